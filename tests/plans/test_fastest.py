@@ -33,7 +33,7 @@ def steps_of_all(network: str, survive: int, most: int, model: str = "all-port")
     return found
 
 
-@pytest.mark.each(4)
+@pytest.mark.each(7)
 @pytest.mark.parametrize(("latency", "rate"), COSTS)
 @pytest.mark.parametrize(("network", "survive"), [("hypercube:4", 0), ("star:4", 2), ("ring:9", 0), ("complete:8", 1)])
 def test_the_number_of_chunks_is_the_best_of_all(network: str, survive: int, latency: float, rate: float) -> None:

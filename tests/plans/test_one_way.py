@@ -36,7 +36,7 @@ def planned(kind, where, root, messages, builder=None):
     return schedule, report
 
 
-@pytest.mark.each(7)
+@pytest.mark.each(13)
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_root(spec, kind):
@@ -90,7 +90,7 @@ def fewest_steps_of_gather(graph, root, messages):
 LOPSIDED = nx.DiGraph([(0, 1), (1, 2), (2, 3), (3, 0), (1, 0), (2, 0)])  # one arc from node 0, three arcs to it
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("of", ["debruijn:2,2", "kautz:2,1", "kautz:2,2", LOPSIDED, LOPSIDED.reverse()], ids=str)
 @pytest.mark.parametrize("messages", [1, 2])
 @pytest.mark.parametrize("kind", ["broadcast", "scatter", "gather", "reduce"])

@@ -53,7 +53,7 @@ def sets_of_faults(schedule: Schedule, most: int) -> list[tuple[list[int], list[
     ]
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(5)
 @pytest.mark.parametrize("name", JOBS)
 def test_patches_are_right_and_keep_rows(name: str) -> None:
     before = planned(name)
@@ -146,7 +146,7 @@ SWEPT = ["all-port", "allgather", "many", "one-port", "scatter"]
 @pytest.mark.parametrize("name", SWEPT)
 def test_repairs_of_some_sets_of_two_faults_verify(name: str) -> None:
     before = planned(name)
-    for nodes, links in random.Random(1).sample(sets_of_faults(before, 2), 6):
+    for nodes, links in random.Random(1).sample(sets_of_faults(before, 2), 3):
         assert treecast.verify(treecast.repair(before, dead_nodes=nodes, cut_links=links).schedule)
 
 

@@ -32,7 +32,7 @@ def single_faults(schedule):
             yield left, fault
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(5)
 @pytest.mark.parametrize("name", JOBS)
 def test_every_single_fault_leaves_right_sums(name):
     kind, spec, how, patches = JOBS[name]

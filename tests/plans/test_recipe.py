@@ -8,8 +8,7 @@ import pytest
 from treecast import formats, plan, program
 from treecast.cli import main
 from treecast.errors import PlanError
-from treecast.formats.native.header import header_of, without_rows
-from treecast.plans import plan_again, program_again
+from treecast.plans import plan_again
 
 ASKED = [
     ("broadcast", "star:4", {"messages": 6, "survive": 2, "root": "2143"}),
@@ -72,10 +71,6 @@ def test_recipes_of_version_1_mean_the_trees_of_version_1(name, tmp_path):
     assert plan_again(schedule).rows == schedule.rows
     formats.save(schedule, tmp_path / "as_version_2.tc")
     assert plan_again(formats.load(tmp_path / "as_version_2.tc")).rows == schedule.rows
-    header = without_rows(header_of(schedule))
-    if schedule.collective.kind in ("broadcast", "reduce-broadcast"):
-        for node in range(0, schedule.network.nodes, 5):
-            assert program_again(header, node).rows == schedule.at(node).rows
 
 
 def test_the_papers_trees_by_name():
@@ -95,15 +90,6 @@ def test_the_papers_trees_by_name():
         PlanError, match=r"^there are no disjoint trees 'new' on star:4: name paper, or none for the best"
     ):
         plan("broadcast", "star:4", trees="new")
-
-
-def test_a_node_learns_its_rows_from_the_header_alone():
-    schedule = plan("broadcast", "star:4", messages=5, copies=2, root=7)
-    header = without_rows(header_of(schedule))
-    assert len(header) == 0
-    for node in range(24):
-        assert program_again(header, node).rows == schedule.at(node).rows
-    assert program_again(without_rows(header_of(plan("alltoall", "star:4"))), 3) is None
 
 
 def test_a_file_of_version_1_does_not_know_its_options(tmp_path):

@@ -13,7 +13,7 @@ from treecast.errors import NetworkError, PlanError
 KINDS = ["broadcast", "reduce", "scatter", "gather", "reduce-broadcast"]
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize(
     "spec", ["torus:4x4", "mesh:3x4", "petersen", "hypercube:4", "star:4", "random-regular:14,3,2"]
 )
@@ -75,7 +75,7 @@ def test_copies_are_copies_after_a_repair(spec: str, against: str) -> None:
     assert found.kept or spec == "petersen"
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("kind", ["broadcast", "scatter", "allgather", "alltoall"])
 @pytest.mark.parametrize(
     ("spec", "copies", "left"), [("ring:6", 2, 1), ("star:4", 3, 2), ("torus:4x4", 4, 3), ("petersen", 3, 2)]

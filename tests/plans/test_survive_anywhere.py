@@ -49,7 +49,7 @@ def test_one_fault_is_survived_wherever_two_ways_lead_everywhere(spec):
     assert survives(where).steps <= min(survives(where, against).steps for against in AGAINST) + 1
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(3)
 @pytest.mark.parametrize(
     ("kind", "spec"),
     [

@@ -7,7 +7,7 @@ import pytest
 
 import treecast
 from treecast.errors import PlanError
-from treecast.networks.saturated import saturated
+from treecast.graphs.saturated import saturated
 from treecast.plans.fastest import Amount
 from treecast.plans.switchless import switchless
 from treecast.schedule.costs import Costs

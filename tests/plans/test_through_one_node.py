@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.networks.test_parting import switched
+from tests.graphs.test_parting import switched
 from tests.networks.test_relays import multigraphs
 from treecast import bounds, load, network, plan, run, save, simulate, verify
 from treecast.collectives import Collective

@@ -67,7 +67,7 @@ def planned_by_all(spec, lengths, model, copies=(1,)):
 # --- over one port ---
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("model", ONE_PORT)
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4])
 def test_all_small_lengths_by_every_builder_and_every_judge(nodes, model):
@@ -105,6 +105,7 @@ def test_one_flit_more_or_less_does_not_count_as_the_longest_block_does():
     assert plan("allgatherv", "complete:64", lengths=lengths, model="one-port", builder="one-by-one").steps == 63_000
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("nodes", [8, 13, 33, 64])
 @pytest.mark.parametrize(("model", "most"), [("one-port", 1.03), ("one-port,half", 1.15)])
 def test_how_close_to_the_bound_lengths_to_100_come(nodes, model, most):
@@ -190,6 +191,7 @@ def test_copies_over_one_port_survive(model):
 # --- bytes and seconds ---
 
 
+@pytest.mark.each(5)
 @pytest.mark.parametrize("latency", ["0.1us", "1us", "10us", "100us"])
 @pytest.mark.parametrize(("nodes", "most"), [(5, 6), (8, 40), (9, 60)])
 def test_the_number_of_parts_is_nearly_the_best_of_all(nodes, most, latency):
@@ -269,7 +271,7 @@ def test_what_cannot_be(more, words):
 # --- on any network ---
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(5)
 @pytest.mark.parametrize("spec", ANYWHERE)
 def test_all_ports_meet_the_bound_or_nearly(spec):
     nodes = network(spec).nodes

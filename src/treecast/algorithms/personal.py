@@ -12,26 +12,9 @@ def alltoall(
 ) -> Steps[tuple[int, ...]]:
     """Bring a piece from every rank to every rank: N (N - 1) messages.
 
-    Model: complete network of ranks, any number of ports.
-
-    Parameters
-    ----------
-    group : Group
-        Its call has begun.
-    outgoing, incoming : sequence of Piece
-        ``outgoing[t]`` goes to rank t, ``incoming[s]`` comes from rank s; each pair knows the lengths.
-    equal : bool
-        Whether all pieces have one length. Then little data goes to all ranks, so that nobody waits for the end of the call.
-
-    Returns
-    -------
-    tuple of int
-        The failed ranks of which some rank lacks a piece.
-
-    Raises
-    ------
-    DeliveryError
-        More ranks failed than are to be survived, or arguments were refused; at every rank that lives.
+    ``outgoing[t]`` goes to rank t, ``incoming[s]`` comes from rank s; each pair knows the lengths. ``equal``: all pieces have one
+    length; then little data goes to all ranks, so that nobody waits for the end of the call. Returns the failed ranks of which
+    some rank lacks a piece. Raises as ``allgather``.
     """
     if outgoing is not None and incoming is not None:
         copy_here(incoming[group.rank], outgoing[group.rank])
@@ -59,7 +42,7 @@ def scatter(
 ) -> Steps[tuple[int, ...]]:
     """Bring a piece from the root to every rank: N - 1 messages, of any lengths.
 
-    Model: complete network of ranks, any number of ports. ``outgoing`` is None but at the root. ``mine`` is None at the root
+    ``outgoing`` is None but at the root. ``mine`` is None at the root
     when its piece stays where it is. Raises DeliveryError at every rank that lives when some rank lacks its piece.
     """
     shape, me = Shape("scatter", source=root), group.rank
@@ -87,7 +70,7 @@ def gather(
 ) -> Steps[tuple[int, ...]]:
     """Bring a piece from every rank to the root: N - 1 messages, of any lengths.
 
-    Model: complete network of ranks, any number of ports. ``incoming`` is None but at the root. ``mine`` is None at the root
+    ``incoming`` is None but at the root. ``mine`` is None at the root
     when its piece is there already. Returns the failed ranks whose piece is missing, the root alone when it has failed.
     """
     shape, me = Shape("gather", target=root), group.rank

@@ -8,26 +8,9 @@ from treecast.transport.base import Piece, Steps
 def share(group: Group, data: Piece, is_new: bool) -> Steps[tuple[int, ...]]:
     """Bring bytes that all old members have to the new ones, in as many blocks as there are ranks; any holder may die.
 
-    Model: complete network of ranks, any number of ports.
-
-    Parameters
-    ----------
-    group : Group
-        Its call has begun.
-    data : Piece
-        The bytes, or where they go; of one length on all ranks.
-    is_new : bool
-        Whether this rank lacks them.
-
-    Returns
-    -------
-    tuple of int
-        The ranks that have failed before.
-
-    Raises
-    ------
-    DeliveryError
-        Nobody who has the data lives, or more ranks failed than are to be survived; at every rank that lives.
+    ``data``: the bytes, or their place; of one length on all ranks. ``is_new``: whether this rank lacks them. Returns the ranks
+    that have failed before. Raises DeliveryError, at every rank that lives, when nobody who has the data lives, or more ranks
+    failed than are to be survived.
     """
     bounds = [len(data) * k // group.size for k in range(group.size + 1)]
     for about in range(group.size):

@@ -10,28 +10,8 @@ from treecast.transport.base import Piece, Steps
 def broadcast(group: Group, data: Piece | None, root: int, name: str = "") -> Steps[tuple[int, ...]]:
     """Bring the bytes of the root to all ranks, straight from it: N - 1 messages.
 
-    Model: complete network of ranks, any number of ports.
-
-    Parameters
-    ----------
-    group : Group
-        Its call has begun.
-    data : Piece or None
-        What the root sends, and the others fill; of one length on all ranks.
-    root : int
-        The rank that sends.
-    name : str
-        What errors call it; by default a broadcast.
-
-    Returns
-    -------
-    tuple of int
-        Always (): only the root has data.
-
-    Raises
-    ------
-    DeliveryError
-        Nobody has the data; at every rank that lives.
+    ``data``: the root's bytes, or their place; of one length on all ranks. ``name``: of the call in errors. Returns (): only the
+    root has data. Raises DeliveryError, at every rank that lives, when nobody has the data.
     """
     shape = Shape(name or broadcast.__name__, source=root, spread=True)
     if root not in group.agreement.members:
@@ -52,26 +32,9 @@ def broadcast(group: Group, data: Piece | None, root: int, name: str = "") -> St
 def allgather(group: Group, mine: Piece | None, blocks: Sequence[Piece] | None) -> Steps[tuple[int, ...]]:
     """Bring the block of every rank to all ranks, straight from rank to rank: N (N - 1) messages.
 
-    Model: complete network of ranks, any number of ports.
-
-    Parameters
-    ----------
-    group : Group
-        Its call has begun.
-    mine : Piece or None
-        This rank's block; None when it is in ``blocks`` already.
-    blocks : sequence of Piece
-        Block r is that of rank r; all ranks know the lengths, which may differ.
-
-    Returns
-    -------
-    tuple of int
-        The failed ranks whose block is missing.
-
-    Raises
-    ------
-    DeliveryError
-        More ranks failed than are to be survived, or arguments were refused; at every rank that lives.
+    ``mine``: this rank's block; None when it is in ``blocks`` already. Block r is that of rank r; all ranks know the lengths,
+    which may differ. Returns the failed ranks whose block is missing. Raises DeliveryError, at every rank that lives, when more
+    ranks failed than are to be survived, or arguments were refused.
     """
     me = group.rank
     if blocks is None:

@@ -4,6 +4,8 @@ A sum is folded where all its contributions are, rank 0 first. So operations nee
 equal bits, the same at all ranks. When ranks fail, the sum is that of one set of ranks for all its entries:
 
 - *little data*: the contributions go to all ranks, those of the dead from whoever has them. All fold what all have.
+- *little data whose sum has the same bits in any order*, for all: the transport adds where it can. Who has the sum gives it;
+  where nobody has, all begin anew without the dead.
 - *much data*, and little that all want where the group relays it: block b is folded by the b-th rank that lives and goes to who
   wants it; of little data there is one block. When a rank dies before all have all blocks, they fetch blocks that somebody
   has; else all begin anew without it.
@@ -22,12 +24,14 @@ from treecast.transport.base import SMALL, Piece, Steps
 class Sums(NamedTuple):
     """How entries are added: their datatype, the operation, and how many each rank contributes.
 
-    The bytes of a contribution are entries as they lie in memory, one datatype's extent apart.
+    The bytes of a contribution are entries as they lie in memory, one datatype's extent apart. ``exact``: their sum has the same
+    bits in any order, and a transport may add them.
     """
 
     datatype: Any
     op: Any
     entries: int
+    exact: bool = False
 
 
 class Task(NamedTuple):
@@ -36,6 +40,11 @@ class Task(NamedTuple):
     shape: Shape
     prefix: bool = False
     less: bool = False
+
+    @property
+    def is_for_all(self) -> bool:
+        """Whether all ranks want the sum of all."""
+        return self.shape.target is None and not self.prefix
 
     def place(self, taker: int, living: Sequence[int]) -> int | None:
         """Return which of the sums in the order of ranks a rank wants, None for none."""
@@ -48,31 +57,12 @@ class Task(NamedTuple):
 
 
 def allreduce(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Steps[tuple[int, ...]]:
-    """Bring the sum of all ranks' contributions to all ranks.
+    """Bring the sum of all ranks' contributions to all ranks: up to 64 KiB of them 2 (N - 1) messages, else N times as many, by
+    which a rank sends 2 (N - 1) / N of its contribution.
 
-    Model: complete network of ranks, any number of ports. Up to 64 KiB of contributions 2 (N - 1) messages, else N times as
-    many, by which a rank sends 2 (N - 1) / N of its contribution.
-
-    Parameters
-    ----------
-    group : Group
-        Its call has begun.
-    mine : Piece or None
-        This rank's contribution; None when it is in ``out``.
-    out : Piece
-        Where the sum goes.
-    how : Sums
-        The same at all ranks.
-
-    Returns
-    -------
-    tuple of int
-        The failed ranks whose contributions are not in the sum.
-
-    Raises
-    ------
-    DeliveryError
-        More ranks failed than are to be survived, or arguments were refused; at every rank that lives.
+    ``mine``: this rank's contribution; None when it is in ``out``, the place of the sum. ``how``: the same at all ranks. Returns
+    the failed ranks whose contributions are not in the sum. Raises DeliveryError, at every rank that lives, when more ranks
+    failed than are to be survived, or arguments were refused.
     """
     return (yield from _sum(group, (mine, out), how, Task(Shape("allreduce"))))
 
@@ -153,8 +143,8 @@ def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums | None
     if how is None:
         return (yield from _refuse(group, task))
     given: Piece = out if mine is None else mine
-    relays = group.relays and not task.prefix and target is None
-    if len(given) * group.size <= SMALL and not relays:
+    in_blocks = task.is_for_all and (group.relays or (how.exact and group.goes_together(len(given))))
+    if len(given) * group.size <= SMALL and not in_blocks:
         return (yield from _sum_everywhere(group, given, out, how, task))
     if mine is None:  # another try needs it again
         given = group.memory.take(len(given))
@@ -206,6 +196,10 @@ def _try_blocks(
 ) -> Steps[None]:
     """Sum block b at the b-th of the living ranks, and bring it to who wants it."""
     me, (given, out), width = group.rank, ends, width_of(ends[0], how)
+    together = group.together if task.is_for_all and group.goes_together(len(given)) else None
+    if together is not None and how.exact:
+        yield from group.came(together.allreduce(given, out, how), {living[0]: out})
+        return
     owners = living if len(given) * group.size > SMALL else living[:1]
     bounds = [how.entries * k // len(owners) * width for k in range(len(owners) + 1)]
     block = {rank: slice(bounds[k], bounds[k + 1]) for k, rank in enumerate(owners)}
@@ -213,7 +207,7 @@ def _try_blocks(
     parts = scratches(group, takers, block[me].stop - block[me].start if takers else 0)
     if takers:
         copy_here(parts[me], given[block[me]])
-    if task.shape.target is None and not task.prefix and group.goes_together(len(given)):
+    if together is not None:
         yield from _try_together(group, (given, out), how, (block, parts))
         return
     pieces, places = {r: given[block[r]] for r in owners if r != me}, {r: parts[r] for r in takers if r != me}
@@ -248,8 +242,7 @@ def _try_together(
     lacking = yield from alltoall_together(group, given, lengths, others)
     group.clear()
     if lacking or out is None:
-        group.lack(me)
-        for rank in others:
+        for rank in block:  # also this one's, which others have where the second of two calls has failed here
             group.lack(rank, None if out is None else out[block[rank]])
         return
     width = width_of(given, how)

@@ -189,8 +189,6 @@ class Collective:
     def demands(self) -> Ints:
         """Return how many chunks each node (row) has for each other (column), where pairs have blocks: int64 (N, N).
 
-        Examples
-        --------
         >>> Collective("alltoallv", 2, 1, lengths=Lengths.of([[5, 1], [2, 0]])).demands().tolist()
         [[0, 1], [2, 0]]
         """
@@ -200,26 +198,14 @@ class Collective:
         return found
 
     def lengths_among(self, nodes: Ints) -> Lengths | None:
-        """Return the lengths of the blocks of some nodes, which are numbered in the order given; None where all are equal.
-
-        Parameters
-        ----------
-        nodes : int64 array
-            Nodes.
-        """
+        """Return the lengths of the blocks of some nodes, numbered in the order given; None where all are equal."""
         if self.lengths is None:
             return None
         pairs = self.traits.blocks == "pair"
         return Lengths.of(self.lengths.flits[nodes[:, None] * self.nodes + nodes if pairs else nodes])
 
     def source_of(self, chunk: ArrayLike) -> Ints:
-        """Return the node that a chunk comes from; of sums and finished sums, the node that owns them, -1 for nobody.
-
-        Parameters
-        ----------
-        chunk : array-like of int
-            Chunk numbers.
-        """
+        """Return the node that a chunk comes from; of sums and finished sums, the node that owns them, -1 for nobody."""
         chunk, kind = ints(chunk), self.traits
         if kind.starts == "root" or kind.blocks == "one":
             return np.full_like(chunk, self.root)
@@ -236,18 +222,7 @@ class Collective:
         return block // self.nodes if self.traits.blocks == "pair" else block % self.nodes
 
     def destination_of(self, chunk: ArrayLike) -> Ints:
-        """Return the one node that a chunk is for.
-
-        Parameters
-        ----------
-        chunk : array-like of int
-            Chunk numbers.
-
-        Raises
-        ------
-        PlanError
-            When chunks are for more nodes than one.
-        """
+        """Return the one node that a chunk is for. Raises PlanError when chunks are for more nodes than one."""
         chunk, kind = ints(chunk), self.traits
         if kind.ends == "root":
             return np.full_like(chunk, self.root)
@@ -302,13 +277,7 @@ class Collective:
         return found
 
     def is_used(self, chunk: ArrayLike) -> NDArray[np.bool_]:
-        """Return which chunks somebody holds or wants: all but those of relays' blocks.
-
-        Parameters
-        ----------
-        chunk : array-like of int
-            Chunk numbers.
-        """
+        """Return which chunks somebody holds or wants: all but those of relays' blocks."""
         chunk = ints(chunk)
         if not self.relays or self.traits.blocks == "one":
             return np.ones(chunk.shape, np.bool_)
@@ -356,14 +325,9 @@ class Collective:
         return Collective(self.traits.part, self.nodes, self.messages) if self.alike else self
 
     def of_source(self, source: ArrayLike, chunk: ArrayLike, translate: Callable[[Ints, Ints], Ints]) -> Ints:
-        """Return the chunk of a source that is the translate of a chunk of node 0's part.
+        """Return the chunk of a source that is the translate of a chunk of node 0's part, ``from_node_zero()``.
 
-        Parameters
-        ----------
-        source, chunk : array-like of int
-            Nodes, and chunks of ``from_node_zero()``; arrays that broadcast.
-        translate : callable
-            ``translate(h, u)``: where the translation by h carries node u.
+        ``source`` and ``chunk`` broadcast. ``translate(h, u)``: where the translation by h carries node u.
         """
         source, chunk = ints(source), ints(chunk)
         block, place = np.divmod(chunk, self.messages)

@@ -10,28 +10,15 @@ from treecast.networks.core import Ints
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Holdings:
-    """Holdings, present or due: node ``node[i]`` the chunks ``first[i] … stop[i]-1``.
+    """Holdings, present or due: node ``node[i]`` the chunks ``first[i] … stop[i]-1``; int64 (entries,) each.
 
-    Iterating yields each entry as three plain numbers. Two holdings are equal when their columns are.
+    A node may stand in several entries. Iterating yields each entry as three plain numbers. Two holdings are equal when their
+    columns are.
 
-    Parameters
-    ----------
-    node : int64 array (entries,)
-        Nodes. A node may stand in several entries.
-    first, stop : int64 array (entries,)
-        The range of chunks that belongs to each.
-
-    Examples
-    --------
     >>> from treecast.collectives import Collective
     >>> wanted = Collective("scatter", nodes=3, messages=2).wanted()
-    >>> wanted
-    <Holdings: 3 ranges of chunks>
-    >>> for node, first, stop in wanted:
-    ...     print(f"node {node} wants chunks {first} to {stop - 1}")
-    node 0 wants chunks 0 to 1
-    node 1 wants chunks 2 to 3
-    node 2 wants chunks 4 to 5
+    >>> wanted, list(wanted)
+    (<Holdings: 3 ranges of chunks>, [(0, 0, 2), (1, 2, 4), (2, 4, 6)])
     """
 
     node: Ints

@@ -15,7 +15,7 @@ from typing import Literal
 from treecast.errors import PlanError, did_you_mean
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Kind:
     """A kind of collective.
 
@@ -23,8 +23,6 @@ class Kind:
     ----------
     name : str
         How treecast calls it.
-    what : str
-        A sentence that describes it.
     blocks : {"one", "node", "pair"}
         How many blocks of M chunks there are: one, one for each node, or one for each pair of nodes. Block v belongs to
         node v; of pairs, block h·N + v belongs to node h and is for node v.
@@ -35,6 +33,8 @@ class Kind:
     ends : {"root", "own", "all", "targets"}
         The wants after the last step: the root wants all blocks, each node wants its own, every node wants all, or some
         nodes want all. Sums that all nodes want travel on as further blocks, the *finished sums*.
+    what : str
+        A sentence that describes it.
     part : str
         The kind of collective in which node 0's data alone takes part. An orbit schedule carries out that one. Empty where
         the nodes differ in their work.
@@ -64,10 +64,10 @@ class Kind:
     """
 
     name: str
-    what: str
     blocks: Literal["one", "node", "pair"]
     starts: Literal["root", "own", "every"]
     ends: Literal["root", "own", "all", "targets"]
+    what: str
     part: str = ""
     backwards: str = ""
     there_and_back: str = ""
@@ -127,141 +127,38 @@ class Kind:
         return f"Kind({self.name!r})"
 
 
+# fmt: off
 _TABLE = (
-    Kind(
-        name="broadcast",
-        blocks="one",
-        starts="root",
-        ends="all",
-        what="one node's data reaches every node",
-        mpi="Bcast",
-        also=("single node broadcast", "one-to-all broadcast"),
-    ),
-    Kind(
-        name="multicast",
-        blocks="one",
-        starts="root",
-        ends="targets",
-        what="one node's data reaches some nodes",
-    ),
-    Kind(
-        name="scatter",
-        blocks="node",
-        starts="root",
-        ends="own",
-        what="one node's data is dealt out: each node gets its own block",
-        mpi="Scatter",
-        also=("single node scatter", "one-to-all personalized communication"),
-    ),
-    Kind(
-        name="gather",
-        blocks="node",
-        starts="own",
-        ends="root",
-        backwards="scatter",
-        what="one node collects a block from every node",
-        mpi="Gather",
-        also=("single node gather",),
-    ),
-    Kind(
-        name="scatterv",
-        blocks="node",
-        starts="root",
-        ends="own",
-        lengths=True,
-        what="a scatter of blocks of different lengths",
-        mpi="Scatterv",
-    ),
-    Kind(
-        name="gatherv",
-        blocks="node",
-        starts="own",
-        ends="root",
-        lengths=True,
-        backwards="scatterv",
-        what="a gather of blocks of different lengths",
-        mpi="Gatherv",
-    ),
-    Kind(
-        name="reduce",
-        blocks="one",
-        starts="every",
-        ends="root",
-        backwards="broadcast",
-        what="the sum of every node's data ends at one node",
-        mpi="Reduce",
-        also=("single node accumulation",),
-    ),
-    Kind(
-        name="reduce-broadcast",
-        blocks="one",
-        starts="every",
-        ends="all",
-        there_and_back="broadcast",
-        what="the sum of every node's data reaches every node, by way of one node",
-    ),
-    Kind(
-        name="allgather",
-        blocks="node",
-        starts="own",
-        ends="all",
-        part="broadcast",
-        what="every node's data reaches every node",
-        mpi="Allgather",
-        also=("multinode broadcast", "all-to-all broadcast", "gossip"),
-    ),
-    Kind(
-        name="allgatherv",
-        blocks="node",
-        starts="own",
-        ends="all",
-        lengths=True,
-        what="an allgather of blocks of different lengths",
-        mpi="Allgatherv",
-        also=("irregular allgather",),
-    ),
-    Kind(
-        name="alltoall",
-        blocks="pair",
-        starts="own",
-        ends="own",
-        part="scatter",
-        what="every node sends every other node a block of its own",
-        mpi="Alltoall",
-        also=("total exchange", "all-to-all personalized communication"),
-    ),
-    Kind(
-        name="alltoallv",
-        blocks="pair",
-        starts="own",
-        ends="own",
-        lengths=True,
-        what="an alltoall of blocks of different lengths, by a matrix of demands",
-        mpi="Alltoallv",
-        also=("irregular alltoall",),
-    ),
-    Kind(
-        name="reduce-scatter",
-        blocks="node",
-        starts="every",
-        ends="own",
-        part="reduce",
-        backwards="allgather",
-        what="the sum of every node's data ends in blocks, one at each node",
-        mpi="Reduce_scatter_block",
-        also=("multinode accumulation",),
-    ),
-    Kind(
-        name="allreduce",
-        blocks="node",
-        starts="every",
-        ends="all",
-        part="reduce-broadcast",
-        there_and_back="allgather",
-        what="the sum of every node's data reaches every node: a reduce-scatter, then an allgather",
-        mpi="Allreduce",
-    ),
+    Kind("broadcast", "one", "root", "all", "one node's data reaches every node",
+         mpi="Bcast", also=("single node broadcast", "one-to-all broadcast")),
+    Kind("multicast", "one", "root", "targets", "one node's data reaches some nodes"),
+    Kind("scatter", "node", "root", "own", "one node's data is dealt out: each node gets its own block",
+         mpi="Scatter", also=("single node scatter", "one-to-all personalized communication")),
+    Kind("gather", "node", "own", "root", "one node collects a block from every node",
+         backwards="scatter", mpi="Gather", also=("single node gather",)),
+    Kind("scatterv", "node", "root", "own", "a scatter of blocks of different lengths",
+         lengths=True, mpi="Scatterv"),
+    Kind("gatherv", "node", "own", "root", "a gather of blocks of different lengths",
+         lengths=True, backwards="scatterv", mpi="Gatherv"),
+    Kind("reduce", "one", "every", "root", "the sum of every node's data ends at one node",
+         backwards="broadcast", mpi="Reduce", also=("single node accumulation",)),
+    Kind("reduce-broadcast", "one", "every", "all", "the sum of every node's data reaches every node, by way of one node",
+         there_and_back="broadcast"),
+    Kind("allgather", "node", "own", "all", "every node's data reaches every node",
+         part="broadcast", mpi="Allgather", also=("multinode broadcast", "all-to-all broadcast", "gossip")),
+    Kind("allgatherv", "node", "own", "all", "an allgather of blocks of different lengths",
+         lengths=True, mpi="Allgatherv", also=("irregular allgather",)),
+    Kind("alltoall", "pair", "own", "own", "every node sends every other node a block of its own",
+         part="scatter", mpi="Alltoall", also=("total exchange", "all-to-all personalized communication")),
+    Kind("alltoallv", "pair", "own", "own", "an alltoall of blocks of different lengths, by a matrix of demands",
+         lengths=True, mpi="Alltoallv", also=("irregular alltoall",)),
+    Kind("reduce-scatter", "node", "every", "own", "the sum of every node's data ends in blocks, one at each node",
+         part="reduce", backwards="allgather", mpi="Reduce_scatter_block", also=("multinode accumulation",)),
+    Kind("allreduce", "node", "every", "all",
+         "the sum of every node's data reaches every node: a reduce-scatter, then an allgather",
+         part="reduce-broadcast", there_and_back="allgather", mpi="Allreduce"),
 )
+# fmt: on
 
 COLLECTIVES: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _TABLE})
 """Every kind of collective by its name, in the order in which lists show them.
@@ -288,19 +185,9 @@ def find_backwards(name: str) -> str:
 def find_kind(name: str) -> Kind:
     """Return the kind of collective that has a name.
 
-    Parameters
-    ----------
-    name : str
-        A name in the table.
+    Raises PlanError when there is none. The message names the one that was probably meant: it knows MPI's names and the
+    papers', too.
 
-    Raises
-    ------
-    PlanError
-        When there is none. The message names the one that was probably meant: it knows MPI's names and the papers', too.
-
-    Examples
-    --------
-    >>> from treecast.collectives import find_kind
     >>> find_kind("alltoall").personal
     True
     """

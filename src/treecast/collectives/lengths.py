@@ -62,13 +62,7 @@ class Lengths:
 
     @staticmethod
     def of(flits: ArrayLike) -> "Lengths":
-        """Return messages that are numbered in the order of their blocks.
-
-        Parameters
-        ----------
-        flits : array-like of int (N,) or (N, N)
-            How many chunks each node's message has; or the message from each node (row) to each (column).
-        """
+        """Return messages numbered in the order of their blocks: a length for each node (N,), or from row to column (N, N)."""
         flits = np.asarray(flits).reshape(-1)
         return Lengths(flits, np.arange(len(flits)))
 

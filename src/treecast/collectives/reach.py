@@ -15,20 +15,6 @@ def check_reach(collective: Collective, network: Network) -> None:
 
     A collective from a root needs ways from the root, one to a root ways to it, and any other ways from every rank to every rank.
 
-    Parameters
-    ----------
-    collective
-        The collective.
-    network
-        Where.
-
-    Raises
-    ------
-    PlanError
-        When there is no such way.
-
-    Examples
-    --------
     >>> import networkx as nx
     >>> from treecast import network
     >>> line = network(nx.DiGraph([("a", "b"), ("b", "c")]))

@@ -58,7 +58,6 @@ __all__ = [
     "plan",
     "plan_again",
     "program",
-    "program_again",
     "repair",
     "single_tree_steps",
 ]
@@ -173,13 +172,7 @@ def plan(
 
 
 def plan_again(schedule: Schedule) -> Schedule:
-    """Return the schedule that a schedule's recipe makes: the same rows.
-
-    Raises
-    ------
-    PlanError
-        When the schedule does not say which builder made it.
-    """
+    """Return the schedule that a schedule's recipe makes: the same rows. Raises PlanError when it does not say its builder."""
     job, entry = job_of(schedule)
     return schedule_of(job, entry, entry.build(job))
 
@@ -198,7 +191,7 @@ def program(
     builder: str | None = None,
     **options: Any,
 ) -> Schedule:
-    """Return what one node does in ``plan(…)``, from its own label alone: the same rows, in time independent of N.
+    """Return the rows of one node in ``plan(…)``, from its own label alone: the same rows, in time independent of N.
 
     Broadcasts and reductions over disjoint trees have 2k rows or fewer for most nodes. A scatter or gather by
     ``disjoint-trees-by-number`` has a row for each share that the node receives or passes on: a few for most nodes, but x (N - 1)
@@ -274,24 +267,6 @@ def program(
     return found if job.likeness is None else carried(found, job.likeness)
 
 
-def program_again(schedule: Schedule, node: int) -> Schedule | None:
-    """Return what one node does by the recipe of a schedule, from its label alone; None where that cannot be told.
-
-    ``schedule`` may lack its rows: only what stands in the header of its file is read.
-    """
-    try:
-        job, entry = job_of(schedule)
-    except PlanError:
-        return None
-    if entry.at is None:
-        return None
-    mine = entry.at(job, known_node(job, node)).rows
-    found = Schedule(
-        job.network, job.collective, job.model, mine, job.copies, recipe=schedule.recipe, sizes=schedule.sizes
-    )
-    return found if job.likeness is None else carried(found, job.likeness)
-
-
 def builders(collective: str, network: Any) -> list[Builder]:
     """Return the builders of a collective on a network, in the order in which they are tried.
 
@@ -312,7 +287,7 @@ def builders(collective: str, network: Any) -> list[Builder]:
 
 
 def alternatives(collective: str, network: Any, **what: Any) -> Alternatives:
-    """Return what every builder takes for a job: the one that ``plan`` takes first, and those that cannot do it last.
+    """Return the cost of every builder for a job: the one that ``plan`` takes first, and those that cannot do it last.
 
     Parameters
     ----------

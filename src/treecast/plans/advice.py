@@ -29,28 +29,12 @@ RatePer = Literal["link", "node"]
 
 @dataclass(frozen=True)
 class Option:
-    """One way to do a collective: a network, a model, and what it takes there.
+    """One way to do a collective: a network, with its ranks, cards of a node (1 under one-port) and links; a model, and a
+    builder.
 
-    Parameters
-    ----------
-    network : str
-        The spelling of the network.
-    ranks, degree, links : int
-        Its ranks, the cards that a node needs (1 under one-port), and its links.
-    survives : int
-        The faults that do no harm.
-    model, builder : str
-        The machine, and what makes the plan.
-    sizes : Sizes
-        How the data is cut.
-    steps : int
-        The steps of the plan.
-    seconds : float
-        The time of the plan by steps.
-    bound : TimeBound or None
-        What no schedule beats on this network.
-    front : bool
-        Whether no other option has less or equal degree and time and survives as much.
+    ``survives``: the faults that do no harm. ``sizes``: those of the chunks. ``steps`` and ``seconds``: of the plan, by
+    steps. ``bound``: the time that no schedule beats on this network. ``front``: whether no other has less or equal degree
+    and time and survives as much.
     """
 
     network: str
@@ -94,42 +78,16 @@ def advise(
     rate_per: RatePer = "link",
     sort: Literal["time", "links"] = "time",
 ) -> Advice:
-    """Return what a collective takes on the networks of each family that has a member of the size, the best first.
+    """Return the plans of a collective on the networks of each family that has a member of the size, the best first.
 
-    Parameters
-    ----------
-    kind : str
-        The collective.
-    ranks : iterable of int
-        The numbers of ranks that will do.
-    amount : Amount
-        How much data there is.
-    costs : Costs
-        What a send costs.
-    survive : int
-        How many faults must do no harm.
-    most_degree : int, optional
-        The most links of a node.
-    rate_per : {"link", "node"}
-        Whether each link carries the whole rate, or the links of a node share it.
-    sort : {"time", "links"}
-        What the options are sorted by.
+    ``ranks``: the numbers of ranks that will do. ``survive``: how many faults must do no harm. ``most_degree``: the most
+    links of a node. ``rate_per``: whether each link carries the whole rate, or a node's links share it. ``sort``: by time or
+    links. The options that nothing beats, in degree, time and faults survived, are marked. Raises PlanError when nothing
+    fits.
 
-    Returns
-    -------
-    Advice
-        The options that nothing beats, in degree, time and faults survived, are marked.
-
-    Raises
-    ------
-    PlanError
-        When nothing fits.
-
-    Examples
-    --------
     >>> found = advise("broadcast", [16], Amount(1 << 20), Costs.of("1us", "12.5GB/s"), most_degree=4)
     >>> found.options[0].network
-    'hypercube:4'
+    'circulant:16,1,4'
     """
     if find_kind(kind).lengths:
         raise PlanError(f"{kind} has blocks of different lengths: plan it on each network, as advise has none for it")
@@ -177,7 +135,7 @@ class Asked:
     rate_per: RatePer
 
     def option(self, spelling: str, where: Network) -> Option | None:
-        """Return what the collective takes on one network; None where a node has more links than are asked for."""
+        """Return the plan of the collective on one network; None where a node has more links than are asked for."""
         one_port = find_model(self.machine).ports == "one"
         degree = 1 if one_port else where.ports
         if self.most_degree is not None and degree > self.most_degree:

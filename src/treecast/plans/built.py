@@ -1,17 +1,70 @@
-"""What a builder returns."""
+"""The task of a builder, and its result."""
 
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from treecast.against import Against
 from treecast.collectives import Collective
 from treecast.errors import PlanError
+from treecast.models import Model
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
+from treecast.networks.recognition import Likeness
+from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
+
+Where = TypeVar("Where", bound=Network, covariant=True)
+Tried = TypeVar("Tried")
+
+
+@dataclass(frozen=True)
+class Job(Generic[Where]):
+    """A builder's task.
+
+    Parameters
+    ----------
+    network, collective, model
+        The place, the collective, and the machine.
+    copies
+        Over how many disjoint ways each chunk is to reach each node, from 1.
+    against
+        The parts that the ways must not share: nodes, links or arcs.
+    options
+        The builder's own options by name, with their values as the builder reads them.
+    likeness
+        Where a graph was given that is ``network`` under other names: which node is which.
+    """
+
+    network: Where
+    collective: Collective
+    model: Model
+    copies: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    against: Against = "nodes"
+    likeness: Likeness | None = None
+
+    def __repr__(self) -> str:
+        return f"<Job {self.collective.kind} {self.network.spec[:60]}: {self.copies} copies under {self.model.name}>"
+
+    def __str__(self) -> str:
+        return f"{self.collective}, on {self.network.spec} under {self.model.name}, {self.copies} copies"
+
+    def doing(self, kind: str) -> "Job[Where]":
+        """Return the same job for another kind of collective of the same root and messages.
+
+        Raises
+        ------
+        PlanError
+            Where the other kind does not go with this job's lengths or targets.
+        """
+        return replace(self, collective=replace(self.collective, kind=kind))
 
 
 class Built(NamedTuple):
@@ -38,6 +91,29 @@ def rows_over(network: Network, payloads: Payloads, step: ArrayLike, arc: Ints, 
     """Return rows over arcs, by their numbers in ``arcs_of``; ``columns``: the others of ``Rows.of``."""
     arcs = arcs_of(network)
     return Rows.of(payloads, step=step, src=arcs.tail[arc], dst=arcs.head[arc], port=arcs.port[arc], **columns)
+
+
+def joined(parts: Sequence[Rows], later: Sequence[int] = ()) -> Rows:
+    """Return the rows of several schedules as those of one; ``later``: by how many steps each of them."""
+    if len(parts) == 1 and not any(later):
+        return parts[0]
+    columns = [part.columns() for part in parts]
+    for some, by in zip(columns, starts([len(part.payloads) for part in parts]).tolist(), strict=False):
+        some["payload"] = some["payload"].astype(np.int64) + by
+    for some, by in zip(columns, later, strict=bool(later)):
+        some["step"] = some["step"].astype(np.int64) + by
+    table = Payloads.concatenated([part.payloads for part in parts])
+    return Rows.of(table, **{name: np.concatenate([some[name] for some in columns]) for name in columns[0]})
+
+
+def best_of(attempts: Iterable[Tried], cost: Callable[[Tried], tuple[int, ...]], least: int) -> Tried:
+    """Return the attempt that costs least, steps first, and of equal ones the first; they are made until one takes ``least``."""
+    found = list[tuple[tuple[int, ...], Tried]]()
+    for each in attempts:
+        found.append((cost(each), each))
+        if found[-1][0][0] <= least:
+            break
+    return min(found, key=lambda pair: pair[0])[1]
 
 
 NO_ROWS = Rows.of(Payloads.of([]), step=(), src=(), dst=(), port=())

@@ -8,18 +8,15 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.networks.core import Ints
 from treecast.networks.recognition import Likeness, recognise
+from treecast.plans.built import Job
 from treecast.ragged import explode
 from treecast.schedule import Payloads, Rows, Schedule
-from treecast.schedule.recipe import Job
 
 
 def as_known(job: Job[Any]) -> Job[Any]:
     """Return a job on the known network that its graph is, to be carried over; itself where the graph is none.
 
-    Parameters
-    ----------
-    job : Job
-        What is asked for. Messages of different lengths from or to one node, targets and routes stay on the graph.
+    Messages of different lengths from or to one node, targets and routes stay on the graph.
     """
     collective = job.collective
     if collective.traits.one_way or collective.targets or job.model.routing:
@@ -43,32 +40,15 @@ def _renamed(collective: Collective, to: Ints, back: Ints) -> Collective:
 
 
 def known_node(job: Job[Any], node: int) -> int:
-    """Return the node of a job's network that a node of what was given is.
-
-    Parameters
-    ----------
-    job : Job
-        What is asked for.
-    node : int
-        A node of the network that was given.
-    """
+    """Return the node of a job's network that a node of the given network is."""
     return node if job.likeness is None else int(job.likeness.to[node])
 
 
 def carried(schedule: Schedule, likeness: Likeness) -> Schedule:
-    """Return a schedule on the graph that was given: nodes, ports and chunks renamed, and an orbit written out.
+    """Return a schedule of a known network on the graph that was given: nodes, ports and chunks renamed, and an orbit written
+    out.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        On the known network.
-    likeness : Likeness
-        Which node is which.
-
-    Raises
-    ------
-    ScheduleError
-        When an orbit has too many rows to be written out.
+    Raises ScheduleError when an orbit has too many rows to be written out.
     """
     back, given = likeness.back, likeness.given
     plain = _within_blocks(schedule).plain()
@@ -87,7 +67,7 @@ def carried(schedule: Schedule, likeness: Likeness) -> Schedule:
 def _within_blocks(schedule: Schedule) -> Schedule:
     """Return the same schedule with a row for each block of a stream: other blocks may go in another order by their new names."""
     rows, table = schedule.rows, schedule.rows.payloads.within_blocks_of(schedule.collective)
-    cut = rows.streaming & (np.diff(table.start)[rows.payload] > 1)
+    cut = (rows.pace > 0) & (np.diff(table.start)[rows.payload] > 1)
     if schedule.collective.traits.blocks == "one" or not cut.any():
         return schedule
     of, entry = explode(table.start, rows.payload[cut])
@@ -95,8 +75,8 @@ def _within_blocks(schedule: Schedule) -> Schedule:
     first, stop = table.first[entry], table.stop[entry]
     moved = {name: column[part] for name, column in rows.columns().items()}
     moved |= {
-        "step": moved["step"] + table.before[entry],
-        "steps": stop - first,
+        "step": moved["step"] + rows.pace[part] * table.before[entry],
+        "steps": (stop - first - 1) * rows.pace[part] + 1,
         "payload": len(table) + np.arange(len(part)),
     }
     columns = {name: np.concatenate([column[~cut], moved[name]]) for name, column in rows.columns().items()}

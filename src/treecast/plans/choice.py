@@ -1,4 +1,4 @@
-"""Which builder does a job best, and what the others would take.
+"""Which builder does a job best, and the costs of the others.
 
 The best takes the fewest steps, then the fewest transmissions, then, under wormhole switching, the least distance; of equal ones
 the first. Builders without a closed form are compared by building, on networks of up to 4096 nodes.
@@ -14,18 +14,17 @@ from treecast.description import Description, Table, describe
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds, is_least
 from treecast.models import Model
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job
 from treecast.plans.registry import Builder, builders
 from treecast.plans.request import check_memory, schedule_of
 from treecast.schedule import Claims, Schedule
-from treecast.schedule.recipe import Job
 
 _MOST_COMPARED = 2**12  # nodes of a network on which builders without a closed form are compared by building
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A builder beside a job: what its plan takes, or why it has none."""
+    """A builder beside a job: the cost of its plan, or why it has none."""
 
     builder: Builder
     claims: Claims | None = None
@@ -51,7 +50,7 @@ def choose(
     """Return the best of some builders for a job, and what it built if that was needed to find out.
 
     Builders are tried until one meets both lower bounds; of those that go there and back, those of each way. On networks of more
-    than 4096 nodes the first is taken if it has no closed form. ``known``: what some of them take, by name.
+    than 4096 nodes the first is taken if it has no closed form. ``known``: the costs of some, by name.
     """
     tried = serious(entries, job.model)
     if len(tried) == 1:
@@ -87,7 +86,7 @@ class Alternatives:
     job : Job
         What is to be done.
     candidates : tuple of Candidate
-        What each takes, or why it has no plan.
+        The cost of each, or why it has no plan.
     why : str
         Why ``plan`` takes the first.
     """
@@ -103,7 +102,7 @@ class Alternatives:
 
 
 def alternatives(job: Job[Any], entries: Sequence[Builder]) -> Alternatives:
-    """Return what each builder takes for a job; ``entries`` are those that fit, one at least."""
+    """Return the cost of each builder for a job; ``entries`` are those that fit, one at least."""
     large = job.network.nodes > _MOST_COMPARED
     tried = [
         Candidate(entry, reason=f"not built: it has no closed form, and there are more than {_MOST_COMPARED:,} nodes")
@@ -151,7 +150,7 @@ def serious(entries: Sequence[Builder], machine: Model) -> list[Builder]:
 
 
 def _try(job: Job[Any], entry: Builder) -> Candidate:
-    """Return what a builder takes: by its closed form, or by building."""
+    """Return the cost of a builder's plan: by its closed form, or by building."""
     if entry.claims:
         return Candidate(entry, entry.claims(job))
     try:

@@ -1,14 +1,14 @@
 """How many copies are asked for, how many a network allows, and what cuts off a node to which too few ways lead."""
 
-from functools import lru_cache
 from typing import Any
 
 from treecast.against import AGAINST, Against, apart, dead
 from treecast.collectives import Collective
 from treecast.errors import PlanError, did_you_mean
+from treecast.graphs.flows import Fewest, fewest_apart, least_cut
 from treecast.networks import Network
-from treecast.networks.flows import Fewest, fewest_apart, least_cut
-from treecast.schedule.recipe import Job
+from treecast.networks.kept import kept
+from treecast.plans.built import Job
 
 _MOST_ARCS = 2**17  # of networks on which ways are counted
 _MOST_ROOTS = 2**9  # from which they are
@@ -18,10 +18,7 @@ _SHOWN = 5  # parts of a cut
 def copies_of(copies: int | None, survive: int | None) -> int:
     """Return the number of copies that is asked for by ``copies``, or by ``survive`` = copies - 1; 1 by neither.
 
-    Raises
-    ------
-    PlanError
-        When the two contradict each other, or ask for less than one copy.
+    Raises PlanError when the two contradict each other, or ask for less than one copy.
     """
     for name, count in (("copies", copies), ("survive", survive)):
         if count is not None and (isinstance(count, bool) or not hasattr(count, "__index__")):
@@ -37,10 +34,7 @@ def copies_of(copies: int | None, survive: int | None) -> int:
 def against_of(against: str | None, copies: int) -> Against:
     """Return against which faults some copies are to be: nodes by default, which cover links and arcs.
 
-    Raises
-    ------
-    PlanError
-        For any other word, and when there is one copy, which is good against nothing.
+    Raises PlanError for any other word, and when there is one copy, which is good against nothing.
     """
     if against is None:
         return "nodes"
@@ -84,7 +78,7 @@ def _worst(network: Network, collective: Collective, against: Against) -> tuple[
     return _worst_root(network, against)
 
 
-@lru_cache(64)
+@kept(64)
 def _worst_root(network: Network, against: Against) -> tuple[int, Fewest]:
     roots = network.ranks[: 1 if network.seen_alike else _MOST_ROOTS].tolist()
     return min(((root, fewest_apart(network, root, against)) for root in roots), key=lambda each: each[1].ways)

@@ -10,11 +10,10 @@ from typing import Any
 from treecast.collectives import COLLECTIVES, Kind
 from treecast.description import Description
 from treecast.errors import PlanError
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job
 from treecast.plans.registry import Builder, one_way
 from treecast.plans.reversal import one_after_the_other, reverse_in_time
 from treecast.schedule import Claims, Schedule
-from treecast.schedule.recipe import Job
 
 
 def derived(entries: Iterable[Builder]) -> list[Builder]:

@@ -52,20 +52,10 @@ class Difference:
 
 
 def difference(before: Schedule, after: Schedule) -> Difference:
-    """Return what two schedules have in common.
+    """Return the common rows of two schedules of one collective, whose nodes are the same if they have the same labels.
 
-    Parameters
-    ----------
-    before, after : Schedule
-        Schedules of one collective; nodes are the same if they have the same labels.
+    Raises PlanError when they are schedules of different collectives.
 
-    Raises
-    ------
-    PlanError
-        When they are schedules of different collectives.
-
-    Examples
-    --------
     >>> from treecast.plans import plan
     >>> old, new = plan("broadcast", "ring:5"), plan("broadcast", "path:5")
     >>> found = difference(old, new)

@@ -1,4 +1,4 @@
-"""What is known of a plan beside what can be measured on its rows: how many trees there could be, and how deep they are at least.
+"""Facts of a plan beside those that can be measured on its rows: how many trees there could be, and how deep they are at least.
 
 Each builder says it of its own plans: ``Builder.facts``. ``plan`` prints it.
 """
@@ -10,17 +10,9 @@ from treecast.schedule import Schedule
 
 
 def facts(schedule: Schedule, depth: int) -> Description:
-    """Return what the builder of a schedule knows of it; nothing of a schedule that no builder made.
+    """Return the facts that the builder of a schedule knows; none of a schedule that no builder made. ``depth``: that of its
+    trees, measured.
 
-    Parameters
-    ----------
-    schedule
-        The plan.
-    depth
-        How deep its trees are, in arcs, as the verifier measured it.
-
-    Examples
-    --------
     >>> from treecast.plans import plan
     >>> facts(plan("broadcast", "torus:4x4", messages=60), 5).lines["depth"]
     '5: the least, proved'

@@ -14,14 +14,13 @@ from typing import Any
 
 from treecast.errors import PlanError
 from treecast.lower_bounds.seconds import TimeBound, bound_seconds
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job
 from treecast.plans.choice import build, run_builder, serious
 from treecast.plans.registry import Builder
 from treecast.plans.request import request, schedule_of
 from treecast.schedule import Schedule
 from treecast.schedule.clocks import seconds_by_steps
 from treecast.schedule.costs import Costs
-from treecast.schedule.recipe import Job
 from treecast.schedule.sizes import Sizes, block_of, cut, divided
 from treecast.units import parse_bytes
 
@@ -35,18 +34,9 @@ _MET = 0.001  # above the bound: nobody builds to gain less
 class Amount:
     """How much data there is, and how it may be cut.
 
-    Parameters
-    ----------
-    total : int
-        The bytes of all blocks together: the root's data, or that of all nodes, or the sum.
-    item : int
-        The bytes of an item, which is not cut.
-    least_chunk : int
-        The fewest bytes of a chunk.
-    chunk : int, optional
-        The bytes of a chunk, where they are given.
-    messages : int, optional
-        The number of chunks of a block, where it is given.
+    ``total``: the bytes of all blocks together: the root's data, or that of all nodes, or the sum. ``item``: the bytes of an
+    item, which is not cut. ``least_chunk``: the fewest bytes of a chunk. ``chunk``, ``messages``: the bytes of a chunk, and
+    the number of chunks of a block, where they are given.
     """
 
     total: int
@@ -67,12 +57,8 @@ def amount_of(
 ) -> Amount | None:
     """Return how much data people mean; None where they do not say how much.
 
-    ``flits``: whether chunks are flits, whose number is known, so that the bytes of one say all.
-
-    Raises
-    ------
-    PlanError, TreecastError
-        When a number of bytes is none, and when chunks are given without the bytes that they cut.
+    ``flits``: whether chunks are flits, whose number is known, so that the bytes of one say all. Raises PlanError and
+    TreecastError when a number of bytes is none, and when chunks are given without the bytes that they cut.
     """
     if total is None and chunk is None and item == 1 == least_chunk:
         return None
@@ -88,12 +74,9 @@ def amount_of(
 
 
 def costs_of(latency: float | str | None, rate: float | str | None) -> Costs | None:
-    """Return what a send costs as people say it; None where they do not.
+    """Return the cost of a send as people say it; None where they do not.
 
-    Raises
-    ------
-    PlanError, TreecastError
-        When one is missing, or either is none.
+    Raises PlanError and TreecastError when one of both is missing, or is none.
     """
     if latency is None and rate is None:
         return None
@@ -118,23 +101,10 @@ class Choice:
 
 
 def plan_bytes(kind: str, network: Any, amount: Amount, costs: Costs | None, what: Mapping[str, Any]) -> Schedule:
-    """Return the plan that takes the least time for so many bytes.
+    """Return the plan that takes the least time for so many bytes. ``what``: the rest of the job, as ``request`` takes it.
 
-    Parameters
-    ----------
-    kind, network
-        What is to be done, and where.
-    amount
-        How much data there is.
-    costs
-        What a send costs; may be left out where the number of chunks is given.
-    what
-        The rest of the job, as ``request`` takes it.
-
-    Raises
-    ------
-    PlanError, NetworkError
-        When there is no such plan, and when the data cannot be cut so.
+    ``costs`` may be left out where the number of chunks is given. Raises PlanError and NetworkError when there is no such
+    plan, and when the data cannot be cut so.
     """
     job, entries = request(kind, network, messages=1, **what)
     flits = job.collective.lengths is not None
@@ -188,20 +158,10 @@ def _given(block: int, amount: Amount) -> int:
 
 @dataclass(frozen=True)
 class Search:
-    """The chunk counts of one job, and what they take.
+    """The chunk counts of one job, ``one``, whose longest block has ``block`` bytes, and the time of each at some costs of
+    sends.
 
-    Parameters
-    ----------
-    one : Job
-        The job with one chunk.
-    block : int
-        The bytes of the longest block.
-    amount : Amount
-        How the block may be cut.
-    costs : Costs
-        What a send costs.
-    most_built : int
-        On networks of more nodes, builders without a closed form are left out.
+    On networks of more than ``most_built`` nodes, builders without a closed form are left out.
     """
 
     one: Job[Any]

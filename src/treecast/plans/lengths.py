@@ -20,17 +20,10 @@ class Streams(NamedTuple):
 
 
 def in_streams(flits: Ints, most: int) -> Iterator[Streams]:
-    """Yield the flits of each node as streams: as short ones as ``most`` of them allow, and then what these leave over.
+    """Yield the flits of each node, int64 (N,), as streams: as short ones as ``most`` of them allow, and then the rest.
 
-    Parameters
-    ----------
-    flits : int64 (N,)
-        How many there are.
-    most : int
-        How many streams there may be at once, of all nodes together; a stream of each node is always allowed.
+    ``most`` is the number of streams at once, of all nodes together; a stream of each node is always allowed.
 
-    Examples
-    --------
     >>> for streams in in_streams(np.array([9, 2, 0]), 4):
     ...     print(streams.counts, streams.size, streams.before)
     [2 0 0] 4 [0 0 0]
@@ -60,19 +53,11 @@ def lengths_by_block(network: Network, kind: Kind, root: int, given: Any) -> Len
 
 
 def lengths_by_node(network: Network, root: int | None, given: Any) -> Lengths:
-    """Return the lengths of messages that differ.
+    """Return the lengths of messages that differ: one number of flits for all nodes, one for each node, or a mapping from
+    nodes or labels.
 
-    Parameters
-    ----------
-    network, root
-        Whose nodes the messages are for, or from; the root's own message has no flits. None: there is no root.
-    given
-        One number of flits for all nodes, one for each node, or a mapping from nodes or labels.
-
-    Raises
-    ------
-    PlanError
-        When a node has no length, or one that is no length.
+    The root's own message has no flits; None: there is no root. Raises PlanError when a node has no length, or one that is no
+    length.
     """
     if hasattr(given, "items"):
         flits = _of_mapping(network, root, given)
@@ -95,23 +80,11 @@ def lengths_by_node(network: Network, root: int | None, given: Any) -> Lengths:
 
 
 def lengths_by_pair(network: Network, given: Any) -> Lengths:
-    """Return the lengths of what each node has for each.
+    """Return the lengths of the messages of each node for each: one number of flits for all pairs of ranks, or a matrix.
 
-    Parameters
-    ----------
-    network
-        Whose nodes, or ranks, they are.
-    given
-        One number of flits for all pairs of ranks, or a matrix: a row for each sender, a column for each receiver, both of all
-        nodes or both of the ranks alone.
+    It has a row for each sender, a column for each receiver, both of all nodes or both of the ranks alone. Raises PlanError
+    when there are not as many lengths, or one that is no length.
 
-    Raises
-    ------
-    PlanError
-        When there are not as many lengths, or one that is no length.
-
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> lengths_by_pair(network("complete:2"), [[0, 3], [2, 0]]).flits
     array([0, 3, 2, 0])

@@ -1,4 +1,4 @@
-"""What it costs that a network is not what it was: a plan beside one of the same job on another network."""
+"""The cost of a network that is less than it was: a plan beside one of the same job on another network."""
 
 from dataclasses import dataclass
 
@@ -9,17 +9,8 @@ from treecast.schedule import Schedule
 
 @dataclass(frozen=True)
 class Loss:
-    """A plan beside one of the same job on the whole network.
+    """A plan, and one of the same job on the whole network to compare it with.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        The plan on what there is.
-    whole : Schedule
-        The plan to compare it with.
-
-    Examples
-    --------
     >>> from treecast.plans import plan
     >>> print(describe(Loss(plan("allgather", "mesh:3x3"), plan("allgather", "torus:3x3"))).lines["loss"])
     4 steps instead of 2 on torus:3x3, 100.0 % more; bounds 4 and 2

@@ -1,10 +1,10 @@
 """A schedule patched after faults: rows that still carry stay in their steps, and free arcs bring what is lost with the others.
 
 Communication model: that of the schedule, if nodes may keep what they relay: all-port, shouting or one-port, full or half duplex.
-A row still carries a chunk if its arc is there and its source holds the chunk by then, without any help. What a node would
-never get is then sent, step by step, over any arc that is free in that step and whose source holds it by then. Personal data,
+A row still carries a chunk if its arc is there and its source holds the chunk by then, without any help. Chunks that a node would
+never get are then sent, step by step, over any arc that is free in that step and whose source holds them by then. Personal data,
 where each chunk is for one node, goes chunk by chunk on the way that arrives first, from any node that holds the chunk. So
-nothing that is kept ever waits for what is new. A row that still carries stays, even if it leads to nobody who wants its chunk.
+nothing that is kept ever waits for new sends. A row that still carries stays, even if it leads to nobody who wants its chunk.
 """
 
 from collections.abc import Iterator
@@ -18,8 +18,8 @@ import numpy as np
 from treecast.collectives import Collective, Holdings
 from treecast.models import takes
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
 from treecast.plans.built import rows_over
 from treecast.plans.trees.repaired import new_arcs, new_nodes
 from treecast.schedule import NO_RECIPE, Payloads, Schedule
@@ -34,7 +34,7 @@ Piece = tuple[int, int, int, list[tuple[int, int]]]
 
 
 class Patch(NamedTuple):
-    """A patched schedule, and the nodes of what is left that hear something new, and that send it: int64, ascending."""
+    """A patched schedule, and the nodes of the rest that hear something new, and that send it: int64, ascending."""
 
     schedule: Schedule
     hearing: Ints
@@ -42,7 +42,7 @@ class Patch(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """What still carries: rows, what each arc carries when, and what the nodes hold after all of it."""
+    """The rows that still carry, the load of each arc in each step, and the chunks of the nodes after all of it."""
 
     pieces: list[Piece]
     loads: list[Load]
@@ -50,22 +50,11 @@ class _Kept(NamedTuple):
 
 
 def patched(schedule: Schedule, left: Network) -> Patch | None:
-    """Return a schedule patched for what is left of its network.
+    """Return a schedule of one copy without sums patched for the rest of its network, where nodes have their labels from
+    before.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        A schedule of one copy without sums.
-    left : Network
-        What is left of its network: the nodes have their labels from before, and each gets what it wants along some way.
+    None where schedules are not patched: of other collectives and models, of several copies, and of too many sends.
 
-    Returns
-    -------
-    Patch or None
-        None where schedules are not patched: of other collectives and models, of several copies, and of too many sends.
-
-    Examples
-    --------
     >>> from treecast.plans import plan
     >>> old = plan("broadcast", "star:4", messages=12)
     >>> found = patched(old, old.network.without(nodes=["2134"]))
@@ -98,7 +87,7 @@ def _can_be_patched(schedule: Schedule) -> bool:
 
 
 def what_is_left(collective: Collective, before: Network, left: Network) -> Collective | None:
-    """Return the same collective on what is left; None where nobody is left who wants something."""
+    """Return the same collective on the rest; None where nobody is left who wants something."""
     node = new_nodes(before, left)
     targets = tuple(int(node[v]) for v in collective.targets if node[v] >= 0)
     if collective.targets and not targets:
@@ -109,7 +98,7 @@ def what_is_left(collective: Collective, before: Network, left: Network) -> Coll
 
 
 def _kept(plain: Schedule, collective: Collective, left: Network) -> _Kept:
-    """Return what still carries when nothing is added."""
+    """Return the rows that still carry when nothing is added."""
     before, rows = plain.network, plain.rows
     node = new_nodes(before, left)
     arc = _new_arc_of_rows(plain, left, node)
@@ -130,14 +119,12 @@ def _kept(plain: Schedule, collective: Collective, left: Network) -> _Kept:
                 arrived.append((head[over], 1 << what))
         for taker, mask in arrived:
             held[taker] |= mask
-    pieces = [
-        (step, steps, int(arc[row]), ranges) for row, step, steps, ranges in _runs(carried, rows.streaming.tolist())
-    ]
+    pieces = [(step, steps, int(arc[row]), ranges) for row, step, steps, ranges in _runs(carried, rows.pace.tolist())]
     return _Kept(pieces, loads, held)
 
 
 def _runs(
-    carried: list[tuple[int, int, int]], streaming: list[bool]
+    carried: list[tuple[int, int, int]], pace: list[int]
 ) -> Iterator[tuple[int, int, int, list[tuple[int, int]]]]:
     """Yield the parts of rows that still carry, from (row, step, chunk): row, first step, number of steps, and ranges of chunks.
 
@@ -146,7 +133,7 @@ def _runs(
     for row, sends in groupby(sorted(carried), key=lambda send: send[0]):
         parts = list[list[tuple[int, int]]]()
         for _, step, chunk in sends:
-            follows = parts and (step - parts[-1][-1][0]) == streaming[row] and chunk > parts[-1][-1][1]
+            follows = parts and (step - parts[-1][-1][0]) == pace[row] and chunk > parts[-1][-1][1]
             if follows:
                 parts[-1].append((step, chunk))
             else:
@@ -236,14 +223,14 @@ def _routed(schedule: Schedule, collective: Collective, left: Network, kept: _Ke
 
 
 class _Timetable(NamedTuple):
-    """What an arc takes, as resources and keys, and under which key each resource is taken in each step."""
+    """The resources and keys that an arc takes, and under which key each resource is taken in each step."""
 
     needs: list[list[tuple[int, int]]]
     taken: dict[int, dict[int, int]]
 
     @staticmethod
     def of(schedule: Schedule, left: Network, loads: list[Load]) -> "_Timetable":
-        """Return the table of what some loads take."""
+        """Return the table of some loads."""
         wanted = takes(schedule.model, left)
         table = _Timetable(np.stack([wanted.resource, wanted.key], axis=2).tolist(), {})
         for step, arc, _ in loads:
@@ -277,13 +264,13 @@ def _needed(found: list[Load], wanted: list[int], tail: list[int], head: list[in
 
 
 def _new_arc_of_rows(plain: Schedule, left: Network, node: Ints) -> Ints:
-    """Return the number that the arc of each row has in what is left, or -1: int64 (rows,)."""
+    """Return the number that the arc of each row has in the rest, or -1: int64 (rows,)."""
     before, rows = plain.network, plain.rows
     return new_arcs(before, left, node)[arcs_of(before).number(rows.src, rows.port)]
 
 
 def new_chunks(collective: Collective, left: Collective, node: Ints) -> Ints:
-    """Return the number that each chunk has in what is left, or -1 where its source is gone: int64 (chunks,)."""
+    """Return the number that each chunk has in the rest, or -1 where its source is gone: int64 (chunks,)."""
     chunk, nodes = np.arange(collective.chunks), left.nodes
     if collective.traits.blocks == "one":
         return chunk

@@ -19,25 +19,13 @@ from treecast.schedule import Claims, Rows, Schedule
 
 
 def patched_sums(schedule: Schedule, left: Network) -> Patch | None:
-    """Return a schedule of sums patched for what is left of its network.
+    """Return a schedule of sums patched for the rest of its network, where nodes have their labels from before.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        A schedule whose nodes add.
-    left : Network
-        What is left of its network: the nodes have their labels from before.
+    None where something kept would begin later, where halves overlap, past relays, without owners, and as of ``patched``.
 
-    Returns
-    -------
-    Patch or None
-        None where something kept would begin later, where halves overlap, past relays, without owners, and as of ``patched``.
-
-    Examples
-    --------
     >>> from treecast.plans import plan
     >>> old = plan("reduce", "hypercube:4", messages=2)
-    >>> found = patched_sums(old, old.network.without(links=["0b0000-0b0001"]))
+    >>> found = patched_sums(old, old.network.without(links=["0b0001-0b0011"]))
     >>> old.steps, found.schedule.steps, found.hearing.tolist()
     (5, 5, [0])
     """

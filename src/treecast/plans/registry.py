@@ -16,9 +16,8 @@ from treecast.discovery import import_all
 from treecast.errors import PlanError
 from treecast.models import MODELS, Cost, Model, model
 from treecast.networks import Network
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job
 from treecast.schedule import Claims, Schedule
-from treecast.schedule.recipe import Job
 
 ALL_PORT = ("all-port", "shouting")
 """The models under which a node uses all its links in a step; more than one message per link does no harm."""
@@ -69,6 +68,11 @@ class Option:
 def on_any(network: Network) -> str:
     """Say that a builder works on any network."""
     return ""
+
+
+def looks_different(network: Network) -> str:
+    """Say that a builder is for networks that look different from some nodes."""
+    return "is for networks that do not look the same from every node" if network.seen_alike else ""
 
 
 def every_port(network: Network) -> int:
@@ -217,7 +221,9 @@ class Builder:
 _ENTRIES: list[Builder] = []
 
 
-def builder(name: str, *kinds: str, under: tuple[str, ...], what: str, **more: Any) -> Callable[[Build], Build]:
+def builder(
+    name: str, *kinds: str, what: str, under: tuple[str, ...] = ALL_PORT, **more: Any
+) -> Callable[[Build], Build]:
     """Register the function below as a builder of these kinds of collectives; ``more`` are fields of Builder.
 
     ``on`` is a kind of network, or gives the reason why a network will not do.
@@ -233,6 +239,11 @@ def builder(name: str, *kinds: str, under: tuple[str, ...], what: str, **more: A
         return build
 
     return register
+
+
+def any_machine(name: str, *kinds: str, **more: Any) -> Callable[[Build], Build]:
+    """Register a builder as ``builder`` does, for every model in which nodes keep their messages; it is no model's own choice."""
+    return builder(name, *kinds, under=(), any_model=True, **more)
 
 
 def _without_combining(build: Build) -> Build:

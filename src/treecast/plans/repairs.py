@@ -1,6 +1,6 @@
 """A plan after nodes or links have failed: what still carries is kept, and the rest is planned again.
 
-The new schedule is one on what is left of the network, where labels are as before. There are three ways to it, and the one that
+The new schedule is one on the rest of the network, where labels are as before. There are three ways to it, and the one that
 takes the fewest steps is taken; of equal ones the first. A schedule of one copy is patched: its rows stay in their steps, and
 free arcs bring what is lost (plans/patching.py); sums, if nothing has to begin later (plans/patching_sums.py). A broadcast down
 trees keeps of each tree what hangs from the root (plans/trees/repaired.py). All others are planned anew. Nodes that are no
@@ -19,11 +19,11 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.description import Description, count_of, describe, list_few
 from treecast.errors import PlanError
+from treecast.graphs.flows import fewest_apart
 from treecast.lower_bounds import schedule_bounds, tightest
 from treecast.lower_bounds.depths import least_depth
 from treecast.models import model
 from treecast.networks import Network
-from treecast.networks.flows import fewest_apart
 from treecast.plans.all_port.pipelines import rows_of_streams, uneven_streams
 from treecast.plans.choice import build
 from treecast.plans.copies import most_ways
@@ -43,7 +43,7 @@ _SHOWN = 12  # nodes that are named
 
 @dataclass(frozen=True)
 class Repair:
-    """A schedule for what is left of a network, beside the one from before.
+    """A schedule for the rest of a network, beside the one from before.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Repair:
 def repair(
     schedule: Schedule, *, dead_nodes: Sequence[str | int] = (), cut_links: Sequence[str] = (), within: float = 0.0
 ) -> Repair:
-    """Return a schedule of the same collective on what is left of the network, that keeps what it can of the old one.
+    """Return a schedule of the same collective on the rest of the network, that keeps what it can of the old one.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def repair(
     Raises
     ------
     PlanError
-        When the root is dead, and when no builder can do it on what is left.
+        When the root is dead, and when no builder can do it on the rest.
     NetworkError
         For a node or link that is not there.
 
@@ -159,7 +159,7 @@ class _Way(NamedTuple):
 
 
 def _copies(schedule: Schedule, left: Network) -> int:
-    """Return how many copies there can be on what is left: no more than before."""
+    """Return how many copies there can be on the rest: no more than before."""
     there = what_is_left(schedule.collective, schedule.network, left)
     return max(1, min(schedule.copies, most_ways(left, there, schedule.against))) if there else schedule.copies
 
@@ -211,7 +211,7 @@ def _kept(schedule: Schedule, left: Network) -> Repaired | None:
 
 
 def _left(schedule: Schedule, gone: list[int], links: Sequence[str]) -> tuple[Network, tuple[str, ...]]:
-    """Return what is left of the network, and the labels of the living nodes that are left out with it."""
+    """Return the rest of the network, and the labels of the living nodes that are left out with it."""
     network, collective = schedule.network, schedule.collective
     torn = network.without(nodes=gone, links=links)
     reached = np.ones(torn.nodes, np.bool_)
@@ -237,7 +237,7 @@ def _trees(schedule: Schedule) -> TreeSet | None:
     network, rows = schedule.network, schedule.rows
     collective = schedule.collective
     broadcast = collective.traits.one_to_all and not collective.targets and model(ALL_PORT[0]) <= schedule.model
-    if not broadcast or not len(rows) or int(rows.tree.min()) < 0 or not rows.streaming.all():
+    if not broadcast or not len(rows) or int(rows.tree.min()) < 0 or not (rows.pace == 1).all():
         return None
     found = trees_of_rows(rows.src, rows.dst, network.nodes, rows.tree)
     spans = np.count_nonzero(found.row >= 0, axis=1) == network.nodes - 1
@@ -266,7 +266,7 @@ def _over(schedule: Schedule, trees: TreeSet) -> Schedule:
 
 
 def _planned(schedule: Schedule, left: Network) -> Schedule:
-    """Return a new plan of what a schedule does, on what is left, by the builder that does it best there."""
+    """Return a new plan of a schedule's job on the rest of its network, by the builder that does it best there."""
     collective, label = schedule.collective, schedule.network.label
     still = [label(node) for node in collective.targets if label(node) in left]
     lengths = collective.lengths_among(np.array([schedule.network.node(v) for v in all_labels(left)]))

@@ -1,4 +1,4 @@
-"""From what a person asks for to a job and the builders that can do it, and from what was built to a schedule."""
+"""From the request of a person to a job and the builders that can do it, and from a builder's result to a schedule."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -17,13 +17,13 @@ from treecast.models import model as find_model
 from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
 from treecast.networks.reading.links import label_of
-from treecast.plans.built import Built, memory
+from treecast.plans.built import Built, Job, memory
 from treecast.plans.carried import as_known, carried
 from treecast.plans.copies import against_of, copies_of, lacks_ways
 from treecast.plans.lengths import lengths_by_block
 from treecast.plans.registry import Builder, all_builders, all_options, builders, fitting, refuse_no_builder
 from treecast.schedule import Schedule
-from treecast.schedule.recipe import Job, Recipe
+from treecast.schedule.recipe import Recipe
 
 _MOST_PORTS = 2**15  # as many as a column of ports can tell apart
 _BYTES_PER_ROW = 72  # a row and what sorting it takes
@@ -40,25 +40,10 @@ def collective_of(
 ) -> Collective:
     """Return a collective on a network, from nodes or labels as people give them.
 
-    Parameters
-    ----------
-    kind
-        The collective's name.
-    network
-        Where it takes place.
-    root
-        A node or its label; the default is the first rank. Collectives in which every node has the same part have none.
-    messages
-        The number of chunks of each source.
-    targets
-        Of a multicast, the nodes or labels to reach.
-    lengths
-        Of a collective of unequal blocks, the flits of each: see ``lengths_by_node`` and ``lengths_by_pair``.
-
-    Raises
-    ------
-    PlanError, NetworkError
-        For a kind, node or length that does not exist, for a relay as a root or target, and for ranks that are not reached.
+    ``root``: by default the first rank; collectives in which every node has the same part have none. ``messages``: the chunks
+    of each source. ``targets``: those of a multicast. ``lengths``: see ``lengths_by_node`` and ``lengths_by_pair``. Raises
+    PlanError and NetworkError for a kind, node or length that does not exist, for a relay as a root or target, and for ranks
+    that are not reached.
     """
     start = root_of(network, root)
     if isinstance(targets, str) or not np.iterable(targets):
@@ -91,10 +76,8 @@ def collective_of(
 def place_of(kind: str, network: Any) -> Network:
     """Return the network on which a collective of some kind is to take place.
 
-    Raises
-    ------
-    PlanError, NetworkError
-        When there is no such network; the message says so where the two stand the wrong way round.
+    Raises PlanError and NetworkError when there is no such network; the message says so where the two stand the wrong way
+    round.
     """
     if isinstance(network, str) and network in COLLECTIVES and kind not in COLLECTIVES:
         raise PlanError(f"{network!r} is no network but a collective: write it first, and then {kind!r}")
@@ -104,10 +87,7 @@ def place_of(kind: str, network: Any) -> Network:
 def root_of(network: Network, root: NodeName | None) -> int:
     """Return the node that a root is given by: a number or label; by nothing, the first rank.
 
-    Raises
-    ------
-    PlanError, NetworkError
-        For what names no node, and for a relay.
+    Raises PlanError and NetworkError for what names no node, and for a relay.
     """
     if root is None:
         return 0 if network.relays is None else int(network.ranks[0])
@@ -138,12 +118,8 @@ def request(
 ) -> tuple[Job[Any], list[Builder]]:
     """Return the job that is asked for, and the builders that can do it, in the order in which they are tried.
 
-    ``what`` is the rest of the collective, as ``collective_of`` takes it.
-
-    Raises
-    ------
-    PlanError, NetworkError
-        When no builder can do it; the error says why not.
+    ``what`` is the rest of the collective, as ``collective_of`` takes it. Raises PlanError and NetworkError when no builder
+    can do it; the error says why not.
     """
     where = place_of(kind, network)
     wanted = copies_of(copies, survive)
@@ -183,7 +159,7 @@ def _fitting(job: Job[Any], builder: str | None, model_given: bool) -> tuple[Job
 
 
 def schedule_of(job: Job[Any], entry: Builder, built: Built) -> Schedule:
-    """Return the schedule of what a builder built for a job."""
+    """Return the schedule of a builder's result for a job."""
     orbit = job.collective.alike and entry.orbit
     copies = built.copies or job.copies
     found = Schedule(
@@ -217,10 +193,7 @@ def recipe_of(job: Job[Any], entry: Builder, copies: int) -> Recipe:
 def job_of(schedule: Schedule) -> tuple[Job[Any], Builder]:
     """Return the job and the builder that a schedule was planned from.
 
-    Raises
-    ------
-    PlanError
-        When the schedule does not say, or says what no builder can do.
+    Raises PlanError when the schedule does not say, or says what no builder can do.
     """
     recipe, collective, lengths = schedule.recipe, schedule.collective, schedule.collective.lengths
     network = schedule.network
@@ -266,14 +239,9 @@ def check_memory(rows: int, what: str, ruled: Callable[[], str]) -> None:
 
 
 def node_of(network: Network, value: Any, what: str) -> int:
-    """Return the node that a number or label names.
+    """Return the node that a number or label names. Raises PlanError and NetworkError for what names none.
 
     A graph may have whole numbers for names: one that is the name of a node and the number of another is refused.
-
-    Raises
-    ------
-    PlanError, NetworkError
-        For what names no node.
     """
     if isinstance(value, tuple):  # as networkx names the nodes of grids
         value = label_of(cast("object", value))

@@ -4,12 +4,14 @@ Communication model: that of the schedule that is reversed. Where data spread, c
 the contributions that arrive to its own and sends the sum on once. Where data went out, each node's block comes in.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.networks import Network
-from treecast.plans.built import Built
+from treecast.plans.built import Built, joined
 from treecast.schedule import Claims, Payloads, Rows
 
 
@@ -46,12 +48,7 @@ def _backwards(table: Payloads, messages: int) -> Payloads:
 
 def one_after_the_other(collective: Collective, reduction: Built, spreading: Built) -> Built:
     """Return a reduction, and behind it the spreading of its finished sums; ``collective``: what the rows of both carry out."""
-    first, second, shift = reduction.rows, spreading.rows, collective.sums
-    table = Payloads.concatenated([first.payloads, second.payloads.shifted(shift)])
-    later = second.columns() | {
-        "step": second.step + np.int64(reduction.claims.steps),
-        "payload": second.payload.astype(np.int64) + len(first.payloads),
-    }
-    columns = {name: np.concatenate([column, later[name]]) for name, column in first.columns().items()}
-    (steps, sends), (more, again) = ((of.steps, of.transmissions) for of in (reduction.claims, spreading.claims))
-    return Built(Rows.of(table, **columns), Claims(steps + more, sends + again))
+    (first, done), (second, more) = ((part.rows, part.claims) for part in (reduction, spreading))
+    finished = replace(second, payloads=second.payloads.shifted(collective.sums))
+    claims = Claims(done.steps + more.steps, done.transmissions + more.transmissions)
+    return Built(joined([first, finished], [0, done.steps]), claims)

@@ -6,9 +6,9 @@ from typing import Any
 
 from treecast.description import Description, Table, count_of, describe
 from treecast.errors import NetworkError, PlanError
+from treecast.graphs.saturated import saturated
 from treecast.networks import Network, families
 from treecast.networks import network as find_network
-from treecast.networks.saturated import saturated
 from treecast.plans.advice import Asked, Option
 from treecast.plans.fastest import Amount
 from treecast.progress import report
@@ -24,17 +24,7 @@ _SAME = 1 + 1e-9
 
 @dataclass(frozen=True)
 class Wiring:
-    """A graph without switches, and what a collective takes on it.
-
-    Parameters
-    ----------
-    where : Network
-        The graph.
-    option : Option
-        The plan on it.
-    dead_nodes, dead_cables : int
-        How many of either may be dead so that the others are joined still.
-    """
+    """A graph without switches, the plan on it, and how many dead nodes, or dead cables, leave the others joined."""
 
     where: Network
     option: Option
@@ -76,30 +66,11 @@ class Switchless:
 def switchless(kind: str, nodes: int, ports: int, amount: Amount, costs: Costs, *, survive: int = 0) -> Switchless:
     """Return the graphs of so many nodes, each with so many ports, on which a collective takes the least time.
 
-    Up to 10 nodes every graph is looked at, as far as they are not too many; on more, those of the families, and some by chance.
-    Those with the least lower bounds are planned. If the best plan takes no longer than the bound of all others, it is proved
-    to be the best.
+    Up to 10 nodes every graph is looked at, as far as they are not too many; on more, those of the families, and some by
+    chance. Those with the least lower bounds are planned. If the best plan takes no longer than the bound of all others, it
+    is proved to be the best. ``survive``: how many faults must do no harm. Raises PlanError when there is no such graph, or
+    no plan on one.
 
-    Parameters
-    ----------
-    kind : str
-        The collective.
-    nodes, ports : int
-        The machines, and the ports of each.
-    amount : Amount
-        How much data there is.
-    costs : Costs
-        What a send costs.
-    survive : int
-        How many faults must do no harm.
-
-    Raises
-    ------
-    PlanError
-        When there is no such graph, or no plan on one.
-
-    Examples
-    --------
     >>> found = switchless("allgather", 5, 2, Amount(1 << 20), Costs.of("1us", "12.5GB/s"))
     >>> found.proved, found.wirings[0].cables[0]
     (True, ('m1', 1, 'm2', 1))

@@ -12,20 +12,15 @@ import numpy as np
 
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.collectives.checks import MOST_MESSAGES
+from treecast.graphs.parting import far_and_back
 from treecast.lower_bounds import bounds, tightest
 from treecast.networks import Network
-from treecast.networks.parting import far_and_back
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job, best_of
 from treecast.plans.choice import choose, run_builder
-from treecast.plans.registry import ALL_PORT, BUFFERLESS, WORMHOLE, Builder, builder, builders, fitting
+from treecast.plans.registry import ALL_PORT, BUFFERLESS, WORMHOLE, Builder, builder, builders, fitting, looks_different
 from treecast.schedule import Payloads, Rows
-from treecast.schedule.recipe import Job
 
 _MOST_MEASURED = 2**8  # nodes of a network of which each may be the one
-
-
-def _looks_different(network: Network) -> str:
-    return "is for networks that do not look the same from every node" if network.seen_alike else ""
 
 
 def _inner(job: Job[Any]) -> str:
@@ -58,7 +53,7 @@ def _able(job: Job[Any]) -> list[Builder]:
 @builder(
     "through-one-node",
     "allreduce",
-    on=_looks_different,
+    on=looks_different,
     under=(*ALL_PORT, *WORMHOLE, *BUFFERLESS),
     any_model=True,
     fits=_lacks_way,
@@ -68,18 +63,20 @@ def _able(job: Job[Any]) -> list[Builder]:
 )
 def through_one_node(job: Job[Any]) -> Built:
     """The machine is that of the reduce-broadcast: of some nodes in the middle, the one by which it takes the fewest steps."""
-    found, least = list[tuple[int, Built]](), tightest(bounds(job.collective, job.network, 1, job.model), "steps").value
-    for node in _middle(job.network):
-        inner = _through(job, node)
-        if able := _able(inner):  # not every builder lets a relay complete sums
-            entry, built = choose(inner, able)
-            found.append((node, built or run_builder(inner, entry)))
-            if found[-1][1].claims.steps == least:
-                break
-    node, built = min(found, key=lambda each: (each[1].claims.steps, each[1].claims.transmissions))
+    least = tightest(bounds(job.collective, job.network, 1, job.model), "steps").value
+    ways = ((node, _through(job, node)) for node in _middle(job.network))
+    tried = (
+        (node, _best(inner, able)) for node, inner in ways if (able := _able(inner))
+    )  # not each lets relays complete sums
+    node, built = best_of(tried, lambda each: (each[1].claims.steps, each[1].claims.transmissions), least)
     columns = built.rows.columns()
     rows = Rows.of_any_steps(_past_relays(built.rows.payloads, job.collective), **columns)
     return built._replace(rows=rows, collective=replace(job.collective, owners=((0, node),)))
+
+
+def _best(job: Job[Any], able: list[Builder]) -> Built:
+    entry, built = choose(job, able)
+    return built or run_builder(job, entry)
 
 
 def _middle(network: Network) -> list[int]:

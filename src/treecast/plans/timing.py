@@ -15,14 +15,8 @@ from treecast.units import spell_seconds
 class Timing:
     """The time of a schedule by two clocks, in seconds, and the least there can be.
 
-    Parameters
-    ----------
-    by_steps : float
-        The steps one after the other, each as long as its slowest send.
-    by_events : float or None
-        Each send as soon as it can begin; None where there are too many sends to look at.
-    bound : TimeBound or None
-        What no schedule can beat, where it is known.
+    ``by_steps``: the steps one after the other, each as long as its slowest send. ``by_events``: each send as soon as it can
+    begin; None where there are too many sends to look at. ``bound``: the time that no schedule can beat, where it is known.
     """
 
     by_steps: float
@@ -31,22 +25,11 @@ class Timing:
 
 
 def time_plan(schedule: Schedule, costs: Costs | None = None) -> Timing:
-    """Return how long a schedule takes.
+    """Return how long a schedule takes whose chunks have a size; at the costs, by arc, that are given or that it was planned
+    for.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        With the sizes of its chunks.
-    costs : Costs, optional
-        What a send costs, by arc; by default as the schedule was planned for.
+    Raises ScheduleError when it is not said how long chunks are, or how much sends cost.
 
-    Raises
-    ------
-    ScheduleError
-        When it is not said how long chunks are, or what sends cost.
-
-    Examples
-    --------
     >>> import treecast
     >>> schedule = treecast.plan("broadcast", "ring:4", bytes="4kB", latency="1us", rate="1GB/s")
     >>> found = time_plan(schedule, Costs.of("1us", "1GB/s"))
@@ -75,13 +58,7 @@ def time_plan(schedule: Schedule, costs: Costs | None = None) -> Timing:
 
 
 def seconds_of(*schedules: Schedule) -> Description:
-    """Return how long a schedule takes, and how long others before it took, as far as they say it.
-
-    Parameters
-    ----------
-    *schedules : Schedule
-        The one that counts, then those that it is held against.
-    """
+    """Return how long the first schedule takes, and how long the others, from before, took, as far as they say it."""
     said = [schedule for schedule in schedules if schedule.sizes is not None and schedule.costs is not None]
     if not said or said[0] is not schedules[0]:
         return Description({})

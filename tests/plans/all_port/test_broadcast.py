@@ -108,7 +108,7 @@ def test_streams_carry_every_chunk_over_the_right_number_of_trees(messages, tree
     assert max(sum(b - a for a, b in ranges) for ranges in carried) == -(-messages * copies // trees)
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(5)
 @pytest.mark.parametrize("spec", ["star:3", "star:4", "star:5"])
 @pytest.mark.parametrize("copies", [1, 2])
 def test_a_node_knows_its_program_from_its_label(spec, copies):
@@ -170,6 +170,7 @@ def test_builders_come_default_first():
         "shortest-path-tree",
         "breadth-first-tree",
         "hamiltonian-path",
+        "periods",
         "list-schedule",
         "rarest-first",
         "spt",

@@ -84,6 +84,7 @@ def test_a_relay_that_few_ways_reach_is_no_limit():
     assert (schedule.trees, schedule.steps, verify(schedule).holds) == (2, 51, True)
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("against", ["nodes", "links"])
 @pytest.mark.parametrize("kind", [pytest.param("broadcast", marks=pytest.mark.long), "scatter", "gather"])
 def test_hosts_below_two_switches_survive_any_one(kind, against):

@@ -65,7 +65,7 @@ def sum_of_depths(spec):
     return found
 
 
-@pytest.mark.each(9)
+@pytest.mark.each(17)
 @pytest.mark.parametrize("kind", KINDS)  # all on one network in turn: they share trees and ways
 @pytest.mark.parametrize(
     "spec",
@@ -102,6 +102,7 @@ def test_every_plan_is_right_by_every_judge(kind, spec):
                 assert faults_found(schedule, graph) == set()
 
 
+@pytest.mark.each(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("spec", ["star:4", "hypercube:4"])
 def test_default_plans_of_middling_size_by_every_judge(kind, spec):
@@ -113,7 +114,7 @@ def test_default_plans_of_middling_size_by_every_judge(kind, spec):
         assert faults_found(schedule, graph_of(where)) == set()
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(5)
 @pytest.mark.parametrize("spec", ["star:3", "star:4", "star:5", "star:6", *CUBES[2:]])
 def test_steps_and_transmissions_of_the_papers_table(spec):
     """Fragopoulou & Akl, Table 1 and section 4, at x = k, the number of trees; hypercube trees likewise."""
@@ -219,7 +220,7 @@ WORST = {
 }
 
 
-@pytest.mark.each(4)
+@pytest.mark.each(7)
 @pytest.mark.parametrize(("kind", "builder", "number"), WORST)
 def test_ratios_to_the_lower_bound(kind, builder, number):
     """``number`` 0 or 1: one copy; 2, 3: from two copies on."""
@@ -243,7 +244,7 @@ def rows_at(schedule, node):
     return schedule.select((rows.src == node) | (rows.dst == node)).rows
 
 
-@pytest.mark.each(4)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("kind", ALL_SOURCE)
 @pytest.mark.parametrize("spec", SMALL)
 def test_an_orbit_written_out_is_every_send_of_every_source(kind, spec):
@@ -277,6 +278,7 @@ def test_programs_of_larger_orbits(kind):
             assert plan(kind, spec, messages=2).at(node).rows == rows_at(plain, node)
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("spec", ["star:3", "hypercube:3", "torus:3x3", "mesh:2x3"])
 @pytest.mark.parametrize("kind", ROOTED)
 def test_programs_of_one_root(kind, spec):

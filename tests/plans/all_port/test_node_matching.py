@@ -103,7 +103,7 @@ TARGETS = [
 ]
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(5)
 @pytest.mark.parametrize(("graph", "steps"), TARGETS)
 def test_as_few_steps_as_can_be(graph, steps):
     where = network(nx.convert_node_labels_to_integers(graph))

@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.networks.test_flows import random_graphs
+from tests.graphs.test_flows import random_graphs
 from treecast.errors import PlanError
+from treecast.graphs.flows import fewest_ways
 from treecast.lower_bounds import best, schedule_bounds
 from treecast.networks import network
-from treecast.networks.flows import fewest_ways
 from treecast.plans import plan, plan_again
 from treecast.plans.all_port.pipelines import uneven_streams
 from treecast.simulation.sweeps import sweep

@@ -27,7 +27,7 @@ def rows():
     return {spec: [cell.strip() for cell in cells.split("|")[1:]] for spec, cells in lines}
 
 
-@pytest.mark.each(4)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("place", range(MANY))
 def test_the_page_shows_what_is_measured(peers, rows, place):
     """All cells but the seconds of this machine are those that the benchmark prints."""

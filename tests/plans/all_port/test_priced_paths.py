@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.networks.test_flows import random_graphs
-from tests.networks.test_parting import switched as tree_like
+from tests.graphs.test_flows import random_graphs
+from tests.graphs.test_parting import switched as tree_like
 from tests.plans.test_through_one_node import hosts_of
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, schedule_bounds
@@ -106,3 +106,18 @@ def test_hosts_on_a_tree_of_switches_take_turns(leaves, steps):
 def test_no_plan_past_relays_that_part_a_network_beats_the_bound(graph, messages):
     schedule = plan("alltoall", graph, messages=messages)
     assert schedule.steps >= best(schedule_bounds(schedule), "steps").value
+
+
+@pytest.mark.parametrize(
+    ("where", "machine", "steps"),
+    [
+        ("torus:3x4", "one-port,combining", 5),
+        ("torus:3x4", "whispering", 6),
+        ("mesh:4x4", "one-port,combining,half", 8),
+        ("hypercube:4", "one-port,combining,half", 8),
+    ],
+)
+def test_where_messages_combine_ways_over_the_ports_in_one_order_go_together(where, machine, steps):
+    schedule = plan("alltoall", where, model=machine)
+    assert schedule.steps == steps
+    assert verify(schedule)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.networks.test_flows import node_ways, random_graphs
+from tests.graphs.test_flows import node_ways, random_graphs
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, schedule_bounds
 from treecast.networks import network

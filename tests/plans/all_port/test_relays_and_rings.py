@@ -11,6 +11,7 @@ from treecast.verification.verifier import verify
 SPECS = [*(f"complete:{n}" for n in range(1, 13)), *(f"ring:{n}" for n in range(3, 13)), "torus:1x5", "torus:6x1x1"]
 
 
+@pytest.mark.each(5)
 @pytest.mark.parametrize("spec", SPECS)
 def test_they_meet_the_bound(spec):
     where = network(spec)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.each(2)
 BY_NUMBER = "disjoint-trees-by-number"
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(5)
 @pytest.mark.parametrize(
     "spec", ["star:2", "star:3", "star:4", "hypercube:1", "hypercube:2", "hypercube:3", "hypercube:4", "star:5"]
 )

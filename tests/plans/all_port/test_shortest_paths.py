@@ -13,7 +13,7 @@ from treecast.simulation.replay import simulate
 from treecast.verification.verifier import verify
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(5)
 @pytest.mark.parametrize("n", range(2, 7))
 def test_plans_hold_and_are_as_long_as_claimed(n):
     star = Star(n)

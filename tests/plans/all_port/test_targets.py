@@ -7,10 +7,10 @@ An allgather, scatter and alltoall of one message takes the steps of its bound, 
 import networkx as nx
 import pytest
 
+from treecast.graphs.flows import fewest_ways
 from treecast.lower_bounds import best
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import network
-from treecast.networks.flows import fewest_ways
 from treecast.plans import facts, plan
 from treecast.plans.trees.packed import packed_trees
 from treecast.verification.verifier import verify
@@ -71,7 +71,7 @@ def assert_met(where, trees, depth, steps, **options):
     assert found.figures["depth_lower_bound"] <= depth
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize(("where", "trees", "depth", "steps"), TARGETS, ids=[spelled(row[0]) for row in TARGETS])
 def test_trees_depth_and_steps(where, trees, depth, steps):
     assert_met(where, trees, depth, steps)
@@ -132,7 +132,7 @@ def assert_at_the_bound(where, *steps):
             assert report.steps == schedule.claims.steps == best(list(report.bounds), "steps").value == fewest
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("row", STEPS, ids=lambda row: spelled(row[0]))
 def test_steps_of_one_message(row):
     assert_at_the_bound(*row)

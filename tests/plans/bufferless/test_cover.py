@@ -113,15 +113,17 @@ def test_on_de_bruijn_networks(base, digits, root, kind):
     assert where.nodes < 64 or steps <= 1.1 * bound
 
 
-def test_it_gains_over_one_tree():
-    for spec, root, least in (("mesh:8x8", 27, 1.05), ("hypercube:8", 0, 1.05), ("star:5", 0, 1.05)):
-        where = network(spec)
-        lengths = KINDS["few long"](np.random.default_rng(5), where.nodes) * 3
-        steps, single, _ = planned("scatterv", where, root, lengths)
-        assert single >= least * steps
+@pytest.mark.parametrize(
+    ("spec", "root"), [("mesh:8x8", 27), ("star:5", 0), pytest.param("hypercube:8", 0, marks=pytest.mark.long)]
+)
+def test_it_gains_over_one_tree(spec, root):
+    where = network(spec)
+    lengths = KINDS["few long"](np.random.default_rng(5), where.nodes) * 3
+    steps, single, _ = planned("scatterv", where, root, lengths)
+    assert single >= 1.05 * steps
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize(
     "spec", ["star:3", "star:4", "mesh:2x3", "torus:3x4", "ring:6", "tree:2,2", "path:5", "hypercube:1"]
 )

@@ -23,9 +23,9 @@ from treecast.networks import Graph, network
 from treecast.plans.bufferless import gather as tree_gather
 from treecast.plans.bufferless import scatter as tree_scatter
 from treecast.plans.bufferless.gather import certificates
+from treecast.plans.built import Job
 from treecast.plans.trees.spanning import breadth_first
 from treecast.schedule import COLUMNS, Payloads, Rows
-from treecast.schedule.recipe import Job
 
 
 def depths_of(parents):
@@ -240,7 +240,7 @@ def test_every_way_is_right_and_in_time(case):
     assert next(schedules(case, [("gatherv", MODELS[0], {"collect": "slots"})])).steps == steps
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("length", [0, pytest.param(1, marks=pytest.mark.long), 7])
 def test_shapes(shape, length):
@@ -369,7 +369,7 @@ MUTATED = [
 ]
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("claimed", [True, False])
 @pytest.mark.parametrize(
     "way", MUTATED, ids=lambda way: " ".join(map(str, [way[0][0], way[0][1], *way[0][2].values()]))

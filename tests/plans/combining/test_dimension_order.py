@@ -48,7 +48,7 @@ def steps_of(model, d, k):
     return d + 1 if 0 < k == d - 1 else d
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(5)
 @pytest.mark.parametrize("d", range(7))
 @pytest.mark.parametrize("model", MODELS)
 def test_every_plan_holds_and_is_as_long_as_the_closed_forms_say(model, d):

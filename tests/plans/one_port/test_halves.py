@@ -76,7 +76,7 @@ def test_copies_of_half_duplex(nodes, copies):
                 assert report.steps == best(list(report.bounds), "steps").value
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(5)
 @pytest.mark.parametrize(("nodes", "copies"), [(2, 1), (7, 1), (12, 1), (16, 1), (24, 1), (3, 2), (10, 3), (16, 2)])
 def test_no_more_steps_than_each_step_cut_in_parts(nodes, copies, monkeypatch):
     for messages in (1, 15, 40):

@@ -43,24 +43,18 @@ def test_steps(where, machine, kind):
     for messages in (1, 2, 7, 10**6):
         schedule = treecast.plan(kind, where, messages=messages, model=machine, builder="hamiltonian-path")
         assert treecast.verify(schedule)
-        if messages < 10:
-            assert treecast.verify(schedule, method="expanded")
-            apart = 1 if machine == "one-port" else 2
-            assert schedule.steps == apart * (messages - 1) + nodes - 1
-        elif machine == "one-port":
-            assert schedule.steps == messages + nodes - 2
-            assert len(schedule.rows) == nodes - 1
-        else:
-            assert schedule.steps <= 2.01 * messages
-            assert len(schedule.rows) <= 2**16
+        assert messages > 10 or treecast.verify(schedule, method="expanded")
+        apart = 1 if machine == "one-port" else 2
+        assert schedule.steps == apart * (messages - 1) + nodes - 1
+        assert len(schedule.rows) == nodes - 1
 
 
 def test_long_messages_take_it():
-    """On a mesh the list schedule of trees for all ports took twice as long."""
+    """On a mesh the list schedule of trees for all ports took twice as long; trees that load nodes evenly take a little less."""
     for messages in (60, 1000):
         schedule = treecast.plan("broadcast", "mesh:4x4", messages=messages, model="one-port")
-        assert schedule.steps <= messages + 14
-    assert schedule.builder == "hamiltonian-path"
+        assert schedule.steps <= messages + 12
+    assert treecast.plan("broadcast", "path:9", messages=1000, model="one-port").builder == "hamiltonian-path"
 
 
 def test_a_cycle_is_found_wherever_there_is_one():

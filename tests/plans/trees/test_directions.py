@@ -60,6 +60,7 @@ def test_trees_of_all_ports_on_larger_tori(spec):
     assert trees.height == directions.exact_depth(where)
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("spec", ["torus:3x4", "torus:2x5", "torus:2x2x3", "torus:6x7", "ring:8", "ring:9"])
 def test_a_node_tells_its_own_place_in_the_trees(spec):
     where = network(spec)
@@ -141,6 +142,7 @@ def test_copies_survive_every_fault_and_verified_is_expanded(spec):
             assert sweep(schedule, copies - 1, "nodes").holds
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("spec", ["torus:3x4", "mesh:3x4", "torus:4x4x2"])
 @pytest.mark.parametrize("builder", ["disjoint-trees", "axis-trees"])
 def test_program_is_the_nodes_part_of_the_plan(spec, builder):

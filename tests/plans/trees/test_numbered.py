@@ -8,7 +8,7 @@ import pytest
 
 from treecast import plan, sweep, verify
 from treecast.networks import network
-from treecast.networks.flows import arcs_of
+from treecast.networks.arcs import arcs_of
 from treecast.plans.trees.independent import independent_trees
 from treecast.plans.trees.numbered import two_trees
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tests.plans.trees.test_packed import check
+from treecast.graphs.flows import fewest_ways
 from treecast.networks import network
-from treecast.networks.flows import fewest_ways
 from treecast.plans.trees import repaired
 from treecast.plans.trees.packed import packed_trees
 from treecast.plans.trees.repaired import repaired_trees
@@ -36,7 +36,7 @@ def links_of(trees):
     ]
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("seed", range(60))
 def test_repaired_trees_span_what_is_left_and_keep_what_they_can(seed: int) -> None:
     rng = random.Random(seed)

@@ -88,6 +88,7 @@ def test_trees_of_random_graphs(drawn, slack, lengths):
         assert certificates(found(where, root, "best", flits), flits).steps <= certificates(tree, flits).steps
 
 
+@pytest.mark.each(5)
 @pytest.mark.parametrize("dimension", range(1, 13))
 def test_rounds_of_a_broadcast_are_fewest_on_hypercubes(dimension):
     assert broadcast_of(spanning.broadcast_time(network(f"hypercube:{dimension}"), 0)) == dimension
@@ -162,7 +163,7 @@ def test_a_balanced_tree_divides_the_flits():
     )
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("kind", ["scatterv", "gatherv"])
 @pytest.mark.parametrize("model", ["bufferless", "bufferless-multiport"])
 @pytest.mark.parametrize(

@@ -85,6 +85,7 @@ def test_no_arc_is_in_more_trees_than_the_optimum_has_steps(name):
     assert load_of(found) == rate.denominator
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("name", NAMED)
 def test_the_rate_is_reached_exactly(name):
     """What M messages take beyond M U steps does not grow with M."""

@@ -142,6 +142,7 @@ def test_disjointness_against_networkx(n, paper):
     assert find_meeting_ways(trees) is None
 
 
+@pytest.mark.each(5)
 @BOTH
 @pytest.mark.parametrize(("n", "at"), [(2, 0), (3, 1), (4, 0), (4, 1), (4, -1), (5, 1), (6, 0)])
 def test_what_a_node_knows_from_its_label_is_what_the_arrays_say(n, at, paper):

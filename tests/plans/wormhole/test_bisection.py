@@ -10,10 +10,10 @@ import pytest
 from treecast.collectives import Collective
 from treecast.models import model
 from treecast.networks import network
+from treecast.plans.built import Job
 from treecast.plans.wormhole import bisection, eyes, local_search, spreading
 from treecast.plans.wormhole.bisection import minimum, transform
 from treecast.progress import reporting
-from treecast.schedule.recipe import Job
 
 pytestmark = pytest.mark.each(3)
 

@@ -78,7 +78,7 @@ def test_signed_powers_of_two_never_count_more_than_the_fewest_across(m):
     assert (signed == fewest)[: 5 * nodes // 6 + 1].all()  # more than that, and 2^m is wanted, which no subtree has
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("shape", shapes(16, 2), ids=str)
 def test_no_bound_is_above_the_least_of_all_broadcasts_and_the_search_is_that(shape):
     truth, mesh = exact(shape).reshape(-1), Mesh(shape)
@@ -111,7 +111,7 @@ def test_the_bound_of_a_path_as_printed(m):
         assert printed == across(path, root)
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize(
     "shape",
     [pytest.param(shape, marks=pytest.mark.long if np.prod(shape) > 12 else ()) for shape in shapes(16, 2)],

@@ -11,8 +11,8 @@ from treecast.errors import PlanError
 from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
+from treecast.plans.built import Job
 from treecast.plans.wormhole import eyes
-from treecast.schedule.recipe import Job
 
 pytestmark = pytest.mark.each(3)
 

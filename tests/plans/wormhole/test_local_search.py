@@ -30,7 +30,7 @@ SHORTER = [
 ]
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(5)
 @pytest.mark.parametrize(("spec", "root", "length"), SHORTER)
 def test_shorter_than_by_recursion(spec, root, length):
     mesh = network(spec)
@@ -57,7 +57,7 @@ def test_never_longer_than_by_recursion_and_the_same_from_images_of_a_source(spe
                 assert turned.tolist() == made.tolist()
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("shape", [(5, 5), (3, 6), (2, 3, 5), (8, 8)], ids=str)
 @pytest.mark.parametrize("heat", [0.2, 5.0])
 def test_whatever_is_tried_it_stays_a_broadcast_and_counts_its_own_length(shape, heat, monkeypatch):

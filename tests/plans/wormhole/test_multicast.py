@@ -10,9 +10,9 @@ from treecast.errors import PlanError
 from treecast.models import WORMHOLE, model
 from treecast.networks import network
 from treecast.plans import plan
+from treecast.plans.built import Job
 from treecast.plans.wormhole import multicast
 from treecast.plans.wormhole.contention import is_contention_free
-from treecast.schedule.recipe import Job
 from treecast.verification.verifier import verify
 
 MODELS = [f"{name}{half}" for name in WORMHOLE for half in ("", ",half")]

@@ -62,7 +62,7 @@ def assert_symmetric(shape):
             assert is_contention_free(mesh, step, src, dst), (sides, root)
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("shape", [*shapes(12), (2, 9), (4, 5), (2, 2, 5), (2, 3, 5), (5, 6)], ids=str)
 def test_all_sources_of_small_meshes(shape):
     assert_symmetric(symmetry.shape_of(shape))

@@ -1,6 +1,5 @@
 """Allgather (multinode broadcast) on Cayley networks, as an orbit: every node does the translate of what is built here.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Akl no two translates share an arc.
 """
 
@@ -11,19 +10,16 @@ import numpy as np
 
 from treecast.networks import Cayley, Rotational
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
 from treecast.plans.all_port.packing import pack
-from treecast.plans.all_port.pipelines import streams
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, builder, every_port
+from treecast.plans.all_port.pipelines import rows_into, streams
+from treecast.plans.built import NO_ROWS, Built, Job, best_of, joined, rows_over
+from treecast.plans.registry import builder, every_port
 from treecast.plans.trees.disjoint import TREES, trees_of_job
 from treecast.plans.ways.rarest_first import exchanged
 from treecast.plans.ways.timetable import translated
-from treecast.schedule import COLUMNS, Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
+from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.trees import TreeSet
 
-Columns = dict[str, Ints]
 _TRIES = 20
 _MOST_SETS = 2000
 
@@ -32,7 +28,6 @@ _MOST_SETS = 2000
     "disjoint-trees",
     "allgather",
     on=Rotational,
-    under=ALL_PORT,
     most_copies=every_port,
     rank=20,
     what="the k disjoint trees, each walked depth first, all at once",
@@ -54,47 +49,37 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     if more:  # these trees carry one message more than the others
         long, short = ([c for c in carried if (sum(b - a for a, b in c) > each) == extra] for extra in (True, False))
         carried = [long.pop() if tree in more else short.pop() for tree in range(k)]
-    parts, table = walk_trees(network, trees, carried, each)
-    steps = each * (network.nodes - 1)
-    if rest and copies == 1:
-        spread = _spread(network, rest)
-        number = spread["layer"] + len(table)  # each layer is a tree of its own
-        parts.append(spread | {"step": spread["step"] + steps, "steps": np.ones_like(number)})
-        parts[-1] |= {"payload": number, "tree": number}
-        table += [[(messages - rest + layer, messages - rest + layer + 1)] for layer in range(rest)]
-        steps += int(spread["step"].max()) + 1
+    parts, steps = [walked(network, trees, carried, each)], each * (network.nodes - 1)
+    if rest and copies == 1:  # each chunk that is left has a tree of its own
+        rows, steps = _spread(network, rest, first=messages - rest, begun=steps, tree=k if each else 0)
+        parts.append(rows)
     elif rest:
         packed = pack(trees, np.full((1, network.nodes), sum(1 << tree for tree in more)))
-        columns = arc_columns(trees, packed.tree, packed.node, steps + packed.step)
-        number = np.full(k, -1)
-        number[more] = np.arange(len(more)) + len(table)
-        parts.append(columns | {"payload": number[packed.tree], "steps": np.ones_like(packed.step)})
-        table += [_take_part(carried[tree], each, each + 1) for tree in more]
+        table, place = Payloads.of([_take_part(carried[tree], each, each + 1) for tree in more]), np.zeros(k, np.int64)
+        place[more] = np.arange(len(more))
+        later = steps + packed.step
+        parts.append(rows_into(trees, table, packed.tree, packed.node, later, payload=place[packed.tree]))
         steps += packed.steps
-    return assemble(job, parts, table, steps)
+    return assemble(job, parts, steps)
 
 
-def walk_trees(
-    network: Rotational, trees: TreeSet, carried: list[list[tuple[int, int]]], each: int
-) -> tuple[list[Columns], list[list[tuple[int, int]]]]:
-    """Return the rows by which all trees at once are walked depth first, and their payloads.
+def walked(network: Rotational, trees: TreeSet, carried: list[list[tuple[int, int]]], each: int) -> Rows:
+    """Return the rows by which all trees at once are walked depth first.
 
     Over each arc go the first ``each`` chunks that its tree has to carry: no port is ever idle, or used twice in a step.
     """
-    parts, table = list[Columns](), list[list[tuple[int, int]]]()
-    if each and network.nodes > 1:
-        for tree, targets in enumerate(_walk(network, trees)):
-            columns = arc_columns(trees, tree, targets, np.arange(network.nodes - 1) * each)
-            parts.append(columns | _payload_columns(len(table), each, network.nodes - 1))
-            table.append(_take_part(carried[tree], 0, each))
-    return parts, table
+    if not each or network.nodes == 1:
+        return NO_ROWS
+    node = np.stack(_walk(network, trees))
+    tree, place = (index.ravel() for index in np.indices(node.shape))
+    table = Payloads.of([_take_part(ranges, 0, each) for ranges in carried])
+    return rows_into(trees, table, tree, node.ravel(), place * each, payload=tree)
 
 
 @builder(
     "port-matching",
     "allgather",
     on=Cayley,
-    under=ALL_PORT,
     rank=40,
     what="each step joins ports with new nodes",
 )
@@ -105,43 +90,19 @@ def over_matchings(job: Job[Cayley]) -> Built:
     """
     network, messages, k = job.network, job.collective.messages, max(job.network.ports, 1)
     each, rest = divmod(messages, k)
-    parts: list[Columns] = []
-    table: list[list[tuple[int, int]]] = []
-    steps = 0
+    parts, steps = list[Rows](), 0
     for layers, size, first in ((k, each, 0), (rest, 1, k * each)):
         if layers and size and network.nodes > 1:
-            spread = _spread(network, layers)
-            count = len(spread["step"])
-            columns = {name: spread[name] for name in ("src", "dst", "port")}
-            columns |= {
-                "step": steps + spread["step"] * size,
-                "steps": np.full(count, size),
-                "tree": np.full(count, -1),
-            }
-            parts.append(columns | {"payload": spread["layer"] + len(table)})
-            table += [[(first + layer * size, first + (layer + 1) * size)] for layer in range(layers)]
-            steps += size * (int(spread["step"].max()) + 1)
-    return assemble(job, parts, table, steps)
+            rows, steps = _spread(network, layers, first=first, size=size, begun=steps)
+            parts.append(rows)
+    return assemble(job, parts or [NO_ROWS], steps)
 
 
-def assemble(
-    job: Job[Cayley], parts: list[Columns], table: list[list[tuple[int, int]]], steps: int, more: int = 0
-) -> Built:
-    """Return a schedule of parts, each of columns by name; ``more``: the sends of node 0's chunks beyond Mx(N-1)."""
-    columns = {name: np.concatenate([np.empty(0, np.int64), *(part[name] for part in parts)]) for name in COLUMNS}
+def assemble(job: Job[Cayley], parts: list[Rows], steps: int, more: int = 0) -> Built:
+    """Return a schedule of rows in several parts; ``more``: the sends of node 0's chunks beyond Mx(N-1)."""
     nodes = job.network.nodes
     sends = (job.collective.messages * job.copies * (nodes - 1) + more) * nodes
-    return Built(Rows.of(Payloads.of(table), **columns), Claims(steps, sends))
-
-
-def _payload_columns(payload: int, length: int, rows: int) -> Columns:
-    return {"payload": np.full(rows, payload), "steps": np.full(rows, length)}
-
-
-def arc_columns(trees: TreeSet, tree: int | Ints, targets: Ints, step: Ints) -> Columns:
-    """Return the rows over the arcs into ``targets``; of one tree, or one for each."""
-    source, port = trees.parent[tree, targets].astype(np.int64), trees.port[tree, targets].astype(np.int64)
-    return {"step": step, "src": source, "dst": targets, "port": port, "tree": np.broadcast_to(tree, targets.shape)}
+    return Built(joined(parts), Claims(steps, sends))
 
 
 def _take_part(ranges: list[tuple[int, int]], first: int, stop: int) -> list[tuple[int, int]]:
@@ -180,15 +141,21 @@ def least_crowded(trees: TreeSet, count: int) -> list[int]:
     return list(min(sets, key=lambda used: (int(crowd[list(used)].sum(axis=0).max()), used)))
 
 
-def _spread(network: Cayley, layers: int) -> Columns:
-    """Return rows by which ``layers`` chunks of node 0 reach all nodes, one chunk per port and step; in few steps."""
+def _spread(
+    network: Cayley, layers: int, *, first: int, size: int = 1, begun: int = 0, tree: int | None = None
+) -> tuple[Rows, int]:
+    """Return rows by which runs of chunks of node 0 reach all nodes, one run per port and time, and the step behind the last.
+
+    There are ``layers`` runs of ``size`` chunks, from chunk ``first`` on; ``tree``: the number of the tree of the first.
+    """
     least = max(network.diameter, -(-layers * (network.nodes - 1) // network.ports))
-    wanted, found = translated(network), list[tuple[Ints, Ints, Ints]]()
-    for seed, by_need in product(range(1, _TRIES), (False, True)):
-        found.append(exchanged(network, wanted, [(0, 0, layers)], chunks=layers, seed=seed, by_need=by_need))
-        if found[-1][0][-1] < least:
-            break
-    step, arc, layer = min(found, key=lambda sent: int(sent[0][-1]))
-    arcs = arcs_of(network)
-    src, dst, port = (column[arc].astype(np.int64) for column in (arcs.tail, arcs.head, arcs.port))
-    return {"step": step, "src": src, "dst": dst, "port": port, "layer": layer}
+    wanted, given = translated(network), [(0, 0, layers)]
+    tries = (
+        exchanged(network, wanted, given, chunks=layers, seed=seed, by_need=by_need)
+        for seed, by_need in product(range(1, _TRIES), (False, True))
+    )
+    step, arc, layer = best_of(tries, lambda sent: (int(sent[0][-1]) + 1,), least)
+    run = first + np.arange(layers) * size
+    number, table = -1 if tree is None else layer + tree, Payloads.of_ranges(run, run + size)
+    rows = rows_over(network, table, begun + step * size, arc, tree=number, payload=layer)
+    return rows, begun + size * (int(step[-1]) + 1)

@@ -1,6 +1,5 @@
 """Alltoall (total exchange) on Cayley networks, as an orbit: every node does the translate of what is built here.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Akl no two translates share an arc.
 """
 
@@ -11,16 +10,16 @@ import numpy as np
 from treecast.models import model
 from treecast.networks import Cayley, Rotational
 from treecast.networks.core import Ints
+from treecast.plans.all_port.pipelines import rows_into
 from treecast.plans.all_port.priced_paths import paths_of_node_zero
 from treecast.plans.all_port.shares import hops, shares
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, builder, every_port
+from treecast.plans.built import NO_ROWS, Built, Job
+from treecast.plans.registry import builder, every_port
 from treecast.plans.trees.disjoint import TREES, trees_of_job
 from treecast.plans.ways.timetable import Timed, list_paths
 from treecast.plans.ways.ways import Ways
 from treecast.ragged import starts
-from treecast.schedule import COLUMNS, Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
+from treecast.schedule import Claims, Payloads
 
 _SPARED = (0, 2, 4, 8, 16)  # necklaces that help to fill up the steps of the short ones
 _MOST_WORK = 500_000  # sends tried, of all tries
@@ -30,7 +29,6 @@ _MOST_WORK = 500_000  # sends tried, of all tries
     "disjoint-trees",
     "alltoall",
     on=Rotational,
-    under=ALL_PORT,
     most_copies=every_port,
     rank=40,
     what="the k disjoint trees, necklace by necklace",
@@ -45,7 +43,7 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     network, messages = job.network, job.collective.messages
     trees = trees_of_job(job).disjoint_trees(network)
     dealt = shares(network, trees, messages, job.copies)
-    entry, place, source, target, port = hops(trees, dealt.destination, dealt.tree)
+    entry, place, node = hops(trees, dealt.destination, dealt.tree)
     orbits = dealt.orbit.max(initial=-1) + 1
     depth = np.zeros(orbits, np.int64)
     whole = dealt.orbit >= 0
@@ -57,11 +55,11 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     left = np.flatnonzero(~whole[entry])
     if len(left):
         left = left[np.lexsort((place[left], entry[left]))]
-        began, more = list_paths(network, entry[left], port[left], dealt.length[entry[left]])
+        port = trees.port[dealt.tree[entry[left]], node[left]].astype(np.int64)
+        began, more = list_paths(network, entry[left], port, dealt.length[entry[left]])
         step[left] = steps + began
         steps += more
-    more = {"tree": dealt.tree[entry], "payload": dealt.payload[entry]}
-    rows = Rows.of(dealt.payloads, step=step, src=source, dst=target, port=port, **more)
+    rows = rows_into(trees, dealt.payloads, dealt.tree[entry], node, step, payload=dealt.payload[entry])
     return Built(rows, Claims(steps, int((dealt.length * dealt.depth).sum()) * network.nodes))
 
 
@@ -69,7 +67,6 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     "shortest-paths",
     "alltoall",
     on=Cayley,
-    under=ALL_PORT,
     rank=20,
     what="shortest paths, necklace by necklace or chosen by price",
 )
@@ -81,7 +78,7 @@ def over_shortest_paths(job: Job[Cayley]) -> Built:
     """
     network, messages = job.network, job.collective.messages
     if network.nodes == 1:
-        return assembled(network, [], [], 0, 0)
+        return Built(NO_ROWS, Claims(0, 0))
     distance, runs = network.distance(0, np.arange(network.nodes)), lengths_of_runs(messages, network.ports)
     total = messages * int(distance.sum())
     least, work, best = max(network.diameter, -(-total // network.ports)), 0, list[Timed]()
@@ -110,14 +107,6 @@ def lengths_of_runs(messages: int, ports: int) -> list[tuple[int, int]]:
     """Return (layers, size): first as many runs of chunks as there are ports, each ``size`` long; then single chunks."""
     each, rest = divmod(messages, ports)
     return [(layers, size) for layers, size in ((ports, each), (rest, 1)) if layers and size]
-
-
-def assembled(
-    network: Cayley, parts: list[list[Ints]], table: list[list[tuple[int, int]]], steps: int, sends: int
-) -> Built:
-    """Return the schedule of rows in several parts, each with all columns in order; ``table`` lists the payloads' ranges."""
-    columns = (np.concatenate([np.empty(0, np.int64), *(part[i] for part in parts)]) for i in range(len(COLUMNS)))
-    return Built(Rows.of(Payloads.of(table), **dict(zip(COLUMNS, columns, strict=True))), Claims(steps, sends))
 
 
 def _necklaces(network: Cayley, distance: Ints) -> tuple[Ints, Ints]:

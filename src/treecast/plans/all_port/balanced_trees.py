@@ -1,6 +1,5 @@
 """Allgather on any network, with relays and capacities: trees at every rank, chosen such that no arc is in many of them.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 Every rank deals its messages over trees of its own. A tree passes relays, which send on what they hear over several arcs. Arcs
 have prices that grow with the trees they are in, and trees are grown anew until the prices have done their work. Then an arc that
 is free begins the send that has most sends below it. For many messages the steps are M times the trees in the busiest arc for
@@ -14,21 +13,16 @@ from treecast.lower_bounds import best, bounds
 from treecast.lower_bounds.cuts import optimum
 from treecast.networks import Network
 from treecast.plans.all_port.independent_trees import list_of_trees, spread_evenly, ways_of_trees
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, builder
+from treecast.plans.built import Built, Job, best_of
+from treecast.plans.registry import builder, looks_different
 from treecast.plans.trees.balanced import PASSES, balanced_trees
 from treecast.schedule import Schedule
-from treecast.schedule.recipe import Job
 
 _MOST_SENDS = 2**21  # arcs of all trees
 _MOST_GROWN = 2**24  # trees that are grown, times arcs
 _MOST_TRIED = 2**18  # arcs of all trees that are tried, where several numbers are; growing them counts, too
 _DEEPER = (0, 256)  # what depth may cost, beside a price of 1024 for an arc that is as full as it should be
 _TREES = (32, 16, 8, 4, 2)  # of each rank, beside 1 and those that the optimum asks for
-
-
-def _looks_different(network: Network) -> str:
-    return "is for networks that do not look the same from every node" if network.seen_alike else ""
 
 
 def _lacks_need(job: Job[Network]) -> str:
@@ -52,8 +46,7 @@ def facts_of_rate(job: Job[Network], schedule: Schedule, depth: int) -> Descript
     "balanced-trees",
     "allgather",
     "allgatherv",
-    on=_looks_different,
-    under=ALL_PORT,
+    on=looks_different,
     fits=_lacks_need,
     orbit=False,
     rank=62,
@@ -70,17 +63,15 @@ def over_balanced_trees(job: Job[Network]) -> Built:
     if network.rank_count == 1 or not len(roots):
         return list_of_trees(ways_of_trees(job, [], []))
     least, longest = best(bounds(job.collective, network, 1, job.model), "steps").value, int(sizes[roots].max())
-    alike, found = job.collective.lengths is None, None
-    for trees, deeper in _attempts(network, longest):
-        each = -(-longest // trees)  # chunks down a tree
+
+    def made(trees: int, deeper: int) -> Built:
+        each, alike = -(-longest // trees), job.collective.lengths is None  # chunks down a tree
         most = float(trees / optimum(network)) if alike else least / each
-        tried = balanced_trees(network, roots.tolist(), trees if alike else -(-sizes[roots] // each), most, deeper)
-        made = list_of_trees(ways_of_trees(job, tried, spread_evenly(job, tried)))
-        if found is None or made.claims.steps < found.claims.steps:
-            found = made
-        if found.claims.steps == least:
-            break
-    return found or list_of_trees(ways_of_trees(job, [], []))
+        found = balanced_trees(network, roots.tolist(), trees if alike else -(-sizes[roots] // each), most, deeper)
+        return list_of_trees(ways_of_trees(job, found, spread_evenly(job, found)))
+
+    tried = (made(*attempt) for attempt in _attempts(network, longest))
+    return best_of(tried, lambda built: (built.claims.steps,), least)
 
 
 def _attempts(network: Network, messages: int) -> list[tuple[int, int]]:

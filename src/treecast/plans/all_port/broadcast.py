@@ -1,6 +1,5 @@
 """Broadcast: over the trees of a network that has some by a rule, or down one tree of any network.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 Source: Fragopoulou & Akl, sections 4.2 and 4.3.
 """
 
@@ -20,12 +19,11 @@ from treecast.plans.all_port.pipelines import (
     uneven_streams,
 )
 from treecast.plans.all_port.tree_facts import facts_of_trees
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, builder, every_port
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import builder, every_port
 from treecast.plans.trees import axes, disjoint, rotated, star
 from treecast.plans.trees.spanning import breadth_first
 from treecast.schedule import Claims
-from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
 
@@ -46,13 +44,13 @@ class _Down:
         return Built(rows_of_streams(self.trees(job), self.carried(job)[1]), self.claims(job))
 
     def at(self, job: Job[Network], node: int) -> Built:
-        """Return what one node does, from its label alone, whatever the size of the network; the claims are of the whole."""
+        """Return the rows of one node, from its label alone, whatever the size of the network; the claims are of the whole."""
         hops = hops_of(self.rules(job), job.network, node, job.collective.root)
         return Built(rows_at_node_of_streams(hops, self.carried(job)[1]), self.claims(job))
 
 
 def _evenly(job: Job[Network], depth: int) -> tuple[int, list[list[tuple[int, int]]]]:
-    """Return the steps over as many trees as a node has ports, all as deep, and what each carries."""
+    """Return the steps over as many trees as a node has ports, all as deep, and the chunks of each."""
     trees = job.network.ports
     return claims(job, trees, depth).steps, streams(job.collective.messages, trees, job.copies)
 
@@ -78,7 +76,7 @@ def _number_of_axes(network: Network) -> int:
     return len(axes.axes_of(network)) if network.grid else 1
 
 
-_TREES: dict[str, Any] = {"under": ALL_PORT, "facts": facts_of_trees}
+_TREES: dict[str, Any] = {"facts": facts_of_trees}
 
 
 @builder(

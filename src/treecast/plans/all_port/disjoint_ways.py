@@ -1,9 +1,8 @@
 """Alltoall over disjoint ways of least total length, as an orbit: every node does the translate of what is built here.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Akl no two translates share an arc.
 
-Every destination has x node-disjoint ways of its own, and no x ways are shorter in total (networks/ways.py). So the sends are
+Every destination has x node-disjoint ways of its own, and no x ways are shorter in total (graphs/ways.py). So the sends are
 as few as there can be. Nodes of one type have ways of the same lengths: a renaming of ports carries those of one node to
 another. The nodes of a necklace with a node for every port have ways that are rotations of one another: a way of l arcs takes
 l steps in which all ports are busy. A node of a shorter necklace takes that one of several renamings which lets all ports be
@@ -11,22 +10,22 @@ used equally. The hops to these nodes are packed by a list schedule, with a few 
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import chain
 from random import Random
 from typing import NamedTuple
 
 import numpy as np
 
+from treecast.graphs.ways import disjoint_ways
 from treecast.networks import Network, Rotational
 from treecast.networks.core import Ints
-from treecast.networks.ways import disjoint_ways
-from treecast.plans.all_port.alltoall import assembled, lengths_of_runs
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, builder, every, every_port
+from treecast.networks.kept import kept
+from treecast.plans.all_port.alltoall import lengths_of_runs
+from treecast.plans.built import NO_ROWS, Built, Job, joined
+from treecast.plans.registry import builder, every, every_port
 from treecast.plans.ways.timetable import list_paths
 from treecast.ragged import starts
-from treecast.schedule.recipe import Job
+from treecast.schedule import Claims, Payloads, Rows
 
 _MOST_NODES = 2**16  # of a network in which ways are searched for
 _RENAMINGS = 60  # that are drawn for a node of a short necklace
@@ -43,7 +42,6 @@ def _too_large(network: Network) -> str:
     "disjoint-ways",
     "alltoall",
     on=every(Rotational, _too_large),
-    under=ALL_PORT,
     most_copies=every_port,
     rank=10,
     what="x disjoint ways of least total length to each node, necklace by necklace",
@@ -55,22 +53,19 @@ def over_disjoint_ways(job: Job[Rotational]) -> Built:
     number of arcs, rounded up; on the hypercube they are even (see ``_Search.least``).
     """
     network, messages = job.network, job.collective.messages
-    parts, table, done, sent = list[list[Ints]](), list[list[tuple[int, int]]](), 0, 0
+    parts, later, done, sent = [NO_ROWS], [0], 0, 0
     if network.nodes == 1:
-        return assembled(network, parts, table, 0, 0)
+        return Built(NO_ROWS, Claims(0, 0))
     search, begin = _search(network, job.copies), np.arange(network.nodes) * messages
     for layers, run in lengths_of_runs(messages, network.ports):
         packed, count = search.best(layers), layers * run
         whole = list(chain.from_iterable(search.whole[packed.spared :]))
-        parts.append(_later(_rotated(network, whole), done, count, len(table)))
-        table += [[(a, a + count)] for a in (begin + sent).tolist()]
-        done += count * _hops(whole)
-        parts.append(_later(_columns(network, packed.ways, packed.began), done, run, len(table)))
+        parts.append(_rotated(network, whole, begin + sent, count))
+        later += [done, done + count * _hops(whole)]
         first = [sent + way.destination * messages + way.layer * run for way in packed.ways]
-        table += [[(a, a + run)] for a in first]
-        done += run * packed.steps
-        sent += count
-    return assembled(network, parts, table, done, messages * network.nodes * search.hops)
+        parts.append(_rows(network, packed.ways, packed.began, np.array(first, np.int64), run))
+        done, sent = later[-1] + run * packed.steps, sent + count
+    return Built(joined(parts, later), Claims(done, messages * network.nodes * search.hops))
 
 
 class _Way(NamedTuple):
@@ -96,7 +91,7 @@ class _Packed(NamedTuple):
 
 
 class _Search:
-    """What is known of the ways to all nodes of a network; ``best`` packs those to the nodes of short necklaces."""
+    """The ways to all nodes of a network; ``best`` packs those to the nodes of short necklaces."""
 
     def __init__(self, network: Rotational, copies: int) -> None:
         k = network.ports
@@ -173,9 +168,9 @@ class _Search:
         return _Packed(ways, began, steps, steps - layers * _hops(spare), spared)
 
 
-@lru_cache(8)
+@kept(8)
 def _search(network: Rotational, copies: int) -> _Search:
-    """Return what is known of the ways; however many messages go over them, they are the same."""
+    """Return the ways; however many messages go over them, they are the same."""
     return _Search(network, copies)
 
 
@@ -213,39 +208,29 @@ def _flat(ways: Sequence[_Way]) -> tuple[Ints, Ints, Ints]:
     return number, place, np.fromiter(chain.from_iterable(way.ports for way in ways), np.int64, len(number))
 
 
-def _columns(network: Network, ways: Sequence[_Way], step: Ints) -> list[Ints]:
-    """Return step, steps, source, target, port, tree and payload of every hop: the number of its way in all and to its node."""
+def _arcs(network: Network, ways: Sequence[_Way]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Return source, target and port of every hop, and the number of its way to its node, and in all."""
     number, place, port = _flat(ways)
     source, target = np.zeros_like(port), np.zeros_like(port)
     for hop in range(int(place.max(initial=-1)) + 1):
         at = np.flatnonzero(place == hop)
         source[at] = target[at - 1] if hop else 0
         target[at] = network.neighbor(source[at], port[at])
-    tree = np.array([way.number for way in ways], np.int64)[number]
-    return [step, np.ones_like(port), source, target, port, tree, number]
+    return source, target, port, np.array([way.number for way in ways], np.int64)[number], number
 
 
-def _rotated(network: Rotational, ways: Sequence[_Way]) -> list[Ints]:
-    """Return the same of ways that go one behind the other, and of all their rotations; a payload is its destination."""
-    columns = _columns(network, ways, np.arange(_hops(ways)))
-    step, steps, source, target, port, tree, number = columns
+def _rows(network: Network, ways: Sequence[_Way], step: Ints, first: Ints, run: int) -> Rows:
+    """Return the rows of runs of chunks over some ways, the first chunk of each, and when their hops begin in runs."""
+    source, target, port, tree, number = _arcs(network, ways)
+    table = Payloads.of_ranges(first, first + run)
+    return Rows.of(table, step=step * run, src=source, dst=target, port=port, tree=tree, payload=number)
+
+
+def _rotated(network: Rotational, ways: Sequence[_Way], first: Ints, run: int) -> Rows:
+    """Return the rows of ways that go one behind the other, and of all their rotations; ``first``: the chunk of each node."""
+    k, (source, target, port, tree, number) = network.ports, _arcs(network, ways)
     node = np.array([way.destination for way in ways], np.int64)[number]
-    parts = [
-        [
-            step,
-            steps,
-            network.rotate(source, i),
-            network.rotate(target, i),
-            (port + i) % network.ports,
-            tree,
-            network.rotate(node, i),
-        ]
-        for i in range(network.ports)
-    ]
-    return [np.concatenate(column) for column in zip(*parts, strict=True)]
-
-
-def _later(columns: list[Ints], done: int, run: int, payloads: int) -> list[Ints]:
-    """Return rows of one chunk as rows of runs of chunks, behind so many steps and so many payloads."""
-    step, steps, *rest, payload = columns
-    return [done + step * run, steps * run, *rest, payloads + payload]
+    src, dst, payload = (np.concatenate([network.rotate(each, i) for i in range(k)]) for each in (source, target, node))
+    step, tree, turned = np.arange(len(port)) * run, np.tile(tree, k), (port + np.arange(k)[:, None]).ravel() % k
+    table = Payloads.of_ranges(first, first + run)
+    return Rows.of(table, step=np.tile(step, k), src=src, dst=dst, port=turned, tree=tree, payload=payload)

@@ -1,7 +1,6 @@
 """Scatter by a flow over time: on any network, in the fewest steps there can be for few messages.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
-What the root sends to different nodes is alike until it arrives. So a scatter is a flow over time (networks/over_time.py), whose
+What the root sends to different nodes is alike until it arrives. So a scatter is a flow over time (graphs/over_time.py), whose
 units are named by where they end. Many messages go in runs: a flow of few units for each node says which ways the runs take,
 and in which order.
 """
@@ -11,16 +10,15 @@ from math import gcd
 import numpy as np
 
 from treecast.errors import PlanError
+from treecast.graphs.over_time import Flow, least_steps, quickest, searched, size, slowest_cuts
 from treecast.models import MODELS, Model
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.networks.over_time import Flow, least_steps, quickest, searched, size, slowest_cuts
-from treecast.plans.built import NO_ROWS, Built
+from treecast.plans.built import NO_ROWS, Built, Job
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.ways.timetable import Timed, listed
 from treecast.plans.ways.ways import Ways
 from treecast.schedule import Claims
-from treecast.schedule.recipe import Job
 
 _MOST_SIZE = 2**24  # steps times arcs of a flow
 _MOST_SHORT, _NEAR = 2**19, 1.01  # … where runs are made shorter, until they lose less than so much
@@ -40,7 +38,6 @@ def _too_large(job: Job[Network]) -> str:
 @builder(
     "flow-over-time",
     "scatter",
-    under=ALL_PORT,
     fits=_too_large,
     rank=30,
     what="a flow over time: the fewest steps there can be for few messages, on any network",

@@ -1,6 +1,5 @@
 """Allgather in several copies on any network: down trees at every rank whose ways to each node share no other node.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 Each root deals its messages over its trees, x trees to a message. An arc that is free begins the send that has most sends
 below it: a list schedule. Where the network looks the same from every node, node 0's trees stand for all, its ports for the arcs.
 """
@@ -12,20 +11,20 @@ import numpy as np
 
 from treecast.against import Against, apart
 from treecast.errors import PlanError
+from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart, least_cut
 from treecast.models import Takes, model
 from treecast.networks import Network
-from treecast.networks.flows import arc_connectivity, arcs_of, connectivity, fewest_apart, least_cut
+from treecast.networks.arcs import arcs_of
 from treecast.plans.all_port.allgather import least_crowded
 from treecast.plans.all_port.pipelines import streams
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, builder, every
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import builder, every
 from treecast.plans.trees import axes
 from treecast.plans.trees.disjoint import known_trees
 from treecast.plans.trees.independent import independent_trees
 from treecast.plans.ways.timetable import listed, translated
 from treecast.plans.ways.ways import Ways
 from treecast.schedule import Claims
-from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
 _MOST_SENDS = 2**21  # arcs of all trees of all roots
@@ -79,7 +78,6 @@ def _cut_off(job: Job[Network]) -> str:
 
 
 _TREES: dict[str, Any] = {
-    "under": ALL_PORT,
     "most_copies": connectivity,
     "weaker": {"links": arc_connectivity, "arcs": partial(arc_connectivity, against="arcs")},
     "by_root": True,

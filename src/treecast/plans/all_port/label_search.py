@@ -1,6 +1,5 @@
 """The search for closed label sets by which every port is used alike: the method of least conflicts, with heat.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 It begins with any sets of x labels, closed or not, and exchanges labels one at a time until all are closed and the uses of any
 two ports differ by at most 1 (kernels/label_search.py). What is not closed at the end gets the labels that it lacks.
 Source: treecast's own, after Minton, Johnston, Philips & Laird, "Minimizing Conflicts: a Heuristic Repair Method" (1992).
@@ -17,22 +16,11 @@ _FEW, _MANY = 1 << 12, 1 << 20  # moves between two reports, at first and at mos
 
 
 def find(trees: TreeSet, masks: Ints, *, moves: int, hot: float, seed: int = 1, uses: Ints | None = None) -> Ints:
-    """Return closed label sets, from others, that use the ports as evenly as so many moves can make them: int64 (N,).
+    """Return closed label sets, int64 (N,), that use the ports as evenly as so many ``moves`` can make them.
 
-    Parameters
-    ----------
-    trees
-        The k disjoint trees of node 0.
-    masks : int64 (N,)
-        The labels with which the search begins: bit t for tree t. As many of each node but the root, fewer than k.
-    moves
-        How many moves to make at most.
-    hot
-        The heat at first: how much worse a move may be. It falls to a fifth of that.
-    seed
-        The same number gives the same sets.
-    uses : int64 (k,), optional
-        How often each port is used already; it is added to.
+    ``trees``: the k disjoint trees of node 0. ``masks``, int64 (N,): the labels to begin with, bit t for tree t, as many of
+    each node but the root, fewer than k. ``hot``: how much worse a move may be at first; the heat falls to a fifth. The same
+    ``seed`` gives the same sets. ``uses``, int64 (k,): how often each port is used already; it is added to.
     """
     from treecast.kernels.label_search import close, level, search
 

@@ -1,7 +1,5 @@
 """Label sets: by which x of k disjoint trees each node of an allgather receives, chosen node by node.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
-
 The *labels* of a node are the x trees by which it receives. They are *closed* when the parent of a node, in each tree that the
 node has as a label, has that label too, or is the root. Then a node's parent has what the node is to hear, and the ways to a node
 are its ways in x of the disjoint trees, so they share no other node: x - 1 faults leave one of them. Whole trees are closed, and
@@ -24,16 +22,15 @@ import numpy as np
 
 from treecast.networks import Rotational
 from treecast.networks.core import Ints
-from treecast.plans.all_port.allgather import Columns, arc_columns, assemble
+from treecast.plans.all_port.allgather import assemble
 from treecast.plans.all_port.packing import Packed
-from treecast.plans.all_port.pipelines import streams
-from treecast.plans.built import Built
+from treecast.plans.all_port.pipelines import rows_into, streams
+from treecast.plans.built import NO_ROWS, Built, Job, joined
 from treecast.schedule import COLUMNS, Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
 Ranges = list[list[tuple[int, int]]]
-Whole = Callable[[Ranges, int], tuple[list[Columns], Ranges, int]]
+Whole = Callable[[Ranges, int], tuple[Rows, int]]
 
 
 def least_steps(job: Job[Rotational]) -> Claims:
@@ -51,28 +48,19 @@ def left_over(job: Job[Any]) -> int:
 def by_sets(job: Job[Any], trees: TreeSet, whole: Whole, packed: Callable[[int], Packed]) -> Built:
     """Return the allgather in which messages whose copies fill all trees go by whole trees, and the others by label sets.
 
-    Parameters
-    ----------
-    job
-        What is to be done.
-    trees
-        The k disjoint trees of node 0.
-    whole
-        ``(carried, each)``: the columns and the payloads of rows by which each tree has ``each`` of its chunks, and their steps.
-    packed
-        ``(messages)``: the sends of so many messages by label sets.
+    ``trees``: the k disjoint trees of node 0. ``whole(carried, each)``: the rows by which each tree
+    has ``each`` of its chunks, and their steps. ``packed(messages)``: the sends of so many messages by label sets.
     """
     network, messages, copies = job.network, job.collective.messages, job.copies
     rest = left_over(job)
     each = (messages - rest) * copies // len(trees)
-    parts, table, steps = whole(streams(messages - rest, len(trees), copies), each) if each else ([], [], 0)
+    rows, steps = whole(streams(messages - rest, len(trees), copies), each) if each else (NO_ROWS, 0)
     if not rest:
-        return assemble(job, parts, table, steps)
-    found = packed(rest)
-    columns = arc_columns(trees, found.tree, found.node, steps + found.step)
-    parts.append(columns | {"payload": found.of + len(table), "steps": np.ones_like(found.step)})
-    table += [[(chunk, chunk + 1)] for chunk in range(messages - rest, messages)]
-    return assemble(job, parts, table, steps + found.steps, len(found.step) - rest * copies * (network.nodes - 1))
+        return assemble(job, [rows], steps)
+    found, left = packed(rest), np.arange(messages - rest, messages)
+    table = Payloads.of_ranges(left, left + 1)
+    parts = [rows, rows_into(trees, table, found.tree, found.node, steps + found.step, payload=found.of)]
+    return assemble(job, parts, steps + found.steps, len(found.step) - rest * copies * (network.nodes - 1))
 
 
 class Preferences(NamedTuple):
@@ -110,18 +98,13 @@ def by_rotation(job: Job[Rotational], wanted: Preferences) -> Built:
         for i in range(k)
     ]
     step, source, target, port, tree = np.concatenate([np.empty((5, 0), np.int64), *parts], axis=1)
-    begun, columns = len(node) * messages, {"step": step, "src": source, "dst": target, "port": port, "tree": tree}
-    columns |= {"steps": np.full(len(step), messages), "payload": np.zeros(len(step), np.int64)}
-    ragged, table = _ragged(job, wanted, whole, rest)
-    ragged["step"] += begun
-    joined = {name: np.concatenate([columns[name], ragged[name]]) for name in COLUMNS}
-    return Built(Rows.of(Payloads.of([[(0, messages)], *table]), **joined), least_steps(job))
+    table = Payloads.of([[(0, messages)]])
+    rows = Rows.of(table, step=step, src=source, dst=target, port=port, tree=tree, payload=0)
+    return Built(joined([rows, _ragged(job, wanted, whole, rest)], [0, len(node) * messages]), least_steps(job))
 
 
-def _ragged(
-    job: Job[Rotational], wanted: Preferences, whole: Ints, rest: Ints
-) -> tuple[dict[str, Ints], list[list[tuple[int, int]]]]:
-    """Return the rows of all ragged pairs, from step 0 on, and their payloads, which are numbered from 1.
+def _ragged(job: Job[Rotational], wanted: Preferences, whole: Ints, rest: Ints) -> Rows:
+    """Return the rows of all ragged pairs, from step 0 on.
 
     The M (x mod m) chunks that a node is to hear by m trees are dealt in turn, chunk by chunk, so that no tree has one twice.
     """
@@ -141,12 +124,12 @@ def _ragged(
         for tree, port in zip(trees, ports, strict=True):
             length = chunks // len(ports) + (port in extra)
             if length:
-                table.append(cyclic(at, length, messages))
                 rows.append((load[port], length, int(network.neighbor(node, port)), node, port, tree, len(table)))
+                table.append(cyclic(at, length, messages))
                 load[port] += length
                 at += length
     columns = np.array(rows, np.int64).reshape(-1, len(COLUMNS)).T
-    return dict(zip(COLUMNS, columns, strict=True)), table
+    return Rows.of(Payloads.of(table), **dict(zip(COLUMNS, columns, strict=True)))
 
 
 def cyclic(first: int, length: int, messages: int) -> list[tuple[int, int]]:

@@ -1,6 +1,5 @@
 """Allgather on the hypercube by the rule of the largest gaps: x copies in the fewest steps there can be, for every d, x and M.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 The trees are those of Johnsson & Ho (plans/trees/hypercube.py). In tree t a node whose bit t is 1 receives over its next 1-bit q,
 cyclically after t; the 0-bits between t and q are the *gap* of t. A node whose bit t is 0 receives over port t.
 
@@ -28,10 +27,9 @@ import numpy as np
 
 from treecast.networks import Hypercube
 from treecast.plans.all_port.label_sets import Preferences, by_rotation, least_steps
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, builder, every_port
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import builder, every_port
 from treecast.plans.trees.hypercube import parent_ports
-from treecast.schedule.recipe import Job
 
 
 def preferences(cube: Hypercube) -> Preferences:
@@ -58,7 +56,6 @@ def preferences(cube: Hypercube) -> Preferences:
     "largest-gaps",
     "allgather",
     on=Hypercube,
-    under=ALL_PORT,
     most_copies=every_port,
     claims=least_steps,
     rank=10,

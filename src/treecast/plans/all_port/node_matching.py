@@ -1,15 +1,13 @@
 """Allgather on any network: in each step every node hears over as many arcs as it can, each arc bringing what it lacks.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 Each node takes a maximum matching of its arcs with chunks that it lacks and that their tails hold (Kuhn's augmenting ways): those
 first that no other node has chosen in this step, and that few nodes hold. Random numbers break ties; the plan is made again with
 others until it takes as few steps as a lower bound, or the work allowed is done.
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
 from math import gcd
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +17,15 @@ from treecast.errors import PlanError
 from treecast.lower_bounds import is_least
 from treecast.models import model
 from treecast.networks import Network
+from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import Arcs, arcs_of
-from treecast.plans.built import Built, rows_over
+from treecast.networks.kept import kept
+from treecast.plans.built import NO_ROWS, Built, Job, joined, rows_over
 from treecast.plans.lengths import in_streams
-from treecast.plans.registry import ALL_PORT, builder
+from treecast.plans.registry import builder
 from treecast.plans.trees.packed import number_of_seed
 from treecast.ragged import places
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 
 _MOST_SENDS = 2**22  # of one message for each node
 _MOST_MATCHED = 2**20  # sends that are matched one by one, where some would do for several messages
@@ -67,7 +65,6 @@ def _lacks_need(job: Job[Network]) -> str:
     "node-matching",
     "allgather",
     "allgatherv",
-    under=ALL_PORT,
     fits=_lacks_need,
     orbit=False,
     rank=45,
@@ -142,7 +139,7 @@ def _planned(network: Network, counts: Ints) -> _Plan:
     return matched(network, tuple(counts.tolist()))
 
 
-@lru_cache(8)
+@kept(8)
 def matched(network: Network, chunks: tuple[int, ...]) -> _Plan:
     """Return the best plan that was found for so few chunks of each node. Raises PlanError."""
     from treecast.kernels.hearing import hear
@@ -183,18 +180,11 @@ def _tries(chunks: int, nodes: int, arcs: int) -> int:
 def _rows(job: Job[Network], parts: list[_Part]) -> Rows:
     """Return the rows of plans, one after the other."""
     network, block = job.network, job.collective.begins()
-    none, begin, known = np.empty(0, np.int32), 0, 0
-    columns: dict[str, list[NDArray[Any]]] = {name: [none] for name in ("step", "arc", "payload")}
-    first, stop = [none.astype(np.int64)], [none.astype(np.int64)]
+    found, later = [NO_ROWS], [0, 0]
     for plan, size, before in parts:
         step, arc, chunk = plan.sends
-        columns["step"].append(begin + step.astype(np.int64) * size)
-        columns["arc"].append(arc)
-        columns["payload"].append(chunk + known)
-        node = np.repeat(np.arange(network.nodes), plan.counts)
-        first.append((block + before)[node] + places(plan.counts) * size)
-        stop.append(first[-1] + size)
-        begin, known = begin + plan.steps * size, known + len(first[-1])
-    step, arc, payload = (np.concatenate(column) for column in columns.values())
-    table = Payloads.of_ranges(np.concatenate(first), np.concatenate(stop))
-    return rows_over(network, table, step, arc, payload=payload)
+        first = np.repeat(block + before, plan.counts) + places(plan.counts) * size
+        table = Payloads.of_ranges(first, first + size)
+        found.append(rows_over(network, table, step.astype(np.int64) * size, arc, payload=chunk))
+        later.append(later[-1] + plan.steps * size)
+    return joined(found, later[:-1])

@@ -1,6 +1,5 @@
 """Allreduce and reduce-broadcast on any network: sums go up trees while finished ones go down others; few arcs are in many.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 A reduce-scatter and behind it an allgather ask as much of each node in each half: a node with fewer arcs than others holds up
 both. Here the halves overlap. The trees of both are chosen by price, all beside each other, so such a node passes on less, and
 others more. Each tree is a stream, or carries its sums in turns (plans/ways/timetable.py): then the first finished sums go out
@@ -13,16 +12,15 @@ from numpy.typing import NDArray
 from treecast.lower_bounds import bounds, tightest
 from treecast.models import model
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
 from treecast.plans.all_port.pipelines import streams
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, builder
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import builder, looks_different
 from treecast.plans.trees.balanced import grown
 from treecast.plans.ways.timetable import MOST_IN_TURNS, in_turns, listed, parallel
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.schedule import Payloads
-from treecast.schedule.recipe import Job
 
 _MOST_ARCS = 2**19  # owners of sums, times arcs of a network
 _MOST_IN_TURNS = 2**18  # sends of all sets of trees that are tried in turns, but the last
@@ -31,10 +29,6 @@ _TIMES, _TREES = (8, 4, 2, 1), (128, 64, 32, 16, 8, 4, 2)
 _FULL = 6  # numbers of trees that fill all arcs
 _SHAPES = ((1.0, 0), (1.0, 64), (1.0, 256), (0.75, 16))
 """In what part of the trees that it can be in an arc should be, and what depth costs."""
-
-
-def _looks_different(network: Network) -> str:
-    return "is for networks that do not look the same from every node" if network.seen_alike else ""
 
 
 def _lacks_need(job: Job[Network]) -> str:
@@ -53,8 +47,7 @@ def _owners(job: Job[Network]) -> Ints:
     "overlapping-sums",
     "allreduce",
     "reduce-broadcast",
-    on=_looks_different,
-    under=ALL_PORT,
+    on=looks_different,
     fits=_lacks_need,
     orbit=False,
     rank=64,

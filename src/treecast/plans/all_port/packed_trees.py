@@ -1,12 +1,10 @@
 """Broadcast over arc-disjoint trees of any network: those that are packed (plans/trees/packed.py).
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 Each tree is a pipeline, and carries as many messages as its depth leaves it steps for. Few messages go over few trees, which are
 less deep; one message over one tree of shortest paths. Several copies of a message go over trees whose ways to
 each node share no other node; against dead links no link, against dead arcs no arc.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -14,21 +12,21 @@ import numpy as np
 from treecast.against import Against, apart
 from treecast.description import Description
 from treecast.errors import PlanError
+from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart, fewest_ways
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
-from treecast.networks.flows import arc_connectivity, connectivity, fewest_apart, fewest_ways
+from treecast.networks.kept import kept
 from treecast.plans.all_port.independent_trees import list_of_trees
 from treecast.plans.all_port.pipelines import rows_of_streams, sends_of_streams, streams, uneven_streams
 from treecast.plans.all_port.tree_facts import facts_of_trees
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, Option, builder
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import Option, builder
 from treecast.plans.trees import axes, rotated
 from treecast.plans.trees.disjoint import known_trees
 from treecast.plans.trees.independent import independent_trees
 from treecast.plans.trees.packed import packed_trees
 from treecast.plans.ways.ways import Ways
 from treecast.schedule import Claims, Rows, Schedule
-from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
 _MOST_ARCS = 2**17  # of larger networks no trees are packed
@@ -99,7 +97,6 @@ def _facts(job: Job[Network], schedule: Schedule, depth: int) -> Description:
     "packed-trees",
     "broadcast",
     on=_lacks_need,
-    under=ALL_PORT,
     what="pipelines down arc-disjoint trees packed by Edmonds' theorem, as many as take the fewest steps",
     most_copies=connectivity,
     weaker={"links": arc_connectivity, "arcs": arc_connectivity},
@@ -130,9 +127,9 @@ def _choice_of(job: Job[Network]) -> _Choice:
     return _choice(job.network, collective.root, collective.messages, job.copies, against=job.against, seed=_seed(job))
 
 
-@lru_cache(16)
+@kept(16)
 def _choice(network: Network, root: int, messages: int, copies: int, *, against: Against, seed: int) -> _Choice:
-    """Return the trees that take the fewest steps of all numbers of trees, and what each carries. Raises PlanError."""
+    """Return the trees that take the fewest steps of all numbers of trees, and the chunks of each. Raises PlanError."""
     if copies > 1:
         return _apart(network, root, messages, copies, against=against, seed=seed)
     far, best = network.eccentricity(root), _over(packed_trees(network, root, 1), messages, 1)

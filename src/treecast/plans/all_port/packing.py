@@ -1,6 +1,5 @@
 """When the sends of closed label sets go: a greedy list schedule, no port used twice in one step.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 Of the sends that a port could do, the one with the most sends below it goes first. In all cases tried that takes as many steps as
 the busiest port has sends; it is not proved, and each schedule shows it.
 """
@@ -29,19 +28,10 @@ class Packed(NamedTuple):
 
 
 def pack(trees: TreeSet, masks: Ints) -> Packed:
-    """Return when each send goes by which nodes receive in some trees.
+    """Return the step of each send by which nodes receive over ``trees``, all from one root.
 
-    Parameters
-    ----------
-    trees
-        The trees, all from node 0 or all from another root.
-    masks : int64 (sets, N)
-        For each chunk that is sent, the labels of each node: bit t for tree t. The root's do not count.
-
-    Raises
-    ------
-    PlanError
-        When a set is not closed: a node receives by a tree by which its parent there does not.
+    ``masks``, int64 (sets, N): for each chunk that is sent, the labels of each node, bit t for tree t. The root's do not
+    count. Raises PlanError when a set is not closed: a node receives by a tree by which its parent there does not.
     """
     has = (masks[:, None, :] >> np.arange(len(trees))[:, None] & 1 == 1) & (trees.parent >= 0)
     of, tree, node = np.nonzero(has)

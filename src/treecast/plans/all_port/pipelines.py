@@ -1,6 +1,5 @@
 """Pipelines down sets of spanning trees: which tree carries which messages, and when each arc of it is busy.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 The M messages are split into k parts, one per tree, and part p goes down the x trees p, p+1, …, p+x-1 (cyclically), each
 tree a pipeline. So every node hears every message over x trees, whether or not x divides k. Source: Fragopoulou & Akl,
 sections 4.2 and 4.3, for x that divide k; the cyclic rule for the others is ours.
@@ -10,11 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.plans.built import Job
 from treecast.plans.trees.hops import TreeHop
 from treecast.schedule import COLUMNS, Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
 Hop = tuple[int, int, int, int]
@@ -75,7 +76,7 @@ def sends_of_streams(trees: TreeSet, carried: list[list[tuple[int, int]]]) -> in
 
 
 def uneven_streams(messages: int, copies: int, depths: Sequence[int]) -> tuple[int, list[list[tuple[int, int]]]]:
-    """Return the fewest steps over trees that differ in depth, and what each tree carries then, as ``streams`` does.
+    """Return the fewest steps over trees that differ in depth, and the chunks of each tree then, as ``streams`` does.
 
     In T steps a tree of depth d carries min(M, T - d + 1) chunks. The trees fill a line of Mx chunks one after another, which is
     the M messages x times: as no tree carries more than M, none gets a message twice. Deep trees carry less.
@@ -116,12 +117,17 @@ def rows_of_streams(trees: TreeSet, carried: list[list[tuple[int, int]]]) -> Row
     used = np.array([tree for tree, ranges in enumerate(carried) if ranges], np.int64)
     payload, dst = np.nonzero(trees.parent[used] >= 0)
     tree = used[payload]
-    step, src, port = (each[tree, dst] for each in (trees.depths, trees.parent, trees.port))
-    return Rows.of(Payloads.of(table), step=step - 1, src=src, dst=dst, port=port, tree=tree, payload=payload)
+    return rows_into(trees, Payloads.of(table), tree, dst, trees.depths[tree, dst] - 1, payload=payload)
+
+
+def rows_into(trees: TreeSet, table: Payloads, tree: Ints, node: Ints, step: ArrayLike, *, payload: Ints) -> Rows:
+    """Return rows over the arcs into some nodes, each in a tree."""
+    src, port = trees.parent[tree, node], trees.port[tree, node]
+    return Rows.of(table, step=step, src=src, dst=node, port=port, tree=tree, payload=payload)
 
 
 def hops_of(rules: Rules, network: Network, node: int, root: int) -> Callable[[int], Iterator[Hop]]:
-    """Return what yields the arcs of a tree at one node, from the node's label alone."""
+    """Return the function that yields the arcs of a tree at one node, from the node's label alone."""
 
     def hops(tree: int) -> Iterator[Hop]:
         depth = rules.depth_of(network, node, tree, root)
@@ -135,7 +141,7 @@ def hops_of(rules: Rules, network: Network, node: int, root: int) -> Callable[[i
 
 
 def rows_at_node_of_streams(hops: Callable[[int], Iterator[Hop]], carried: list[list[tuple[int, int]]]) -> Rows:
-    """Return the rows that one node sends or receives, from the hops that it has in each tree, and what that carries."""
+    """Return the rows that one node sends or receives, from the hops that it has in each tree, and its chunks."""
     table = [ranges for ranges in carried if ranges]
     found: list[tuple[int, ...]] = []
     payload = 0

@@ -3,35 +3,36 @@
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step; or any other model.
 What an arc takes on the machine, itself or ports, costs more, the more ways use it: 4^(12 (n+1-B)/B) for n ways, if none of it
 need be used by more than B. Where blocks differ in length, a way counts by its length. Each pair takes the cheapest of its
-shortest ways. Pairs choose anew, one after the other, until nothing is used by more than B or they have chosen 12 times. Then a
-list schedule: of the chunks that wait for an arc, the one that has farthest to go, or the most waiting ahead, goes first.
+shortest ways. Pairs choose anew, one after the other, until nothing is used by more than B or they have chosen 12 times. Where
+messages combine, ways over the same ports in the same order are tried, too: hops that go together take one step. Then a list
+schedule: of the chunks that wait for an arc, the one that has farthest to go, or the most waiting ahead, goes first.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.graphs.separators import best_separator
 from treecast.lower_bounds import best, bounds
 from treecast.models import Takes, model, takes
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
-from treecast.networks.separators import best_separator
-from treecast.plans.built import NO_ROWS, Built
-from treecast.plans.registry import ALL_PORT, builder
+from treecast.networks.kept import kept
+from treecast.plans.built import NO_ROWS, Built, Job, best_of
+from treecast.plans.registry import builder
 from treecast.plans.trees.packed import number_of_seed
 from treecast.plans.ways.timetable import Timed, listed, there_and_back, translated
 from treecast.plans.ways.ways import Ways
-from treecast.ragged import places, starts
+from treecast.ragged import places, read_only, starts
 from treecast.schedule import Claims
-from treecast.schedule.recipe import Job
 
 _TURNS, _TRIES = 12, 6
 _MOST_HOPS, _MOST_OF_ORBIT = 2**22, 2**17  # of all ways; where every node has the same part, orbits do as well
 _MOST_WORK = 2**23  # hops of all tries
 _SEED = 54  # of ways from node 0: with these, list schedules on other machines take the fewest steps
+_ALIGNED = -1  # in place of a seed: ways that are not chosen by price
 _MANY_HOPS, _MOST_LOAD = 2**16, 2**12  # of blocks of different lengths: hops of runs; how finely loads are told apart
 UNIT = 2**20
 """The price of an arc that carries what it should."""
@@ -50,7 +51,6 @@ def _too_many_hops(job: Job[Network]) -> str:
     "priced-paths",
     "alltoall",
     "alltoallv",
-    under=ALL_PORT,
     any_model=True,
     fits=_too_many_hops,
     orbit=False,
@@ -69,7 +69,7 @@ def over_priced_paths(job: Job[Network]) -> Built:
     found, share, work = list[Timed](), least_load(job, least), 0
     for size, seed in _tries(job):
         ways = _ways(job, size, share, seed)
-        for keys in orders(ways, takes(job.model, network), seed):
+        for keys in orders(ways, takes(job.model, network), max(0, seed)):
             found.append(listed(ways, job.model, keys))
             if found[-1].steps == least:
                 return found[-1].built()
@@ -97,7 +97,8 @@ def _tries(job: Job[Network]) -> list[tuple[int, int]]:
         some = [
             (messages // parts, seed) for parts in (2, 3, 4) if messages % parts == 0 for seed in range(_TRIES // 3)
         ]
-        return [*((messages, seed) for seed in range(_TRIES)), *some]
+        together = [(messages, _ALIGNED)] if job.model.combining else []
+        return [*together, *((messages, seed) for seed in range(_TRIES)), *some]
     far, size = distances_from_all(job.network).astype(np.int64), 1
     while (hops := int((-(-flits[job.network.ranks] // size) * far).sum())) > _MANY_HOPS and size < flits.max():
         size *= 2
@@ -138,7 +139,8 @@ def _ways(job: Job[Network], size: int, share: int, seed: int) -> Ways:
     unit = size if equal else -(-share // _MOST_LOAD)  # of loads
     weight, share = -(-lasts // unit), -(-share // unit)
     pairs = _Pairs(network, takes(job.model, network), distances_from_all(network), of, goal, weight)
-    return Ways.of_paths(network, *pairs.routed(share, seed), chunk=chunk, size=lasts)
+    routed = pairs.aligned() if seed == _ALIGNED else pairs.routed(share, seed)
+    return Ways.of_paths(network, *routed, chunk=chunk, size=lasts)
 
 
 class _Pairs(NamedTuple):
@@ -169,6 +171,20 @@ class _Pairs(NamedTuple):
                 break
         return first, arc
 
+    def aligned(self) -> tuple[Ints, Ints]:
+        """Return shortest ways of which those of a node make a tree, over ports of low numbers first: many go together."""
+        arcs, first = arcs_of(self.network), starts(self.far[self.of, self.goal])
+        up, arc = np.full(self.far.shape, -1), np.empty(first[-1], np.int64)
+        for a in np.lexsort((arcs.tail, arcs.port))[::-1].tolist():
+            near = self.far[:, arcs.tail[a]] + 1 == self.far[:, arcs.head[a]]
+            up[near, arcs.head[a]] = a
+        here, at = self.goal.copy(), first[1:].copy()
+        while len(left := np.flatnonzero(at > first[:-1])):
+            at[left] -= 1
+            arc[at[left]] = up[self.of[left], here[left]]
+            here[left] = arcs.tail[arc[at[left]]]
+        return first, arc
+
 
 def paths_of_node_zero(network: Network, goal: Ints, runs: int) -> Timed:
     """Return ways of node 0 to some nodes, for several runs of a chunk each, and when their hops begin; all do so, translated.
@@ -178,16 +194,14 @@ def paths_of_node_zero(network: Network, goal: Ints, runs: int) -> Timed:
     goal = np.repeat(goal, runs)
     far = network.distance(0, np.arange(network.nodes)).astype(np.int16)[None]
     pairs = _Pairs(network, translated(network), far, goal * 0, goal, np.ones_like(goal))
-    chunk, found = np.arange(len(goal)), list[Timed]()
-    share = -(-int(far[0, goal].sum()) // network.ports)
-    for seed in range(_SEED, _SEED + _TRIES):
-        ways = Ways.of_paths(network, *pairs.routed(share, seed), chunk=chunk, size=np.ones_like(chunk))
-        found += [
-            listed(ways, model("all-port"), keys, wanted=pairs.wanted) for keys in orders(ways, pairs.wanted, seed)
-        ]
-        if min(timed.steps for timed in found) <= max(share, int(far[0, goal].max(initial=0))):
-            break
-    return min(found, key=lambda timed: timed.steps)
+    chunk, share = np.arange(len(goal)), -(-int(far[0, goal].sum()) // network.ports)
+    tables = (
+        listed(ways, model("all-port"), keys, wanted=pairs.wanted)
+        for seed in range(_SEED, _SEED + _TRIES)
+        for ways in [Ways.of_paths(network, *pairs.routed(share, seed), chunk=chunk, size=np.ones_like(chunk))]
+        for keys in orders(ways, pairs.wanted, seed)
+    )
+    return best_of(tables, lambda timed: timed.cost, max(share, int(far[0, goal].max(initial=0))))
 
 
 def prices(share: int) -> Ints:
@@ -197,11 +211,10 @@ def prices(share: int) -> Ints:
     return np.minimum(UNIT * 4.0**exponent, 2.0**40).astype(np.int64) + 1
 
 
-@lru_cache(4)
+@kept(4)
 def distances_from_all(network: Network) -> NDArray[np.int16]:
     """Return how many arcs lead from each rank (row) to each node, -1 where no way does: int16 (ranks, N)."""
     from treecast.kernels.flows import distances
-    from treecast.kernels.views import read_only
 
     arcs, far = arcs_of(network), np.empty((network.rank_count, network.nodes), np.int16)
     row = np.empty(network.nodes, np.int32)

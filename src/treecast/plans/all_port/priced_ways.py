@@ -1,6 +1,5 @@
 """Scatter and alltoall in several copies, on any network: disjoint ways to each node, chosen by price.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 Each pair of nodes takes x ways that share no node between the ends (or no link, or no arc) and are cheapest together: a flow of
 least cost. An arc has a
 price for its length, and costs more, the more ways use it. Pairs choose anew, one after the other, while that makes the most used
@@ -14,18 +13,18 @@ import numpy as np
 
 from treecast.against import apart
 from treecast.errors import PlanError
+from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart
 from treecast.lower_bounds import best, bounds
 from treecast.models import takes
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import arc_connectivity, arcs_of, connectivity, fewest_apart
 from treecast.plans.all_port.priced_paths import UNIT, least_load, orders, prices
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, builder
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import builder
 from treecast.plans.ways.timetable import Timed, listed, there_and_back
 from treecast.plans.ways.ways import Ways
 from treecast.ragged import starts
-from treecast.schedule.recipe import Job
 
 _TURNS, _TRIES = 12, 8
 _MOST_WORK = 2**26  # arcs, pairs and copies, multiplied
@@ -72,7 +71,6 @@ def _pairs(job: Job[Network]) -> _Pairs:
 
 
 _WAYS: dict[str, Any] = {
-    "under": ALL_PORT,
     "most_copies": connectivity,
     "weaker": {"links": arc_connectivity, "arcs": arc_connectivity},
     "by_root": True,

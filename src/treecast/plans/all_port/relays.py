@@ -1,6 +1,5 @@
 """Collectives on the complete network: a copy goes straight to its target over one arc, or by a relay over two.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 The x ways to a node have no relay in common, so any x - 1 nodes or links that fail leave one way. One copy goes straight to
 its target. Broadcasts in more than one copy go over the trees of ``plans/trees/complete.py``.
 """
@@ -12,15 +11,13 @@ import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, rows_between
-from treecast.plans.registry import ALL_PORT, builder, every_port
+from treecast.plans.built import Built, Job, rows_between
+from treecast.plans.registry import builder, every_port
 from treecast.plans.ways.timetable import list_paths
 from treecast.schedule import Claims, Payloads
-from treecast.schedule.recipe import Job
 
 _RELAYS: dict[str, Any] = {
     "on": Complete,
-    "under": ALL_PORT,
     "what": "to the target itself; more copies by way of relays",
     "rank": 10,
 }
@@ -31,7 +28,7 @@ def _claims(job: Job[Complete]) -> Claims:
     return Claims(job.collective.messages * min(1, others), job.collective.messages * others)
 
 
-@builder("direct", "broadcast", on=Complete, under=ALL_PORT, claims=_claims, what="to each target itself", rank=10)
+@builder("direct", "broadcast", on=Complete, claims=_claims, what="to each target itself", rank=10)
 def broadcast(job: Job[Complete]) -> Built:
     """All-port: one copy of everything from the root to all others: M steps, M (N - 1) transmissions; no relay, no delay."""
     network, collective = job.network, job.collective

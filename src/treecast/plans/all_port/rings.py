@@ -1,16 +1,12 @@
-"""Allgather on rings: one copy of everything goes round each way.
-
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
-"""
+"""Allgather on rings: one copy of everything goes round each way."""
 
 import numpy as np
 
 from treecast.networks import Network, Torus
 from treecast.networks.core import Ints
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, builder, every, every_port
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import builder, every, every_port
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 
 
 def _goes_round(network: Network) -> str:
@@ -28,7 +24,6 @@ def _claims(job: Job[Torus]) -> Claims:
     "both-ways",
     "allgather",
     on=every(Torus, _goes_round),
-    under=ALL_PORT,
     most_copies=every_port,
     claims=_claims,
     rank=10,

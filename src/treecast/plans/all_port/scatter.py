@@ -1,6 +1,5 @@
 """Scatter down trees: farthest first.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 The root sends each tree its shares one behind the other, those for the deepest nodes first. A share on its way never waits.
 Source: Fragopoulou & Akl, section 4 (single node scattering); for x < n-1 copies see plans/all_port/shares.py.
 """
@@ -9,15 +8,15 @@ import numpy as np
 
 from treecast.networks import Network, Rotational
 from treecast.networks.core import Ints
+from treecast.plans.all_port.pipelines import rows_into
 from treecast.plans.all_port.shares import Shares, hops, shares
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, builder, every_port
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import builder, every_port
 from treecast.plans.trees import axes
 from treecast.plans.trees.disjoint import TREES, lacks_trees, trees_of, trees_of_job
 from treecast.plans.trees.spanning import breadth_first
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 from treecast.schedule.trees import Tree, TreeSet
 
 _UNEVEN = 4  # what a share more than in another tree counts beside an arc more to go
@@ -27,7 +26,6 @@ _UNEVEN = 4  # what a share more than in another tree counts beside an arc more 
     "disjoint-trees",
     "scatter",
     on=Rotational,
-    under=ALL_PORT,
     most_copies=every_port,
     rank=20,
     what="down the k disjoint trees, farthest first",
@@ -64,7 +62,6 @@ def _most_by_rule(network: Network) -> int:
     "disjoint-trees",
     "scatter",
     on=_lacks_rule,
-    under=ALL_PORT,
     most_copies=_most_by_rule,
     fits=_few_copies,
     rank=66,
@@ -94,7 +91,7 @@ def over_trees_by_rule(job: Job[Network]) -> Built:
     return _farthest_first(trees, tree, dealt)
 
 
-@builder("breadth-first-tree", "scatter", under=ALL_PORT, what="down one breadth-first tree, farthest first", rank=90)
+@builder("breadth-first-tree", "scatter", what="down one breadth-first tree, farthest first", rank=90)
 def over_breadth_first_tree(job: Job[Network]) -> Built:
     """All-port: scatter down one tree of shortest paths, over all arcs of the root at once: the baseline of any network."""
     return down_one_tree(breadth_first(job.network, job.collective.root), job.collective.messages)
@@ -120,9 +117,8 @@ def _farthest_first(trees: TreeSet, stream: Ints, dealt: Shares) -> Built:
     new = np.concatenate(([True], np.diff(stream[order]) != 0)) if len(order) else np.empty(0, bool)
     start = np.empty_like(length)
     start[order] = before - np.maximum.accumulate(np.where(new, before, 0))
-    entry, place, source, target, port = hops(trees, destination, tree)
-    step, more = start[entry] + place, {"tree": tree[entry], "payload": dealt.payload[entry]}
-    rows = Rows.of(dealt.payloads, step=step, src=source, dst=target, port=port, **more)
+    entry, place, node = hops(trees, destination, tree)
+    rows = rows_into(trees, dealt.payloads, tree[entry], node, start[entry] + place, payload=dealt.payload[entry])
     return Built(rows, Claims(int((start + length + depth - 1).max(initial=0)), int((length * depth).sum())))
 
 

@@ -1,6 +1,5 @@
 """Scatter down the disjoint trees in the order of the nodes' numbers: what a node does follows from its label.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 Every node but the root has a number i = 1 … N-1, as seen from the root, and takes its x copies over the trees i, i+1, …, i+x-1
 modulo k. The root sends each tree its shares one behind the other, the greatest number first, and a share on its way never
 waits. So when a share leaves is a formula, whatever the size of the network; farthest first (plans/all_port/scatter.py) saves
@@ -13,12 +12,12 @@ import numpy as np
 
 from treecast.errors import PlanError
 from treecast.networks import Rotational
+from treecast.plans.all_port.pipelines import rows_into
 from treecast.plans.all_port.shares import hops
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, builder, every_port
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import builder, every_port
 from treecast.plans.trees.disjoint import TREES, trees_of_job
 from treecast.schedule import COLUMNS, Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 
 _MOST_BELOW = (
     12_000  # nodes below a node in all trees together, for its program: up to half a minute of work on a star network
@@ -47,15 +46,12 @@ def _steps(job: Job[Rotational]) -> int:
 
 
 def by_number_at(job: Job[Rotational], node: int) -> Built:
-    """All-port: what one node does in ``by_number``, from its label alone: a row for each share that it receives or sends on.
+    """All-port: the rows of one node in ``by_number``, from its label alone: one for each share that it receives or sends on.
 
     These are the nodes below it in the trees, and as many for each as it has arcs there. A leaf has a few rows; the root has
-    N - 1 shares in all, and its children nearly as many. The claims are the steps of the whole schedule, and no transmissions.
-
-    Raises
-    ------
-    PlanError
-        When more than 12,000 nodes lie below the node in all trees together: it passes on the shares of these.
+    N - 1 shares in all, and its children nearly as many. The claims are the steps of the whole schedule, and no
+    transmissions. Raises PlanError when more than 12,000 nodes lie below the node in all trees together: it passes on the
+    shares of these.
     """
     network, root, messages, k = job.network, job.collective.root, job.collective.messages, job.network.ports
     trees, found, table = trees_of_job(job), list[tuple[int, ...]](), list[list[tuple[int, int]]]()
@@ -105,7 +101,6 @@ def by_number_at(job: Job[Rotational], node: int) -> Built:
     "disjoint-trees-by-number",
     "scatter",
     on=Rotational,
-    under=ALL_PORT,
     most_copies=every_port,
     rank=60,
     baseline=True,
@@ -126,10 +121,9 @@ def by_number(job: Job[Rotational]) -> Built:
     order = np.lexsort((-number, tree))
     ahead = np.empty_like(number)
     ahead[order] = np.arange(len(number)) - np.searchsorted(tree[order], tree[order])
-    entry, place, source, target, port = hops(trees, node, tree)
+    entry, place, below = hops(trees, node, tree)
     table = Payloads.of_ranges(np.arange(network.nodes) * messages, np.arange(1, network.nodes + 1) * messages)
-    step, more = messages * ahead[entry] + place, {"tree": tree[entry], "payload": node[entry]}
-    rows = Rows.of(table, step=step, src=source, dst=target, port=port, **more)
+    rows = rows_into(trees, table, tree[entry], below, messages * ahead[entry] + place, payload=node[entry])
     depth = trees.depths[tree, node].astype(np.int64)
     steps = int((messages * (ahead + 1) + depth - 1).max(initial=0))
     return Built(rows, Claims(steps, messages * int(depth.sum())))

@@ -105,17 +105,13 @@ def _table(nodes: int, messages: int, parts: list[tuple[int, int, list[tuple[int
     return Payloads.concatenated([Payloads.of_ranges(every, every + messages), shares])
 
 
-def hops(trees: TreeSet, destination: Ints, tree: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Return every arc on the ways to the destinations as (entry, place, source, target, port); place 0 is at the root."""
+def hops(trees: TreeSet, destination: Ints, tree: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return every arc on the ways to the destinations as (entry, place, node that it leads to); place 0 is at the root."""
     entry, here = np.arange(len(destination)), destination
-    parts: list[tuple[Ints, ...]] = []
+    parts = [(entry[:0], entry[:0], here[:0])]
     while len(entry):
         above = trees.parent[tree[entry], here].astype(np.int64)
-        place = trees.depths[tree[entry], here].astype(np.int64) - 1
-        parts.append((entry, place, above, here, trees.port[tree[entry], here].astype(np.int64)))
+        parts.append((entry, trees.depths[tree[entry], here].astype(np.int64) - 1, here))
         entry, here = entry[above != trees.root], above[above != trees.root]
-    if not parts:
-        none = np.empty(0, np.int64)
-        return none, none, none, none, none
-    entry, place, source, target, port = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return entry, place, source, target, port
+    entry, place, node = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return entry, place, node

@@ -1,6 +1,5 @@
 """The paper's SPT and SPG of the star network as schedules: broadcast down them, and scatter down the SPT.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 Source: Fragopoulou & Akl, "Edge-Disjoint Spanning Trees on the Star Network with Applications to Fault Tolerance", section 3.
 """
 
@@ -9,11 +8,10 @@ import numpy as np
 from treecast.networks import Star
 from treecast.plans.all_port.pipelines import claims, rows_of_trees
 from treecast.plans.all_port.scatter import down_one_tree
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, builder
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import builder
 from treecast.plans.trees import star
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
 
@@ -21,7 +19,6 @@ from treecast.schedule.trees import TreeSet
     "spt",
     "broadcast",
     on=Star,
-    under=ALL_PORT,
     baseline=True,
     rank=60,
     what="the SPT of Fragopoulou & Akl, and below it the nodes with symbol 1 in front, which it lacks",
@@ -43,7 +40,6 @@ def down_spt(job: Job[Star]) -> Built:
     "spg",
     "broadcast",
     on=Star,
-    under=ALL_PORT,
     baseline=True,
     backwards=False,
     rank=61,
@@ -67,7 +63,7 @@ def down_spg(job: Job[Star]) -> Built:
     return Built(rows, Claims(one.steps, one.transmissions + messages * leaves * (network.ports - 1)))
 
 
-@builder("spt", "scatter", on=Star, under=ALL_PORT, baseline=True, rank=60, what="down the SPT, farthest first")
+@builder("spt", "scatter", on=Star, baseline=True, rank=60, what="down the SPT, farthest first")
 def scatter_down_spt(job: Job[Star]) -> Built:
     """All-port: scatter down SPT, and below it to the nodes that it lacks, over all arcs of the root at once."""
     return down_one_tree(star.shortest_path_tree(job.network, job.collective.root), job.collective.messages)

@@ -1,6 +1,5 @@
 """Allgather at the optimal rate, with relays and capacities: trees of every rank by splitting off, a list schedule in turns.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 Each rank has k trees to all ranks, and no arc is in more than s of all these trees, where 1/U = k/s is the optimum
 (plans/trees/split_off.py). The trees carry their chunks in turns (plans/ways/timetable.py). So M messages take M U steps and a
 number of steps that does not grow with M, as long as a block is a chunk; where chunks are too many for that, blocks are longer.
@@ -9,15 +8,14 @@ number of steps that does not grow with M, as long as a block is a chunk; where 
 import numpy as np
 
 from treecast.networks import Network
-from treecast.networks.flows import arcs_of
+from treecast.networks.arcs import arcs_of
 from treecast.plans.all_port.balanced_trees import facts_of_rate
 from treecast.plans.all_port.independent_trees import list_of_trees, spread_evenly, ways_of_trees
 from treecast.plans.all_port.packed_trees import SEED
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, builder
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import builder
 from treecast.plans.trees.split_off import trees_split_off
 from treecast.plans.ways.timetable import in_turns
-from treecast.schedule.recipe import Job
 
 _MOST_SPLIT = 2**31  # ranks, pairs of arcs through relays and nodes twice, multiplied: what splitting off takes
 _MOST_RANKS = 144  # some two seconds of packing, which grows with their fourth power
@@ -47,7 +45,6 @@ def _too_large(job: Job[Network]) -> str:
     "allgather",
     on=_needless,
     fits=_too_large,
-    under=ALL_PORT,
     orbit=False,
     options=(SEED,),
     rank=63,

@@ -1,6 +1,5 @@
 """Allgather on the star network by label sets: x copies in the fewest steps there can be, where such sets are known.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 The trees are those of Fragopoulou & Akl as the paper has them: their depth does not count here. For x = 1 there is a rule: a node
 whose symbol 1 is at position j receives by T_j, and a node with symbol 1 in front by any tree, in which it is a leaf. T_j's part
 with symbol 1 at j leads to the root, so these labels are closed. Necklaces of fewer than n-1 nodes have symbol 1 in front, so
@@ -20,14 +19,14 @@ from treecast.errors import PlanError
 from treecast.networks import Network, Star
 from treecast.networks.core import Ints
 from treecast.networks.permutations import inverse, symbol_at
-from treecast.plans.all_port.allgather import Columns, walk_trees
+from treecast.plans.all_port.allgather import walked
 from treecast.plans.all_port.label_search import find
 from treecast.plans.all_port.label_sets import Preferences, Ranges, by_rotation, by_sets, left_over
 from treecast.plans.all_port.packing import pack
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, Option, builder, every_port
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import Option, builder, every_port
 from treecast.plans.trees import star as star_trees
-from treecast.schedule.recipe import Job
+from treecast.schedule import Rows
 from treecast.schedule.trees import TreeSet
 
 _FILE = "star_labels.npz"
@@ -36,12 +35,8 @@ _HOT = 0.7, 0.9  # at which heat a search begins, for n ≤ 6 and above
 
 @cache
 def known_sets() -> dict[tuple[int, int], bytes]:
-    """Return the sets that come with the package, by (n, x), as they are stored: see ``stored``.
-
-    Raises
-    ------
-    PlanError
-        When the file is missing or damaged.
+    """Return the sets that come with the package, by (n, x), as ``stored`` has them. Raises PlanError when their file is
+    missing or damaged.
     """
     try:
         with files("treecast.plans.all_port").joinpath(_FILE).open("rb") as file, np.load(file) as table:
@@ -68,10 +63,8 @@ def stored(star: Star, masks: Ints) -> bytes:
 def read_sets(star: Star, copies: int, data: bytes) -> Ints:
     """Return the masks of stored label sets, int64 (N,).
 
-    Raises
-    ------
-    PlanError
-        When there are not ``copies`` labels for each node but the root. Whether they are closed, ``pack`` checks.
+    Raises PlanError when there are not ``copies`` labels for each node but the root. Whether they are closed, ``pack``
+    checks.
     """
     k, node, turn = star.ports, *_by_necklaces(star)
     kept = np.frombuffer(data, np.uint8).astype(np.int64)
@@ -121,7 +114,6 @@ def _fits(job: Job[Star]) -> str:
     "label-sets",
     "allgather",
     on=Star,
-    under=ALL_PORT,
     most_copies=every_port,
     fits=_fits,
     options=(SEARCH,),
@@ -144,8 +136,8 @@ def over_label_sets(job: Job[Star]) -> Built:
     if job.copies == 1:
         return by_rotation(job, _rule_of_one_copy(star, trees))
 
-    def whole(carried: Ranges, each: int) -> tuple[list[Columns], Ranges, int]:
-        return *walk_trees(star, trees, carried, each), each * (star.nodes - 1)
+    def whole(carried: Ranges, each: int) -> tuple[Rows, int]:
+        return walked(star, trees, carried, each), each * (star.nodes - 1)
 
     return by_sets(job, trees, whole, lambda rest: pack(trees, np.stack(_turned(star, trees, _sets(job, trees), rest))))
 

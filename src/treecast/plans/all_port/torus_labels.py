@@ -1,6 +1,5 @@
 """Allgather on tori of two axes by label sets: up to four copies.
 
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 The trees are those of plans/trees/directions.py. Four copies use all of them, and every port is busy in every step. For fewer a
 search finds the label sets (label_search.py), anew each time: that takes much less than a second for some hundred nodes. It met
 the bound on all tori tried; that is not proved, and each schedule shows it. Source: treecast's own.
@@ -10,14 +9,14 @@ import numpy as np
 
 from treecast.networks import Network, Torus
 from treecast.networks.core import Ints
-from treecast.plans.all_port.allgather import Columns, arc_columns
 from treecast.plans.all_port.label_search import find
 from treecast.plans.all_port.label_sets import Ranges, by_sets
 from treecast.plans.all_port.packing import Packed, pack
-from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, builder, every, every_port
+from treecast.plans.all_port.pipelines import rows_into
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import builder, every, every_port
 from treecast.plans.trees.directions import disjoint_trees
-from treecast.schedule.recipe import Job
+from treecast.schedule import Payloads, Rows
 from treecast.schedule.trees import TreeSet
 
 _TRIES, _MOVES, _HOT, _SEED = 12, 2_000_000, 0.5, 3
@@ -32,7 +31,6 @@ def _lacks_axes(network: Network) -> str:
     "label-sets",
     "allgather",
     on=every(Torus, _lacks_axes),
-    under=ALL_PORT,
     most_copies=every_port,
     rank=50,
     what="each node by trees chosen so that all ports are used alike",
@@ -44,11 +42,10 @@ def over_label_sets(job: Job[Torus]) -> Built:
     """
     trees = disjoint_trees(job.network)
 
-    def whole(carried: Ranges, each: int) -> tuple[list[Columns], Ranges, int]:
+    def whole(carried: Ranges, each: int) -> tuple[Rows, int]:
         packed = pack(trees, np.full((1, job.network.nodes), (1 << len(trees)) - 1))
-        columns = arc_columns(trees, packed.tree, packed.node, packed.step * each)
-        more = {"payload": packed.tree, "steps": np.full(len(packed.step), each)}
-        return [columns | more], carried, packed.steps * each
+        step, table = packed.step * each, Payloads.of(carried)
+        return rows_into(trees, table, packed.tree, packed.node, step, payload=packed.tree), packed.steps * each
 
     return by_sets(job, trees, whole, lambda rest: _find_sets(trees, job.copies, rest))
 

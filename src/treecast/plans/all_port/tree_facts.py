@@ -1,43 +1,29 @@
-"""What is known of trees beside what can be measured: how many there could be, and how deep they are at least."""
+"""Facts of trees beside those that can be measured: how many there could be, and how deep they are at least."""
 
 from typing import Any
 
 from treecast.against import Against
 from treecast.description import Description
+from treecast.graphs.flows import fewest_ways
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
-from treecast.networks.flows import fewest_ways
+from treecast.plans.built import Job
 from treecast.schedule import Schedule
-from treecast.schedule.recipe import Job
 
 _MOST_ARCS = 2**17  # of larger networks the ways are not counted, unless all nodes look alike
 
 
 def facts_of_trees(job: Job[Any], schedule: Schedule, depth: int) -> Description:
-    """Return what is known of a broadcast down trees from its root, whose copies are against what the job says."""
+    """Return the facts of a broadcast down trees from its root, whose copies are against what the job says."""
     found = about_trees(job.network, job.collective.root, schedule.trees, depth)
     return found.joined(about_copies(job.copies, job.against))
 
 
 def about_trees(network: Network, root: int, used: int, depth: int) -> Description:
-    """Return what is known of a number of trees that share no arc: how many there can be, and how deep they are at least.
+    """Return how many trees that share no arc there can be from a root, and how deep so many are at least.
 
-    Parameters
-    ----------
-    network, root
-        Where they are, and where they begin.
-    used
-        The number of trees that carry something.
-    depth
-        The depth of the deepest, in arcs; 0 where it is not known.
+    ``used``: the number of trees that carry something. ``depth``: that of the deepest, in arcs; 0 where it is not known.
 
-    Returns
-    -------
-    Description
-        Lines ``trees``, ``ways`` and ``depth``, and figures that say the same.
-
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> about_trees(network("torus:3x7"), 0, 4, 7).lines
     {'trees': '4 of 4 that share no arc', 'ways': '4 that share no arc, to every node', 'depth': '7: at least 5'}

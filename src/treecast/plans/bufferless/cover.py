@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from treecast.errors import ScheduleError
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
 from treecast.plans.bufferless.scatter import FIRST, build_streams
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job
 from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import builder
 from treecast.plans.trees.spanning import best, breadth_first, streams_steps
-from treecast.schedule.recipe import Job
 from treecast.schedule.trees import Tree
 
 _MOST_CELLS = 2**24  # trees x nodes: beyond, one tree has to do
@@ -183,7 +182,7 @@ class _Search:
                 if (np.delete(dealt, self.root) < 0).any():
                     continue
             else:
-                nearest(*known, self._longest_first(number), self.near.depth, self.flits, *tables)
+                nearest(*self.arcs[:5], *known[2:], self._longest_first(number), self.near.depth, self.flits, *tables)
             yield tables
 
     def _longest_first(self, seed: int) -> NDArray[np.int32]:

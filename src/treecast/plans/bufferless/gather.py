@@ -13,13 +13,12 @@ from treecast.collectives import Lengths
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.plans.bufferless.scatter import MOST_RUNS, control, join_rows, rows_of
-from treecast.plans.built import Built
+from treecast.plans.bufferless.scatter import MOST_RUNS, control, rows_of
+from treecast.plans.built import Built, Job, joined
 from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import BUFFERLESS, Option, builder
 from treecast.plans.trees.spanning import TREE, breadth_first, spanning_tree
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 from treecast.schedule.trees import Tree
 
 COLLECT = Option(
@@ -67,7 +66,7 @@ def shoulder_tap(job: Job[Network]) -> Built:
     taps = control(tree.depth[below] - 1, tree.parent[below], below, tree.port[below])
     ends = (start + lengths.flits + tree.depth - 1)[lengths.flits > 0]
     steps = max(int(ends.max(initial=0)), len(below))
-    return Built(join_rows([rows, taps]), Claims(steps, int((lengths.flits * tree.depth).sum()) + len(below)), numbered)
+    return Built(joined([rows, taps]), Claims(steps, int((lengths.flits * tree.depth).sum()) + len(below)), numbered)
 
 
 def _count_runs(path: Tree, start: Ints, flits: Ints) -> int:
@@ -126,7 +125,7 @@ def certificates(tree: Tree, flits: Ints, ports: str = "one", collect: str = "sl
 
     if collect not in ("slots", "walk"):
         raise PlanError(f"certificates cannot be collected by {collect!r}: write slots or walk")
-    return Certificates(*found(tree.parent, tree.order, flits, ports == "one", collect == "walk"))
+    return Certificates(*found(tree.parent, tree.order, *tree.child_lists, flits, ports == "one", collect == "walk"))
 
 
 @builder(
@@ -157,7 +156,7 @@ def transmission_certificate(job: Job[Network]) -> Built:
     tokens = control(when.token[below], above, below, down)
     answers = control(when.certificate[below], below, above, up)
     orders = control(when.told[below[told]], above[told], below[told], down[told])
-    rows = join_rows([data, tokens, answers, orders])
+    rows = joined([data, tokens, answers, orders])
     numbered = replace(collective, lengths=Lengths(lengths.flits, np.argsort(when.own, kind="stable")))
     sent = int((lengths.flits * spanning.depth).sum()) + 2 * len(below) + int(told.sum())
     return Built(rows, Claims(when.steps, sent), numbered)

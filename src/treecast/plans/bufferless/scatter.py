@@ -17,13 +17,11 @@ from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job, joined
 from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import BUFFERLESS, Option, builder
 from treecast.plans.trees.spanning import TREE, spanning_tree, streams_steps
-from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 from treecast.schedule.trees import Ports, Tree
 
 ORDERS = ("farthest", "nearest", "longest", "shortest", "node")
@@ -98,14 +96,13 @@ def build_streams(collective: Collective, trees: Sequence[Tree], dealt: Ints, po
     if not away:  # the root hears nothing before the first message can be there
         np.maximum.at(wait, stream[some], (depth - 1 - place)[some])
     at_root = place + wait[stream]
-    parts: list[tuple[Rows, int]] = []
+    parts = list[Rows]()
     for number, tree in enumerate(trees):
         mine = some & (dealt == number)
         stop = np.where(mine, begin + flits, begin)
-        parts.append((rows_of(tree, begin, stop, at_root - begin, away=away, number=number), number))
-    rows = join_rows([rows for rows, _ in parts])
+        parts.append(rows_of(tree, begin, stop, at_root - begin, away=away, number=number))
     end = at_root + flits + (depth - 1 if away else 0)
-    return Built(rows, Claims(int(end[some].max(initial=0)), int((flits * depth).sum())), numbered)
+    return Built(joined(parts), Claims(int(end[some].max(initial=0)), int((flits * depth).sum())), numbered)
 
 
 def rows_of(tree: Tree, first: Ints, stop: Ints, offset: Ints, *, away: bool, number: int = 0) -> Rows:
@@ -116,7 +113,7 @@ def rows_of(tree: Tree, first: Ints, stop: Ints, offset: Ints, *, away: bool, nu
     """
     from treecast.kernels.streams import runs
 
-    node, low, high, shift = runs(tree.parent, tree.order, first, stop, offset, MOST_RUNS)
+    node, low, high, shift = runs(tree.parent, tree.order, *tree.child_lists, first, stop, offset, MOST_RUNS)
     if len(node) and node[0] < 0:
         raise PlanError(
             f"more than {MOST_RUNS:,} runs of flits on the arcs of {tree.network.spec} are too many to write down: "
@@ -134,27 +131,14 @@ def control(step: Ints, src: Ints | _Int32, dst: Ints | _Int32, port: Ints | Por
     return Rows.of(Payloads.of([[]]), step=step, src=src, dst=dst, port=port, payload=0)
 
 
-def join_rows(parts: Sequence[Rows]) -> Rows:
-    """Return the rows of several schedules as those of one."""
-    if len(parts) == 1:
-        return parts[0]
-    columns = [part.columns() for part in parts]
-    for some, by in zip(columns, starts([len(part.payloads) for part in parts]).tolist(), strict=False):
-        some["payload"] = some["payload"] + by
-    table = Payloads.concatenated([part.payloads for part in parts])
-    return Rows.of(table, **{name: np.concatenate([some[name] for some in columns]) for name in columns[0]})
-
-
 def _of_own_tree(values: Sequence[Ints], dealt: Ints) -> Ints:
     return np.choose(dealt, values) if len(values) < 32 else np.stack(values)[dealt, np.arange(len(dealt))]
 
 
 def _key(first: str, depth: Ints, flits: Ints, trees: Sequence[Tree], dealt: Ints) -> tuple[Ints, ...]:
     """Return what to sort the messages of a stream by, last key first: messages of one subtree stay together."""
-    from treecast.kernels.streams import preorder
-
     if first not in ORDERS:
         raise PlanError(f"there is no order {first!r}: write one of {', '.join(ORDERS)}")
-    near = _of_own_tree([preorder(tree.parent, tree.order) for tree in trees], dealt)
+    near = _of_own_tree([tree.places for tree in trees], dealt)
     main = {"farthest": -depth, "nearest": depth, "longest": -flits, "shortest": flits, "node": np.arange(len(flits))}
     return near, main[first]

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from treecast.networks import Hypercube
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job
 from treecast.plans.combining.dimension_order import CUBE, FAULT_FREE, claimed, count_messages, last_of, shouted
 from treecast.plans.combining.four_phases import INITIATOR, start_by_initiator
 from treecast.plans.order import ORDER, check_order
 from treecast.plans.registry import builder
 from treecast.schedule import Claims, Rows
-from treecast.schedule.recipe import Job
 
 SHOUTED: dict[str, Any] = CUBE | {"under": ("shouting",), "sparing": True, "baseline": True}
 

@@ -15,11 +15,10 @@ import numpy as np
 
 from treecast.networks import Hypercube
 from treecast.networks.core import Ints
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job
 from treecast.plans.order import ORDER, check_order
 from treecast.plans.registry import Option, builder, every_port
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 
 FAULT_FREE = Option(
     name="fault-free",

@@ -14,11 +14,10 @@ import numpy as np
 
 from treecast.networks import Hypercube, Network
 from treecast.networks.core import Ints
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job
 from treecast.plans.registry import builder, every
 from treecast.ragged import cut_evenly
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 
 _MOST_NODES = 2**14
 

@@ -10,12 +10,11 @@ from collections.abc import Callable
 import numpy as np
 
 from treecast.networks import Hypercube, Network
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job
 from treecast.plans.combining.dimension_order import CUBE, FAULT_FREE, claimed, shouting, whispering
 from treecast.plans.order import ORDER
 from treecast.plans.registry import Option, builder
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 
 
 def _node(text: str, network: Network) -> int:

@@ -10,13 +10,12 @@ import numpy as np
 
 from treecast.networks import Hypercube
 from treecast.networks.core import Ints
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job
 from treecast.plans.combining.calling_paths import calling_trees
 from treecast.plans.combining.dimension_order import CUBE
 from treecast.plans.order import ORDER, check_order
 from treecast.plans.registry import builder
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
 

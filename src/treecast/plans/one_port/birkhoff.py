@@ -11,12 +11,11 @@ import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, rows_between
+from treecast.plans.built import Built, Job, rows_between
 from treecast.plans.one_port.models import EITHER
 from treecast.plans.registry import builder
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads
-from treecast.schedule.recipe import Job
 
 _MOST_WORK = 2**32  # demands, times all pairs
 

@@ -8,20 +8,18 @@ has one partner in a step, the chunks follow each other two steps apart. Such a 
 the fewest ways on (Warnsdorff 1823). Where none is left, the end of the path is turned round (Pósa 1976), or it begins anew.
 """
 
-from functools import lru_cache
 from random import Random
 
 import numpy as np
 
 from treecast.networks import Network
-from treecast.networks.flows import arcs_of
-from treecast.plans.built import Built, rows_between
-from treecast.plans.registry import builder
+from treecast.networks.arcs import arcs_of
+from treecast.networks.kept import kept
+from treecast.plans.built import Built, Job, rows_between
+from treecast.plans.registry import any_machine
 from treecast.schedule import Claims, Payloads
-from treecast.schedule.recipe import Job
 
 _MOST_NODES, _MOST_WORK = 2**11, 2**19  # arcs that a search looks at
-_MOST_ROWS = 2**16
 
 
 def _fits(job: Job[Network]) -> str:
@@ -33,57 +31,45 @@ def _fits(job: Job[Network]) -> str:
     return "" if path_through_all(network, job.collective.root) else "finds no path through all nodes"
 
 
-def _block(job: Job[Network]) -> int:
-    """Return how many chunks go together; 0 where a node sends while it receives, so that all go in one stream."""
-    if not job.model.half_port and job.model.partner == "any":
-        return 0
-    return -(-job.collective.messages * (job.network.nodes - 1) // _MOST_ROWS)
-
-
 def _claims(job: Job[Network]) -> Claims:
-    others, messages, block = job.network.nodes - 1, job.collective.messages, _block(job)
-    blocks = -(-messages // block) if block else 1
-    before = (others - 1) * (block or 1) + 2 * (blocks - 1) * block
-    return Claims(before + messages - (blocks - 1) * block if others else 0, messages * others)
+    others, messages = job.network.nodes - 1, job.collective.messages
+    return Claims(others + (messages - 1) * _pace(job) if others else 0, messages * others)
 
 
-@builder(
+def _pace(job: Job[Network]) -> int:
+    """Return how many steps the chunks follow one another by: one where a node sends while it receives, else two."""
+    return 1 + (job.model.half_port or job.model.partner == "same")
+
+
+@any_machine(
     "hamiltonian-path",
     "broadcast",
-    under=(),
-    any_model=True,
     fits=_fits,
     claims=_claims,
-    rank=98,
+    rank=97,
     what="from each node to the next along a path through all nodes: long messages, in few rows",
 )
 def hamiltonian_path(job: Job[Network]) -> Built:
-    """One-port: M + N - 2 steps, of half duplex or with one partner some 2 M + N - 3; M (N - 1) transmissions.
+    """One-port: M + N - 2 steps, of half duplex or with one partner 2 M + N - 3; M (N - 1) transmissions.
 
     At most N - 1 - ⌈log2 N⌉ above the bound of one port, however many messages.
     """
     path = np.array(path_through_all(job.network, job.collective.root), np.int64)
-    messages, block = job.collective.messages, _block(job)
-    first = np.arange(0, messages, block or messages)
-    stop = np.minimum(first + (block or messages), messages)
-    place, part = (each.ravel() for each in np.indices((len(path) - 1, len(first))))
-    src, dst = path[place], path[place + 1]
-    step, table = (place + 2 * part) * (block or 1), Payloads.of_ranges(first, stop)
-    rows = rows_between(job.network, table, step, src, dst, tree=0, payload=part)
+    messages, place = job.collective.messages, np.arange(len(path) - 1)
+    table, steps = Payloads.of_ranges([0], [messages]), (messages - 1) * _pace(job) + 1
+    rows = rows_between(job.network, table, place, path[:-1], path[1:], steps=steps, tree=0, payload=0)
     return Built(rows, _claims(job))
 
 
-@lru_cache(64)
+@kept(64)
 def path_through_all(network: Network, root: int, *, closed: bool = False) -> tuple[int, ...]:
     """Return the nodes of a path from a root through all nodes; empty where none is found, which is no proof.
 
     ``closed``: an arc leads from its end back to the root.
 
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> path_through_all(network("mesh:2x3"), 0)
-    (0, 3, 4, 5, 2, 1)
+    (0, 3, 4, 1, 2, 5)
     """
     arcs, nodes, work = arcs_of(network), network.nodes, 0
     near = [sorted(set(arcs.head[a:b].tolist())) for a, b in zip(arcs.first[:-1], arcs.first[1:], strict=True)]

@@ -11,12 +11,11 @@ import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job
 from treecast.plans.one_port.models import COMBINING, EITHER, check_rows
 from treecast.plans.one_port.skips import lists_of, receive_lists, skips
 from treecast.plans.registry import builder
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 
 
 def claims(job: Job[Complete]) -> Claims:
@@ -27,7 +26,7 @@ def claims(job: Job[Complete]) -> Claims:
 
 
 def at(job: Job[Complete], node: int) -> Built:
-    """One-port: what one node does in ``broadcast``, from its label alone."""
+    """One-port: the rows of one node in ``broadcast``, from its label alone."""
     network, root, messages = job.network, job.collective.root, job.collective.messages
     every, seen = skips(network.nodes), int(network.untranslate(root, node))
     if len(every) == 1:

@@ -9,11 +9,10 @@ even number of nodes, every other one sends in turn.
 import numpy as np
 
 from treecast.networks import Network
-from treecast.plans.built import Built, rows_between
+from treecast.plans.built import Built, Job, rows_between
 from treecast.plans.one_port.chain import path_through_all
-from treecast.plans.registry import builder
+from treecast.plans.registry import any_machine
 from treecast.schedule import Claims, Payloads
-from treecast.schedule.recipe import Job
 
 _MOST_NODES = 2**10
 
@@ -34,11 +33,9 @@ def _claims(job: Job[Network]) -> Claims:
     return Claims((1 + job.model.half_port) * messages * others, messages * others * job.network.nodes)
 
 
-@builder(
+@any_machine(
     "hamiltonian-cycle",
     "allgather",
-    under=(),
-    any_model=True,
     fits=_fits,
     claims=_claims,
     orbit=False,

@@ -9,13 +9,12 @@ import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints, Network
-from treecast.plans.built import Built, rows_between
+from treecast.plans.built import Built, Job, rows_between
 from treecast.plans.one_port.models import COMBINING, COMBINING_HALF, EITHER, turn
 from treecast.plans.one_port.skips import skips
 from treecast.plans.registry import builder, every
 from treecast.ragged import places
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 
 _MOST_NODES = 2**14
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from treecast.collectives import find_kind
 from treecast.models import model
+from treecast.networks.arcs import arcs_of
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
-from treecast.plans.built import Built, rows_between
+from treecast.plans.built import Built, Job, rows_between
 from treecast.plans.one_port import circulant, one_by_one, shifted_trees
 from treecast.plans.one_port.models import HALF, ONE_PORT
 from treecast.plans.registry import Build, builder, every_port, one_way
@@ -26,7 +26,6 @@ from treecast.plans.ways.known import least_steps
 from treecast.plans.ways.timetable import listed, there_and_back
 from treecast.plans.ways.ways import Ways
 from treecast.schedule import Claims, Payloads, Schedule
-from treecast.schedule.recipe import Job
 
 _MOST_SENDS = 2**22  # that are timed one by one
 _MOST_ARCS = 2**20  # of networks on which they are
@@ -64,15 +63,8 @@ def _cut(schedule: Schedule) -> Built:
 def parts_of_step(source: Ints, target: Ints, nodes: int) -> Ints:
     """Return in which part of a step each send goes, 0, 1 or 2, such that no node sends and receives in one part.
 
-    Parameters
-    ----------
-    source, target
-        The sends of one step: int64 (sends,). Each node is a source once at most, and a target once at most.
-    nodes
-        The number of nodes.
+    ``source`` and ``target``, int64 (sends,), are those of one step: each node is either once at most.
 
-    Examples
-    --------
     >>> parts_of_step(np.array([0, 1, 2]), np.array([1, 2, 0]), 3).tolist()
     [0, 1, 2]
     >>> parts_of_step(np.array([3, 0, 1]), np.array([1, 2, 0]), 4).tolist()

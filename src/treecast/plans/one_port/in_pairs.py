@@ -11,11 +11,10 @@ import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, rows_between
+from treecast.plans.built import Built, Job, rows_between
 from treecast.plans.one_port.models import COMBINING_HALF, HALF, check_rows, turn
 from treecast.plans.registry import builder
 from treecast.schedule import Claims, Payloads
-from treecast.schedule.recipe import Job
 
 
 def _claims(job: Job[Complete]) -> Claims:

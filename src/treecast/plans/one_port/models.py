@@ -3,8 +3,7 @@
 from typing import Any
 
 from treecast.networks import Network
-from treecast.plans.built import check_memory
-from treecast.schedule.recipe import Job
+from treecast.plans.built import Job, check_memory
 
 ONE_PORT = ("one-port",)
 """A message is one chunk."""

@@ -13,12 +13,11 @@ import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, rows_between
+from treecast.plans.built import Built, Job, rows_between
 from treecast.plans.lengths import lengths_of
 from treecast.plans.one_port.models import EITHER, HALF, check_rows, turn
 from treecast.plans.registry import builder, every_port
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 
 _TURNS: dict[str, Any] = {"on": Complete, "under": EITHER, "most_copies": every_port, "rank": 20}
 

@@ -38,18 +38,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Shape:
-    """A tree by its steps.
+    """A tree by its steps, of which there are x = ``copies``.
 
-    Parameters
-    ----------
-    copies
-        x: how many trees there are of this shape.
-    inner, leaves
-        How many positions pass on, and how many do not, at each step.
-    fixed
-        The steps of each fixed position and of its leaf, which is among ``leaves``.
-    groups
-        The groups of all positions but the fixed ones.
+    ``inner`` and ``leaves``: how many positions pass on, and how many do not, at each step. ``fixed``: the steps of each
+    fixed position and of its leaf, which is among ``leaves``. ``groups``: those of all positions but the fixed ones.
     """
 
     copies: int

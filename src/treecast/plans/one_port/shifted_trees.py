@@ -12,13 +12,12 @@ import numpy as np
 from treecast.description import Description
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, rows_between
+from treecast.plans.built import Built, Job, rows_between
 from treecast.plans.one_port.models import EITHER, check_rows
-from treecast.plans.one_port.own_trees import arcs_of
+from treecast.plans.one_port.own_trees import Positions, arcs_of
 from treecast.plans.one_port.shape import Shape, shape
 from treecast.plans.registry import builder, every_port
 from treecast.schedule import Claims, Payloads, Rows, Schedule
-from treecast.schedule.recipe import Job
 
 
 class Trees(NamedTuple):
@@ -55,7 +54,7 @@ def _facts(job: Job[Complete], schedule: Schedule, depth: int) -> Description:
 
 
 def at(job: Job[Complete], node: int) -> Built:
-    """One-port: what one node does in ``shifted_trees``, from its label and the shape alone."""
+    """One-port: the rows of one node in ``shifted_trees``, from its label and the shape alone."""
     found = shape(job.network.nodes - 1, job.copies)
     arcs = arcs_of(found, int(job.network.untranslate(job.collective.root, node))) if found else []
     tree, step, source, target = np.array(arcs, np.int64).reshape(-1, 4).T
@@ -104,48 +103,6 @@ def _rows(job: Job[Complete], tree: Ints, arcs: Trees) -> Rows:
 
 @lru_cache(4)
 def trees_of(of: Shape) -> Trees:
-    """Return the trees of a shape: positions are numbered, the inner ones first, then leaves, then the fixed ones."""
-    x, inner, leaves = of.copies, np.array(of.inner), np.array(of.leaves)
-    start = np.concatenate([[0], np.cumsum(inner)])
-    step = np.concatenate(
-        [np.repeat(np.arange(len(many)), many) for many in (inner, leaves)]
-        + [np.array([f for f, _ in of.fixed], np.int64)]
-    )
-    count, passing = len(step), int(inner.sum())
-    parent = np.full(count, -1)
-    at_step = np.argsort(step, kind="stable")  # inner positions before leaves
-    below = np.array([leaf for _, leaf in of.fixed], np.int64)
-    bounds = np.searchsorted(step[at_step], np.arange(len(inner) + 1))
-    for now in range(1, len(inner)):
-        here = at_step[bounds[now] : bounds[now + 1]]
-        mine = np.flatnonzero(below == now)  # fixed positions that have a leaf now: the last of the leaves
-        if len(mine):
-            hanging = here[(here >= passing) & (here < count - len(below))][-len(mine) :]
-            parent[hanging] = count - len(below) + mine
-            here = np.setdiff1d(here, hanging)
-        parent[here] = start[max(0, now - x)] + np.arange(len(here))
-    group, place = _grouped(of, step, passing, count - len(below))
-    tree = np.arange(x)[:, None]
-    node = 1 + group * x + np.where(place < 0, 0, (place + tree) % x)
-    node[:, count - len(below) :] = 1 + passing * x + np.arange(len(below))
-    source = np.where(parent < 0, 0, node[:, parent])
-    return Trees(step + tree, source, node)
-
-
-def _grouped(of: Shape, step: Ints, passing: int, grouped: int) -> tuple[Ints, Ints]:
-    """Return the group of each position and its place there, -1 of the fixed ones."""
-    x, group, place = of.copies, np.full(len(step), -1), np.full(len(step), -1)
-    pools = [
-        [first + np.flatnonzero(step[first:stop] % x == a) for a in range(x)]
-        for first, stop in ((0, passing), (passing, grouped))
-    ]
-    used, begun = np.zeros((2, x), np.int64), 0
-    for kind in of.groups:
-        for j, residue in enumerate(kind.residues):
-            pool = 0 if j == kind.inner else 1
-            at = used[pool, residue]
-            taken = pools[pool][residue][at : at + kind.count]
-            used[pool, residue] += kind.count
-            group[taken], place[taken] = begun + np.arange(kind.count), j
-        begun += kind.count
-    return group, place
+    """Return the trees of a shape."""
+    tree = Positions(of)
+    return Trees(*np.stack([tree.sends(np.arange(tree.count), copy) for copy in range(of.copies)], axis=1))

@@ -26,22 +26,12 @@ def skips(nodes: int) -> list[int]:
 
 
 def receive_lists(nodes: int, which: Ints | list[int]) -> Ints:
-    """Return which chunk of a period some nodes receive in each of its steps.
+    """Return the chunk of a period that some nodes, counted from the root, receive in each of its steps: int64 (nodes asked
+    for, q).
 
-    Parameters
-    ----------
-    nodes
-        The number of nodes, up to 2^61.
-    which
-        Nodes, counted from the root, which is 0.
+    An entry e ≥ 0 is chunk e of the period, and e - q chunk e of the period before it. Those of node 0 mean nothing. There
+    are up to 2^61 ``nodes``.
 
-    Returns
-    -------
-    int64 (nodes asked for, q)
-        An entry e ≥ 0 is chunk e of the period, and e - q chunk e of the period before it. Those of node 0 mean nothing.
-
-    Examples
-    --------
     >>> receive_lists(9, [1, 2, 5, 8]).tolist()
     [[0, -2, -3, -1], [-4, 1, -2, -1], [-4, -2, -3, 3], [-3, -4, -1, 2]]
     """

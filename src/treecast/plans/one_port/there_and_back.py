@@ -9,11 +9,10 @@ which a node strips the highest bit; no node hears again what it has had or pass
 import numpy as np
 
 from treecast.networks.complete import Complete
-from treecast.plans.built import Built, rows_between
+from treecast.plans.built import Built, Job, rows_between
 from treecast.plans.one_port.models import COMBINING_HALF, check_rows
 from treecast.plans.registry import builder
 from treecast.schedule import Claims, Payloads
-from treecast.schedule.recipe import Job
 
 
 def _claims(job: Job[Complete]) -> Claims:

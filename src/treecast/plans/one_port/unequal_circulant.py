@@ -20,7 +20,7 @@ from treecast.models import Cost
 from treecast.networks import Network
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built
+from treecast.plans.built import NO_ROWS, Built, Job, joined, rows_between
 from treecast.plans.lengths import in_streams, lengths_of
 from treecast.plans.one_port.circulant import chunks_of, steps_of
 from treecast.plans.one_port.models import COMBINING, HALF, ONE_PORT, check_rows
@@ -30,7 +30,6 @@ from treecast.plans.ways.timetable import listed
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.ragged import places, starts
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 
 _MOST_PARTS = 2**20
 _MOST_TRIED = 2**20  # sends, while a number of parts is tried
@@ -113,21 +112,17 @@ def flit_by_flit(job: Job[Complete]) -> Built:
     Of very many flits some go together, in streams, and then those that are left over.
     """
     network, lengths = job.network, lengths_of(job.collective)
-    none = np.zeros(0, np.int64)
-    parts, payloads = [_rows(network, _sends(network.nodes, lengths.flits * 0), none, none, none)], list[Payloads]()
-    begun = 0
+    parts, later, begun = [NO_ROWS], [0], 0
     for counts, size, before in in_streams(lengths.flits, _MOST_SENDS // max(1, network.nodes - 1)):
         check_rows(int(counts.sum()), network.nodes - 1, network)
         sends = _sends(network.nodes, counts)
         step = _steps(job, counts, sends)
-        number, known = starts(counts)[sends.block] + sends.part, sum(map(len, payloads))
-        parts.append(_rows(network, sends, begun + step * size, np.full(len(step), size), known + number))
         first = np.repeat(lengths.first + before, counts) + places(counts) * size
-        payloads.append(Payloads.of_ranges(first, first + size))
+        number = starts(counts)[sends.block] + sends.part
+        parts.append(_rows(network, Payloads.of_ranges(first, first + size), sends, step * size, number))
+        later.append(begun)
         begun += (int(step.max(initial=-1)) + 1) * size
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    rows = Rows.of(Payloads.concatenated(payloads) if payloads else Payloads.of([]), **columns)
-    return Built(rows, Claims(begun, lengths.total * (network.nodes - 1)))
+    return Built(joined(parts, later), Claims(begun, lengths.total * (network.nodes - 1)))
 
 
 def _steps(job: Job[Complete], counts: Ints, sends: "_Sends") -> Ints:
@@ -169,8 +164,7 @@ def part_by_part(job: Job[Complete]) -> Built:
     sends = _Sends(*(column[filled[sends.block, sends.part]] for column in sends))
     step = sends.turn - (1 - parts) % max(1, len(skips(network.nodes)) - 1)
     payloads = Payloads.of_ranges(cut[:, :-1][filled], cut[:, 1:][filled])
-    columns = _rows(network, sends, step, np.ones_like(step), number[sends.block, sends.part])
-    return Built(Rows.of(payloads, **columns), _claims(job))
+    return Built(_rows(network, payloads, sends, step, number[sends.block, sends.part], steps=1), _claims(job))
 
 
 def _parts(job: Job[Complete]) -> int:
@@ -199,7 +193,6 @@ def _sends(nodes: int, parts: Ints) -> _Sends:
     return _Sends(*(column[order] for column in joined))
 
 
-def _rows(network: Complete, sends: _Sends, step: Ints, steps: Ints, payload: Ints) -> dict[str, Ints]:
-    """Return the columns of the rows by which some sends go."""
-    port = network.port_between(sends.source, sends.target)
-    return {"step": step, "steps": steps, "src": sends.source, "dst": sends.target, "port": port, "payload": payload}
+def _rows(network: Complete, table: Payloads, sends: _Sends, step: Ints, payload: Ints, **more: int) -> Rows:
+    """Return the rows by which some sends go."""
+    return rows_between(network, table, step, sends.source, sends.target, payload=payload, **more)

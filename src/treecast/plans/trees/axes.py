@@ -12,8 +12,7 @@ from treecast.errors import NetworkError
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.grid import Grid
-from treecast.plans.trees.hops import TreeHop, children_by
-from treecast.schedule.trees import TreeSet
+from treecast.plans.trees.hops import Rule
 
 
 def lacks_axes(network: Network) -> str:
@@ -29,8 +28,6 @@ def axes_of(network: Network) -> list[int]:
 def depths(network: Network, root: int) -> list[int]:
     """Return the depth of each tree: the eccentricity, and 2 - r more if its axis has r < 2 nodes on the longer side.
 
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> depths(network("mesh:4x4"), 0), depths(network("mesh:2x5"), 0)
     ([6, 6], [6, 5])
@@ -42,33 +39,6 @@ def depths(network: Network, root: int) -> list[int]:
     return [far + max(0, 2 - int(reach[axis])) for axis in axes]
 
 
-def axis_trees(network: Network, root: int = 0) -> TreeSet:
-    """Return the trees at ``root`` as arrays of shape (axes, N).
-
-    Examples
-    --------
-    >>> from treecast.networks import network
-    >>> axis_trees(network("mesh:8x8"), 9).height
-    12
-    """
-    network.check_node(root)
-    every = np.arange(network.nodes)
-    parent, port = (some.astype(np.int32) for some in _parents(network, root, every))
-    parent[:, root] = port[:, root] = -1
-    return TreeSet(network, root, parent, port)
-
-
-def parent(network: Network, node: int, tree: int, root: int = 0) -> TreeHop | None:
-    """Return the parent of ``node`` in a tree, and the port from there; None at the root. It needs the label and nothing else."""
-    if network.check_node(node) == root:
-        return None
-    above, port = _parents(network, root, np.array([node]))
-    return int(above[tree, 0]), int(port[tree, 0])
-
-
-children = children_by(parent)
-
-
 def depth_of(network: Network, node: int, tree: int, root: int = 0) -> int:
     """Return the number of arcs from the root to ``node`` in a tree: the distance, and 2 more off the tree's own axis."""
     if node == root:
@@ -77,8 +47,7 @@ def depth_of(network: Network, node: int, tree: int, root: int = 0) -> int:
     return int(np.abs(seen).sum()) + (0 if seen[axes_of(network)[tree], 0] else 2)
 
 
-def _parents(network: Network, root: int, nodes: Ints) -> tuple[Ints, Ints]:
-    """Return the parents of nodes in all trees, and the ports from there: (trees, nodes); at the root they mean nothing."""
+def _parents(network: Network, root: int, nodes: Ints, tree: Ints) -> tuple[Ints, Ints]:
     grid, axes = _grid(network), axes_of(network)
     seen, outwards = _seen(grid, root, nodes), _longer(grid, root)
     move = np.zeros((len(axes), len(nodes)), np.int64)  # how a tree arrives: 2 axis, + 1 if it comes down
@@ -88,11 +57,20 @@ def _parents(network: Network, root: int, nodes: Ints) -> tuple[Ints, Ints]:
         inwards, away = 2 * axis + (seen[axis] < 0), 2 * axis + int(outwards[axis] > 0)
         move[turn % len(axes)] = np.where(seen[axis] != 0, then, away)
         then = np.where(seen[axis] != 0, inwards, then)
+    move = move[tree.ravel()]
     ports = np.cumsum([0, *(min(side - 1, 2) if grid.wraps else 2 for side in grid.sides)])
     single = np.array([grid.wraps and side == 2 for side in grid.sides])[move // 2]
     port = ports[move // 2] + np.where(single, 0, move % 2)
     back = ports[move // 2] + np.where(single, 0, 1 - move % 2)
     return network.neighbor(nodes, back), port
+
+
+def _count(network: Network) -> int:
+    return len(axes_of(network))
+
+
+RULE = Rule(_parents, _count)
+axis_trees, parent, children = RULE.trees, RULE.parent, RULE.children
 
 
 def _longer(grid: Grid, root: int) -> Ints:

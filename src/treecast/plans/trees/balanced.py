@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
-from treecast.ragged import places
+from treecast.ragged import places, read_only
 from treecast.schedule.trees import TreeSet
 
 PASSES = 6  # how often each tree is grown, beside all others
@@ -23,28 +23,12 @@ _STEEP = 12.0  # doublings of the price of an arc between no load and what it sh
 def balanced_trees(
     network: Network, roots: list[int], trees: int | Ints, most: float, deeper: int = 0
 ) -> list[TreeSet]:
-    """Return so many trees from each of some roots to all ranks; of few arcs more than need be are in ``most`` of them.
+    """Return so many trees from each of some roots to all ranks; few arcs more than need be are in more than ``most`` of
+    them.
 
-    Parameters
-    ----------
-    network
-        Where; each root reaches every rank.
-    roots
-        Where the trees begin.
-    trees
-        How many there are from each: a number, or one for each root.
-    most
-        In how many trees an arc should be at most.
-    deeper
-        What an arc more to a node costs; an arc that is as full as it should be costs 1024.
+    ``trees``: a number, or one for each root. ``deeper``: the price of an arc more to a node; an arc that is as full as it
+    should be costs 1024.
 
-    Returns
-    -------
-    list of TreeSet
-        The trees from each root.
-
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> [len(trees) for trees in balanced_trees(network("mesh:3x3"), [0, 4], 2, 4)]
     [2, 2]
@@ -64,23 +48,14 @@ def balanced_trees(
 def grown(
     arcs: tuple[NDArray[Any], ...], relay: NDArray[np.bool_], roots: Ints, most: float, deeper: int = 0
 ) -> NDArray[np.int32]:
-    """Return the arc by which each node hears in the tree from each of some roots, int32 (roots, N), -1 where it is not in it.
+    """Return the arc by which each node hears in the tree from each of some roots, int32 (roots, N), -1 where it is not in
+    it.
 
-    Parameters
-    ----------
-    arcs
-        Where the arcs of each node begin, their heads, their tails, and the cable that each takes.
-    relay
-        Which nodes need not be reached, bool (N,).
-    roots
-        Where the trees begin.
-    most
-        In how many trees a cable should be at most.
-    deeper
-        As of ``balanced_trees``.
+    ``arcs``: where the arcs of each node begin, their heads, their tails, and the cable that each takes. ``relay``, bool
+    (N,): which nodes need not be reached. ``most``: in how many trees a cable should be at most. ``deeper``: as of
+    ``balanced_trees``.
     """
     from treecast.kernels.balancing import balance
-    from treecast.kernels.views import read_only
 
     kinds = (np.int64, np.int32, np.int32, np.int64, np.bool_, np.int64, np.int64)
     columns = (*arcs, relay, roots, _prices(most))

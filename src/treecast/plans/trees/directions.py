@@ -21,8 +21,7 @@ from treecast.errors import NetworkError
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.trees.disjoint import DisjointTrees
-from treecast.plans.trees.hops import TreeHop, check_tree, children_by
-from treecast.schedule.trees import TreeSet
+from treecast.plans.trees.hops import Rule, check_tree
 
 
 class Position(NamedTuple):
@@ -55,36 +54,15 @@ def exact_depth(torus: Network) -> int:
     return sum(side // 2 for side in sides) + max((max(sides) + 1) // 2, 2) - 1
 
 
-def disjoint_trees(torus: Network, root: int = 0) -> TreeSet:
-    """Return the trees at ``root`` as arrays of shape (ports, N).
-
-    Examples
-    --------
-    >>> from treecast.networks import network
-    >>> disjoint_trees(network("torus:4x4x4")).height
-    7
-    """
-    torus.check_node(root)
-    every, known = np.arange(torus.nodes), positions(torus)
-    by = _arrivals(torus, root, every)
-    port = np.array([at.port for at in known], np.int8)[by] if known else np.empty(by.shape, np.int8)
-    back = np.array([known[at.opposite].port for at in known], np.int64)[by] if known else port
-    parent = np.asarray(torus.neighbor(every, back), np.int32)
-    parent[:, root] = port[:, root] = -1
-    return TreeSet(torus, root, parent, port)
+def _parents(torus: Network, root: int, nodes: Ints, tree: Ints) -> tuple[Ints, Ints]:
+    known, by = positions(torus), _arrivals(torus, root, nodes)[tree.ravel()]
+    port = np.array([at.port for at in known], np.int64)
+    back = port[[at.opposite for at in known]] if known else port
+    return torus.neighbor(nodes, back[by]), port[by]
 
 
-def parent(torus: Network, node: int, tree: int, root: int = 0) -> TreeHop | None:
-    """Return the parent of ``node`` in a tree, and the port from there; None at the root. It needs the label and nothing else."""
-    known = positions(torus)
-    check_tree(torus, tree)
-    if torus.check_node(node) == torus.check_node(root):
-        return None
-    by = known[int(_arrivals(torus, root, np.array([node]))[tree, 0])]
-    return int(torus.neighbor(node, known[by.opposite].port)), by.port
-
-
-children = children_by(parent)
+RULE = Rule(_parents)
+disjoint_trees, parent, children = RULE.trees, RULE.parent, RULE.children
 
 
 def depth_of(torus: Network, node: int, tree: int, root: int = 0) -> int:
@@ -107,7 +85,7 @@ def depth_of(torus: Network, node: int, tree: int, root: int = 0) -> int:
 
 
 def _arrivals(torus: Network, root: int, nodes: Ints) -> Ints:
-    """Return in which positions the trees arrive at some nodes: (trees, nodes); what stands at the root means nothing."""
+    """Return in which positions the trees arrive at some nodes: (trees, nodes); those at the root mean nothing."""
     return _next_ahead(positions(torus), _sides(torus), _seen(torus, root, nodes))
 
 
@@ -147,12 +125,6 @@ def _none_is_less_deep(torus: Network) -> bool:
     return torus.ports <= 2 or exact_depth(torus) == torus.diameter + 1
 
 
-DISJOINT_TREES = DisjointTrees(
-    family="torus",
-    disjoint_trees=disjoint_trees,
-    depth=exact_depth,
-    parent=parent,
-    children=children,
-    depth_of=depth_of,
-    none_is_less_deep=_none_is_less_deep,
+DISJOINT_TREES = DisjointTrees.by(
+    RULE, family="torus", depth=exact_depth, depth_of=depth_of, none_is_less_deep=_none_is_less_deep
 )

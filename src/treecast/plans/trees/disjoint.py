@@ -13,34 +13,21 @@ from typing import Any
 
 from treecast.errors import PlanError
 from treecast.networks import Network, families
+from treecast.plans.built import Job
 from treecast.plans.registry import Option
-from treecast.plans.trees.hops import TreeHop
-from treecast.schedule.recipe import Job
+from treecast.plans.trees.hops import Rule, TreeHop
 from treecast.schedule.trees import TreeSet
 
 
 @dataclass(frozen=True, kw_only=True)
 class DisjointTrees:
-    """What is known of the disjoint trees of one family of networks; every function takes a network first.
+    """The disjoint trees of one family of networks; every function takes a network first.
 
-    Parameters
-    ----------
-    family
-        The family's name: the word before the colon.
-    disjoint_trees
-        ``(network, root=0)``: the trees, one per port.
-    depth
-        ``(network)``: how deep they are, by a closed form.
-    parent, children
-        ``(network, node, tree, root=0)``: a node's parent (None at the root), or its children, and the ports of the arcs.
-    depth_of
-        ``(network, node, tree, root=0)``: a node's depth in a tree.
-    none_is_less_deep
-        ``(network)``: whether no arc-disjoint trees are known that are as many and less deep.
-    others
-        Other disjoint trees of the same networks, by name.
-    before
-        The name of those that version 1 of treecast had, where they are others.
+    ``disjoint_trees(network, root=0)``: the trees, one per port. ``depth(network)``: their depth, by a closed form.
+    ``parent``, ``children`` and ``depth_of`` take ``(network, node, tree, root=0)``: a node's parent (None at the root) or
+    its children, with the ports of the arcs, and its depth. ``none_is_less_deep(network)``: whether no arc-disjoint trees are
+    known that are as many and less deep. ``others``: other disjoint trees of the same networks, by name. ``before``: the name
+    of those of version 1, where they are others.
     """
 
     family: str
@@ -53,10 +40,21 @@ class DisjointTrees:
     others: Mapping[str, "DisjointTrees"] = field(default_factory=dict[str, "DisjointTrees"])
     before: str = ""
 
+    @classmethod
+    def by(cls, rule: Rule, **more: Any) -> "DisjointTrees":
+        """Return those that follow a rule; ``more``: the other fields, and those that are known in a better way."""
+        known: dict[str, Any] = {
+            "disjoint_trees": rule.trees,
+            "parent": rule.parent,
+            "children": rule.children,
+            "depth_of": rule.depth_of,
+        }
+        return cls(**(known | more))
+
 
 @cache
 def known_trees() -> Mapping[str, DisjointTrees]:
-    """Return what is known, by the names of the families."""
+    """Return those that are known, by the names of the families."""
     from treecast.plans import trees
 
     modules = [import_module(f"{trees.__name__}.{module.name}") for module in iter_modules(trees.__path__)]
@@ -65,12 +63,9 @@ def known_trees() -> Mapping[str, DisjointTrees]:
 
 
 def trees_of(network: Network, which: str = "") -> DisjointTrees:
-    """Return what is known of the disjoint trees of a network; of others than the best, by their name.
+    """Return the disjoint trees of a network's family; others than the best, by their name.
 
-    Raises
-    ------
-    PlanError
-        When none are known, or none of that name.
+    Raises PlanError when none are known, or none of that name.
     """
     best = known_trees().get(network.family)
     if best is None:
@@ -86,7 +81,7 @@ def trees_of(network: Network, which: str = "") -> DisjointTrees:
 
 
 def trees_of_job(job: Job[Any]) -> DisjointTrees:
-    """Return what is known of the disjoint trees that a job asks for by the option ``trees``."""
+    """Return the disjoint trees that a job asks for by the option ``trees``."""
     return trees_of(job.network, job.options.get(TREES.keyword, ""))
 
 

@@ -1,16 +1,69 @@
-"""Arcs of trees that are known node by node: from a rule that tells a node its parent follow its children and its depth."""
+"""Trees that are known node by node: from a rule that tells a node its parent follow its children, its depth and all trees."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
 
 from treecast.errors import NetworkError
 from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.schedule.trees import TreeSet
 
 TreeHop = tuple[int, int]
 """A node, and the port at which an arc leaves the parent of the two for the child."""
 
 
+@dataclass(frozen=True)
+class Rule:
+    """A rule by which nodes know their parents from labels alone, in each of some trees of a network.
+
+    ``parents(network, root, nodes, tree)``: the parents, and the ports from there, by trees (a column of numbers) and nodes; at
+    the root they mean nothing. ``count(network)``: the number of trees. ``turned``: whether siblings are in the order of their
+    ports from the tree's own on.
+    """
+
+    parents: Callable[[Any, int, Ints, Ints], tuple[Ints, Ints]]
+    count: Callable[[Network], int] = attrgetter("ports")
+    turned: bool = False
+
+    def trees(self, network: Network, root: int = 0) -> TreeSet:
+        """Return all trees at ``root``, arrays of shape (trees, N)."""
+        network.check_node(root)
+        count = self.count(network)
+        parent, port = self.parents(network, root, np.arange(network.nodes), np.arange(count)[:, None])
+        parent, port = parent.astype(np.int32), port.astype(np.int8) if network.ports < 128 else port.astype(np.int32)
+        parent[:, root] = port[:, root] = -1
+        return TreeSet(network, root, parent, port, tuple(range(count)) if self.turned else ())
+
+    def parent(self, network: Network, node: int, tree: int, root: int = 0) -> TreeHop | None:
+        """Return the parent of ``node`` in a tree, and the port from there; None at the root."""
+        check_tree(network, tree, self.count(network))
+        if network.check_node(node) == network.check_node(root):
+            return None
+        above, port = self.parents(network, root, np.array([node]), np.array([[tree]]))
+        return int(above[0, 0]), int(port[0, 0])
+
+    def children(self, network: Network, node: int, tree: int, root: int = 0) -> list[TreeHop]:
+        """Return the children of ``node`` in a tree, with the ports that lead to them."""
+        check_tree(network, tree, self.count(network))
+        port = (np.arange(network.ports) + tree * self.turned) % network.ports
+        near = np.asarray(network.neighbor(network.check_node(node), port))
+        able = (near >= 0) & (near != network.check_node(root))
+        near, port = near[able], port[able]
+        above, by = self.parents(network, root, near, np.array([[tree]]))
+        below = (above[0] == node) & (by[0] == port)
+        return list(zip(near[below].tolist(), port[below].tolist(), strict=True))
+
+    def depth_of(self, network: Network, node: int, tree: int, root: int = 0) -> int:
+        """Return the number of arcs from the root to ``node`` in a tree, by walking up."""
+        return depth_by(self.parent)(network, node, tree, root)
+
+
 def children_by(parent: Callable[..., TreeHop | None]) -> Callable[..., list[TreeHop]]:
-    """Return what finds a node's children in a tree, by port: the neighbours whose parent it is. It needs labels alone."""
+    """Return the function that finds a node's children in a tree, by port: the neighbours whose parent it is."""
 
     def children(network: Network, node: int, tree: int, root: int = 0) -> list[TreeHop]:
         near = [(int(network.neighbor(node, port)), port) for port in range(network.ports)]
@@ -20,7 +73,7 @@ def children_by(parent: Callable[..., TreeHop | None]) -> Callable[..., list[Tre
 
 
 def depth_by(parent: Callable[..., TreeHop | None]) -> Callable[..., int]:
-    """Return what counts the arcs from the root to a node in a tree, by walking up."""
+    """Return the function that counts the arcs from the root to a node in a tree, by walking up."""
 
     def depth_of(network: Network, node: int, tree: int, root: int = 0) -> int:
         depth, above = 0, parent(network, node, tree, root)
@@ -31,8 +84,9 @@ def depth_by(parent: Callable[..., TreeHop | None]) -> Callable[..., int]:
     return depth_of
 
 
-def check_tree(network: Network, tree: int) -> int:
-    """Return the number of a tree. Raises NetworkError where there are fewer trees, one for each port."""
-    if not 0 <= tree < network.ports:
-        raise NetworkError(f"tree {tree} is none of {network.spec}: its trees go from 0 to {network.ports - 1}")
+def check_tree(network: Network, tree: int, count: int = 0) -> int:
+    """Return the number of a tree. Raises NetworkError where there are fewer trees; by default one for each port."""
+    count = count or network.ports
+    if not 0 <= tree < count:
+        raise NetworkError(f"tree {tree} is none of {network.spec}: its trees go from 0 to {count - 1}")
     return tree

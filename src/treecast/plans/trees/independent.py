@@ -8,15 +8,14 @@ Ramasubramanian 2011, Hoyer & Thomas 2018). Where arcs lead one way it is proved
 (Huck 1995). Relays want nothing: ways to them may meet, and trees need not lead to them (plans/trees/past_relays.py).
 """
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
 from treecast.against import Against
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
-from treecast.networks.flows import Arcs, arcs_of
+from treecast.networks.arcs import Arcs, arcs_of
+from treecast.networks.kept import kept
 from treecast.plans.trees.numbered import two_trees
 from treecast.plans.trees.packed import number_of_seed, pack, packed_trees, tree_set
 from treecast.plans.trees.past_relays import Part, part_for
@@ -29,37 +28,16 @@ _DEEP = 4  # attempts to find trees of any depth, where none were found
 _MOST_MOVES = 2**20
 
 
-@lru_cache(16)
+@kept(16)
 def independent_trees(
     network: Network, root: int, trees: int, seed: int = 1, against: Against = "nodes"
 ) -> TreeSet | None:
-    """Return so many trees whose ways to each rank share no other node and no link; None where none were found.
+    """Return k = ``trees`` trees whose ways to each rank share no other node and no link; None where none were found.
 
-    Parameters
-    ----------
-    network
-        Where.
-    root
-        Where they begin.
-    trees
-        Their number k, at most ``fewest_apart(network, root, against).ways``.
-    seed
-        What the random numbers begin with: the same seed gives the same trees.
-    against
-        What the ways to a rank are not to share: ``"nodes"``, ``"links"`` alone, or ``"arcs"`` alone, as packed trees do.
+    k is at most ``fewest_apart(network, root, against).ways``. ``against``: the ways share no ``"nodes"``, no ``"links"``
+    alone, or no ``"arcs"`` alone, as packed trees do. An arc into a relay may be in several trees. The same ``seed`` gives
+    the same trees. Raises PlanError when there are not so many ways.
 
-    Returns
-    -------
-    TreeSet or None
-        The trees. An arc into a relay may be in several of them.
-
-    Raises
-    ------
-    PlanError
-        When there are not so many ways.
-
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> len(independent_trees(network("mesh:3x3"), 4, 2))
     2

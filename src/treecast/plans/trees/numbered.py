@@ -16,27 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.against import Against
-from treecast.networks.flows import Arcs
+from treecast.networks.arcs import Arcs
 
 
 def two_trees(arcs: Arcs, root: int, against: Against = "nodes") -> NDArray[np.int32]:
     """Return the arc by which each node hears in each of two trees: int32 (2, N), -1 at the root.
 
-    It is -1 also where two such ways do not lead. Of the arcs that the numbers allow, a node takes one by which it is least deep.
+    It is -1 also where two such ways do not lead. Of the arcs that the numbers allow, a node takes one by which it is least
+    deep. ``arcs``: all of them, one at most from one node to another, each with an arc back. ``against``: the ways share no
+    ``"nodes"``, or no ``"links"``.
 
-    Parameters
-    ----------
-    arcs
-        All arcs, one at most from one node to another, each with an arc back.
-    root
-        Where the trees begin.
-    against
-        What the ways are not to share: ``"nodes"`` or ``"links"``.
-
-    Examples
-    --------
     >>> from treecast.networks import network
-    >>> from treecast.networks.flows import arcs_of
+    >>> from treecast.networks.arcs import arcs_of
     >>> arcs = arcs_of(network("ring:5"))
     >>> [arcs.tail[up].tolist() for up in two_trees(arcs, 0)[:, 1:]]
     [[2, 3, 4, 0], [0, 1, 2, 3]]

@@ -6,7 +6,6 @@ never get stuck. Then they exchange arcs, by simulated annealing, until no tree 
 used up. The random numbers begin with a seed, and budgets count moves, so the trees are the same on every machine.
 """
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 from treecast.errors import PlanError
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
-from treecast.networks.flows import Arcs, arcs_of
+from treecast.networks.arcs import Arcs, arcs_of
+from treecast.networks.kept import kept
 from treecast.plans.trees.pruning import pruned
 from treecast.plans.trees.spanning import breadth_first
 from treecast.schedule.trees import TreeSet
@@ -32,35 +32,13 @@ def number_of_seed(seed: int) -> Any:
     return np.uint64((2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64)
 
 
-@lru_cache(16)
+@kept(16)
 def packed_trees(network: Network, root: int, trees: int, seed: int = 1, searches: int = 1) -> TreeSet:
     """Return so many arc-disjoint spanning trees, not deep as a rule; one tree is one of shortest paths.
 
-    Parameters
-    ----------
-    network
-        Where.
-    root
-        Where they begin.
-    trees
-        Their number k, at most ``fewest_ways(network, root).ways``.
-    seed
-        What the random numbers begin with: the same seed gives the same trees.
-    searches
-        How many searches share the moves that one may make on a large network.
+    They are at most ``fewest_ways(network, root).ways``: PlanError is raised for more. The same ``seed`` gives the same
+    trees. ``searches`` share the moves that one may make on a large network.
 
-    Returns
-    -------
-    TreeSet
-        The trees.
-
-    Raises
-    ------
-    PlanError
-        When there are not so many.
-
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> packed_trees(network("debruijn:3,2"), 0, 2).height
     3
@@ -76,12 +54,8 @@ def pack(
 ) -> NDArray[np.int32]:
     """Return the arc by which each node hears in each tree, int32 (k, N), -1 at the root.
 
-    ``arcs``: those that there are, between nodes that may be numbered in another way; ``start``: the root among these.
-
-    Raises
-    ------
-    PlanError
-        When there are not so many trees.
+    ``arcs``: those that there are, between nodes that may be numbered in another way; ``start``: the root among these. Raises
+    PlanError when there are not so many trees.
     """
     from treecast.kernels.edmonds import pack as fill_in
 

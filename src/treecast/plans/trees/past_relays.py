@@ -6,15 +6,15 @@ arcs enter every set of nodes without the root as there are trees: a set with a 
 there (Edmonds 1973), and none share an arc that leads to a rank.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from treecast.against import Against
 from treecast.networks import Network
+from treecast.networks.arcs import Arcs, arcs_of, sorted_arcs
 from treecast.networks.core import Ints
-from treecast.networks.flows import Arcs, arcs_of, sorted_arcs
+from treecast.networks.kept import kept
 
 _MOST_TRIED = 2**24  # relays that are left out one by one, times ranks, times arcs
 
@@ -31,26 +31,13 @@ class Part(NamedTuple):
     shared: bool
 
 
-@lru_cache(64)
+@kept(64)
 def part_for(network: Network, root: int, trees: int, against: Against) -> Part:
     """Return the nodes and arcs over which so many trees lead from a root to every rank.
 
-    Parameters
-    ----------
-    network, root
-        Where the trees are, and where they begin.
-    trees
-        Their number k, at most ``fewest_apart(network, root, against).ways``.
-    against
-        What the ways to a rank are not to share.
+    There are at most ``fewest_apart(network, root, against).ways``. The arcs are those of ``arcs_of(network)``; against nodes
+    and links, those with ``single``.
 
-    Returns
-    -------
-    Part
-        Of the arcs of ``arcs_of(network)``; against nodes and links, of those with ``single``.
-
-    Examples
-    --------
     >>> import networkx as nx
     >>> from treecast.networks import network
     >>> wired = nx.Graph([(0, 1), (1, 2), (2, 0), (0, "hanging"), (1, "between"), (2, "between")])
@@ -114,7 +101,7 @@ def _needed(network: Network, root: int, trees: int, part: Part, lacking: Ints, 
 
 
 def _within(part: Part, kept: Ints) -> Part:
-    """Return what is left of a part between some of its nodes, which are numbered anew."""
+    """Return the rest of a part, between some of its nodes, which are numbered anew."""
     number = np.full(len(part.node), -1, np.int32)
     number[kept] = np.arange(len(kept), dtype=np.int32)
     inside = (number[part.arcs.tail] >= 0) & (number[part.arcs.head] >= 0)

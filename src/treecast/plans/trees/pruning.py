@@ -9,17 +9,9 @@ from treecast.networks import Network
 def pruned(
     network: Network, parent: NDArray[np.int32], port: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the parents and ports of a tree without the relays below which there is no rank.
+    """Return the parents and ports of a tree, int32 (N,) as ``Tree`` has them, without the relays below which there is no
+    rank.
 
-    Parameters
-    ----------
-    network
-        Where.
-    parent, port
-        The tree as ``Tree`` has it, int32 (N,): -1 at the root and outside the tree. They are returned if nothing changes.
-
-    Examples
-    --------
     >>> import networkx as nx
     >>> from treecast.networks import network
     >>> wired = nx.path_graph(4)

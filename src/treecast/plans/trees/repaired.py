@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.against import Against
+from treecast.graphs.flows import fewest_ways
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of, fewest_ways
 from treecast.plans.trees.independent import needs_of
 from treecast.plans.trees.packed import number_of_seed, packed_trees, shortened_by, tree_set
 from treecast.schedule.trees import TreeSet
@@ -23,7 +24,7 @@ _MOVES = 40  # of a search for less deep trees, for each node of each tree
 
 
 class Repaired(NamedTuple):
-    """Trees of what is left of a network, and how much of the old trees is in them.
+    """Trees of the rest of a network, and how much of them is of the old trees.
 
     ``kept``: bool (k, N), whether a node hears in a tree over the same link as before; ``old``: int64 (k,), which tree each was
     before; ``anew``: whether nothing could be kept.
@@ -36,26 +37,11 @@ class Repaired(NamedTuple):
 
 
 def repaired_trees(trees: TreeSet, network: Network, most: int = 0, seed: int = 1) -> Repaired:
-    """Return arc-disjoint spanning trees of what is left of a network, from the same root.
+    """Return arc-disjoint spanning trees of the rest of a network, where nodes have their labels from before, from the same
+    root.
 
-    Parameters
-    ----------
-    trees
-        Arc-disjoint spanning trees of the network as it was.
-    network
-        What is left of it: its nodes have their labels from before, and the root is among them.
-    most
-        The most trees to return; 0: as many as before.
-    seed
-        What the random numbers begin with.
+    They are as many as before, or as there can be, and at most ``most``, unless it is 0.
 
-    Returns
-    -------
-    Repaired
-        As many trees as before, or as many as there can be.
-
-    Examples
-    --------
     >>> import networkx as nx
     >>> from treecast.networks import network
     >>> from treecast.plans.trees.packed import packed_trees
@@ -76,14 +62,8 @@ def repaired_trees(trees: TreeSet, network: Network, most: int = 0, seed: int = 
 
 
 def shortened(trees: TreeSet, seed: int) -> TreeSet:
-    """Return trees that are less deep, if exchanges of arcs find such in a number of moves; else the trees.
-
-    Parameters
-    ----------
-    trees
-        Arc-disjoint spanning trees.
-    seed
-        What the random numbers begin with: other seeds try other exchanges.
+    """Return less deep arc-disjoint trees, if exchanges of arcs find such in a number of moves; else the trees. Other seeds
+    try others.
     """
     network, arcs, up = trees.network, arcs_of(trees.network), _arcs_up(trees)
     target = trees.height - 1
@@ -95,14 +75,7 @@ def shortened(trees: TreeSet, seed: int) -> TreeSet:
 def taken_apart(trees: TreeSet, against: Against, seed: int = 1) -> TreeSet | None:
     """Return trees whose ways to each node share no other node, or no link, by few exchanges of arcs; None if none are found.
 
-    Parameters
-    ----------
-    trees
-        Arc-disjoint spanning trees of a network without parallel arcs.
-    against
-        What the ways are not to share.
-    seed
-        What the random numbers begin with.
+    ``trees``: arc-disjoint ones of a network without parallel arcs.
     """
     from treecast.kernels.exchanges import exchange
 

@@ -41,8 +41,6 @@ def lacks_equal_sides(network: Network) -> str:
 def exact_depth(torus: Network) -> int:
     """Return the depth of the trees: the diameter + 1, but a little more on some tori of four and five axes.
 
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> exact_depth(network("torus:8x8x8")), exact_depth(network("torus:64x64"))
     (13, 65)
@@ -59,8 +57,6 @@ def none_is_less_deep(network: Network) -> bool:
 def rotated_trees(torus: Network, root: int = 0) -> TreeSet:
     """Return the trees at ``root`` as arrays of shape (2n, N).
 
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> rotated_trees(network("torus:8x8x8")).height
     13

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from treecast.errors import PlanError
 from treecast.networks import Network
+from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import Arcs, arcs_of
 from treecast.plans.registry import Option
 from treecast.plans.trees.pruning import pruned
+from treecast.ragged import read_only
 from treecast.schedule.trees import Tree
 
 TREES = ("breadth-first", "balanced", "broadcast-time", "depth-bounded:D", "best")
@@ -69,11 +70,10 @@ TREE = Option(
 def breadth_first(network: Network, root: int, both_ways: bool = False) -> Tree:
     """Return a tree of shortest paths, by breadth-first search.
 
-    Nodes are searched in the order in which they are found, and their arcs in the order of ports: a node hangs below the first
-    node found that has an arc to it. It is the tree that ``networkx.bfs_tree`` finds when it is given neighbours by ports.
+    Nodes are searched in the order in which they are found, and their arcs in the order of ports: a node hangs below the
+    first node found that has an arc to it. It is the tree that ``networkx.bfs_tree`` finds when it is given neighbours by
+    ports.
 
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> breadth_first(network("mesh:3x3"), root=4).order.tolist()
     [4, 7, 1, 5, 3, 8, 6, 2, 0]
@@ -115,7 +115,7 @@ def balanced(network: Network, root: int, flits: Ints, both_ways: bool = False) 
 
     arcs, near = arcs_of(network, both_ways=both_ways), _spanning(network, root, both_ways)
     parent, by = np.full((2, network.nodes), -1, np.int32)
-    fill(*arcs[:2], root, near.order, near.depth, flits, parent, by)
+    fill(*arcs[:5], root, near.order, near.depth, flits, parent, by)
     return _tree(network, root, arcs, parent, by)
 
 
@@ -126,7 +126,7 @@ def broadcast_time(network: Network, root: int, both_ways: bool = False) -> Tree
     _spanning(network, root, both_ways)  # for what it refuses
     arcs = arcs_of(network, both_ways=both_ways)
     parent, by = np.full((2, network.nodes), -1, np.int32)
-    return _tree(network, root, arcs, parent, by, order=rounds(*arcs[:2], root, parent, by))
+    return _tree(network, root, arcs, parent, by, order=rounds(*arcs[:5], root, parent, by))
 
 
 def depth_bounded(network: Network, root: int, most: int, both_ways: bool = False) -> Tree:
@@ -144,7 +144,7 @@ def depth_bounded(network: Network, root: int, most: int, both_ways: bool = Fals
     below = near.order[1:].astype(np.int64)
     by = np.full(network.nodes, -1, np.int32)
     by[below] = arcs.number(parent[below], near.port[below])
-    bounded(*arcs[:2], near.order, most, parent, by, _SWEEPS)
+    bounded(*arcs[:5], near.order, most, parent, by, _SWEEPS)
     return heaviest_first(_tree(network, root, arcs, parent, by))
 
 
@@ -175,10 +175,9 @@ def best(network: Network, root: int, flits: Ints, steps: Callable[[Tree], int],
 def heaviest_first(tree: Tree, flits: Ints | None = None) -> Tree:
     """Return the same tree with siblings in the order in which a one-port broadcast is over soonest."""
     from treecast.kernels.spanning import heaviest_first as order
-    from treecast.kernels.views import read_only
 
     flits = np.zeros(tree.network.nodes, np.int64) if flits is None else flits
-    return replace(tree, served=order(tree.parent, tree.order, read_only(flits, np.int64)))
+    return replace(tree, served=order(tree.order, *tree.child_lists, read_only(flits, np.int64)))
 
 
 def streams_steps(tree: Tree, flits: Ints, ports: str) -> int:

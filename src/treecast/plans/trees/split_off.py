@@ -7,7 +7,6 @@ again. So there are k trees of each rank, and no arc is in more than s of them a
 et al. 2024).
 """
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,9 @@ from numpy.typing import NDArray
 from treecast.errors import PlanError
 from treecast.lower_bounds.cuts import optimum
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
+from treecast.networks.kept import kept
 from treecast.plans.trees.packed import number_of_seed
 from treecast.plans.trees.pruning import pruned
 from treecast.schedule.trees import TreeSet
@@ -28,29 +28,14 @@ _CLASSES = 16  # of like trees, for each rank
 Splits = NDArray[np.int64]
 
 
-@lru_cache(8)
+@kept(8)
 def trees_split_off(network: Network, seed: int = 1) -> tuple[TreeSet, ...]:
-    """Return k trees from each rank to all ranks such that no arc is in more than s, where k/s is the optimum in lowest terms.
+    """Return k trees from each rank to all ranks such that no arc is in more than s, where k/s is the optimum in lowest
+    terms.
 
-    Parameters
-    ----------
-    network
-        Where; of two ranks or more, each of which reaches all others.
-    seed
-        What the random numbers begin with.
+    There are two ranks or more, each of which reaches all others; their trees are in the order of ``network.ranks``. Raises
+    PlanError where a relay cannot be split off: more arcs lead to it than from it, or fewer.
 
-    Returns
-    -------
-    tuple of TreeSet
-        The trees of each rank, in the order of ``network.ranks``.
-
-    Raises
-    ------
-    PlanError
-        Where a relay cannot be split off: more arcs lead to it than from it, or fewer.
-
-    Examples
-    --------
     >>> import networkx as nx
     >>> from treecast.networks import network
     >>> wired = nx.Graph([(rank, switch) for rank in range(4) for switch in "st"])

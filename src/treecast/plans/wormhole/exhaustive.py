@@ -15,11 +15,10 @@ import numpy as np
 from treecast.errors import PlanError
 from treecast.lower_bounds import MOST_SEARCHED, search, taking_part
 from treecast.networks import Grid, Mesh, Torus
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job
 from treecast.plans.registry import WORMHOLE, builder
 from treecast.plans.wormhole.bisection import build_from_messages
 from treecast.plans.wormhole.contention import is_contention_free
-from treecast.schedule.recipe import Job
 
 _TRIES = 1000  # of broadcasts of the least distance
 Message = tuple[int, int, int]

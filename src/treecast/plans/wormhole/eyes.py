@@ -20,12 +20,11 @@ from numpy.typing import ArrayLike
 from treecast.errors import PlanError
 from treecast.networks import Grid, Mesh, Network
 from treecast.networks.core import Ints, ints
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job
 from treecast.plans.order import ORDER, check_order
 from treecast.plans.registry import WORMHOLE, builder, every
 from treecast.plans.wormhole.bisection import build_from_messages
 from treecast.schedule import Rows
-from treecast.schedule.recipe import Job
 
 
 def inner_distance(k: int) -> int:

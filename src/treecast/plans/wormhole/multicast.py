@@ -22,12 +22,11 @@ from treecast.errors import PlanError
 from treecast.models import Model
 from treecast.networks import Grid
 from treecast.networks.core import Ints, ints
-from treecast.plans.built import Built, check_memory
+from treecast.plans.built import Built, Job, check_memory
 from treecast.plans.registry import WORMHOLE, builder
 from treecast.plans.wormhole import bisection, spreading
 from treecast.plans.wormhole.bisection import HASTY, THOROUGH, Bisection, Effort, Shape
 from treecast.plans.wormhole.contention import is_contention_free
-from treecast.schedule.recipe import Job
 
 _OTHER, _MIRRORS = Effort(0, 0, 4), 8
 _FEW = 16  # nodes of which all cuts are tried that bisection knows

@@ -14,13 +14,12 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.networks import Grid, Mesh, Torus
 from treecast.networks.core import Ints
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job
 from treecast.plans.registry import WORMHOLE, builder
 from treecast.plans.wormhole import local_search, symmetry
 from treecast.plans.wormhole.bisection import build_from_messages, minimum, sends
 from treecast.plans.wormhole.symmetry import Messages, Shape
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 
 _MOST_SOURCES = 4  # best ones from which local search is tried: it takes a fifth of a second from each
 _WHAT = "recursive bisection: least total distance"
