@@ -25,7 +25,7 @@ def carry_out(schedule, data):
     interpret(data, schedule.collective, [12] * schedule.collective.chunks)
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(5)
 @pytest.mark.parametrize(("kind", "spec"), JOBS)
 def test_timelines_deliver_every_byte(kind, spec):
     schedule = planned(kind, spec)

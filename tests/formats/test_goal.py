@@ -18,7 +18,7 @@ def carry_out(schedule, data):
     return interpret(data, schedule, [12] * schedule.collective.chunks)
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(5)
 @pytest.mark.parametrize(("kind", "spec"), JOBS)
 def test_every_byte_is_delivered_in_the_steps_of_the_schedule(kind, spec):
     schedule = planned(kind, spec)

@@ -88,7 +88,7 @@ def test_a_file_is_written_and_read_again(path):
         assert formats.decode(formats.encode(schedule, name)) == schedule
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(5)
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
 def test_a_changed_row_is_noticed(path):
     """Of each row the step is one later, once with the digest of the file and once by hand, without it."""
@@ -104,7 +104,7 @@ def test_a_changed_row_is_noticed(path):
         assert digest(formats.decode("".join(changed).encode()).rows) != then
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(5)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_the_digest_depends_on_every_column_of_every_row(path):
     rows = formats.read(path).rows

@@ -34,7 +34,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(5)
 @pytest.mark.parametrize(("kind", "spec"), JOBS)
 def test_every_byte_is_delivered_or_the_limit_is_named(kind, spec):
     schedule = planned(kind, spec)

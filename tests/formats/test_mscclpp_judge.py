@@ -320,12 +320,12 @@ def check_spoiled(seeds):
 
 
 def test_whatever_is_changed_there_is_a_verdict():
-    check_spoiled(range(700))
+    check_spoiled([*range(300), 2052])  # the last: an output that is shorter than it should be, at the end of all
 
 
 @pytest.mark.long
 def test_whatever_is_changed_at_length_there_is_a_verdict():
-    check_spoiled(range(700, 10700))
+    check_spoiled(range(300, 10700))
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ BOTH = [pytest.param(as_goal, goal, id="goal"), pytest.param(as_traces, traces, 
 QUICK = ("tree:2,2", CUT, WIRED)
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(5)
 @pytest.mark.parametrize(("write", "reader"), BOTH)
 @pytest.mark.parametrize(
     ("kind", "spec"),

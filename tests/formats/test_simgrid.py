@@ -35,7 +35,7 @@ def encoded(schedule, **settings):
     return dict(SIMGRID.encode(schedule, **settings))
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(5)
 @pytest.mark.parametrize(("kind", "spec"), JOBS)
 def test_traces_deliver_every_byte(kind, spec):
     schedule = planned(kind, spec)

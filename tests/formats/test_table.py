@@ -24,7 +24,7 @@ def said(messages):
     return [(*row, messages.ranges(m), messages.needs_of(m)) for m, row in enumerate(rows)]
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(5)
 @pytest.mark.parametrize(("kind", "spec"), JOBS)
 def test_messages_are_read_again_and_verified(kind, spec):
     schedule = planned(kind, spec)

@@ -1,5 +1,5 @@
-"""Files of schedules: a text format to read, compare and write by hand, a binary one for millions of rows, and what else
-is registered (``registry``).
+"""Files of schedules: a text format to read, compare and write by hand, a binary one for millions of rows, and all others
+that are registered (``registry``).
 
 A loaded schedule is verified again. A changed byte of a file is noticed.
 """
@@ -32,12 +32,12 @@ def encode(schedule: Schedule, to: str = DEFAULT, **settings: Any) -> bytes:
     to : str
         The name of the format: ``text``, ``binary``, ….
     **settings
-        What the format can be told: docs/formats.md lists it.
+        The settings of the format: docs/formats.md lists them.
 
     Returns
     -------
     bytes
-        What ``save`` writes to a file.
+        The contents of the file that ``save`` writes.
 
     Raises
     ------
@@ -101,10 +101,10 @@ def save(schedule: Schedule, path: str | os.PathLike[str], to: str | None = None
         The file. ``-`` is standard output. An existing file is replaced. Where the format is a folder of several files: a new
         folder, or an empty one.
     to : str, optional
-        The name of the format. By default the name of the file chooses it: ``.tcb`` is binary, and what ends in the suffix
+        The name of the format. By default the name of the file chooses it: ``.tcb`` is binary, and a name that ends in the suffix
         of no format (``.tc``, ``.txt``, no suffix) is text.
     **settings
-        What the format can be told, as in ``size="16M"``: docs/formats.md lists it.
+        The settings of the format, as in ``size="16M"``: docs/formats.md lists them.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def read(path: str | os.PathLike[str], told: Told | None = None) -> Schedule:
     path : str or os.PathLike
         The file. ``-`` is standard input.
     told : Told, optional
-        What is said of a file of another tool, as ``treecast.verify`` takes it.
+        The facts that a file of another tool does not say, as ``treecast.verify`` takes it.
 
     Returns
     -------
@@ -175,14 +175,14 @@ def judge(
     path : str or os.PathLike
         The file, or a folder of a format that is one. ``-`` is standard input.
     told : Told, optional
-        What is said of a file that does not say it itself: where its nodes are, by default every two joined; what it does.
+        The facts that a file does not say: where its nodes are, by default every two joined; its collective.
     model, method
         The machine to judge a schedule under, and how, as ``treecast.verify`` takes them.
 
     Returns
     -------
     tuple of Report or FileVerdict, and callable
-        The verdict, and what makes the schedule of a right file.
+        The verdict, and a function that makes the schedule of a right file.
 
     Raises
     ------
@@ -226,12 +226,12 @@ def load_verified(path: str | os.PathLike[str], told: Told | None = None) -> tup
     path : str or os.PathLike
         The file. ``-`` is standard input.
     told : Told, optional
-        What is said of a file of another tool, as ``treecast.verify`` takes it.
+        The facts that a file of another tool does not say, as ``treecast.verify`` takes it.
 
     Returns
     -------
     tuple of Schedule and Report
-        The schedule, and what ``verify`` says of it.
+        The schedule, and its report by ``verify``.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def load(path: str | os.PathLike[str], told: Told | None = None) -> Schedule:
     path : str or os.PathLike
         The file, in any format that can be read. ``-`` is standard input.
     told : Told, optional
-        What is said of a file of another tool, as ``treecast.verify`` takes it.
+        The facts that a file of another tool does not say, as ``treecast.verify`` takes it.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Chakra's execution traces, which ASTRA-sim takes as a custom collective: sends, receives and what each depends on.
+"""Chakra's execution traces, which ASTRA-sim takes as a custom collective: sends, receives and their dependencies.
 
 A file for each rank has messages of Protocol Buffers, each behind its length: first the version, then the nodes of a graph, those
 that others depend on first. The few fields that are needed are written by hand, so that nothing has to be installed.
@@ -11,8 +11,8 @@ import numpy as np
 from treecast.formats.registry import exporter
 from treecast.formats.settings import ADDING, BYTES
 from treecast.programs.messages import chunk_places, messages_of
-from treecast.programs.of_schedule import Listed, of_schedule
-from treecast.programs.program import ADD, SEND
+from treecast.programs.of_schedule import of_schedule
+from treecast.programs.program import ADD, SEND, Program
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
 
@@ -31,31 +31,32 @@ _INT32, _INT64, _BOOL = 7, 9, 27  # fields of an attribute: readers take one of 
 def encode(schedule: Schedule, *, size: int | None = None, adding: float = 0.0) -> Iterator[tuple[str, bytes]]:
     """Return the traces of all ranks, ``rank.0.et`` and so on. Raises FormatError when messages cannot be listed one by one."""
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
-    listed = of_schedule(messages, begins)
+    program, carried = of_schedule(messages, begins)
     microseconds = np.ceil(adding * messages.numbers(begins) / 1000).astype(np.int64)
     first = _behind_length(_text(1, _VERSION))
     return (
-        (f"rank.{rank}.et", first + b"".join(_trace(listed, rank, some, microseconds)))
-        for rank, some in enumerate(listed.of_ranks())
+        (f"rank.{rank}.et", first + b"".join(_trace(program, carried, some, microseconds)))
+        for rank, some in enumerate(program.of_ranks())
     )
 
 
-def _trace(listed: Listed, rank: int, some: Ints, microseconds: Ints) -> Iterator[bytes]:
+def _trace(program: Program, carried: Ints, some: Ints, microseconds: Ints) -> Iterator[bytes]:
     """Yield the nodes of a rank, one for each of ``some`` operations; ``microseconds``: how long each message is added."""
-    program = listed.program
     number = dict(zip(some.tolist(), range(1, len(some) + 1), strict=True))
-    columns = (listed.message[some], program.kind[some], program.to[some], program.source[some], program.tag[some])
-    columns += (np.maximum(program.size[some], 1), microseconds[listed.message[some]])
-    for one, m, kind, to, source, tag, size, long in zip(some.tolist(), *(c.tolist() for c in columns), strict=True):
+    sends = program.kind[some] == SEND
+    rank = program.rank[some]
+    src, dst = np.where(sends, rank, program.source[some]), np.where(sends, program.to[some], rank)
+    columns = (carried[some], program.kind[some], src, dst, program.tag[some])
+    columns += (np.maximum(program.size[some], 1), microseconds[carried[some]])
+    for one, m, kind, src, dst, tag, size, long in zip(some.tolist(), *(c.tolist() for c in columns), strict=True):
         needs = sorted({number[other] for other in program.awaited(one)})
         if kind == ADD:
             yield _node(number[one], f"add {m}", _COMPUTE, needs=needs, microseconds=long)
             continue
-        ends = (rank, to) if kind == SEND else (source, rank)
-        what = [("comm_size", _INT64, size), ("comm_src", _INT32, ends[0]), ("comm_dst", _INT32, ends[1])]
-        what.append(("comm_tag", _INT32, tag))
+        known = [("comm_size", _INT64, size), ("comm_src", _INT32, src), ("comm_dst", _INT32, dst)]
+        known.append(("comm_tag", _INT32, tag))
         name, type_ = ("send", _SEND) if kind == SEND else ("receive", _RECEIVE)
-        yield _node(number[one], f"{name} {m}", type_, needs=needs, attributes=what)
+        yield _node(number[one], f"{name} {m}", type_, needs=needs, attributes=known)
 
 
 def _node(

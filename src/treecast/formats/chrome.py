@@ -1,7 +1,7 @@
-"""A trace of what each node sends and receives when, as Perfetto and Chrome's ``about:tracing`` show it.
+"""A trace of the sends and receives of each node, as Perfetto and Chrome's ``about:tracing`` show it.
 
-A node is a process, with two threads for each port: what it sends there, and what it receives. Arrows lead from what brought a
-chunk to what sends it on. Under faults it shows what is really sent, what is lost, and when something dies.
+A node is a process, with two threads for each port: its sends there, and its receives. Arrows lead from the message that brought
+a chunk to that which sends it on. Under faults it shows which messages are really sent, which are lost, and when something dies.
 """
 
 import json
@@ -16,7 +16,7 @@ from treecast.formats.fates import Fates, fates_of
 from treecast.formats.registry import Setting, exporter
 from treecast.formats.settings import BYTES, RATE, link_cost
 from treecast.networks import Network
-from treecast.networks.flows import arcs_of
+from treecast.networks.arcs import arcs_of
 from treecast.programs.messages import Messages, chunk_places, messages_of, parcels, spell_ranges
 from treecast.ragged import Ints, places
 from treecast.schedule import Schedule
@@ -134,7 +134,7 @@ def _receiving_ports(network: Network, src: Ints, dst: Ints, port: Ints) -> Ints
 
 
 def _threads(network: Network, shown: NDArray[np.bool_]) -> Iterator[_Event]:
-    """Yield the names of nodes and of what they do at each port."""
+    """Yield the names of nodes and of their threads at each port."""
     arcs = arcs_of(network)
     tail, head, port = (column.astype(np.int64) for column in (arcs.tail, arcs.head, arcs.port))
     receiving = _receiving_ports(network, tail, head, port)
@@ -158,9 +158,9 @@ def _deaths(network: Network, fates: Fates, microseconds: float, shown: NDArray[
 
 
 def _events(messages: Messages, fates: Fates, begins: Ints, microseconds: float, shown: _Shown) -> Iterator[_Event]:
-    """Yield a message at both ends, what goes together as one, and arrows from what brought a chunk to what sends it on.
+    """Yield messages at both ends, those that go together as one, and arrows from each that brought a chunk to the next.
 
-    One that is lost stands at its source alone, in the colour of what is terrible; one that is not sent nowhere.
+    One that is lost stands at its source alone, in the colour of terrible things; one that is not sent nowhere.
     """
     nodes, steps = shown
     one, label = parcels(messages), messages.schedule.network.labels(np.arange(len(nodes)))
@@ -196,7 +196,7 @@ def _events(messages: Messages, fates: Fates, begins: Ints, microseconds: float,
 
 
 def _arrows(messages: Messages, fates: Fates, arriving: Ints, microseconds: float, shown: _Shown) -> Iterator[_Event]:
-    """Yield the two ends of each arrow: in the middle of what is received, and where it begins to be sent on."""
+    """Yield the two ends of each arrow: in the middle of a receive, and where its chunk begins to be sent on."""
     nodes, steps = shown
     of = np.repeat(np.arange(len(messages)), np.diff(messages.needs_start))
     seen = steps[of] & steps[messages.needs] & nodes[messages.src[of]] & fates.sent[of] & fates.arrived[messages.needs]

@@ -1,4 +1,4 @@
-"""What becomes of each message of a schedule under faults: whether it is sent, with which chunks, and whether it arrives."""
+"""The fate of each message of a schedule under faults: whether it is sent, with which chunks, and whether it arrives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,16 +16,10 @@ from treecast.simulation.replay import replay
 
 @dataclass(frozen=True, eq=False)
 class Fates:
-    """What becomes of messages.
+    """The fates of messages under some faults.
 
-    Parameters
-    ----------
-    faults : Faults
-        What fails.
-    sent, arrived : bool (messages,)
-        Which messages are sent, and which of them arrive.
-    carried : Payloads
-        The chunks that are really sent, message by message.
+    ``sent`` and ``arrived``, bool (messages,): which are sent, and which of them arrive. ``carried``: the chunks that are really
+    sent, message by message.
     """
 
     faults: Faults
@@ -35,19 +29,16 @@ class Fates:
 
 
 def fates_of(messages: Messages, dead_nodes: Sequence[str], cut_links: Sequence[str]) -> Fates:
-    """Return what becomes of each message when nodes and links fail, which are written as ``simulate`` takes them.
+    """Return the fate of each message when nodes and links fail, which are written as ``simulate`` takes them.
 
-    Raises
-    ------
-    FaultError, NetworkError
-        For what does not exist, and when the root is dead from the start.
+    Raises FaultError or NetworkError for nodes and links that do not exist, and when the root is dead from the start.
     """
     faults = parse_faults(messages.schedule.network, dead_nodes, cut_links)
-    count, payloads = len(messages), Payloads(messages.start, messages.first, messages.stop)
+    count, payloads = len(messages), messages.payloads
     if not len(faults):
         every = np.ones(count, np.bool_)
         return Fates(faults, every, every, payloads)
-    if bool((np.diff(messages.start) == 0).any()):
+    if bool((np.diff(payloads.start) == 0).any()):
         raise FormatError("control flits have no timeline under faults: leave the faults out")
     columns = {name: getattr(messages, name) for name in ("step", "src", "dst", "port", "tree")}
     rows = Rows.of(payloads, **columns, steps=np.ones(count, np.int64), payload=np.arange(count))
@@ -66,9 +57,7 @@ def fates_of(messages: Messages, dead_nodes: Sequence[str], cut_links: Sequence[
 
 
 def _order(these: Messages | Rows) -> Ints:
-    """Return an order of messages, or of rows that are messages, that depends on what they say alone."""
-    if isinstance(these, Messages):
-        chunk = these.first[these.start[:-1]]
-    else:
-        chunk = these.payloads.first[these.payloads.start[:-1]][these.payload]
+    """Return an order of messages, or of rows that are messages, that depends on their columns alone."""
+    chunk = these.payloads.first[these.payloads.start[:-1]]
+    chunk = chunk if isinstance(these, Messages) else chunk[these.payload]
     return np.lexsort([chunk, these.port, these.tree, these.dst, these.src, these.step])

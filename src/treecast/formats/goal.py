@@ -1,7 +1,7 @@
-"""GOAL: sends and receives with what each requires, for LogGOPSim and ATLAHS.
+"""GOAL: sends and receives with the requirements of each, for LogGOPSim and ATLAHS.
 
 Nothing is said of a node's CPUs or interfaces. So their simulator takes the messages of a node one after another: schedules for
-one port take their own time there, and those for all ports are drawn out. Comments say what each message carries.
+one port take their own time there, and those for all ports are drawn out. Comments say which chunks each message carries.
 """
 
 import re
@@ -14,7 +14,7 @@ from treecast.formats.native.header import one_line, shorten
 from treecast.formats.operations.comments import comments_of, comments_of_job
 from treecast.formats.operations.judge import judge_listed
 from treecast.formats.operations.reading import MOST_RANKS, Listed, Reading, number, text_of
-from treecast.formats.registry import Told, exporter, importer
+from treecast.formats.registry import Told, exporter, judged
 from treecast.formats.settings import ADDING, BYTES
 from treecast.programs.messages import chunk_places, messages_of
 from treecast.programs.of_schedule import of_schedule
@@ -36,15 +36,14 @@ _FIRST = re.compile(rb"\s*(?:(?://[^\n]*\n|/\*.*?\*/)\s*)*num_ranks\s", re.DOTAL
 def encode(schedule: Schedule, *, size: int | None = None, adding: float = 0.0) -> bytes:
     """Return the messages of a schedule in GOAL. Raises FormatError when they cannot be listed one by one."""
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
-    listed = of_schedule(messages, begins)
-    program = listed.program
+    program, carried = of_schedule(messages, begins)
     nanoseconds = np.ceil(adding * messages.numbers(begins)).astype(np.int64)
     parts = [f"num_ranks {schedule.network.nodes}\n".encode()]
     parts += ["".join(f"// {line}\n" for line in comments_of_job(messages, begins)).encode()]
     letter = np.select([program.kind == SEND, program.kind == RECEIVE], ["s", "r"], "c")
-    label = [f"{a}{m}" for a, m in zip(letter.tolist(), listed.message.tolist(), strict=True)]
-    for rank, some in enumerate(listed.of_ranks()):
-        message = listed.message[some]
+    label = [f"{a}{m}" for a, m in zip(letter.tolist(), carried.tolist(), strict=True)]
+    for rank, some in enumerate(program.of_ranks()):
+        message = carried[some]
         sends = message[program.kind[some] == SEND]
         said = iter(comments_of(messages, sends))
         columns = (program.kind[some], program.to[some], program.source[some], program.tag[some])
@@ -69,15 +68,10 @@ def _recognises(head: bytes) -> bool:
     return _FIRST.match(head) is not None
 
 
+@judged("goal", recognises=_recognises)
 def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
-    """Return the verdict on a GOAL file, and what makes its schedule."""
+    """Return the verdict on a GOAL file, and a function that makes its schedule, if comments say it."""
     return judge_listed(read_goal(data), told)
-
-
-@importer("goal", recognises=_recognises, judge=judge)
-def decode(data: bytes) -> Schedule:
-    """Return the schedule of a GOAL file whose comments say it. Raises FormatError when they do not, or it is wrong."""
-    return judge(data, Told())[1]()
 
 
 def read_goal(data: bytes) -> Listed:
@@ -105,7 +99,7 @@ def read_goal(data: bytes) -> Listed:
 
 
 def _read(reading: Reading, labels: dict[str, int], text: str, line: int) -> None:
-    """Read an operation of the present rank, or what one waits for."""
+    """Read an operation of the present rank, or a wait of one."""
     if found := _OPERATION.fullmatch(text):
         label, word, size, way, peer, tag, _ = found.groups()
         if label in labels:

@@ -6,7 +6,7 @@ import numpy as np
 
 from treecast.formats.registry import Setting, exporter
 from treecast.networks import Network
-from treecast.networks.flows import arcs_of
+from treecast.networks.arcs import arcs_of
 from treecast.programs.messages import messages_of
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
@@ -34,12 +34,8 @@ def encode_graphml(schedule: Schedule, *, load: bool = False) -> bytes:
 def graphml_of(network: Network, weights: Ints | None = None) -> bytes:
     """Return a network as GraphML, which ``network`` reads again.
 
-    Parameters
-    ----------
-    network
-        The network. Where its file says rates, links have them as ``LinkSpeedRaw``, in bit/s, and nodes their kinds.
-    weights
-        The number of messages of each pair of nodes that arcs join, by source and destination; none are written by default.
+    Where its file says rates, links have them as ``LinkSpeedRaw``, in bit/s, and nodes their kinds. ``weights``: the number of
+    messages of each pair of nodes that arcs join, by source and destination; none are written by default.
     """
     from xml.sax.saxutils import escape, quoteattr  # it imports an HTTP client
 
@@ -98,7 +94,7 @@ def _arcs(network: Network, weights: Ints | None = None) -> tuple[Ints, dict[str
 
 
 def _each(ends: Ints, about: dict[str, Ints]) -> Iterator[tuple[tuple[int, int], dict[str, int]]]:
-    """Yield the ends of each pair that arcs join, by source and destination, and what is said of it."""
+    """Yield the ends of each pair that arcs join, by source and destination, and its figures."""
     columns = zip(*(column.tolist() for column in about.values()), strict=True)
     for src, dst, values in zip(*ends.tolist(), columns, strict=True):
         yield (src, dst), dict(zip(about, values, strict=True))

@@ -36,14 +36,14 @@ _NO_SCHEDULES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """What people say of a file that does not say it itself.
+    """Facts of a file that it does not say itself.
 
     Parameters
     ----------
     network
         Where its nodes are.
     collective, root, messages
-        What it does.
+        Its job.
     size
         How many bytes the data of all blocks has.
     allow
@@ -78,7 +78,7 @@ class Setting:
     what
         A sentence of help.
     read
-        From text to the value that the exporter gets. Raises FormatError for what is none.
+        From text to the value that the exporter gets. Raises FormatError for another text.
     flag
         Whether it is given or not, without a value.
     several
@@ -111,14 +111,14 @@ class Exporter:
     suffix
         The end of the names of its files, with its dot. A longer suffix goes before a shorter one (``.x.json``, ``.json``).
     what
-        What the format is, in a few words.
+        A description of the format, in a few words.
     encode
         Returns the bytes of a file, or the names and bytes of the files of a folder, one after another. It takes the
         schedule, and settings by keyword. Raises FormatError for a schedule that the format cannot hold.
     settings
-        What it can be told.
+        Its settings.
     advise
-        Takes what ``encode`` takes, and returns what people should know of the result, or an empty text.
+        Takes the arguments of ``encode``, and returns a warning about the result, or an empty text.
     """
 
     name: str
@@ -155,7 +155,7 @@ class Exporter:
 
 @dataclass(frozen=True, kw_only=True)
 class Importer:
-    """Something that reads schedules. What it reads is not verified.
+    """A reader of schedules, which verifies nothing.
 
     Parameters
     ----------
@@ -166,8 +166,8 @@ class Importer:
     decode
         Returns the schedule that the bytes of a file hold. Raises FormatError when they hold none.
     judge
-        Of a format that says more than a schedule does: judges the bytes of a file by rules of its own. It takes what people say
-        of the file as well, and returns the verdict, and what makes the schedule of a right file.
+        Of a format that says more than a schedule does: judges the bytes of a file by rules of its own. It takes facts that
+        the file does not say as well, and returns the verdict, and a function that makes the schedule of a right file.
     folder
         Of a format that is a folder of files: the name of that which lists the others, a line each, in the order in which they
         are read as one.
@@ -185,7 +185,7 @@ _IMPORTERS: dict[str, Importer] = {}
 
 
 def exporter(name: str, *, suffix: str, what: str, **more: Any) -> Callable[[_Write], _Write]:
-    """Register the function below as what writes a format; ``more`` are fields of Exporter."""
+    """Register the function below as the writer of a format; ``more`` are fields of Exporter."""
 
     def register(encode: _Write) -> _Write:
         _EXPORTERS[name] = Exporter(name=name, suffix=suffix, what=what, encode=encode, **more)
@@ -195,11 +195,24 @@ def exporter(name: str, *, suffix: str, what: str, **more: Any) -> Callable[[_Wr
 
 
 def importer(name: str, *, recognises: Callable[[bytes], bool], **more: Any) -> Callable[[_Read], _Read]:
-    """Register the function below as what reads a format; ``more`` are fields of Importer."""
+    """Register the function below as the reader of a format; ``more`` are fields of Importer."""
 
     def register(decode: _Read) -> _Read:
         _IMPORTERS[name] = Importer(name=name, recognises=recognises, decode=decode, **more)
         return decode
+
+    return register
+
+
+def judged(name: str, *, recognises: Callable[[bytes], bool], **more: Any) -> Callable[[Judge], Judge]:
+    """Register the function below as the judge of a format with rules of its own, and so as its reader."""
+
+    def register(judge: Judge) -> Judge:
+        def decode(data: bytes) -> Schedule:
+            return judge(data, Told())[1]()
+
+        importer(name, recognises=recognises, judge=judge, **more)(decode)
+        return judge
 
     return register
 
@@ -263,7 +276,7 @@ def format_of_bytes(head: bytes) -> str:
 
 
 def exporter_named(name: str) -> Exporter:
-    """Return what writes a format.
+    """Return the writer of a format.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What several exporters can be told, and how its text is read."""
+"""The settings of several exporters, and how their texts are read."""
 
 import math
 
@@ -68,6 +68,6 @@ COPIES = Setting(
 
 
 def link_cost(schedule: Schedule, latency: float | None = None, rate: float | None = None) -> Cost:
-    """Return what a link costs: as said, else as the schedule was planned for, else 1 us and 125 MB/s."""
+    """Return the cost of a link: as said, else as the schedule was planned for, else 1 us and 125 MB/s."""
     own = schedule.costs.default if schedule.costs is not None else Costs.of(1e-6, 125e6).default
     return Cost(own.startup if latency is None else latency, own.per_byte if rate is None else 1 / rate)

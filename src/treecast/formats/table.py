@@ -24,8 +24,8 @@ from treecast.formats.native.text import read_ranges
 from treecast.formats.registry import begins_with, exporter, importer
 from treecast.formats.settings import BYTES
 from treecast.networks import Network
-from treecast.programs.messages import chunk_places, messages_of, spell_ranges
-from treecast.ragged import Ints, starts
+from treecast.programs.messages import chunk_places, messages_of, sizes_of, spell_ranges
+from treecast.ragged import Ints
 from treecast.schedule import Payloads, Rows, Schedule
 
 _COLUMNS = ("step", "src", "dst", "src_label", "dst_label", "port", "tree", "chunks", "bytes")
@@ -84,8 +84,7 @@ def decode(data: bytes) -> Schedule:
 
 def _check_bytes(begins: Ints, payloads: Payloads, payload: Ints, said: Ints) -> None:
     """Raise FormatError when a message does not have the bytes of its chunks."""
-    total = starts(begins[payloads.stop] - begins[payloads.first])
-    wrong = np.flatnonzero((total[payloads.start[1:]] - total[payloads.start[:-1]])[payload] != said)
+    wrong = np.flatnonzero(sizes_of(payloads, begins)[payload] != said)
     if len(wrong):
         message = int(wrong[0])
         chunks = spell_ranges(payloads.ranges(int(payload[message])), ";")

@@ -1,5 +1,5 @@
-"""What ranks do: operations that send, receive, add and wait, whoever wrote them down, and the one judge of them.
+"""The programs of ranks: operations that send, receive, add and wait, whoever wrote them down, and the one judge of them.
 
-A schedule says what passes where in which step. A program says the same from the ranks' side: what each of them does, in which
-order, and what it waits for. Files of other tools are programs, so what can be judged of a program can be judged of any of them.
+A schedule says which chunks pass where in which step. A program says the same from the ranks' side: the operations of each, their
+order, and their waits. Files of other tools are programs, so one judge of programs judges them all.
 """

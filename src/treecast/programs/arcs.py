@@ -1,4 +1,4 @@
-"""Rules ``adjacent`` and ``link-once``: what the links of a network say to the messages of a program."""
+"""Rules ``adjacent`` and ``link-once``: whether the links of a network can carry the messages of a program."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from treecast.errors import TreecastError
 from treecast.networks import Network
 from treecast.networks import network as network_of
-from treecast.networks.flows import arcs_of
+from treecast.networks.arcs import arcs_of
 from treecast.programs.verdict import Findings, Where
 from treecast.ragged import Ints
 

@@ -12,13 +12,7 @@ Place = tuple[str, int]
 
 @dataclass
 class Buffers:
-    """The places of the chunks of a collective.
-
-    Parameters
-    ----------
-    collective : Collective
-        What is to be done. Its nodes are the GPUs.
-    """
+    """The places of the chunks of a collective, whose nodes are the GPUs."""
 
     collective: Collective
     scratch: "defaultdict[int, dict[int, int]]" = field(default_factory=lambda: defaultdict(dict))
@@ -84,7 +78,7 @@ class Buffers:
         return places.setdefault(chunk, len(places))
 
     def copies(self, gpu: int) -> list[tuple[Place, Place, int]]:
-        """Return what a GPU copies from its input to its output: from where, to where, and how many chunks."""
+        """Return the copies of a GPU from its input to its output: from where, to where, and how many chunks."""
         collective, each, n = self.collective, self.each, self.collective.nodes
         if self.sums:
             return [(("i", 0), ("o", 0), self.loop)] if n == 1 else []

@@ -1,4 +1,4 @@
-"""What messages carry where nobody says it: the natural way, in which each chunk comes by what could bring it first."""
+"""The chunks of messages where nobody says them: each comes by the message that could bring it first."""
 
 from collections.abc import Iterator
 
@@ -17,23 +17,11 @@ _MOST_VISITS = 10_000_000
 
 
 def find_contents(order: Order, collective: Collective, where: Network, begins: Ints | None) -> Schedule:
-    """Return the schedule of a program with messages, as if it were written for a collective.
+    """Return the schedule of a program that never waits in a circle, as if it were written for a collective on a network.
 
     Only chunks that somebody wants go on. Messages that would carry nothing are left out. Of a reduction each carries the sum.
-
-    Parameters
-    ----------
-    order
-        The program, which never waits in a circle.
-    collective, where
-        What it is to do, on which network.
-    begins : int64 (chunks + 1,), optional
-        Where each chunk begins, in bytes, if messages carry no more than they have bytes.
-
-    Raises
-    ------
-    FormatError
-        When there is no such way, or it does not fit.
+    ``begins``, int64 (chunks + 1,): where each chunk begins, in bytes, if messages carry no more than they have bytes. Raises
+    FormatError when there is no such way, or it does not fit.
     """
 
     def make() -> Schedule:

@@ -1,7 +1,7 @@
-"""What programs do to places, and what the places hold at the end: rules ``undefined`` and ``delivered``.
+"""The effect of programs on places, and the contents of places at the end: rules ``undefined`` and ``delivered``.
 
 A place holds a multiset of (rank, chunk). It stands as two random residues modulo a prime and a size, drawn anew in each run, so
-that nobody can write a file in which two different multisets look alike; what is missing or double is then counted out. Where
+that nobody can write a file in which two different multisets look alike; missing and double parts are then counted out. Where
 sums are maxima or minima, it holds a set, as bits.
 """
 
@@ -28,20 +28,11 @@ _MOST_TOLD = 20  # places of the output whose contents are counted out
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Places:
-    """The buffers of all ranks as one row of places.
+    """The buffers of all ranks as one row of ``total`` places, of which a chunk takes ``units``.
 
-    Parameters
-    ----------
-    ranks, units : int
-        How many ranks there are, and how many places a chunk takes.
-    base, size : int64 (ranks, buffers)
-        Where each buffer of each rank begins, and how many places it has; two may share places.
-    total : int
-        How many places there are.
-    given : int64 (ranks,)
-        How many places of its first buffer a rank has at the beginning.
-    inplace : bool
-        Whether the first two buffers are one.
+    ``base`` and ``size``, int64 (ranks, buffers): where each buffer begins, and how many places it has; two may share places.
+    ``given``, int64 (ranks,): how many places of its first buffer a rank has at the beginning. ``inplace``: whether the first two
+    buffers are one.
     """
 
     ranks: int
@@ -64,18 +55,10 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """What operations do to places, in an order in which they end; an operation may be several moves.
+    """The moves of operations in an order in which they end; an operation may be several.
 
-    Parameters
-    ----------
-    operation : int64 (moves,)
-        Whose each move is.
-    units : int64 (moves,)
-        How many places, one behind the other, it goes over.
-    read_start, write_start : int64 (moves + 1,)
-        Where what each reads, and writes, begins, and the end.
-    reads, writes : int64
-        The first of the places that are read and added up, and of those that the result is written to.
+    Move m is part of ``operation[m]`` and goes over ``units[m]`` places, one behind the other: it adds up all that begin at
+    ``reads[read_start[m]:read_start[m + 1]]``, and writes the result to those that begin at ``writes[write_start[m]: …]``.
     """
 
     operation: Ints
@@ -95,22 +78,13 @@ def table_of(columns: ArrayLike) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """What the places hold at the end, and how it came there.
+    """The values of places at the end, and how they came there.
 
-    Parameters
-    ----------
-    places : Places
-        The buffers.
-    sets : bool
-        Whether sums are maxima or minima, which count a contribution once.
-    value, writer : int64 (places,)
-        The value of each place, and the operation that wrote it; -1: none. Places of messages stand behind the others.
-    left, right : int64 (sums,)
-        What each sum consists of; sum k is the value ``atoms + k``.
-    bare : int64 (reads, 2)
-        The operations that read what nobody wrote, and where.
-    pairs : int64 (2, pairs)
-        Operations of different lanes that must be ordered: both use a place, and one of them writes it.
+    ``value`` and ``writer``, int64 (places,): the value of each place, and the operation that wrote it, or -1; places of messages
+    stand behind the others. Sum k, of ``left[k]`` and ``right[k]``, is the value ``atoms + k``; where ``sets``, sums are maxima
+    or minima, which count a contribution once. ``bare``, int64 (reads, 2): operations that read what nobody wrote, and the
+    places. ``pairs``, int64 (2, pairs): operations of different lanes that must be ordered, since both use a place and one writes
+    it.
     """
 
     places: Places
@@ -145,7 +119,7 @@ class Contents:
 
     @cached_property
     def marks(self) -> tuple[NDArray[Any], ...]:
-        """What tells values apart: two residues and the size of each, or its set as bits."""
+        """The marks that tell values apart: two residues and the size of each, or its set as bits."""
         if not self.sets:
             return self._residues
         if self.atoms * (self.atoms + len(self.left)) > _MOST_BITS:
@@ -167,7 +141,7 @@ class Contents:
         return total
 
     def parts(self, value: int) -> Counter[int]:
-        """Return what a value consists of, by its number at the beginning; no count is above ``_MANY``."""
+        """Return the parts of a value, by their number at the beginning; no count is above ``_MANY``."""
         found, todo = Counter[int](), Counter({value: 1} if value >= 0 else {})
         while todo:
             one = max(todo)
@@ -183,20 +157,11 @@ class Contents:
 def trace(
     places: Places, moves: Moves, lane: Ints, slots: int = 0, *, twins: Ints | None = None, sets: bool = False
 ) -> Contents:
-    """Return what a program does to places.
+    """Return the contents of places after all moves.
 
-    Parameters
-    ----------
-    places, moves
-        The buffers, and what is done to them.
-    lane : int64 (operations,)
-        The lane of each operation.
-    slots
-        How many places stand behind those of buffers, for what is under way.
-    twins : int64 (2 · all places,), optional
-        The two places that hold nothing more when a place is written; -1: none.
-    sets
-        Whether sums are maxima or minima.
+    ``lane``, int64 (operations,), is that of each operation. ``slots`` places stand behind those of buffers, for messages under
+    way. ``twins``, int64 (2 · all places,): the two places that hold nothing more when a place is written, or -1. ``sets``:
+    whether sums are maxima or minima.
     """
     from treecast.kernels.programs import trace_values
 
@@ -222,7 +187,7 @@ def trace(
 
 
 def kind_of(named: str, title: str) -> str:
-    """Return the collective that a file names, as treecast calls it; "" where it is none of which it is known what it delivers.
+    """Return the collective that a file names, as treecast calls it; "" where its result is not known.
 
     Where it is of no kind that the format knows, the title may begin with one.
     """
@@ -239,7 +204,7 @@ def kind_of(named: str, title: str) -> str:
 
 
 def wanted_at(kind: Kind, places: Places, loop: int, root: int, rank: int) -> tuple[Ints, Ints]:
-    """Return the places of a rank's output that must be right, and what must be there.
+    """Return the places of a rank's output that must be right, and the contents that must be there.
 
     That is a chunk as (rank · loop + chunk), and of sums the chunk that is added up. ``loop``: the places of all blocks.
     """
@@ -285,7 +250,7 @@ def judge_delivery(
     root: int,
     name: Callable[[int, int, int], tuple[str, tuple[int, ...]]],
 ) -> None:
-    """Judge ``delivered``: whether the output of each rank holds what the collective wants there.
+    """Judge ``delivered``: whether the output of each rank holds the chunks that the collective wants there.
 
     ``name``: from a rank, a place of its output and the operation that wrote it to how findings name them.
     """
@@ -295,9 +260,8 @@ def judge_delivery(
     for rank in range(places.ranks):
         place, atom = wanted_at(kind, places, loop, root, rank)
         at = places.base[rank, 1] + place
-        there = np.where(
-            (place < places.size[rank, 1]) | places.inplace, contents.value[np.minimum(at, len(contents.value) - 1)], -1
-        )
+        inside = (at < len(contents.value)) & ((place < places.size[rank, 1]) | places.inplace)
+        there, writer = (np.where(inside, of[np.where(inside, at, 0)], -1) for of in (contents.value, contents.writer))
         right = (there >= 0) & (atom % max(loop, 1) < places.most)
         for number, mark in enumerate(contents.marks):
             sure = np.flatnonzero(right)
@@ -305,11 +269,12 @@ def judge_delivery(
             right[sure] = mark[there[sure]] == want
         wrong = np.flatnonzero(~right)
         told = {int(place[k]): (int(there[k]), int(atom[k])) for k in wrong[:_MOST_TOLD].tolist()}
+        by = dict(zip(place[wrong].tolist(), writer[wrong].tolist(), strict=True))
         found.these(
             "delivered",
             place[wrong],
             lambda p, told=told: _say(contents, *told[p], loop=loop, adds=kind.adds),
-            lambda p, rank=rank: name(rank, p, int(contents.writer[places.base[rank, 1] + p])),
+            lambda p, rank=rank, by=by: name(rank, p, by[p]),
         )
 
 

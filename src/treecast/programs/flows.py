@@ -1,6 +1,6 @@
-"""Whether messages whose contents nobody says can do what a collective asks: as flows through all that happens.
+"""Whether messages whose contents nobody says can carry out a collective: as flows through all that happens.
 
-What a rank knows grows with what it receives, and a message carries no more than its bytes. Where less can flow from those who
+A rank's knowledge grows with each receive, and a message carries no more than its bytes. Where less can flow from those who
 have something to one who wants it than it wants, no contents of the messages will do (Ford & Fulkerson 1956).
 """
 
@@ -26,18 +26,9 @@ def judge_flows(
 ) -> None:
     """Judge ``delivered`` of messages whose contents nobody says: whether any contents at all would do.
 
-    Parameters
-    ----------
-    found
-        What is found goes there; a note says what was not looked at.
-    program, pairs
-        The messages. They do not wait in a circle.
-    collective
-        What is to be done.
-    begins : int64 (chunks + 1,)
-        Where each chunk begins, in bytes.
-    sized
-        Whether these are the bytes of the messages as well; else every message takes as much as need be.
+    They do not wait in a circle. ``begins``, int64 (chunks + 1,): where each chunk of the collective begins, in bytes; ``sized``:
+    whether these are the bytes of the messages as well, else every message takes as much as need be. A note says which flows were
+    left out.
     """
     found.judged("delivered")
     graph = _graph(program, pairs, sized)
@@ -75,7 +66,7 @@ def judge_flows(
 
 
 def _needs(collective: Collective, begins: Ints) -> tuple[dict[int, dict[int, int]], dict[int, dict[int, int]]]:
-    """Return {rank that wants: {rank that has: bytes}}, and the same the other way round; what a rank has itself is left out."""
+    """Return {rank that wants: {rank that has: bytes}}, and the same the other way round, without a rank's own."""
     wants, gives = defaultdict[int, dict[int, int]](dict), defaultdict[int, dict[int, int]](dict)
     ends = collective.ends().tolist()
     sums, kept = collective.sums, collective.given()
@@ -94,7 +85,7 @@ def _needs(collective: Collective, begins: Ints) -> tuple[dict[int, dict[int, in
 
 
 def _graph(program: Program, pairs: Pairs, sized: bool) -> "nx.DiGraph[object]":
-    """Return what happens as a network of knowledge: from each beginning by operations and messages to each end."""
+    """Return all that happens as a network of knowledge: from each beginning by operations and messages to each end."""
     import networkx as nx
 
     graph: nx.DiGraph[object] = nx.DiGraph()

@@ -1,12 +1,12 @@
-"""The messages of a schedule, one by one, with what each of them needs: what every format of other tools is written from.
+"""The messages of a schedule, one by one, with the needs of each: all formats of other tools are written from them.
 
 A *message* is one chunk of a stream, or all of a combined row; a control flit is a message without chunks. It needs the messages
-that brought its source what it carries: a chunk is needed once, from the message of its own tree if there is one and else from
-the earliest; a sum needs all messages that add to it. What a node has from the beginning needs nothing.
+that brought its chunks to its source: a chunk is needed once, from the message of its own tree if there is one and else from
+the earliest; a sum needs all messages that add to it. A chunk that a node has from the beginning needs nothing.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,8 +14,8 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.description import spell_range
 from treecast.errors import FormatError, ScheduleError
-from treecast.ragged import Ints, explode, places, starts
-from treecast.schedule import Rows, Schedule
+from treecast.ragged import Ints, places, starts
+from treecast.schedule import Payloads, Rows, Schedule
 from treecast.schedule.atoms import cut_into_atoms
 from treecast.schedule.sizes import blocks_of, chunk_bounds
 
@@ -25,24 +25,11 @@ _MOST_MESSAGES = 2**24  # their table then takes 4 GiB
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """The messages of a schedule, sorted by step, source, destination and tree.
+    """The messages of a schedule, of which an orbit is written out, sorted by step, source, destination and tree.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        Whose messages they are; an orbit is written out.
-    step, src, dst, port, tree : int64 (messages,)
-        As of rows, but every message takes one step.
-    place : int64 (messages,)
-        Which message from its source to its destination it is, counted from 0.
-    start : int64 (messages + 1,)
-        Where the ranges of each message begin, and the end.
-    first, stop : int64 (ranges,)
-        The first chunk of each range, and the one behind the last.
-    needs_start : int64 (messages + 1,)
-        Where the needs of each message begin, and the end.
-    needs : int64 (needs,)
-        The messages that each message needs, in ascending order. All end where it begins, in earlier steps.
+    ``step``, ``src``, ``dst``, ``port`` and ``tree``, int64 (messages,), are those of rows, but every message takes one step.
+    ``place`` counts the messages from one source to one destination from 0. Message m has the chunks of payload m, and needs the
+    messages ``needs[needs_start[m]:needs_start[m + 1]]``, in ascending order: all of them end where it begins, in earlier steps.
     """
 
     schedule: Schedule
@@ -52,9 +39,7 @@ class Messages:
     port: Ints
     tree: Ints
     place: Ints
-    start: Ints
-    first: Ints
-    stop: Ints
+    payloads: Payloads
     needs_start: Ints
     needs: Ints
 
@@ -63,19 +48,13 @@ class Messages:
 
     def ranges(self, message: int) -> list[tuple[int, int]]:
         """Return the ranges (first, stop) of chunks of one message, in order."""
-        part = slice(self.start[message], self.start[message + 1])
-        return list(zip(self.first[part].tolist(), self.stop[part].tolist(), strict=True))
+        return self.payloads.ranges(message)
 
     def spelled(self, between: str = ",", which: Ints | None = None) -> list[str]:
         """Return the chunks of each message, or of those ``which``, as people write them; nothing where it has none."""
-        begin, first, stop = self.start, self.first, self.stop
-        if which is not None:
-            entry = explode(begin, which)[1]
-            begin, first, stop = starts(np.diff(begin)[which]), first[entry], stop[entry]
-        parts = [spell_range(a, b) for a, b in zip(first.tolist(), stop.tolist(), strict=True)]
-        if len(parts) == len(begin) - 1 and bool((np.diff(begin) == 1).all()):
-            return parts
-        return [between.join(parts[a:b]) for a, b in pairwise(begin.tolist())]
+        table = self.payloads if which is None else self.payloads.take(which)
+        parts = [spell_range(a, b) for a, b in zip(table.first.tolist(), table.stop.tolist(), strict=True)]
+        return [between.join(parts[a:b]) for a, b in pairwise(table.start.tolist())]
 
     def at_each_node(self) -> Iterator[tuple[int, Ints]]:
         """Yield each node and the messages that it sends or receives, in order."""
@@ -92,44 +71,29 @@ class Messages:
 
     def sizes(self, begins: Ints) -> Ints:
         """Return how many bytes each message has: int64 (messages,). ``begins``: as ``chunk_places`` returns them."""
-        return self._by_message(begins[self.stop] - begins[self.first])
+        return sizes_of(self.payloads, begins)
 
     def added(self, begins: Ints) -> Ints:
         """Return how many bytes of each message are added where it ends: int64 (messages,)."""
-        sums = self.schedule.part.sums
-        return self._by_message(begins[np.minimum(self.stop, sums)] - begins[np.minimum(self.first, sums)])
+        return sizes_of(self.payloads, np.minimum(begins, begins[self.schedule.part.sums]))
 
     def numbers(self, begins: Ints) -> Ints:
         """Return how many numbers of 8 bytes those are, the last of which may be shorter: int64 (messages,)."""
         return -(-self.added(begins) // _NUMBER)
 
-    def _by_message(self, of_ranges: Ints) -> Ints:
-        total = starts(of_ranges)
-        return total[self.start[1:]] - total[self.start[:-1]]
+
+def sizes_of(payloads: Payloads, begins: Ints) -> Ints:
+    """Return how many bytes each payload has: int64 (payloads,). ``begins``: as ``chunk_places`` returns them."""
+    total = starts(begins[payloads.stop] - begins[payloads.first])
+    return total[payloads.start[1:]] - total[payloads.start[:-1]]
 
 
 def messages_of(schedule: Schedule) -> Messages:
-    """Return the messages of a schedule, and what each of them needs.
+    """Return the messages of a right schedule, and the needs of each of them.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        A right schedule. An orbit is written out.
+    Raises FormatError when messages are too many to list, or when their contents depend on chunks that were heard, and
+    ScheduleError when one carries a chunk that its source has not got.
 
-    Returns
-    -------
-    Messages
-        In the order of steps.
-
-    Raises
-    ------
-    FormatError
-        When messages are too many to list, or the schedule is sparing: then what is sent depends on what was heard.
-    ScheduleError
-        When a message carries what its source has not got.
-
-    Examples
-    --------
     >>> import treecast
     >>> messages = messages_of(treecast.plan("broadcast", "path:3", messages=2))
     >>> for m in range(len(messages)):
@@ -149,23 +113,21 @@ def messages_of(schedule: Schedule) -> Messages:
             "nobody owns the sums of this schedule, and what a node sends changes, which other formats cannot say: plan without "
             "--without-owners"
         )
-    count = _count(schedule.rows)
-    total = int(count.sum()) * (schedule.network.nodes if schedule.orbit else 1)
+    total = int(schedule.rows.messages.sum()) * (schedule.network.nodes if schedule.orbit else 1)
     if total > _MOST_MESSAGES:
         raise FormatError(f"{total:,} messages are too many to list one by one: the most are {_MOST_MESSAGES:,}")
     schedule = schedule.plain()
     rows = schedule.rows
-    count = _count(rows)
-    row, place = np.repeat(np.arange(len(rows)), count), places(count)
+    row, place = np.repeat(np.arange(len(rows)), rows.messages), places(rows.messages)
     columns = {name: column.astype(np.int64)[row] for name, column in rows.columns().items() if name != "payload"}
-    columns["step"] += place
+    columns["step"] += place * rows.pace[row]
     order = np.lexsort([columns[name] for name in ("tree", "dst", "src", "step")])
     columns = {name: column[order] for name, column in columns.items() if name != "steps"}
-    ranges = _ranges(rows, row[order], place[order])
-    whole = starts(np.zeros(len(order), np.int64))
-    bare = Messages(schedule, **columns, **ranges, place=_places(columns), needs_start=whole, needs=whole[:0])
+    payloads, none = _payloads(rows, row[order], place[order]), np.zeros(len(order) + 1, np.int64)
+    place = _places(columns["src"], columns["dst"], schedule.network.nodes)
+    bare = Messages(schedule, **columns, place=place, payloads=payloads, needs_start=none, needs=none[:0])
     needs_start, needs = _needs(bare)
-    return Messages(schedule, **columns, **ranges, place=bare.place, needs_start=needs_start, needs=needs)
+    return replace(bare, needs_start=needs_start, needs=needs)
 
 
 def parcels(messages: Messages) -> Ints:
@@ -182,19 +144,9 @@ def parcels(messages: Messages) -> Ints:
 def chunk_places(schedule: Schedule, size: int | None = None) -> Ints:
     """Return where each chunk begins in the user's data, and where the last ends: int64 (chunks + 1,), in bytes.
 
-    Parameters
-    ----------
-    schedule
-        Whose chunks they are.
-    size
-        The bytes of all blocks together: the root's data, or that of all ranks, one behind the other, or the sum. Chunks have
-        as equal lengths as they can. None: as the schedule says, or else 65,536 bytes for each chunk. Finished sums lie behind
-        the sums, and are as long. Blocks of relays have no bytes.
-
-    Raises
-    ------
-    FormatError
-        When there are more chunks than bytes, so that some would be empty.
+    ``size``: the bytes of all blocks together, by default as the schedule says, or else 65,536 for each chunk. Chunks have as
+    equal lengths as they can. Finished sums lie behind the sums, and are as long. Blocks of relays have no bytes. Raises
+    FormatError when there are more chunks than bytes, so that some would be empty.
     """
     collective, sizes = schedule.collective, schedule.sizes
     if (collective.sums or collective.chunks) > _MOST_MESSAGES:
@@ -231,39 +183,23 @@ def spell_ranges(ranges: list[tuple[int, int]], between: str = ",") -> str:
     return between.join(spell_range(first, stop) for first, stop in ranges)
 
 
-def _count(rows: Rows) -> Ints:
-    """Return how many messages each row is: int64 (rows,)."""
-    return np.where(rows.streaming, np.maximum(rows.chunks_sent, 1), 1)
+def _payloads(rows: Rows, row: Ints, place: Ints) -> Payloads:
+    """Return the chunks of messages: the one at ``place`` of a ``row`` that streams, or all of a row."""
+    single = (rows.pace[row] > 0) & (rows.chunks_sent[row] > 0)
+    payload = rows.payload[row].astype(np.int64)
+    chunk = rows.payloads.chunk(payload[single], place[single]) if single.any() else place[:0]
+    payload[single] = len(rows.payloads) + np.arange(len(chunk))
+    return Payloads.concatenated([rows.payloads, Payloads.of_ranges(chunk, chunk + 1)]).take(payload)
 
 
-def _ranges(rows: Rows, row: Ints, place: Ints) -> dict[str, Ints]:
-    """Return the ranges of messages, of which each is what stands at ``place`` of a ``row`` that streams, or all of a row."""
-    table, payload = rows.payloads, rows.payload[row]
-    single = rows.streaming[row] & (rows.chunks_sent[row] > 0)
-    of, entry = explode(table.start, payload[~single])
-    count = np.ones(len(row), np.int64)
-    count[~single] = np.diff(table.start)[payload[~single]]
-    start = starts(count)
-    first, stop = np.empty(start[-1], np.int64), np.empty(start[-1], np.int64)
-    alone = start[:-1][single]
-    first[alone] = table.chunk(payload[single], place[single]) if len(alone) else 0
-    stop[alone] = first[alone] + 1
-    together = start[:-1][~single][of] + places(count[~single])
-    first[together], stop[together] = table.first[entry], table.stop[entry]
-    return {"start": start, "first": first, "stop": stop}
-
-
-def _places(columns: dict[str, Ints]) -> Ints:
+def _places(src: Ints, dst: Ints, nodes: int) -> Ints:
     """Return which message from its source to its destination each of some sorted messages is."""
-    order = np.lexsort([columns["dst"], columns["src"]])
-    src, dst = columns["src"][order], columns["dst"][order]
-    begins = np.flatnonzero(np.concatenate([[True], (np.diff(src) != 0) | (np.diff(dst) != 0)])[: len(order)])
-    place = np.empty(len(order), np.int64)
-    place[order] = places(np.diff(np.append(begins, len(order))))
+    arc, place = src * nodes + dst, np.empty(len(src), np.int64)
+    place[np.argsort(arc, kind="stable")] = places(np.unique(arc, return_counts=True)[1])
     return place
 
 
-# -- what a message needs ----------------------------------------------------------------------------------------------
+# -- the needs of a message ----------------------------------------------------------------------------------------------
 
 
 def _needs(messages: Messages) -> tuple[Ints, Ints]:
@@ -284,21 +220,20 @@ def _needs(messages: Messages) -> tuple[Ints, Ints]:
     pairs = _all_that_add(messages, message, np.flatnonzero(all_of_them), code, arrival)
     brought = _what_brought(messages, message, once, code, arrival)
     of, need = np.concatenate([pairs[0], message[once]]), np.concatenate([pairs[1], brought])
-    order = np.lexsort([need, of])
-    of, need = of[order], need[order]
-    new = np.ones(len(of), bool)
-    new[1:] = (np.diff(of) != 0) | (np.diff(need) != 0)
-    return starts(np.bincount(of[new], minlength=len(messages))), need[new]
+    both = np.sort(of * len(messages) + need, kind="stable")
+    of, need = np.divmod(both[np.diff(both, prepend=-1) > 0], max(len(messages), 1))
+    return starts(np.bincount(of, minlength=len(messages))), need
 
 
 def _carried(messages: Messages) -> tuple[Ints, Ints]:
     """Return (message, key), an entry for each chunk of each message; chunks that always move together have one key."""
     bounds = cut_into_atoms(messages.schedule).bounds
-    first, last = np.searchsorted(bounds, messages.first, side="right") - 1, np.searchsorted(bounds, messages.stop)
-    count = np.where(messages.stop - messages.first > 1, last - first, 1)
+    table = messages.payloads
+    first, last = np.searchsorted(bounds, table.first, side="right") - 1, np.searchsorted(bounds, table.stop)
+    count = np.where(table.stop - table.first > 1, last - first, 1)
     of_range = np.repeat(np.arange(len(first)), count)
-    key = np.where(count[of_range] > 1, bounds[np.repeat(first, count) + places(count)], messages.first[of_range])
-    message = np.repeat(np.arange(len(messages)), np.diff(messages.start))
+    key = np.where(count[of_range] > 1, bounds[np.repeat(first, count) + places(count)], table.first[of_range])
+    message = np.repeat(np.arange(len(messages)), np.diff(table.start))
     return message[of_range], key
 
 
@@ -332,7 +267,7 @@ def _what_brought(messages: Messages, message: Ints, which: Ints, code: Ints, ar
 
 
 def _refuse(messages: Messages, early: Ints) -> None:
-    """Raise ScheduleError when some message carries what its source has not got."""
+    """Raise ScheduleError when some message carries a chunk that its source has not got."""
     if len(early):
         m = int(early.min())
         label = messages.schedule.network.label(int(messages.src[m]))

@@ -1,6 +1,4 @@
-"""A schedule as a program: what each rank sends, receives and adds, message by message, and what that waits for."""
-
-from typing import NamedTuple
+"""A schedule as a program: the sends, receives and additions of each rank, message by message, and their waits."""
 
 import numpy as np
 
@@ -9,27 +7,12 @@ from treecast.programs.program import ADD, RECEIVE, SEND, Program
 from treecast.ragged import Ints, starts
 
 
-class Listed(NamedTuple):
-    """A program, and the message that each of its operations sends, receives or adds: int64 (operations,)."""
+def of_schedule(messages: Messages, begins: Ints) -> tuple[Program, Ints]:
+    """Return the program of ranks, rank by rank, in the order of messages, and the message of each operation.
 
-    program: Program
-    message: Ints
+    ``begins``: as ``chunk_places`` returns them. A send waits for the receives that brought its chunks, for the additions to its
+    sums, and for the send before it on its arc; an addition for its receive. Nothing else is ordered: each operation is a lane.
 
-    def of_ranks(self) -> list[Ints]:
-        """Return the operations of each rank, in order."""
-        program = self.program
-        bounds = np.searchsorted(program.rank, np.arange(program.ranks + 1))
-        return np.split(np.arange(len(program)), bounds[1:-1])
-
-
-def of_schedule(messages: Messages, begins: Ints) -> Listed:
-    """Return what ranks do, rank by rank, in the order of messages. ``begins``: as ``chunk_places`` returns them.
-
-    A send waits for the receives that brought what it carries, for the additions to its sums, and for the send before it on its
-    arc; an addition for its receive. Nothing else is ordered, so each operation is a lane.
-
-    Examples
-    --------
     >>> import treecast
     >>> from treecast.programs.messages import chunk_places, messages_of
     >>> schedule = treecast.plan("broadcast", "path:3")
@@ -74,4 +57,4 @@ def of_schedule(messages: Messages, begins: Ints) -> Listed:
         begun=np.zeros(len(wait), np.bool_),
         where=lambda one: (f"rank {rank[one]}, message {message[one]}", (int(rank[one]), int(message[one]))),
     )
-    return Listed(program, message)
+    return program, message

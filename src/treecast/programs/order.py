@@ -1,4 +1,4 @@
-"""When each operation begins if nothing but its waits holds it up, and what waits in a circle."""
+"""When each operation begins if nothing but its waits holds it up, and which wait in a circle."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,18 +19,9 @@ _MOST_BITS = 2**33
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """When operations begin and end.
+    """When operations begin and end: ``begins`` and ``ends``, int64 (operations,), in steps; -1 where they never do.
 
-    Parameters
-    ----------
-    program, pairs
-        What was timed.
-    together : bool
-        Whether a send ends only when its receive has begun.
-    begins, ends : int64 (operations,)
-        After how many steps each begins and ends; -1 where it never does.
-    ended : int64
-        The operations in an order in which they end.
+    ``ended`` are the operations in an order in which they end. ``together``: whether a send ends only when its receive has begun.
     """
 
     program: Program
@@ -42,7 +33,7 @@ class Order:
 
     @cached_property
     def sender(self) -> Ints:
-        """The operation that sends what each receives; -1: none."""
+        """The operation that sends the message that each receives; -1: none."""
         return self.pairs.sender(len(self.program))
 
     def began(self, send: int) -> int:
@@ -52,7 +43,7 @@ class Order:
 
     @cached_property
     def receiver(self) -> dict[int, int]:
-        """The operation that receives what each sends."""
+        """The operation that receives the message that each sends."""
         return dict(zip(self.pairs.send.tolist(), self.pairs.receive.tolist(), strict=True))
 
     @property
@@ -163,7 +154,7 @@ def _name_circles(
             found.note(rule, text, *program.where(circle[0]))
 
 
-# -- what surely comes first on a rank --------------------------------------------------------------------------------
+# -- which surely comes first on a rank -------------------------------------------------------------------------------
 
 
 def waits_of(program: Program) -> dict[int, list[int]]:

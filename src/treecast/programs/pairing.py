@@ -13,12 +13,7 @@ from treecast.ragged import Ints, places
 class Pairs:
     """The messages of a program: the n-th send of a source, destination and tag meets the n-th receive.
 
-    Parameters
-    ----------
-    send, receive : int64 (messages,)
-        The operations that meet, in the order of the sends.
-    alone : int64
-        The sends and receives that meet nothing.
+    ``send`` and ``receive``, int64 (messages,), are the operations that meet, in the order of the sends; ``alone`` meet nothing.
     """
 
     send: Ints
@@ -26,7 +21,7 @@ class Pairs:
     alone: Ints
 
     def sender(self, operations: int) -> Ints:
-        """Return for each of all operations the one that sends what it receives; -1: none."""
+        """Return for each of all operations the one that sends its message; -1: none."""
         found = np.full(operations, -1, np.int64)
         found[self.receive] = self.send
         return found

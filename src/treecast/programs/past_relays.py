@@ -22,36 +22,19 @@ Arc = tuple[int, int, int]
 
 
 def past_relays(schedule: Schedule) -> Schedule:
-    """Return a schedule in which ranks send straight to each other what relays forwarded.
+    """Return a schedule in which ranks send straight to each other the chunks that relays forwarded, on their complete network.
 
-    It is as it was where there are no relays, and where there are lengths or targets.
+    A rank sends to another in the step in which the last relay did: all that a relay sends to several, its rank sends to each.
+    The next rank adds up in place of a relay; where one finishes a sum, the sum's owner does. So links between ranks carry more,
+    and messages combine (model ``shouting``). Each rank gets each chunk once, by whichever copy comes first. A schedule without
+    relays, or with lengths or targets, is returned as it is. Raises FormatError when there are too many sends, and when an owner
+    has a part in a sum that others finish for it.
 
-    A rank sends to another in the step in which the last relay did. What a relay sends to several its rank sends to each. What it
-    adds up the next rank adds; where it finishes a sum, the sum's owner does. So links between ranks carry more, and messages
-    combine. Each rank gets each chunk once, by whichever copy comes first.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        Any schedule.
-
-    Returns
-    -------
-    Schedule
-        On the complete network of the ranks, which keep their order, under model ``shouting``; of one copy.
-
-    Raises
-    ------
-    FormatError
-        When there are too many sends, and when an owner has a part in what others add up for it.
-
-    Examples
-    --------
     >>> from treecast.plans import plan
     >>> from treecast.verification.verifier import verify
     >>> straight = past_relays(plan("broadcast", "fat-tree:2", messages=2))
     >>> straight.network.spec, len(straight.rows), verify(straight).holds
-    ('complete:2', 1, True)
+    ('complete:2', 2, True)
     """
     network, before = schedule.network, schedule.collective
     if network.relays is None or before.targets or before.lengths:
@@ -94,12 +77,14 @@ def _owners(before: Collective, chunk: Ints, place: Ints) -> tuple[tuple[int, in
 
 
 def _straight(plain: Schedule, place: Ints, owners: Ints) -> dict[Arc, list[int]]:
-    """Return what ranks send to each other, by the old numbers of chunks; each step is two: sums are finished in the first.
+    """Return the sends of ranks to each other, by the old numbers of chunks; each step is two: sums are finished in the first.
 
     ``owners``: the rank that completes each sum.
     """
     sums, speaking = plain.collective.sums, plain.speaking
-    behind = defaultdict[tuple[int, int], list[int]](list)  # of what a relay holds: the ranks that it came from
+    behind = defaultdict[tuple[int, int], list[int]](
+        list
+    )  # of each chunk that a relay holds: the ranks that it came from
     held = {(node, chunk) for node, first, stop in plain.collective.given() for chunk in range(first, stop)}
     found = defaultdict[Arc, list[int]](list)
     for sends in plain.expand():
@@ -121,8 +106,8 @@ def _straight(plain: Schedule, place: Ints, owners: Ints) -> dict[Arc, list[int]
             for source in sources if place[dst] >= 0 else ():
                 if source != dst:
                     found[2 * sends.step + 1, int(place[source]), int(place[dst])].append(chunk)
-        for what, sources in heard:
-            behind[what] += sources
+        for at, sources in heard:
+            behind[at] += sources
     return found
 
 

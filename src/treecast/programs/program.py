@@ -1,4 +1,4 @@
-"""What ranks do, operation by operation, as columns."""
+"""The operations of ranks, as columns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,37 +10,20 @@ from numpy.typing import NDArray
 from treecast.ragged import Ints, starts
 
 SEND, RECEIVE, READ, WRITE, ADD = 1, 2, 4, 8, 16
-"""What an operation does, as bits of its kind; 0 is work that only takes its turn."""
+"""The bits of an operation's kind; 0 is work that only takes its turn."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Program:
     """The operations of all ranks, lane by lane: those of a lane go one after another.
 
-    Parameters
-    ----------
-    ranks : int
-        How many ranks there are.
-    rank, lane : int64 (operations,)
-        Whose an operation is, and in which lane. Lanes are numbered through all ranks, and each is one run of operations.
-    kind : int64 (operations,)
-        The bits of what it does. One that receives and sends does so chunk by chunk.
-    to, source : int64 (operations,)
-        The rank that it sends to, and the one that it receives from; -1: none.
-    tag : int64 (operations,)
-        Over which of the connections between two ranks.
-    size : int64 (operations,)
-        How much a message has: bytes, or chunks.
-    units : int64 (operations,)
-        How many steps it is under way: 1 where a message goes as a whole, or its chunks.
-    wait_start : int64 (operations + 1,)
-        Where what each operation waits for begins, and the end.
-    wait : int64 (waits,)
-        The operations that it waits for.
-    begun : bool (waits,)
-        Whether it waits for no more than their beginning; else for their end.
-    where : callable
-        From an operation to its place in the file, in words and in numbers.
+    Columns are int64 (operations,). ``rank`` and ``lane``: whose an operation is; lanes are numbered through all ranks, and each
+    is one run of operations. ``kind``: its bits; one that receives and sends does so chunk by chunk. ``to`` and ``source``: the
+    ranks that it sends to and receives from, or -1. ``tag``: the connection between two ranks. ``size``: the bytes or chunks of
+    its message. ``units``: the steps that it is under way, 1 where a message goes as a whole, or its chunks.
+
+    Operation k waits for ``wait[wait_start[k]:wait_start[k + 1]]``: for their beginning where ``begun``, else for their end.
+    ``where`` leads from an operation to its place in the file, in words and in numbers.
     """
 
     ranks: int
@@ -61,7 +44,7 @@ class Program:
         return len(self.rank)
 
     def does(self, bit: int) -> NDArray[np.bool_]:
-        """Return which operations do what a bit says."""
+        """Return which operations have a bit."""
         return (self.kind & bit) > 0
 
     def spell(self, operation: int) -> str:
@@ -71,6 +54,10 @@ class Program:
     def awaited(self, operation: int) -> list[int]:
         """Return the operations that one waits for."""
         return self.wait[self.wait_start[operation] : self.wait_start[operation + 1]].tolist()
+
+    def of_ranks(self) -> list[Ints]:
+        """Return the operations of each rank, in order, where they stand rank by rank."""
+        return np.split(np.arange(len(self)), np.searchsorted(self.rank, np.arange(1, self.ranks)))
 
     @cached_property
     def first(self) -> Ints:

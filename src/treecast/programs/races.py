@@ -29,7 +29,7 @@ def judge_races(found: Findings, order: Order, contents: Contents) -> None:
 
 
 def _unordered_here(order: Order, earlier: Ints, later: Ints) -> Ints:
-    """Return which pairs of operations are not ordered by what happens on their rank."""
+    """Return which pairs of operations are not ordered by the operations of their rank."""
     program, ended = order.program, order.ended
     if not len(later):
         return later

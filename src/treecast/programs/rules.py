@@ -4,18 +4,9 @@ from typing import NamedTuple
 
 
 class Rule(NamedTuple):
-    """A rule.
+    """A rule: its name, the formats that are judged by it, and a sentence that goes on after "asks that".
 
-    Parameters
-    ----------
-    name
-        How it is called.
-    of
-        The formats that are judged by it.
-    asks
-        A sentence, which goes on after "asks that".
-    warns
-        Whether a file that breaks it holds all the same.
+    ``warns``: whether a file that breaks it holds all the same.
     """
 
     name: str

@@ -21,7 +21,7 @@ _NONE = "is right, but no schedule of ours: "
 
 
 class Sent(NamedTuple):
-    """What goes from rank to rank, chunk by chunk: whence, whither, in which step, and the value of it."""
+    """All that goes from rank to rank, chunk by chunk: whence, whither, in which step, and its value."""
 
     src: Ints
     dst: Ints
@@ -49,14 +49,14 @@ def bounds_of(collective: Collective | None, where: Network) -> tuple[Bound, ...
 
 
 def schedule_of_sent(
-    what: str, collective: Collective | None, where: Network, contents: Contents, sent: Sent
+    file: str, collective: Collective | None, where: Network, contents: Contents, sent: Sent
 ) -> Schedule:
-    """Return the schedule of a right program. ``what``: how errors call its file. Raises FormatError when there is none."""
+    """Return the schedule of a right program. ``file``: how errors call its file. Raises FormatError when there is none."""
     if collective is None:
-        raise FormatError(f"{what} is of a custom collective, which no schedule can say")
+        raise FormatError(f"{file} is of a custom collective, which no schedule can say")
     chunk = _chunks(contents, collective, sent.value)
     if len(chunk) and int(chunk.min()) < 0:
-        raise FormatError(f"{what} {_NONE}it sends sums of different chunks, or of parts")
+        raise FormatError(f"{file} {_NONE}it sends sums of different chunks, or of parts")
     step = sent.step
     columns = {
         "src": sent.src,
@@ -67,14 +67,14 @@ def schedule_of_sent(
     }
     columns["port"] = _ports(where, sent)
     if collective.results:
-        collective = _with_owners(what, collective, chunk, sent)
+        collective = _with_owners(file, collective, chunk, sent)
     known, payload = np.unique(chunk, return_inverse=True)
     rows = Rows.of(Payloads.of([[(c, c + 1)] for c in known.tolist()]), payload=payload, **columns)
-    return right_one(f"{what} {_NONE}", lambda: Schedule(where, collective, model("all-port"), rows))
+    return right_one(f"{file} {_NONE}", lambda: Schedule(where, collective, model("all-port"), rows))
 
 
 def right_one(otherwise: str, make: Callable[[], Schedule]) -> Schedule:
-    """Return the schedule that is made when it is right. Raises FormatError with these words before what is wrong."""
+    """Return the schedule that is made when it is right. Raises FormatError with these words before its fault."""
     try:
         schedule = make()
         report = verify(schedule)
@@ -119,7 +119,7 @@ def _added_up(contents: Contents) -> Ints:
     return found
 
 
-def _with_owners(what: str, collective: Collective, chunk: Ints, sent: Sent) -> Collective:
+def _with_owners(file: str, collective: Collective, chunk: Ints, sent: Sent) -> Collective:
     """Return the collective with the owner of each sum where the program finishes it."""
     sums = collective.sums
     owner = np.full(sums, -1)
@@ -131,6 +131,6 @@ def _with_owners(what: str, collective: Collective, chunk: Ints, sent: Sent) -> 
     if len(set(owner.tolist())) == 1:
         return Collective(_ONE_SUM, collective.nodes, sums, root=int(owner[0]))
     if collective.traits.blocks == "one":
-        raise FormatError(f"{what} {_NONE}there every node has as many sums, or one node finishes all")
+        raise FormatError(f"{file} {_NONE}there every node has as many sums, or one node finishes all")
     first = np.flatnonzero(np.diff(owner, prepend=-1))
     return replace(collective, owners=tuple(zip(first.tolist(), owner[first].tolist(), strict=True)))

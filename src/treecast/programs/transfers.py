@@ -1,4 +1,4 @@
-"""What goes over each connection, in order: which chunks, from which place to which, and what must come before.
+"""The transfers over each connection, in order: which chunks, from which place to which, and which must come before.
 
 Each node gets a chunk once, as it comes first; further copies are left out, or received into scratch.
 """
@@ -18,18 +18,11 @@ Arc = tuple[int, int, int]
 
 @dataclass(eq=False)
 class Transfer:
-    """Some chunks that go from one GPU to another, in one step of each.
+    """Some chunks, one behind the other, that go from one GPU to another, in one step of each.
 
-    Parameters
-    ----------
-    source, target : tuple
-        Where the sender reads and the receiver writes.
-    reads : tuple or None
-        Where the receiver reads what it adds; None where it adds nothing.
-    count : int
-        How many chunks there are, one behind the other.
-    sent_after, got_after : list of Transfer
-        The transfers that must have been received before this is sent, and before it is received.
+    ``source`` and ``target``: where the sender reads and the receiver writes. ``reads``: where the receiver reads the sum to
+    which it adds; None where it adds nothing. ``sent_after`` and ``got_after``: the transfers that must have been received before
+    this is sent, and before it is received.
     """
 
     source: Place
@@ -54,20 +47,13 @@ class Transfer:
 
 
 def list_transfers(messages: Messages, buffers: Buffers, keep_copies: bool) -> dict[Arc, list[Transfer]]:
-    """Return what goes over each arc, in order.
+    """Return the transfers over each arc, in order.
 
-    Parameters
-    ----------
-    messages
-        The messages of a schedule.
-    buffers
-        Where its chunks lie.
-    keep_copies
-        Whether further copies of chunks are received into scratch; else they are left out.
+    Further copies of chunks are received into scratch if ``keep_copies``; else they are left out.
     """
     found, sums = defaultdict[Arc, list[Transfer]](list), buffers.sums
     first = _first_arrivals(messages, buffers, keep_copies)
-    last = dict[tuple[int, int], Transfer]()  # what brought a chunk to a node, or added to it last
+    last = dict[tuple[int, int], Transfer]()  # the one that brought a chunk to a node, or added to it last
     spares = 0
     columns = zip(messages.src.tolist(), messages.dst.tolist(), messages.port.tolist(), strict=True)
     for m, (src, dst, port) in enumerate(columns):

@@ -19,7 +19,7 @@ Nouns = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Finding:
-    """One breach of a rule: in a sentence what and why, and where in the file, in words and in numbers."""
+    """One breach of a rule: a sentence, and its place in the file, in words and in numbers."""
 
     rule: str
     text: str
@@ -32,7 +32,7 @@ class Finding:
 
 @dataclass
 class Findings:
-    """What has been found so far in a file of some format.
+    """The breaches that have been found so far in a file of some format.
 
     ``most``: how many findings of each rule are described. ``allowed``: rules that may be broken, beside those that only warn.
     """
@@ -103,34 +103,12 @@ class Findings:
 class FileVerdict(Described):
     """The verdict on a file by rules of its own. It is true when no rule is broken.
 
-    Parameters
-    ----------
-    format, name : str
-        What was judged; the name is empty where the file has none.
-    collective, network : str
-        What it does, and where; the collective is empty where nobody says it.
-    nouns : tuple of str
-        How the format calls a rank, a lane, an operation, and what arcs carry.
-    ranks, lanes, operations : int
-        The sizes of the file.
-    counts : dict from str to int
-        The breaches of each rule that was judged; rules that make no sense where another is broken are left out.
-    allowed : tuple of str
-        The rules that may be broken, beside those that only warn.
-    findings : tuple of Finding
-        The first few of each rule.
-    notes : tuple of str
-        What people should know besides.
-    messages, steps : int or None
-        The messages, and the most steps that must go one after another if each takes one. None where that is not known.
-    busiest : int or None
-        What the arc that carries most carries. None where that is not known.
-    busiest_arc : tuple of int
-        That arc.
-    bounds : tuple of Bound
-        The lower bounds of the collective on the network.
-    seconds : float
-        The time that it took.
+    ``collective`` is empty where nobody says it, ``name`` where the file has none. ``nouns``: how the format calls a rank, a
+    lane, an operation, and the load of arcs. ``counts``: the breaches of each rule that was judged; rules that make no sense
+    where another is broken are left out. ``allowed``: rules that may be broken, beside those that only warn. ``findings``: the
+    first few of each rule. ``steps``: the most that must go one after another if each message takes one. ``busiest``: the load of
+    the arc that carries most, ``busiest_arc``. ``bounds``: the lower bounds of the collective on the network. ``seconds``: the
+    time of the judgement. None stands for figures that are not known.
     """
 
     format: str

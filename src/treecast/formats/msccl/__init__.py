@@ -1,1 +1,1 @@
-"""MSCCL XML: what each threadblock of each GPU sends, receives, copies and adds, written and judged."""
+"""MSCCL XML: the sends, receives, copies and additions of each threadblock, written and judged."""

@@ -1,8 +1,6 @@
 """MSCCL files, whoever wrote them: judged by every rule, and read as schedules."""
 
-import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -11,16 +9,16 @@ from treecast.errors import FormatError
 from treecast.formats.msccl.program import BUFFERS, ROOMS, Algorithm
 from treecast.formats.msccl.reading import read_algorithm
 from treecast.formats.msccl.shape import judge_shape
-from treecast.formats.registry import Told, importer
-from treecast.networks import Network
-from treecast.programs.arcs import figures_of, find_network, judge_arcs, judge_links
-from treecast.programs.dataflow import Contents, Moves, judge_delivery, kind_of, root_of, table_of, trace
+from treecast.formats.registry import Told, judged
+from treecast.programs.arcs import find_network
+from treecast.programs.dataflow import Contents, Moves, kind_of, table_of, trace
+from treecast.programs.judge import Judged
 from treecast.programs.order import Order, find_order, judge_in_flight, judge_order
 from treecast.programs.pairing import find_pairs, judge_pairs
 from treecast.programs.program import ADD, READ, RECEIVE, SEND, WRITE
 from treecast.programs.races import judge_races
-from treecast.programs.to_schedule import Sent, bounds_of, collective_of, schedule_of_sent
-from treecast.programs.verdict import FileVerdict, Findings, as_told
+from treecast.programs.to_schedule import Sent
+from treecast.programs.verdict import FileVerdict, Findings
 from treecast.ragged import Ints, places, starts
 from treecast.schedule import Schedule
 
@@ -36,120 +34,78 @@ def recognises(head: bytes) -> bool:
     return left.startswith((b"<algo ", b"<algo>", b"<algo\t", b"<algo\n", b"<algo\r", b"<!DOCTYPE algo"))
 
 
+@judged("msccl", recognises=recognises)
 def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
-    """Return the verdict on an MSCCL file, and what makes its schedule."""
+    """Return the verdict on an MSCCL file, and a function that makes its schedule, on a complete network if none is told."""
     if told != Told(network=told.network, allow=told.allow):
         raise FormatError("a file of MSCCL says its collective: only --network and --allow are told besides")
-    clock = time.perf_counter()
-    algorithm, reading = read_algorithm(data, told.allow)
-    judged = _Judged(algorithm, reading.found, told.network)
-    name = (reading.algo or {}).get("name", "")[:80]
-    return judged.verdict(name, clock), judged.schedule
+    file = Judged(Findings("msccl", allowed=told.allow), "this MSCCL file", _NOUNS)
+    algorithm, file.known["name"] = read_algorithm(data, file.found)
+    if algorithm is not None:
+        _judge(file, algorithm, told.network)
+    return file.verdict(), file.schedule
 
 
-@importer("msccl", recognises=recognises, judge=judge)
-def decode(data: bytes) -> Schedule:
-    """Return the schedule of a right MSCCL file, on a complete network. Raises FormatError when it is wrong, or none fits."""
-    return judge(data, Told())[1]()
-
-
-class _Judged:
-    """A file that has been judged, as far as it goes."""
-
-    def __init__(self, algorithm: Algorithm | None, found: Findings, named: str | Network | None) -> None:
-        self.algorithm, self.found = algorithm, found
-        self.where: Network | None = None
-        self.order: Order | None = None
-        self.contents: Contents | None = None
-        self.kind, self.root = "", 0
-        if algorithm is None:
-            return
-        self.where = find_network(named, algorithm.gpus)
-        if not judge_shape(found, algorithm):
-            return
-        if int(algorithm.step["cnt"].clip(0).sum()) > _MOST_UNITS:
-            raise FormatError(f"more than {_MOST_UNITS:,} chunks are moved: that is too many to judge")
-        program = algorithm.program(_judge_signals(found, algorithm))
-        pairs = find_pairs(program)
-        if not judge_pairs(found, program, pairs, "chunks") or found.counts["signalled"]:
-            return
-        order = find_order(program, pairs)
-        if not judge_order(found, order):
-            return
-        self.order = order
-        judge_in_flight(found, order, ROOMS[algorithm.proto])
-        self.kind = kind_of(algorithm.coll, algorithm.name)
-        if self.kind and COLLECTIVES[self.kind].personal and algorithm.loop % algorithm.gpus:
-            self.kind = ""
-        for inplace in (False, True):
-            if algorithm.inplace if inplace else algorithm.outofplace:
-                self._judge_contents(algorithm, order, inplace)
-        if not self.kind:
-            found.notes.append(
-                "custom does not say who wants what, so delivery is not judged: a name that begins with scatter or gather does"
-            )
-        ends = program.rank[pairs.send], program.to[pairs.send]
-        room = judge_arcs(found, self.where, pairs.send, ends, program.where)
-        if named is not None:
-            when = order.begins[pairs.send], program.units[pairs.send], room
-            judge_links(found, pairs.send, ends, program.where, when=when)
-
-    def _judge_contents(self, algorithm: Algorithm, order: Order, inplace: bool) -> None:
-        found, step, program = self.found, algorithm.step, order.program
-        contents = _trace(algorithm, order, inplace)
-        self.contents = self.contents or contents
-        _judge_overlaps(found, algorithm, contents)
-        judge_races(found, order, contents)
-        found.these(
-            "undefined",
-            np.unique(contents.bare[:, 0]),
-            lambda s: (
-                f"it reads {BUFFERS[step['srcbuf'][s]]} {step['srcoff'][s]} (cnt {step['cnt'][s]}), where nothing was written"
-            ),
-            program.where,
+def _judge(file: Judged, algorithm: Algorithm, named: str | None) -> None:
+    """Judge an algorithm by every rule, as far as it goes."""
+    found, file.where = file.found, find_network(named, algorithm.gpus)
+    kind = kind_of(algorithm.coll, algorithm.name)
+    if kind and COLLECTIVES[kind].personal and algorithm.loop % algorithm.gpus:
+        kind = ""
+    file.known |= {"collective": kind or algorithm.coll, "ranks": algorithm.gpus}
+    file.known |= {"lanes": algorithm.blocks, "operations": algorithm.steps}
+    if not judge_shape(found, algorithm):
+        return
+    if int(algorithm.step["cnt"].clip(0).sum()) > _MOST_UNITS:
+        raise FormatError(f"more than {_MOST_UNITS:,} chunks are moved: that is too many to judge")
+    program = algorithm.program(_judge_signals(found, algorithm))
+    pairs = find_pairs(program)
+    if not judge_pairs(found, program, pairs, "chunks") or found.counts["signalled"]:
+        return
+    order = find_order(program, pairs)
+    if not judge_order(found, order):
+        return
+    judge_in_flight(found, order, ROOMS[algorithm.proto])
+    for inplace in (False, True):
+        if algorithm.inplace if inplace else algorithm.outofplace:
+            _judge_contents(file, algorithm, order, kind, inplace)
+    if not kind:
+        found.notes.append(
+            "custom does not say who wants what, so delivery is not judged: a name that begins with scatter or gather does"
         )
-        if self.kind:
-            kind = COLLECTIVES[self.kind]
-            self.root = root_of(contents, kind)
+    ends, units = (program.rank[pairs.send], program.to[pairs.send]), program.units[pairs.send]
+    when = order.begins[pairs.send], units
+    file.judge_links(pairs.send, ends, when, program.where, named=named is not None)
+    file.note_figures(ends, units, order.steps)
 
-            def name(rank: int, place: int, writer: int) -> tuple[str, tuple[int, ...]]:
-                words, at = program.where(writer) if writer >= 0 else algorithm.of_gpu(rank)
-                return f"{words}, o {place}{' in place' if inplace else ''}", at
+    def sent() -> Sent:
+        """Return all messages chunk by chunk: each goes when the longest chain before it has travelled."""
+        (src, dst), step = (np.repeat(column, units) for column in ends), np.repeat(when[0], units) + places(units)
+        return Sent(src, dst, step, file.contents.value[file.contents.places.total :] if file.contents else step)
 
-            judge_delivery(found, contents, kind, algorithm.loop, root=self.root, name=name)
+    file.sent = sent
 
-    def verdict(self, name: str, clock: float) -> FileVerdict:
-        """Return the verdict; ``clock``: when judging began."""
-        algorithm, order, where = self.algorithm, self.order, self.where
-        known: dict[str, Any] = {"collective": "?", "network": "?", "ranks": 0, "lanes": 0, "operations": 0}
-        if algorithm is not None and where is not None:
-            known = {"collective": self.kind or algorithm.coll, "network": where.spec, "ranks": algorithm.gpus}
-            known |= {"lanes": algorithm.blocks, "operations": algorithm.steps}
-        if algorithm is not None and where is not None and order is not None:
-            program, send = order.program, order.pairs.send
-            collective = collective_of(self.kind, algorithm.gpus, algorithm.loop, self.root)
-            known |= figures_of(program.ranks, (program.rank[send], program.to[send]), program.units[send])
-            known |= {"steps": order.steps, "bounds": bounds_of(collective, where)}
-        return FileVerdict(
-            **as_told(self.found),
-            **known,
-            nouns=_NOUNS,
-            name=name,
-            seconds=time.perf_counter() - clock,
-        )
 
-    def schedule(self) -> Schedule:
-        """Return the schedule of a right file, in which a message goes when the longest chain before it has travelled."""
-        algorithm, order, contents = self.algorithm, self.order, self.contents
-        if self.found.broken or algorithm is None or order is None or contents is None or self.where is None:
-            raise FormatError(f"this MSCCL file is wrong: {self.found.first()}")
-        program, send = order.program, order.pairs.send
-        units = program.units[send]
-        row, place = np.repeat(send, units), places(units)
-        value = contents.value[contents.places.total :]
-        sent = Sent(program.rank[row], program.to[row], order.begins[row] + place, value)
-        collective = collective_of(self.kind, algorithm.gpus, algorithm.loop, self.root)
-        return schedule_of_sent("this MSCCL file", collective, self.where, contents, sent)
+def _judge_contents(file: Judged, algorithm: Algorithm, order: Order, kind: str, inplace: bool) -> None:
+    """Judge ``race``, ``undefined`` and ``delivered`` for one or two buffers of input and output."""
+    found, step, program = file.found, algorithm.step, order.program
+    contents = _trace(algorithm, order, inplace)
+    _judge_overlaps(found, algorithm, contents)
+    judge_races(found, order, contents)
+    found.these(
+        "undefined",
+        np.unique(contents.bare[:, 0]),
+        lambda s: (
+            f"it reads {BUFFERS[step['srcbuf'][s]]} {step['srcoff'][s]} (cnt {step['cnt'][s]}), where nothing was written"
+        ),
+        program.where,
+    )
+
+    def name(rank: int, place: int, writer: int) -> tuple[str, tuple[int, ...]]:
+        words, at = program.where(writer) if writer >= 0 else algorithm.of_gpu(rank)
+        return f"{words}, o {place}{' in place' if inplace else ''}", at
+
+    file.judge_contents(contents, kind, algorithm.loop, name)
 
 
 def _judge_signals(found: Findings, algorithm: Algorithm) -> Ints:
@@ -178,7 +134,7 @@ def _judge_signals(found: Findings, algorithm: Algorithm) -> Ints:
 
 
 def _trace(algorithm: Algorithm, order: Order, inplace: bool) -> Contents:
-    """Return what the steps do to places. What is under way stands behind those of buffers, send by send."""
+    """Return the effect of the steps on places. Messages under way stand behind those of buffers, send by send."""
     buffers, step, program = algorithm.places(inplace), algorithm.step, order.program
     count = np.zeros(len(program), np.int64)
     count[order.pairs.send] = program.units[order.pairs.send]

@@ -1,4 +1,4 @@
-"""What an MSCCL file says, as columns, and the words and limits of the format."""
+"""The contents of an MSCCL file, as columns, and the words and limits of the format."""
 
 from dataclasses import dataclass
 
@@ -37,30 +37,17 @@ _KINDS = {
     "nop": 0,
 }
 KINDS = np.array([_KINDS[name] for name in TYPES])
-"""What a step of each type does. ``re`` reads ``dst`` as well."""
+"""The bits of each type of step. ``re`` reads ``dst`` as well."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Algorithm:
-    """What an MSCCL file says: threadblocks by GPU, and steps by threadblock.
+    """The contents of an MSCCL file: threadblocks by GPU, and steps by threadblock.
 
-    Parameters
-    ----------
-    name, proto, coll : str
-        As in the file.
-    gpus, loop, channels : int
-        ``ngpus``, ``nchunksperloop`` and ``nchannels``.
-    inplace, outofplace : bool
-        For which buffers it is meant.
-    chunks : int64 (gpus, 3)
-        The places of each GPU's input, output and scratch.
-    block : dict of int64 (blocks,)
-        ``gpu``, ``id``, ``send``, ``recv`` and ``chan`` of each threadblock.
-    start : int64 (blocks + 1,)
-        Where the steps of each threadblock begin, and the end.
-    step : dict of int64 (steps,)
-        ``type`` (a place in ``TYPES``), ``srcbuf`` and ``dstbuf`` (places in ``BUFFERS``), ``srcoff``, ``dstoff``, ``cnt``,
-        ``depid``, ``deps`` and ``hasdep`` of each step.
+    ``gpus``, ``loop`` and ``channels`` are ``ngpus``, ``nchunksperloop`` and ``nchannels``. ``chunks``, int64 (gpus, 3): the
+    places of each GPU's input, output and scratch. ``block`` has ``gpu``, ``id``, ``send``, ``recv`` and ``chan`` of each
+    threadblock, whose steps begin at ``start``, int64 (blocks + 1,). ``step`` has ``type`` (a place in ``TYPES``), ``srcbuf`` and
+    ``dstbuf`` (places in ``BUFFERS``), ``srcoff``, ``dstoff``, ``cnt``, ``depid``, ``deps`` and ``hasdep`` of each step.
     """
 
     name: str
@@ -97,7 +84,7 @@ class Algorithm:
         return np.searchsorted(self.block["gpu"], np.arange(self.gpus + 1))
 
     def does(self, bit: int) -> NDArray[np.bool_]:
-        """Return which steps do what a bit says."""
+        """Return which steps have a bit."""
         return (KINDS[self.step["type"]] & bit) > 0
 
     def of_gpu(self, gpu: int) -> Place:
@@ -117,7 +104,7 @@ class Algorithm:
         return f"{words} step {number}", (*at, number)
 
     def program(self, wait: Ints) -> Program:
-        """Return what its GPUs do; ``wait``: the step that each waits for, or -1."""
+        """Return the program of its GPUs; ``wait``: the step that each waits for, or -1."""
         step, block, at = self.step, self.block, self.block_of
         kind, awaits = KINDS[step["type"]], wait >= 0
         units = np.where(kind > 0, step["cnt"], 0)

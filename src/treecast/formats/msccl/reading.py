@@ -1,4 +1,4 @@
-"""MSCCL XML read as a stream into columns; what cannot be read as a program is named.
+"""MSCCL XML read as a stream into columns; the parts that cannot be read are named.
 
 No document type and no entity is taken, an element is forgotten when it is read, and no value is longer than a name may be.
 """
@@ -24,10 +24,10 @@ _SPELLED = {"reducescatter": "reduce_scatter"}
 
 
 class Reading:
-    """What has been read so far, and the breaches of rule ``shape`` for which it is no algorithm."""
+    """The parts that were read so far, and the breaches of rule ``shape`` for which it is no algorithm."""
 
-    def __init__(self, allowed: tuple[str, ...] = ()) -> None:
-        self.found = Findings("msccl", allowed=allowed)
+    def __init__(self, found: Findings) -> None:
+        self.found = found
         self.algo: dict[str, str] | None = None
         self.gpu: dict[int, tuple[int, int, int, int]] = {}  # its place in the file and its places
         self.block = array("q")  # gpu, id, send, recv, chan
@@ -41,7 +41,7 @@ class Reading:
         self._tables = [self._types, self._buffers, None, self._buffers, *[None] * 5]
 
     def wrong(self, text: str) -> None:
-        """Note a breach at what is being read."""
+        """Note a breach at the present element."""
         at = tuple(number for number in self._at if number >= 0)
         words = " ".join(
             f"{word} {number}" for word, number in zip(("gpu", "tb", "step"), self._at, strict=True) if number >= 0
@@ -136,27 +136,12 @@ class Reading:
         return values, self.whole(said, "s", "step")
 
 
-def read_algorithm(data: bytes, allowed: tuple[str, ...] = ()) -> tuple[Algorithm | None, Reading]:
-    """Return the algorithm of an MSCCL file, and what was read.
+def read_algorithm(data: bytes, found: Findings) -> tuple[Algorithm | None, str]:
+    """Return the algorithm of an MSCCL file, or None where its shape is wrong, and its name; judge part of ``shape``.
 
-    Parameters
-    ----------
-    data
-        The file.
-    allowed
-        Rules that it may break.
-
-    Returns
-    -------
-    tuple of Algorithm or None, and Reading
-        No algorithm where the file says none; then the reading names breaches of rule ``shape``.
-
-    Raises
-    ------
-    FormatError
-        When it is no XML, has a document type, or holds no algorithm.
+    Raises FormatError when it is no XML, has a document type, or holds no algorithm.
     """
-    reading = Reading(allowed)
+    reading = Reading(found)
     parser = expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler = reading.start, reading.end
     parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = _refuse
@@ -168,7 +153,7 @@ def read_algorithm(data: bytes, allowed: tuple[str, ...] = ()) -> tuple[Algorith
         raise FormatError("this is no MSCCL file: its encoding is not known") from None
     if reading.algo is None:
         raise FormatError("this is no MSCCL file: it holds no algorithm")
-    return _algorithm(reading), reading
+    return _algorithm(reading), reading.algo.get("name", "")[:80]
 
 
 def _refuse(*_: Any) -> None:

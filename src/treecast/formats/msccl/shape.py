@@ -1,4 +1,4 @@
-"""Rule ``shape``: the limits of the format, and whether what it names is there."""
+"""Rule ``shape``: the limits of the format, and whether all that it names is there."""
 
 from collections.abc import Callable
 
@@ -26,7 +26,7 @@ _USUAL_BLOCKS = 108
 
 
 Note = Callable[[NDArray[np.bool_], Callable[[int], str]], bool]
-"""Notes what a mask marks; returns whether there is anything."""
+"""Notes the entries that a mask marks; returns whether there are any."""
 
 
 class _Finder:
@@ -40,12 +40,12 @@ class _Finder:
         self._whole = noting(lambda _: ("", ()))
 
     def file(self, wrong: bool, text: str) -> bool:
-        """Note what is wrong with the file as a whole."""
+        """Note a fault of the file as a whole."""
         return self._whole(np.array([wrong]), lambda _: text)
 
 
 def judge_shape(found: Findings, program: Algorithm) -> bool:
-    """Judge ``shape``: the limits of the format, and whether what it names is there. Return whether other rules make sense."""
+    """Judge ``shape``: the limits of the format, and whether all that it names is there. Return whether to go on."""
     finder = _Finder(program, found)
     fine = _check_sizes(program, finder)
     fine &= _check_blocks(program, finder)

@@ -1,6 +1,6 @@
 """Schedules as MSCCL XML: a threadblock for each neighbour and direction, and one that copies.
 
-A send waits for the receive that brought what it carries, and an addition for the one before. All such waits lead back in
+A send waits for the receive that brought its chunks, and an addition for the one before. All such waits lead back in
 steps, and both ends of a connection go by steps, so nothing waits in a circle, however short the queues are.
 """
 
@@ -47,7 +47,7 @@ def _advise(schedule: Schedule, *, copies: str = "strip") -> str:
 
 @dataclass(eq=False)
 class _Block:
-    """A threadblock: its peers, and its steps as (type, transfer, what it waits for)."""
+    """A threadblock: its peers, and its steps as (type, transfer, the transfer that it waits for)."""
 
     send: int = -1
     recv: int = -1
@@ -70,7 +70,7 @@ class _Block:
     advise=_advise,
 )
 def encode(schedule: Schedule, *, copies: str = "strip") -> bytes:
-    """Return a schedule as MSCCL XML. Raises FormatError when the format cannot hold it: the limit that is hit, and what fits."""
+    """Return a schedule as MSCCL XML. Raises FormatError when the format cannot hold it: the limit, and a size that fits."""
     if schedule.model.routing:
         raise FormatError("MSCCL sends over links alone, and wormhole messages take routes: plan with --model all-port")
     schedule = past_relays(schedule)
@@ -131,7 +131,7 @@ def _check(schedule: Schedule, blocks: list[list[_Block]], buffers: Buffers) -> 
     channels = 1 + max((block.chan for of_gpu in blocks for block in of_gpu), default=0)
     elements = max(1 + sum(1 + len(block.steps) for block in of_gpu) + nodes for of_gpu in blocks)
     awaited = max(sum(block.recv >= 0 for block in of_gpu) for of_gpu in blocks)
-    for what, found, most in (
+    for counted, found, most in (
         ("places of a buffer", places, MOST_PLACES),
         (_ELEMENTS, elements, MOST_ELEMENTS),
         ("channels", channels, MOST_CHANNELS),
@@ -139,18 +139,18 @@ def _check(schedule: Schedule, blocks: list[list[_Block]], buffers: Buffers) -> 
         ("threadblocks that receive", awaited, LAST_AWAITED + 1),
     ):
         if found > most:
-            raise _too_much(schedule, what, found, most)
+            raise _too_much(schedule, counted, found, most)
 
 
-def _too_much(schedule: Schedule, what: str, found: int, most: int) -> FormatError:
-    """Return the error that names a limit, and what would fit."""
+def _too_much(schedule: Schedule, counted: str, found: int, most: int) -> FormatError:
+    """Return the error that names a limit, and a size that would fit."""
     messages, fixed, nodes = schedule.collective.messages, 0, 0
-    if what == _ELEMENTS:  # one for each GPU, the algorithm, and a threadblock at least for every few steps
+    if counted == _ELEMENTS:  # one for each GPU, the algorithm, and a threadblock at least for every few steps
         nodes = schedule.network.nodes
         fixed = nodes + 1 + 2 * int(schedule.network.degree) + most // MOST_STEPS
     fit = messages * (most - fixed) // max(found - nodes, 1) if most > fixed else 0
     fits = f"{fit:,} messages would" if 0 < fit < messages else "fewer nodes would"
-    return FormatError(f"{found:,} {what} do not fit into MSCCL XML, which takes {most:,}: {fits}")
+    return FormatError(f"{found:,} {counted} do not fit into MSCCL XML, which takes {most:,}: {fits}")
 
 
 def _spell(schedule: Schedule, blocks: list[list[_Block]], buffers: Buffers) -> bytes:

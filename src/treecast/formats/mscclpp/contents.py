@@ -1,4 +1,4 @@
-"""What the operations of a plan do to buffers, and which messages they are: rules ``undefined`` and ``delivered``."""
+"""The effect of a plan's operations on buffers, and their messages: rules ``undefined`` and ``delivered``."""
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -8,10 +8,11 @@ import numpy as np
 
 from treecast.collectives import COLLECTIVES
 from treecast.errors import FormatError
+from treecast.formats.mscclpp.order import Order
 from treecast.formats.mscclpp.program import note, spell
-from treecast.formats.mscclpp.running import Run
 from treecast.formats.mscclpp.unrolling import Span
-from treecast.programs.dataflow import Contents, Moves, Places, judge_delivery, kind_of, root_of, trace
+from treecast.programs.dataflow import Contents, Moves, Places, trace
+from treecast.programs.judge import Judged
 from treecast.programs.to_schedule import Sent
 from treecast.ragged import Ints, places, starts
 
@@ -19,7 +20,7 @@ _MOST_MOVED = 2**22
 
 
 class Message(NamedTuple):
-    """What an operation moves between two GPUs: ``units`` of them, which stand from ``slot`` on; its place in the run."""
+    """A move of ``units`` units between two GPUs, which stand from ``slot`` on while under way; its place in the run."""
 
     src: int
     dst: int
@@ -29,7 +30,7 @@ class Message(NamedTuple):
 
 
 class _Move(NamedTuple):
-    """Part of an operation: ``at``, its place in the run; what is read and added up, and what is written."""
+    """Part of an operation: ``at``, its place in the run; the places that are read and added up, and those that are written."""
 
     at: int
     units: int
@@ -38,20 +39,20 @@ class _Move(NamedTuple):
 
 
 class Flow:
-    """What a run moves. Buffers stand one behind the other, then the packets of each scratch, then what is under way."""
+    """The moves of a run. Buffers stand one behind the other, then the packets of each scratch, then messages under way."""
 
-    def __init__(self, run: Run) -> None:
-        self.run, self.plan = run, run.plan
+    def __init__(self, order: Order) -> None:
+        self.order, self.plan = order, order.plan
         plan = self.plan
         sizes = np.array(plan.sizes, np.int64)
         self.first = starts(np.concatenate([sizes, np.where(np.arange(len(sizes)) % 3 == 2, sizes, 0)]))
         self.messages = list[Message]()
         self._slots = int(self.first[-1])
-        steps = [plan.steps[j][k] for j, k in run.done]
+        steps = [plan.steps[j][k] for j, k in dict.fromkeys(at[:2] for at in order.done)]
         moved = sum(span.hi - span.lo for step in steps for place in step.reads + step.writes for span in place)
         if moved > _MOST_MOVED:
             raise FormatError(f"{moved:,} pieces are moved: {_MOST_MOVED:,} can be judged")
-        self.moves = [move for at, _ in enumerate(run.done) for move in self._lower(at)]
+        self.moves = [move for at, _ in enumerate(order.done) for move in self._lower(at)]
         ways = {step.op.adds for step in steps if step.op.form is not None and step.op.form.sums}
         self.mixed = len(ways) > 1
         self.places = self._lay_out()
@@ -61,7 +62,7 @@ class Flow:
         at = np.array([move.at for move in self.moves], np.int64)
         units = np.array([move.units for move in self.moves], np.int64)
         table = Moves(at, units, begin[0], flat[0], begin[1], flat[1])
-        lanes, under_way = np.zeros(len(run.done), np.int64), self._slots - self.places.total
+        lanes, under_way = np.zeros(len(order.done), np.int64), self._slots - self.places.total
         self.contents: Contents = trace(
             self.places, table, lanes, under_way, twins=self._twins(), sets=not ways <= {"sum"}
         )
@@ -70,16 +71,18 @@ class Flow:
         return int(self.first[span.store + len(self.plan.sizes) * span.packed]) + span.lo
 
     def _lower(self, at: int) -> Iterator[_Move]:
-        """Yield the moves of an operation. What comes from or goes to another GPU is a message."""
-        j, k = self.run.done[at]
+        """Yield the moves of an operation. One from or to another GPU is a message."""
+        j, k, thread = self.order.done[at]
         step, gpu = self.plan.steps[j][k], self.plan.owners[j]
         form = step.op.form
         if form is None:
             return
-        pairs = zip(step.reads, step.writes, strict=True) if form.each else [(None, None)]
-        for one, other in pairs:
-            sources = one if one is not None else [span for place in step.reads for span in place]
-            targets = other if other is not None else [span for place in step.writes for span in place]
+        pairs = [([span for place in step.reads for span in place], [span for place in step.writes for span in place])]
+        if thread >= 0:
+            pairs = [(step.reads[min(thread, len(step.reads) - 1)], step.writes[thread])]
+        elif form.each:
+            pairs = zip(step.reads, step.writes, strict=True)
+        for sources, targets in pairs:
             units = max((span.hi - span.lo for span in (*sources, *targets)), default=0)
             reads = list[int]()
             for span in sources if form.sums or form.each else sources[:1]:
@@ -116,7 +119,7 @@ class Flow:
         )
 
     def _twins(self) -> Ints:
-        """Return what is wiped out by what is written: packets by what is plain, and the other way round."""
+        """Return the places that each write wipes out: packets by plain ones, and the other way round."""
         twins, stores = np.full((self._slots, 2), -1, np.int64), len(self.plan.sizes)
         for store in range(2, stores, 3):
             size, plain, packed = self.plan.sizes[store], int(self.first[store]), int(self.first[stores + store])
@@ -128,7 +131,7 @@ class Flow:
 
     def where(self, at: int) -> tuple[str, tuple[int, ...]]:
         """Return where an operation stands in the file, by its place in the run."""
-        j, k = self.run.done[at]
+        j, k, _ = self.order.done[at]
         place = self.plan.steps[j][k].op.where
         return spell(place), place
 
@@ -139,11 +142,11 @@ class Flow:
 
     @cached_property
     def begins(self) -> Ints:
-        """The step in which each message goes, as if it were alone on its arc: when what it carries is there."""
+        """The step in which each message goes, as if it were alone on its arc: when its data is there."""
         return self._time(range(len(self.moves)), alone=True)[1]
 
     def _time(self, order: Iterable[int], *, alone: bool) -> tuple[list[int], Ints]:
-        """Return in which step each move and each message goes: when what it takes is there, and its threadblock is free.
+        """Return in which step each move and each message goes: when its data is there, and its threadblock is free.
 
         ``order``: that in which moves are looked at. ``alone``: whether an arc takes all at once; else it takes a unit a step.
         """
@@ -151,7 +154,7 @@ class Flow:
         under_way = {message.slot: number for number, message in enumerate(self.messages)}
         moved, began = [0] * len(self.moves), np.zeros(len(self.messages), np.int64)
         for one in order:
-            move, j = self.moves[one], self.run.done[self.moves[one].at][0]
+            move, j = self.moves[one], self.order.done[self.moves[one].at][0]
             begin = max([lane.get(j, 0), *(int(came[p : p + move.units].max(initial=0)) for p in move.reads)])
             moved[one], ends = begin, dict.fromkeys(move.writes, begin)
             for slot in [place for place in move.writes if place in under_way]:
@@ -179,12 +182,12 @@ class Flow:
         return Sent(np.repeat(src, units), np.repeat(dst, units), step, value)
 
     def _owner(self, place: int) -> int:
-        """Return whose buffer a place is in; -1 of what is under way."""
+        """Return whose buffer a place is in; -1 of a message under way."""
         store = int(np.searchsorted(self.first, place, side="right")) - 1
         return store % len(self.plan.sizes) // 3 if place < self.places.total else -1
 
 
-def loop_of(flow: Flow, kind: str) -> int:
+def _loop_of(flow: Flow, kind: str) -> int:
     """Return how many units all blocks of a collective have."""
     row, given = COLLECTIVES[kind], flow.places.given
     if row.adds:
@@ -192,24 +195,18 @@ def loop_of(flow: Flow, kind: str) -> int:
     return int(given.max(initial=0)) * (len(given) if row.starts == "own" and row.ends == "all" else 1)
 
 
-def judge_contents(flow: Flow) -> tuple[str, int]:
-    """Judge ``undefined`` and ``delivered``; return the collective, "" where it is none that is known, and its root."""
-    plan, contents, found = flow.plan, flow.contents, flow.run.found
+def judge_contents(file: Judged, flow: Flow, kind: str) -> None:
+    """Judge ``undefined``, and ``delivered`` of a collective that is known."""
+    plan, contents, found = flow.plan, flow.contents, file.found
     found.judged("undefined")
     bare: list[list[int]] = contents.bare[np.unique(contents.bare[:, 0], return_index=True)[1]].tolist()
     for at, place in bare:
         found.note("undefined", f"it reads {flow.name(place)}, which nothing has written", *flow.where(at))
-    kind = kind_of(plan.program.collective, plan.program.name)
-    if not kind:
-        return "", 0
-    found.judged("delivered")
-    root = root_of(contents, COLLECTIVES[kind])
-    if flow.mixed:
+    if kind and flow.mixed:
         note(found, "delivered", (), "some operations add otherwise than others: one reduce_op is one result")
-    else:
+        kind = ""
 
-        def name(rank: int, place: int, _: int) -> tuple[str, tuple[int, ...]]:
-            return f"gpus[{rank}], chunk {place // plan.units} of its output", (rank,)
+    def name(rank: int, place: int, _: int) -> tuple[str, tuple[int, ...]]:
+        return f"gpus[{rank}], chunk {place // plan.units} of its output", (rank,)
 
-        judge_delivery(found, contents, COLLECTIVES[kind], loop_of(flow, kind), root=root, name=name)
-    return kind, root
+    file.judge_contents(contents, kind, _loop_of(flow, kind) if kind else 0, name)

@@ -1,190 +1,221 @@
-"""What happens before what in a plan of MSCCL++, whatever the speed of its threads.
+"""The events of a plan of MSCCL++, and one run of them: rules ``pairs`` and ``deadlock``.
 
-Nodes are the beginnings and ends of segments, which are the operations of a threadblock between two places where its threads
-meet; what single threads do; what a proxy does for them; barriers; and packets. A way is as strong as its weakest part: TOLD
-publishes data, RELAXED has a relaxed signal or wait in it, and ORDERED has packets, which order what they do not publish.
+Events are the beginnings and ends of segments, which are the operations of a threadblock between two places where its threads
+meet; the work of single threads, and that of a proxy for them; barriers; and packets, each of which waits for the one that is
+written there.
 """
 
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from treecast.errors import FormatError
-from treecast.formats.mscclpp.running import JOINS, At, Run, signals_of, threads_of
+from treecast.formats.mscclpp.program import WAITS, End, Op, note
+from treecast.formats.mscclpp.unrolling import Step, Unrolled
+from treecast.programs.events import ORDERED, TOLD, TURNS, Change, Events
+from treecast.programs.verdict import Findings
 
-TOLD, RELAXED, ORDERED = range(3)
-_MOST_NODES, _MOST_LINKS = 2**15, 2**20
+_JOINS = ("nop", "barrier")
+At = tuple[int, int, int]
+"""A threadblock of all GPUs, a step of it, and the thread; -1: all threads."""
 
 
 class Nodes(NamedTuple):
-    """The nodes of an operation.
+    """The events of an operation: its beginning and end, for each thread, or once where all threads do it.
 
-    ``begin`` and ``end`` have an entry for each thread, or one where all threads do it. ``arrive``: when a thread's signal
-    arrives. ``segment``: where in its threadblock. ``cell``: the first of the nodes of its packets, one for each unit, or -1.
+    ``segment``: where in its threadblock. ``work``: when all threads have come to it, or -1. ``cell``: the first of the events of
+    its packets, one for each unit, or -1.
     """
 
     begin: list[int]
     end: list[int]
-    arrive: list[int]
     segment: int
+    work: int = -1
     cell: int = -1
 
 
-class Order:
-    """The order of all that a plan does. ``first`` and ``last``: the beginning and end of each threadblock."""
+@dataclass
+class _Lane:
+    """A threadblock that is laid out: the beginning and end of the present segment, and its last events.
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self._next: list[list[tuple[int, int]]] = []
-        self._reach = dict[int, list[int]]()
+    ``work``: the last of all threads; ``threads``: the last of each; ``posted``: all that a proxy was given on each channel.
+    """
+
+    number: int
+    begin: int
+    end: int
+    work: int
+    segment: int = 0
+    threads: dict[int, int] = field(default_factory=dict[int, int])
+    posted: "defaultdict[End, list[int]]" = field(default_factory=lambda: defaultdict(list))
+
+
+class Order:
+    """The order of all that a plan does.
+
+    ``nodes``: the events of each operation; ``first`` and ``last``: the beginning and end of each threadblock; ``done``: the
+    moves of data in the order of the run, those of single threads one by one.
+    """
+
+    def __init__(self, plan: Unrolled, found: Findings) -> None:
+        self.plan, self.found = plan, found
+        gpus = enumerate(plan.program.gpus)
+        self.events = Events({(g, k): value for g, gpu in gpus for k, value in enumerate(gpu.semaphores)})
         self.nodes = dict[tuple[int, int], Nodes]()
         self.first, self.last = list[int](), list[int]()
-        self._meeting = {where: number for number, met in enumerate(run.meetings.values()) for where in met}
-        self._barriers = [self._node() for _ in run.meetings]
-        for j, _ in enumerate(run.plan.steps):
-            self._lay(j)
-        for key, lowered in run.lowered.items():
-            self._link(run.raised[key], lowered, run.begins.get(key, 0))
+        self._at = dict[int, At]()
+        self._barriers = defaultdict[tuple[int, int], list[tuple[int, Op]]](list)
+        self._meetings = dict[tuple[int, int, int], int]()
+        for lane, _ in enumerate(plan.steps):
+            self._lay(lane)
+        self._check_barriers()
         self._link_packets()
+        order = self.events.run()
+        self.done = [at for at in (self._at[event] for event in order if event in self._at) if self._op(at).form]
+        self._check_end(order)
 
-    def _node(self) -> int:
-        if len(self._next) >= _MOST_NODES:
-            raise FormatError(f"this plan has more than {_MOST_NODES:,} parts to order: that is too many to judge")
-        self._next.append([])
-        return len(self._next) - 1
+    def _op(self, at: At) -> Op:
+        return self.plan.steps[at[0]][at[1]].op
 
-    def _after(self, before: int, after: int, level: int = TOLD) -> None:
-        self._next[before].append((after, level))
-
-    def _lay(self, j: int) -> None:
-        """Lay out a threadblock: its segments one behind the other, and within them what each thread does."""
-        begin, end, segment = self._node(), self._node(), 0
+    def _lay(self, number: int) -> None:
+        """Lay out a threadblock: its segments one behind the other, and within them the work of its threads."""
+        events = self.events
+        begin = events.add()
+        lane = _Lane(number, begin, events.add(begin), begin)
         self.first.append(begin)
-        self._after(begin, end)
-        threads = dict[int, int]()
-        posted = dict[object, list[int]]()  # what a proxy has been given on each channel
-        for k, step in enumerate(self.run.plan.steps[j]):
-            op = step.op
-            if op.name in JOINS:
-                for node in threads.values():
-                    self._after(node, end)
-                threads, previous, segment = {}, end, segment + 1
-                begin, end = self._node(), self._node()
-                if op.name == "barrier":
-                    barrier = self._barriers[self._meeting[j, k]]
-                    self._after(previous, barrier)
-                    previous = barrier
-                self._after(previous, begin)
-                self._after(begin, end)
-            elif threads_of(op):
-                self.nodes[j, k] = self._lay_threads(j, k, (begin, segment), threads, posted)
+        for k, step in enumerate(self.plan.steps[number]):
+            op, threads = step.op, len(step.op.ends) or len(step.op.semaphores)
+            if op.name in _JOINS:
+                self._join(lane, k, op)
+            elif threads:
+                ends = [self._lay_thread(lane, (number, k, slot), op) for slot in range(threads)]
+                self.nodes[number, k] = Nodes([begin for begin, _ in ends], [end for _, end in ends], lane.segment)
             elif op.form is not None:
-                cell = -1
-                if op.flagged:
-                    spans = [span for place in step.reads + step.writes for span in place]
-                    cells = [self._node() for _ in range(spans[0].lo, spans[0].hi)]
-                    cell = cells[0] if cells else -1
-                    for node in cells:
-                        self._after(begin, node)
-                        self._after(node, end)
-                self.nodes[j, k] = Nodes([begin], [end], [], segment, cell)
-        for node in threads.values():
-            self._after(node, end)
-        self.last.append(end)
+                self._lay_all(lane, k, step)
+        self._end(lane)
+        self.last.append(lane.end)
 
-    def _lay_threads(
-        self, j: int, k: int, within: tuple[int, int], threads: dict[int, int], posted: dict[object, list[int]]
-    ) -> Nodes:
-        """Lay out what single threads do. ``within``: where the segment begins, and which it is."""
-        op = self.run.plan.steps[j][k].op
-        begins, ends, arrives = list[int](), list[int](), list[int]()
-        for slot in range(threads_of(op)):
-            node = self._node()
-            self._after(threads.get(slot, within[0]), node)
-            begins.append(node)
-            threads[slot] = arrive = end = node
-            if op.by == "port":
-                own = posted.setdefault(op.ends[slot], [])
-                if op.by_proxy:
-                    end = self._node()
-                    self._after(node, end)
-                    own.append(end)
-                if signals_of(op):
-                    arrive = self._node()
-                    for before in (node, *own):
-                        self._after(before, arrive)
-                if op.name in ("flush", "pwsf"):
-                    threads[slot] = done = self._node()
-                    self._after(node, done)
-                    for before in own:
-                        self._after(before, done, TOLD if op.name == "flush" else ORDERED)
-            ends.append(end)
-            arrives.append(arrive)
-        return Nodes(begins, ends, arrives, within[1])
+    def _lay_all(self, lane: _Lane, k: int, step: Step) -> None:
+        """Lay out an operation of all threads: they come to it in turn, and it may happen at any time in its segment."""
+        events = self.events
+        work = self._place((lane.number, k, -1), lane, events.add())
+        for before in lane.threads.values():
+            events.link(before, work, TURNS)
+        events.link(work, lane.end, TURNS)
+        lane.work = work
+        spans = [span for place in step.reads + step.writes for span in place] if step.op.flagged else []
+        cells = [events.add(lane.begin) for _ in range(spans[0].lo, spans[0].hi)] if spans else []
+        for cell in cells:
+            events.link(cell, lane.end)
+            events.link(work, cell, TURNS)
+        self.nodes[lane.number, k] = Nodes([lane.begin], [lane.end], lane.segment, work, cells[0] if cells else -1)
 
-    def _link(self, raised: list[At], lowered: list[At], initial: int) -> None:
-        """Let what lowers a count come after what raises it, wherever it cannot pass without that."""
-        if len(raised) * len(lowered) > _MOST_LINKS:
-            raise FormatError(f"{len(raised):,} signals to {len(lowered):,} waits of one channel are too many to judge")
-        seen = dict[int, int]()
-        behind = dict[At, int]()  # how many raise it behind each in its threadblock, itself included
-        for at in sorted(raised, reverse=True):
-            behind[at] = seen[at[0]] = seen.get(at[0], 0) + 1
-        turns = dict[int, int]()
-        for at in sorted(lowered):
-            turns[at[0]] = need = turns.get(at[0], 0) + 1
-            op = self.run.plan.steps[at[0]][at[1]].op
-            for source, later in behind.items():
-                if len(raised) - later < need - initial:
-                    name = self.run.plan.steps[source[0]][source[1]].op.name
-                    plain = not (name.startswith("rlx") or op.name.startswith("rlx"))
-                    node = self.nodes[source[:2]].arrive[source[2]]
-                    self._after(node, self.nodes[at[:2]].begin[at[2]], TOLD if plain else RELAXED)
+    def _lay_thread(self, lane: _Lane, at: At, op: Op) -> tuple[int, int]:
+        """Lay out an operation of a single thread; return its beginning and end."""
+        events, slot = self.events, at[2]
+        begin = self._place(at, lane, events.add(lane.threads.get(slot, lane.begin)))
+        lane.threads[slot] = end = arrive = begin
+        if op.by == "port":
+            own = lane.posted[op.ends[slot]]
+            if op.by_proxy:
+                end = events.add(begin)
+                own.append(end)
+            if op.signals:
+                arrive = events.add(begin, *own)
+            if op.name in ("flush", "pwsf"):
+                done = lane.threads[slot] = events.add(begin)
+                for before in own:
+                    events.link(before, done, TOLD if op.name == "flush" else ORDERED)
+        change = Change(arrive, lane.number, not op.name.startswith("rlx"))
+        if op.name in WAITS:
+            events.lowered[op.ends[slot]].append(change)
+        elif op.semaphores:
+            table = events.lowered if op.name == "sem_acquire" else events.raised
+            table[op.semaphores[slot]].append(change)
+        elif op.signals:
+            other = self.plan.program.other.get(op.ends[slot])
+            if other is None:
+                words = f"{op.by} channel {op.ends[slot][2]}"
+                note(self.found, "pairs", op.where, f"its peer has no other end of {words} to await this")
+            else:
+                events.raised[other].append(change)
+        return begin, end
+
+    def _place(self, at: At, lane: _Lane, event: int) -> int:
+        """Note where an event is, which comes after the last work of all threads."""
+        self._at[event] = at
+        self.events.link(lane.work, event, TURNS)
+        return event
+
+    def _end(self, lane: _Lane) -> None:
+        for event in lane.threads.values():
+            self.events.link(event, lane.end)
+
+    def _join(self, lane: _Lane, k: int, op: Op) -> None:
+        """Let the threads of a block meet, and those of others at a barrier."""
+        events, before = self.events, lane.end
+        self._end(lane)
+        if op.name == "barrier":
+            place = self.plan.owners[lane.number], op.barrier
+            users = self._barriers[place]
+            meeting = *place, sum(number == lane.number for number, _ in users)
+            users.append((lane.number, op))
+            if meeting not in self._meetings:
+                self._meetings[meeting] = events.add()
+            before = self._meetings[meeting]
+            events.link(lane.end, before)
+        lane.begin = lane.work = events.add(before)
+        self._at[lane.begin] = lane.number, k, -1
+        lane.end, lane.segment, lane.threads = events.add(lane.begin), lane.segment + 1, {}
+
+    def _check_barriers(self) -> None:
+        """Judge that barriers are for those who come to them; where too few come, they wait for ever."""
+        for place, users in self._barriers.items():
+            came, most = Counter(number for number, _ in users), max(op.blocks for _, op in users)
+            for op in [op for _, op in users if op.blocks != len(came)]:
+                text = f"barrier {place[1]} is for {op.blocks} threadblocks, and {len(came)} come to it"
+                note(self.found, "pairs", op.where, text)
+            for turn in range(max(came.values())):
+                if sum(times > turn for times in came.values()) < most:
+                    self.events.block(self._meetings[*place, turn])
 
     def _link_packets(self) -> None:
         """Let who awaits a packet come after who writes it, packet by packet."""
         written = dict[tuple[int, int], int]()
-        steps = self.run.plan.steps
+        steps, events = self.plan.steps, self.events
         for (j, k), nodes in self.nodes.items():
             for slot, place in enumerate(steps[j][k].writes):
-                for span in place:
-                    for unit in range(span.lo, span.hi) if span.packed else ():
-                        written[span.store, unit] = nodes.cell + unit - span.lo if nodes.cell >= 0 else nodes.end[slot]
+                for span in (span for span in place if span.packed):
+                    units = range(span.lo, span.hi)
+                    if twice := [unit for unit in units if (span.store, unit) in written]:
+                        text = f"packets are written to {self.plan.name(span.store, twice[0])} twice"
+                        note(self.found, "race", steps[j][k].op.where, text)
+                    for unit in units:
+                        event = nodes.end[slot] if nodes.cell < 0 else nodes.cell + unit - span.lo
+                        written.setdefault((span.store, unit), event)
         for (j, k), nodes in self.nodes.items():
             step = steps[j][k]
-            for place in step.reads if step.op.flagged or step.op.name == "rppkt" else ():
-                for span in place:
-                    for unit in range(span.lo, span.hi) if span.packed else ():
-                        source = written.get((span.store, unit))
-                        for node in nodes.begin if nodes.cell < 0 else (nodes.cell + unit - span.lo,):
-                            if source is not None and source != node:
-                                self._after(source, node, ORDERED)
+            awaited = [span for place in step.reads for span in place if span.packed]
+            for span in awaited if step.op.flagged or step.op.name == "rppkt" else ():
+                for unit in range(span.lo, span.hi):
+                    source = written.get((span.store, unit))
+                    for event in nodes.begin if nodes.cell < 0 else (nodes.cell + unit - span.lo, nodes.work):
+                        if source is None:
+                            events.block(event)
+                        else:
+                            events.link(source, event, TURNS if event == nodes.work else ORDERED)
 
-    def follow(self, node: int, level: int) -> int:
-        """Return the nodes that come after one by ways of which no part is weaker than ``level``, itself included, as bits."""
-        if level not in self._reach:
-            self._reach[level] = self._find_ways(level)
-        return self._reach[level][node]
-
-    def reaches(self, before: int, after: int, level: int) -> bool:
-        """Return whether there is a way from one node to another, no part of it weaker than ``level``."""
-        return bool(self.follow(before, level) >> after & 1)
-
-    def _find_ways(self, level: int) -> list[int]:
-        """Return for each node those that come after it, itself included, as bits."""
-        left = [0] * len(self._next)
-        for follows in self._next:
-            for node, _ in follows:
-                left[node] += 1
-        ready = [node for node, count in enumerate(left) if not count]
-        for node in ready:
-            for other, _ in self._next[node]:
-                left[other] -= 1
-                if not left[other]:
-                    ready.append(other)
-        ways = [0] * len(self._next)
-        for node in reversed(ready):
-            found = 1 << node
-            for other, kind in self._next[node]:
-                if kind <= level:
-                    found |= ways[other]
-            ways[node] = found
-        return ways
+    def _check_end(self, order: list[int]) -> None:
+        """Judge ``deadlock``, and where all comes to an end that every signal was awaited and semaphores are as they were."""
+        events, happened, first = self.events, set(order), dict[int, At]()
+        for at in sorted(at for event, at in self._at.items() if event not in happened):
+            first.setdefault(at[0], at)
+        for at in first.values():
+            note(self.found, "deadlock", self._op(at).where, f"{self._op(at).name} waits for ever")
+        for key in sorted({*events.raised, *events.lowered}, key=str) if not first else ():
+            left, began = len(events.raised[key]) - len(events.lowered[key]), events.begins[key]
+            if left and len(key) == 2:
+                text = f"semaphore {key[1]} begins at {began} and ends at {began + left}: the next launch begins there"
+                note(self.found, "pairs", key[:1], text)
+            elif left:
+                text = f"{left} signals on {key[1]} channel {key[2]} are never awaited: the next launch takes them"
+                note(self.found, "pairs", key[:1], text)

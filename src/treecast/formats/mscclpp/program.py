@@ -1,4 +1,4 @@
-"""A plan of MSCCL++ as it was read: every number that names a channel, a buffer or a GPU is replaced by what it names."""
+"""A plan of MSCCL++ as it was read: every number that names a channel, a buffer or a GPU is replaced by the thing itself."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -55,7 +55,7 @@ FORMS = {
     "gstorepkt": Form("L", "S"),
 }
 PORT_PACKETS = Form("L", "R", each=True, more=_PAIRS)
-"""``ppkt`` on a port: what it puts are packets before."""
+"""``ppkt`` on a port: its sources are packets already."""
 
 
 class Piece(NamedTuple):
@@ -69,28 +69,11 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Op:
-    """An operation.
+    """An operation: its name, where it stands, and the type of its channels, or nothing.
 
-    Parameters
-    ----------
-    name, where
-        Which it is, and where it stands.
-    by
-        The type of its channels, or nothing.
-    ends
-        Its channels.
-    semaphores
-        Its semaphores: GPU and number.
-    barrier, blocks
-        The barrier, and how many threadblocks it is for.
-    sources, targets
-        Its places.
-    part
-        Which part of how many of each place it works on.
-    adds
-        How it adds up: sum, max or min.
-    chunks, unit, inner
-        Of a pipeline: over how many chunks it goes, in pieces of how many bytes, with which operations.
+    ``ends`` are its channels, ``semaphores`` pairs of GPU and number, ``barrier`` and ``blocks`` the barrier and how many
+    threadblocks it is for. It works on a ``part``, (which, of how many), of each of its places, ``sources`` and ``targets``, and
+    ``adds`` by sum, max or min. A pipeline goes over ``chunks`` in pieces of ``unit`` bytes, by ``inner`` operations.
     """
 
     name: str
@@ -117,6 +100,11 @@ class Op:
     def by_proxy(self) -> bool:
         """Whether single threads hand it to a proxy, which moves it later."""
         return self.name in PUTS and self.by == "port"
+
+    @property
+    def signals(self) -> bool:
+        """Whether it signals on its channels."""
+        return self.name in SIGNALS or self.name in PORT_SIGNALS
 
     @property
     def flagged(self) -> bool:

@@ -50,12 +50,8 @@ def _noting(found: Findings, where: Where) -> Generator[None]:
 
 
 def read_plan(data: bytes, found: Findings) -> Program | None:
-    """Return the plan, or None where its shape is wrong; judge ``shape``.
-
-    Raises
-    ------
-    FormatError
-        When it is no JSON, or passes a limit.
+    """Return the plan, or None where its shape is wrong; judge ``shape``. Raises FormatError when it is no JSON, or passes a
+    limit.
     """
     plan, tables = _parse(data), list[_Table]()
     with _noting(found, ()):

@@ -1,4 +1,4 @@
-"""Rules ``race``, ``begun``, ``ended`` and ``relaxed`` of plans of MSCCL++: whether what shares a place is ordered."""
+"""Rules ``race``, ``begun``, ``ended`` and ``relaxed`` of plans of MSCCL++: whether uses of one place are ordered."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -6,9 +6,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from treecast.errors import FormatError
-from treecast.formats.mscclpp.order import ORDERED, RELAXED, TOLD, Order
+from treecast.formats.mscclpp.order import Order
 from treecast.formats.mscclpp.program import note, spell
 from treecast.formats.mscclpp.unrolling import Span
+from treecast.programs.events import ORDERED, RELAXED, TOLD
 
 _MOST_PAIRS = 2**21
 _FRAGMENTS = ("test",)  # collectives of plans that show single operations, and begin and end as they like
@@ -43,19 +44,19 @@ def check_uses(order: Order) -> None:
         uses[store].append(use)
     for store, own in sorted(uses.items()):
         _check_store(order, store, own)
-        blocks = [j for j, gpu in enumerate(order.run.plan.owners) if gpu == store // 3]
+        blocks = [j for j, gpu in enumerate(order.plan.owners) if gpu == store // 3]
         begun, ends = 0, 0
         for j in blocks:
-            begun, ends = begun | order.follow(order.first[j], ORDERED), ends | 1 << order.last[j]
-        for use in own if order.run.plan.program.collective not in _FRAGMENTS else ():
-            if not use.flagged and order.run.plan.owners[use.at[0]] != store // 3:
+            begun, ends = begun | order.events.follow(order.first[j], ORDERED), ends | 1 << order.last[j]
+        for use in own if order.plan.program.collective not in _FRAGMENTS else ():
+            if not use.flagged and order.plan.owners[use.at[0]] != store // 3:
                 _check_times(order, store, use, (begun, ends))
 
 
 def _uses(order: Order) -> Iterator[tuple[int, Use]]:
     """Yield each use of a buffer, in plain places: packets take two of them."""
     for at, nodes in order.nodes.items():
-        step = order.run.plan.steps[at[0]][at[1]]
+        step = order.plan.steps[at[0]][at[1]]
         for writes, side in ((False, step.reads), (True, step.writes)):
             for slot, place in enumerate(side):
                 own = min(slot, len(nodes.begin) - 1)
@@ -94,28 +95,27 @@ def _check_store(order: Order, store: int, uses: list[Use]) -> None:
 
 
 def _check_pair(order: Order, store: int, pair: tuple[Use, Use], units: range) -> None:
-    run = order.run
     one, other = pair
     if _ordered(order, one, other, units) or _ordered(order, other, one, units):
         return
-    ops = [run.plan.steps[use.at[0]][use.at[1]].op for use in pair]
-    place = run.plan.name(store, units[0])
+    ops = [order.plan.steps[use.at[0]][use.at[1]].op for use in pair]
+    place = order.plan.name(store, units[0])
     if one.at[0] == other.at[0] and one.segment == other.segment and {len(op.ends) for op in ops} == {0}:
         text = f"{ops[0].name} uses {place} as {spell(ops[1].where)} does, and no nop stands between"
-        note(run.found, "race", ops[0].where, text)
+        note(order.found, "race", ops[0].where, text)
         return
-    relaxed = any(order.reaches(a.end, b.begin, RELAXED) for a, b in (pair, pair[::-1]))
+    relaxed = any(order.events.reaches(a.end, b.begin, RELAXED) for a, b in (pair, pair[::-1]))
     rule, why = ("relaxed", "only relaxed signals order them") if relaxed else ("race", "nothing orders them")
-    note(run.found, rule, ops[0].where, f"{ops[0].name} uses {place} as {spell(ops[1].where)} does, and {why}")
+    note(order.found, rule, ops[0].where, f"{ops[0].name} uses {place} as {spell(ops[1].where)} does, and {why}")
 
 
 def _ordered(order: Order, before: Use, after: Use, units: range) -> bool:
-    """Return whether one use comes before another: what is written must be published, what is read only be over."""
-    if order.reaches(before.end, after.begin, TOLD if before.writes else ORDERED):
+    """Return whether one use comes before another: a write must be published, a read only be over."""
+    if order.events.reaches(before.end, after.begin, TOLD if before.writes else ORDERED):
         return True
     if before.writes or (before.cell < 0 and after.cell < 0):
         return False
-    return all(order.reaches(before.cells(unit)[1], after.cells(unit)[0], ORDERED) for unit in units)
+    return all(order.events.reaches(before.cells(unit)[1], after.cells(unit)[0], ORDERED) for unit in units)
 
 
 def _check_times(order: Order, store: int, use: Use, times: tuple[int, int]) -> None:
@@ -123,18 +123,18 @@ def _check_times(order: Order, store: int, use: Use, times: tuple[int, int]) -> 
 
     ``times``: the nodes that come after the beginning of any of its threadblocks, and the ends of these, as bits.
     """
-    run, (begun, ends) = order.run, times
-    op = run.plan.steps[use.at[0]][use.at[1]].op
-    place = run.plan.name(store, use.lo)
+    begun, ends = times
+    op = order.plan.steps[use.at[0]][use.at[1]].op
+    place = order.plan.name(store, use.lo)
     cells = [use.cells(unit) for unit in range(use.lo, use.hi)] if use.cell >= 0 else []
     if not begun >> use.begin & 1 and not (cells and all(begun >> begin & 1 for begin, _ in cells)):
-        note(run.found, "begun", op.where, f"{op.name} uses {place}, which may not have begun")
-    if order.follow(use.end, TOLD if use.writes else ORDERED) & ends:
+        note(order.found, "begun", op.where, f"{op.name} uses {place}, which may not have begun")
+    if order.events.follow(use.end, TOLD if use.writes else ORDERED) & ends:
         return
-    if cells and not use.writes and all(order.follow(end, ORDERED) & ends for _, end in cells):
+    if cells and not use.writes and all(order.events.follow(end, ORDERED) & ends for _, end in cells):
         return
-    if use.writes and order.follow(use.end, RELAXED) & ends:
+    if use.writes and order.events.follow(use.end, RELAXED) & ends:
         text = f"{op.name} writes to {place}, and only relaxed signals tell gpu {store // 3}"
-        note(run.found, "relaxed", op.where, text)
+        note(order.found, "relaxed", op.where, text)
     else:
-        note(run.found, "ended", op.where, f"{op.name} uses {place}, which may have ended")
+        note(order.found, "ended", op.where, f"{op.name} uses {place}, which may have ended")

@@ -1,4 +1,4 @@
-"""An execution plan of MSCCL++ in JSON: what each threadblock of each GPU puts into others' buffers, signals, awaits and adds.
+"""An execution plan of MSCCL++ in JSON: the puts, signals, waits and additions of each threadblock of each GPU.
 
 A threadblock for each arc and end, and a channel for each arc. One puts chunks straight to where they belong and signals;
 the other awaits the signal. Before, that one tells that its GPU has begun: nothing may be put into its buffers earlier.
@@ -53,7 +53,7 @@ class _Block:
     settings=(COPIES,),
 )
 def encode(schedule: Schedule, *, copies: str = "strip") -> bytes:
-    """Return a schedule as a plan of MSCCL++. Raises FormatError when it does not fit: the limit that is hit, and what fits."""
+    """Return a schedule as a plan of MSCCL++. Raises FormatError when it does not fit: the limit, and a size that fits."""
     if schedule.model.routing:
         raise FormatError(
             "MSCCL++ puts over links alone, and wormhole messages take routes: plan with --model all-port"
@@ -194,7 +194,7 @@ class _Plan:
             block.ops.append({"name": "sem_release", "semaphore_ids": ids})
 
     def _copy(self, node: int) -> None:
-        """Copy what a GPU has itself from its input to its output."""
+        """Copy the own chunks of a GPU from its input to its output."""
         moves = self.buffers.copies(node)
         if moves:
             ops = [
@@ -206,12 +206,12 @@ class _Plan:
     def _check(self) -> None:
         """Raise FormatError when a limit is passed."""
         ops = max((len(block.ops) for blocks in self.blocks for block in blocks), default=0)
-        for what, found, most in (
+        for counted, found, most in (
             (_OPS, ops, _MOST_OPS),
             ("semaphores of a GPU", max(map(len, self.semaphores)), _MOST_SEMAPHORES),
         ):
             if found > most:
-                raise _too_much(self.schedule, what, found, most)
+                raise _too_much(self.schedule, counted, found, most)
 
     def gpu(self, node: int) -> dict[str, Any]:
         """Return a GPU as the plan says it. It is joined with each peer once, more often where arcs are parallel."""
@@ -251,12 +251,12 @@ def _local(place: Place, count: int) -> dict[str, Any]:
     return {"type": place[0], "index": place[1], "size": count}
 
 
-def _too_much(schedule: Schedule, what: str, found: int, most: int) -> FormatError:
-    """Return the error that names a limit, and what would fit."""
-    fit = schedule.collective.messages * (most - _BEGINNING) // found if what == _OPS else 0
+def _too_much(schedule: Schedule, counted: str, found: int, most: int) -> FormatError:
+    """Return the error that names a limit, and a size that would fit."""
+    fit = schedule.collective.messages * (most - _BEGINNING) // found if counted == _OPS else 0
     fits = (
         f"{count_of(fit, 'message')} would, or MSCCL XML (--to msccl)"
         if fit
         else "MSCCL XML (--to msccl) would, or fewer nodes"
     )
-    return FormatError(f"{found:,} {what} do not fit into an MSCCL++ plan, which takes {most:,}: {fits}")
+    return FormatError(f"{found:,} {counted} do not fit into an MSCCL++ plan, which takes {most:,}: {fits}")

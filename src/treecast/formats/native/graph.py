@@ -1,4 +1,4 @@
-"""A graph in the header of a plan: its nodes, links and relays, so that the plan is judged on what it was planned on.
+"""A graph in the header of a plan: its nodes, links and relays, so that the plan is judged on the graph that it was planned on.
 
 A network that a family makes is found again by its spelling. A graph lived in memory, or in a file that may have changed
 when the plan is read. So its plan holds it.
@@ -23,13 +23,8 @@ _MOST_PORTS = 2**15  # as many as a column of ports can tell apart
 def words_of(graph: Network) -> dict[str, str]:
     """Return the words that hold a graph; none for a network that its spelling finds again.
 
-    Raises
-    ------
-    FormatError
-        When the network is neither, or has too many arcs.
+    Raises FormatError when the network is neither, or has too many arcs.
 
-    Examples
-    --------
     >>> words_of(network([[0, 2, 0], [1, 0, 0], [0, 1, 0]]))
     {'nodes': '0 1 2', 'links': '0-1 0>1 2>1'}
     """
@@ -57,12 +52,9 @@ def words_of(graph: Network) -> dict[str, str]:
 
 
 def network_of(header: dict[str, str]) -> Network:
-    """Return the network of a header: the graph that it holds, or else what its spelling says.
+    """Return the network of a header: the graph that it holds, or else the one of its spelling.
 
-    Raises
-    ------
-    FormatError, NetworkError
-        When there is no such network.
+    Raises FormatError or NetworkError when there is no such network.
     """
     spec = header["network"]
     if NODES not in header:

@@ -1,4 +1,4 @@
-"""What both formats say of a schedule before its rows: words and values, as text."""
+"""The facts that both formats say of a schedule before its rows: words and values, as text."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from treecast.errors import FormatError, TreecastError
 from treecast.formats.native import graph
 from treecast.models import Cost, model
 from treecast.networks import Network
-from treecast.schedule import Claims, Payloads, Recipe, Rows, Schedule
+from treecast.schedule import Claims, Recipe, Rows, Schedule
 from treecast.schedule.costs import Costs, spell_cost
 from treecast.schedule.sizes import Sizes
 
@@ -53,8 +53,6 @@ WORDS = (
 OPTION = "option "
 VERSION = 2
 """The version of the formats that is written; version 1 has no options and no planned-copies, and is still read."""
-NO_ROWS = Rows.of(Payloads.of([]), step=(), src=(), dst=(), port=())
-"""No rows at all."""
 _ARC = re.compile(r"([0-9]{1,10})>([0-9]{1,10}):([^:]+):([^:]+)")
 _LONGEST = 4096  # of a value: as long as a path may be
 _MANY = {
@@ -192,11 +190,6 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
         )
     except TreecastError as error:
         raise FormatError(one_line(str(error))) from None
-
-
-def without_rows(header: Header) -> Schedule:
-    """Return the schedule of a header alone, which has no rows: what its recipe needs."""
-    return schedule_of({word: value for word, value in header.items() if word != "claims"}, lambda network: NO_ROWS)
 
 
 def _recipe(header: Header, version: int) -> Recipe:

@@ -64,7 +64,7 @@ def digest_of(schedule: Schedule) -> str:
 
 
 def _digest_line(version: int, first: bytes, body: bytes) -> bytes:
-    """Return the line of the digest: in version 1 of what follows it, later also of the first line."""
+    """Return the line of the digest: in version 1 of all that follows it, later also of the first line."""
     covered = body if version == 1 else first + body
     return b"digest sha256:" + hashlib.sha256(covered).hexdigest().encode()
 
@@ -82,7 +82,7 @@ def lines(schedule: Schedule) -> Iterator[str]:
 
 
 def _as_written(data: bytes) -> bytes:
-    """Return a file without what editors and version control on Windows put into it: a byte order mark, CRLF."""
+    """Return a file without the additions of editors and version control on Windows: a byte order mark, CRLF."""
     data = data.removeprefix(codecs.BOM_UTF8)
     return data.replace(b"\r\n", b"\n") if b"\r\n" in data[: len(MAGIC) + 12] else data
 

@@ -1,1 +1,1 @@
-"""Files of sends and receives with what each waits for: GOAL and SimGrid's traces, read and judged."""
+"""Files of sends and receives with the waits of each: GOAL and SimGrid's traces, read and judged."""

@@ -1,4 +1,4 @@
-"""What neither GOAL nor SimGrid's traces say, and treecast says in comments: the job, and what each message carries.
+"""Facts that GOAL and SimGrid's traces have no words for, in comments: the job, and the chunks of each message.
 
 Other programs skip comments. With them a file is a schedule; without them its sends and receives are judged alone.
 """
@@ -24,7 +24,7 @@ _CARRIED = re.compile(r"step (\d{1,9}) port (-?\d{1,9}) tree (-?\d{1,9}) chunks 
 
 
 class Said(NamedTuple):
-    """What comments say of messages: each one's operation, step, port, tree and payload, int64 (messages,); and the payloads."""
+    """The comments on messages: each one's operation, step, port, tree and payload, int64 (messages,); and the payloads."""
 
     operation: Ints
     step: Ints
@@ -41,13 +41,13 @@ class Said(NamedTuple):
 
 @dataclass
 class Comments:
-    """What the comments of a file say; ``header``: the job, in the words of treecast's own formats, or nothing."""
+    """The comments of a file; ``header``: the job, in the words of treecast's own formats, or nothing."""
 
     header: Header = field(default_factory=dict[str, str])
     _known: dict[str, int] = field(default_factory=dict[str, int])  # chunks as they were written, and the payload
     _ranges: list[list[tuple[int, int]]] = field(default_factory=list[list[tuple[int, int]]])
     _numbers: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
-    _waiting: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])  # what is said of the next send
+    _waiting: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])  # comments on the next send
 
     def take(self, text: str, line: int) -> None:
         """Take in a comment of a line, without the marks that make it one. Raises FormatError for a wrong one of treecast's."""
@@ -63,13 +63,13 @@ class Comments:
             raise FormatError(f"line {line}: {shorten(text)!r} is no 'treecast WORD VALUE', each word once")
 
     def sent(self, operation: int) -> None:
-        """Give what is said of the next send to this one."""
+        """Give the comments on the next send to this one."""
         self._numbers += [(operation, *numbers) for numbers in self._waiting]
         self._waiting = []
 
     @cached_property
     def said(self) -> Said:
-        """What is said of the messages of a file that was read to its end."""
+        """The comments on the messages of a file that was read to its end."""
         operation, step, port, tree, payload = np.array(self._numbers, np.int64).reshape(-1, 5).T
         return Said(operation, step, port, tree, payload, Payloads.of(self._ranges))
 
@@ -82,7 +82,7 @@ def comments_of_job(messages: Messages, begins: Ints) -> list[str]:
 
 
 def comments_of(messages: Messages, which: Ints) -> list[str]:
-    """Return the comments that say what some messages carry, without the marks that make them comments."""
+    """Return the comments that say the chunks of some messages, without the marks that make them comments."""
     spelled = messages.spelled(";", which)
     columns = (messages.step[which], messages.port[which], messages.tree[which])
     return [

@@ -1,4 +1,4 @@
-"""Whether each rank is sure to have what it sends: what it waits for has brought it; and the schedule that a file is."""
+"""Whether each rank is sure to have the chunks that it sends, by what it waits for; and the schedule that a file is."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from treecast.errors import FormatError
 from treecast.formats.native.header import number, schedule_of
 from treecast.formats.operations.reading import Listed
 from treecast.networks import Network
-from treecast.programs.messages import chunk_places
+from treecast.programs.messages import chunk_places, sizes_of
 from treecast.programs.order import Order, receives_before, waits_of
 from treecast.programs.pairing import Pairs
 from treecast.ragged import Ints
-from treecast.schedule import Rows, Schedule
+from treecast.schedule import Payloads, Rows, Schedule
 from treecast.steps import NEVER
 
 _MOST_VISITS = 10_000_000
@@ -22,7 +22,7 @@ _MOST_VISITS = 10_000_000
 def schedule_said(listed: Listed, pairs: Pairs) -> Schedule | None:
     """Return the schedule that the comments of a file say, which is not verified; None where they say none.
 
-    Raises FormatError when they say nothing of some send, or what is not there.
+    Raises FormatError when they say nothing of some send, or name a thing that is not there.
     """
     said, program = listed.comments.said, listed.program
     if not listed.comments.header and not len(said.operation):
@@ -54,13 +54,13 @@ def schedule_said(listed: Listed, pairs: Pairs) -> Schedule | None:
 
 def _check_sizes(listed: Listed, pairs: Pairs, begins: Ints) -> None:
     """Raise FormatError when a message has not the bytes of its chunks."""
-    last, found = len(begins) - 1, defaultdict[int, int](int)
-    for send, ranges in listed.comments.said.each():
-        found[send] += sum(int(begins[min(stop, last)] - begins[min(first, last)]) for first, stop in ranges)
-    for send in pairs.send.tolist():
-        said, size = found[send], int(listed.program.size[send])
-        if size != said and (size, said) != (1, 0):
-            raise FormatError(f"{listed.program.spell(send)} has {size:,} bytes, and its chunks {said:,}")
+    carried, size = listed.comments.said, listed.program.size
+    said, table, last = np.zeros(len(size), np.int64), carried.payloads, len(begins) - 1
+    inside = Payloads(table.start, np.minimum(table.first, last), np.minimum(table.stop, last))
+    np.add.at(said, carried.operation, sizes_of(inside, begins)[carried.payload])
+    wrong = pairs.send[(said != size)[pairs.send] & ((size != 1) | (said != 0))[pairs.send]]
+    for send in wrong[:1].tolist():
+        raise FormatError(f"{listed.program.spell(send)} has {size[send]:,} bytes, and its chunks {said[send]:,}")
 
 
 def find_early(listed: Listed, order: Order) -> Iterator[tuple[int, str]]:
@@ -83,7 +83,7 @@ def find_early(listed: Listed, order: Order) -> Iterator[tuple[int, str]]:
 
 
 def find_missing(listed: Listed, order: Order, schedule: Schedule) -> Iterator[tuple[int, str]]:
-    """Yield (send, why) for each send that is not sure to have what it carries: nothing that it waits for has brought that."""
+    """Yield (send, why) for each send that is not sure to have its chunks: nothing that it waits for has brought them."""
     program, part, pairs = listed.program, schedule.part, order.pairs
     receives, before = receives_before(order)
     place = {one: k for some in receives.values() for k, one in enumerate(some)}

@@ -1,10 +1,9 @@
 """The judge of lists of sends and receives.
 
-Where comments say what messages carry, the file is a schedule, and the verifier judges that as well. Where they do not, what
-can be told is judged: matching, circles, links, and whether any contents at all could do what a collective asks.
+Where comments say the chunks of messages, the file is a schedule, and the verifier judges that as well. Where they do not, the
+rest is judged: matching, circles, links, and whether any contents at all could carry out a collective.
 """
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -14,16 +13,17 @@ from treecast.errors import FormatError
 from treecast.formats.operations.holding import find_early, find_missing, schedule_said
 from treecast.formats.operations.reading import Listed
 from treecast.formats.registry import Told
-from treecast.lower_bounds import Bound
 from treecast.networks import Network
-from treecast.programs.arcs import figures_of, find_network, judge_arcs, judge_links
+from treecast.programs.arcs import figures_of, find_network
 from treecast.programs.contents import find_contents
 from treecast.programs.flows import judge_flows
+from treecast.programs.judge import Judged
 from treecast.programs.messages import with_results
 from treecast.programs.order import Order, find_order, judge_order
 from treecast.programs.pairing import Pairs, find_pairs, judge_pairs
+from treecast.programs.program import Program
 from treecast.programs.to_schedule import bounds_of
-from treecast.programs.verdict import FileVerdict, Findings, as_told
+from treecast.programs.verdict import FileVerdict, Findings
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
 from treecast.schedule.sizes import blocks_of, chunk_bounds
@@ -33,59 +33,46 @@ _NOUNS = ("rank", "lane", "operation", "message")
 
 
 def judge_listed(listed: Listed, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
-    """Return the verdict on a file, and what makes its schedule.
+    """Return the verdict on a file, and a function that makes its schedule.
 
-    Raises
-    ------
-    FormatError, TreecastError
-        When what is told does not fit the file, or it is too large to judge.
+    Raises FormatError or TreecastError when the facts that are told do not fit the file, or it is too large to judge.
     """
-    clock = time.perf_counter()
-    program, found = listed.program, Findings(listed.format, allowed=told.allow)
-    pairs = find_pairs(program)
+    program = listed.program
+    file = Judged(Findings(listed.format, allowed=told.allow), f"this file of {listed.format}", _NOUNS)
+    found, pairs = file.found, find_pairs(program)
     schedule = None if len(pairs.alone) else schedule_said(listed, pairs)
     order: Order | None = None
     if schedule is not None and told != Told(allow=told.allow):
         raise FormatError("the comments of this file say its job: leave out what else is said of it")
-    where = find_network(told.network, program.ranks) if schedule is None else schedule.network
+    file.where = where = find_network(told.network, program.ranks) if schedule is None else schedule.network
     collective = schedule.part if schedule is not None else _collective_of(where, told)
-    steps: int | None = None
-    bounds: tuple[Bound, ...] = ()
+    file.known = {"collective": _spell(collective, where), "ranks": program.ranks, "operations": len(program)}
+    file.known |= figures_of(program.ranks, _ends(program, pairs), program.units[pairs.send])
     if judge_pairs(found, program, pairs, "bytes"):
         order = _find_order(found, listed, pairs)
         if judge_order(found, order):
-            steps = order.steps
+            file.known["steps"] = order.steps
             if schedule is not None:
-                steps, bounds = _judge_schedule(found, listed, order, schedule)
+                _judge_schedule(file, listed, order, schedule)
             else:
-                bounds = _judge_messages(found, order, where, collective, told)
-    ends = program.rank[pairs.send], program.to[pairs.send]
-    verdict = FileVerdict(
-        **as_told(found),
-        nouns=_NOUNS,
-        collective=_spell(collective, where),
-        network=where.spec,
-        ranks=program.ranks,
-        operations=len(program),
-        **figures_of(program.ranks, ends, program.units[pairs.send]),
-        steps=steps,
-        bounds=bounds,
-        seconds=time.perf_counter() - clock,
-    )
+                _judge_messages(file, order, collective, told)
 
     def schedule_of() -> Schedule:
-        if found.broken or order is None:
-            raise FormatError(f"this file of {listed.format} is wrong: {found.first()}")
-        if schedule is not None:
+        file.check()
+        if schedule is not None and order is not None:
             return schedule
-        if collective is None:
+        if collective is None or order is None:
             raise FormatError(
-                f"this file of {listed.format} does not say what its messages carry, so it is no schedule: name --collective, "
+                f"{file.title} does not say what its messages carry, so it is no schedule: name --collective, "
                 "and what they could carry is looked for; 'treecast verify' judges the rest"
             )
         return find_contents(order, collective, where, _begins(collective, told) if told.size is not None else None)
 
-    return verdict, schedule_of
+    return file.verdict(), schedule_of
+
+
+def _ends(program: Program, pairs: Pairs) -> tuple[Ints, Ints]:
+    return program.rank[pairs.send], program.to[pairs.send]
 
 
 def _find_order(found: Findings, listed: Listed, pairs: Pairs) -> Order:
@@ -102,9 +89,9 @@ def _find_order(found: Findings, listed: Listed, pairs: Pairs) -> Order:
     return order
 
 
-def _judge_schedule(found: Findings, listed: Listed, order: Order, schedule: Schedule) -> tuple[int, tuple[Bound, ...]]:
-    """Judge a file that says what its messages carry; return its steps and their bounds."""
-    program = listed.program
+def _judge_schedule(file: Judged, listed: Listed, order: Order, schedule: Schedule) -> None:
+    """Judge a file that says the chunks of its messages."""
+    found, program = file.found, listed.program
     early = dict(find_early(listed, order))
     found.these("order", np.array(list(early), np.int64), early.__getitem__, program.where)
     report = verify(schedule)
@@ -114,34 +101,30 @@ def _judge_schedule(found: Findings, listed: Listed, order: Order, schedule: Sch
     for rule, count in report.counts.items():
         texts = [each.text for each in report.violations if each.rule == rule]
         found.these(rule, np.arange(count), lambda k, texts=texts: texts[min(k, len(texts) - 1)], lambda _: ("", ()))
-    return report.steps, report.bounds
+    file.known |= {"steps": report.steps, "bounds": report.bounds}
 
 
-def _judge_messages(
-    found: Findings, order: Order, where: Network, collective: Collective | None, told: Told
-) -> tuple[Bound, ...]:
-    """Judge a file that does not say what its messages carry; return the bounds of its steps."""
+def _judge_messages(file: Judged, order: Order, collective: Collective | None, told: Told) -> None:
+    """Judge a file that does not say the chunks of its messages."""
     program, pairs = order.program, order.pairs
-    ends = program.rank[pairs.send], program.to[pairs.send]
-    room = judge_arcs(found, where, pairs.send, ends, program.where)
-    if told.network is not None:
-        begins = order.begins[pairs.send]
-        if order.together:
-            begins = np.maximum(begins, order.begins[pairs.receive])
-        when = begins, program.units[pairs.send], room
-        judge_links(found, pairs.send, ends, program.where, when=when)
+    begins = order.begins[pairs.send]
+    if order.together:
+        begins = np.maximum(begins, order.begins[pairs.receive])
+    when, named = (begins, program.units[pairs.send]), told.network is not None
+    file.judge_links(pairs.send, _ends(program, pairs), when, program.where, named=named)
     if collective is None:
-        found.notes.append(
+        file.found.notes.append(
             "nobody says what the messages carry: name --collective, and --bytes of its data, and it is judged whether any "
             "contents would do"
         )
-        return ()
-    judge_flows(found, program, pairs, collective, _begins(collective, told), sized=told.size is not None)
-    found.notes.append(
+        return
+    judge_flows(file.found, program, pairs, collective, _begins(collective, told), sized=told.size is not None)
+    file.found.notes.append(
         "nobody says what the messages carry: it was judged whether any contents would do"
         + ("" if told.size else ", of messages as long as need be: --bytes says how long the data is")
     )
-    return bounds_of(collective, where) if told.network is not None else ()
+    if named and file.where is not None:
+        file.known["bounds"] = bounds_of(collective, file.where)
 
 
 def _begins(collective: Collective, told: Told) -> Ints:

@@ -19,7 +19,7 @@ LONGEST = 15
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """What a file lists, and what its comments say. ``eager``: whether a send may end before its receive has begun."""
+    """The operations that a file lists, and its comments. ``eager``: whether a send may end before its receive has begun."""
 
     format: str
     program: Program
@@ -53,7 +53,7 @@ class Reading:
         self.waits.append((waiting, other, begun))
 
     def listed(self, eager: bool) -> Listed:
-        """Return what has been read. Raises FormatError when an operation names a rank that is not there."""
+        """Return the operations. Raises FormatError when an operation names a rank that is not there."""
         table = np.array(self.rows, np.int64).reshape(-1, 6)
         rank, kind, peer, tag, size, line = (column.copy() for column in table.T)
         wrong = np.flatnonzero((kind > 0) & ((peer >= self.ranks) | (peer == rank)))
@@ -95,9 +95,9 @@ def number(text: str, line: int, most: int = 10**LONGEST) -> int:
     return int(text)
 
 
-def text_of(data: bytes, what: str) -> str:
+def text_of(data: bytes, named: str) -> str:
     """Return a file as text. Raises FormatError when it is none."""
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise FormatError(f"this is no {what}: it is not UTF-8") from None
+        raise FormatError(f"this is no {named}: it is not UTF-8") from None

@@ -1,1 +1,1 @@
-"""SimGrid: what each node sends and receives, as traces to replay, and the network to replay them on."""
+"""SimGrid: the sends and receives of each node, as traces to replay, and the network to replay them on."""

@@ -10,7 +10,7 @@ import numpy as np
 from treecast.errors import FormatError
 from treecast.models import Cost, Model
 from treecast.networks import Network
-from treecast.networks.flows import arcs_of
+from treecast.networks.arcs import arcs_of
 from treecast.ragged import starts
 from treecast.schedule.costs import rate_of
 
@@ -24,22 +24,11 @@ _LAST = "</zone>\n</platform>\n"
 
 
 def network_file(network: Network, model: Model, *, cost: Cost, speed: float) -> bytes:
-    """Return a network as a file for SimGrid.
+    """Return a network as a file for SimGrid, whose nodes do ``speed`` operations in a second.
 
-    Parameters
-    ----------
-    network, model
-        What is written. With half-duplex links both ways share one link. With one port all that a node sends goes over one link
-        of its own, and all that it receives over another.
-    cost
-        Of each arc. Parallel arcs are one link of so many times the rate.
-    speed
-        The operations that a node does in a second.
-
-    Raises
-    ------
-    FormatError
-        When the network has too many nodes for routes between all of them.
+    With half-duplex links both ways share one link. With one port all sends of a node go over one link of its own, and all its
+    receives over another. ``cost`` is that of each arc; parallel arcs are one link of so many times the rate. Raises FormatError
+    when the network has too many nodes for routes between all of them.
     """
     if network.nodes > _MOST_NODES:
         raise FormatError(

@@ -11,7 +11,7 @@ from treecast.errors import FormatError
 from treecast.formats.native.header import one_line, shorten
 from treecast.formats.operations.judge import judge_listed
 from treecast.formats.operations.reading import LONGEST, MOST_RANKS, Listed, Reading, number, text_of
-from treecast.formats.registry import Told, importer
+from treecast.formats.registry import Told, judged
 from treecast.programs.program import RECEIVE, SEND
 from treecast.programs.verdict import FileVerdict
 from treecast.schedule import Schedule
@@ -30,9 +30,9 @@ _COLLECTIVE = re.compile(r"bcast|(all)?reduce|reducescatter|barrier|(ex)?scan|(a
 
 @dataclass
 class _Rank:
-    """What a rank has done so far."""
+    """The state of a rank."""
 
-    barrier: int = -1  # what must have ended before anything else begins
+    barrier: int = -1  # the operation that must have ended before any other begins
     open: dict[tuple[int, int, int], list[int]] = field(default_factory=dict[tuple[int, int, int], list[int]])
     ended: bool = False
 
@@ -41,15 +41,10 @@ def _recognises(head: bytes) -> bool:
     return _FIRST.match(head) is not None
 
 
+@judged("simgrid", recognises=_recognises, folder="list.txt")
 def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
-    """Return the verdict on traces, and what makes their schedule."""
+    """Return the verdict on traces, and a function that makes their schedule, if comments say it."""
     return judge_listed(read_traces(data), told)
-
-
-@importer("simgrid", recognises=_recognises, judge=judge, folder="list.txt")
-def decode(data: bytes) -> Schedule:
-    """Return the schedule of traces whose comments say it. Raises FormatError when they do not, or they are wrong."""
-    return judge(data, Told())[1]()
 
 
 def read_traces(data: bytes) -> Listed:
@@ -132,7 +127,7 @@ def _begin(reading: Reading, state: _Rank, rank: int, words: list[str], line: in
 
 
 def _wait(reading: Reading, state: _Rank, rank: int, numbers: list[int], line: int) -> None:
-    """Await what was begun first of the requests with this source, destination and tag."""
+    """Await the first of the open requests with this source, destination and tag."""
     src, dst, tag = numbers
     several = state.open.get((src, dst, tag))
     if not several:
@@ -143,7 +138,7 @@ def _wait(reading: Reading, state: _Rank, rank: int, numbers: list[int], line: i
 
 
 def _block(reading: Reading, state: _Rank, rank: int, awaited: list[int], line: int) -> None:
-    """Let all that follows wait until what is awaited has ended, and all that was awaited before."""
+    """Let all that follows wait until these operations have ended, and all that were awaited before."""
     one = reading.add((rank, 0, 0, 0, 0), line)
     for other in [*awaited, *([state.barrier] if state.barrier >= 0 else [])]:
         reading.wait(one, other)

@@ -1,4 +1,4 @@
-"""A trace for each node, which SimGrid replays: step by step what it awaits, what it sends, and that it waits for both.
+"""A trace for each node, which SimGrid replays: step by step its receives, its sends, and a wait for both.
 
 All that a node does in a step begins together and ends before the next. Were all messages posted at once, they would share the
 links and take several times as long.
@@ -91,7 +91,7 @@ def _traces(messages: Messages, sizes: Ints, numbers: Ints) -> Iterator[tuple[in
 
 
 def _lines(messages: Messages, node: int, some: Ints, one: Ints, together: list[Ints]) -> Iterator[str]:
-    """Yield the lines of a node, step by step: what it awaits, what it sends, that it waits for both, and what it adds.
+    """Yield the lines of a node, step by step: its receives, its sends, a wait for both, and its additions.
 
     ``one`` says which messages go together, and ``together`` the bytes and additions of those.
     """

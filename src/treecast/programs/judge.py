@@ -1,0 +1,81 @@
+"""The part that all judges of files share: links, the delivery of a job, one verdict, and the schedule of a right file."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from treecast.collectives import COLLECTIVES, Collective
+from treecast.errors import FormatError
+from treecast.networks import Network
+from treecast.programs.arcs import figures_of, judge_arcs, judge_links
+from treecast.programs.dataflow import Contents, judge_delivery, root_of
+from treecast.programs.to_schedule import Sent, bounds_of, collective_of, schedule_of_sent
+from treecast.programs.verdict import FileVerdict, Findings, Nouns, Where, as_told
+from treecast.ragged import Ints
+from treecast.schedule import Schedule
+
+
+@dataclass
+class Judged:
+    """A file that is judged, as far as it goes.
+
+    ``title``: how errors call it. ``known``: fields of its verdict. ``collective`` and ``contents``: those of its buffers at the
+    end, the first that were judged. ``sent``: what makes the list of its messages.
+    """
+
+    found: Findings
+    title: str
+    nouns: Nouns
+    known: dict[str, Any] = field(default_factory=lambda: {"collective": "?", "ranks": 0, "lanes": 0, "operations": 0})
+    where: Network | None = None
+    collective: Collective | None = None
+    contents: Contents | None = None
+    sent: Callable[[], Sent] | None = None
+    clock: float = field(default_factory=time.perf_counter)
+
+    def judge_contents(
+        self, contents: Contents, kind: str, loop: int, name: Callable[[int, int, int], tuple[str, tuple[int, ...]]]
+    ) -> None:
+        """Judge ``delivered``, where the collective is known. ``loop`` and ``name``: as ``judge_delivery`` takes them."""
+        first = self.contents is None
+        self.contents = contents if self.contents is None else self.contents
+        if kind:
+            root = root_of(contents, COLLECTIVES[kind])
+            judge_delivery(self.found, contents, COLLECTIVES[kind], loop, root=root, name=name)
+            self.collective = collective_of(kind, contents.places.ranks, loop, root) if first else self.collective
+
+    def judge_links(
+        self, sends: Ints, ends: tuple[Ints, Ints], when: tuple[Ints, Ints], spell: Where, *, named: bool
+    ) -> None:
+        """Judge ``adjacent``, and ``link-once`` where somebody named the network.
+
+        ``sends`` and ``ends``: as ``judge_arcs`` takes them. ``when``: after how many steps each begins, and how many it takes.
+        """
+        if self.where is not None:
+            room = judge_arcs(self.found, self.where, sends, ends, spell)
+            if named:
+                judge_links(self.found, sends, ends, spell, when=(*when, room))
+
+    def note_figures(self, ends: tuple[Ints, Ints], units: Ints, steps: int) -> None:
+        """Note the figures of a program that comes to its end, and the bounds of its collective."""
+        if self.where is not None:
+            known = figures_of(self.where.nodes, ends, units)
+            self.known |= known | {"steps": steps, "bounds": bounds_of(self.collective, self.where)}
+
+    def verdict(self) -> FileVerdict:
+        """Return the verdict."""
+        seconds, network = time.perf_counter() - self.clock, self.where.spec if self.where is not None else "?"
+        return FileVerdict(**as_told(self.found), **self.known, nouns=self.nouns, network=network, seconds=seconds)
+
+    def check(self) -> None:
+        """Raise FormatError when a rule is broken."""
+        if self.found.broken:
+            raise FormatError(f"{self.title} is wrong: {self.found.first()}")
+
+    def schedule(self) -> Schedule:
+        """Return the schedule of a right file with buffers. Raises FormatError when it is wrong, or none fits."""
+        self.check()
+        if self.where is None or self.contents is None or self.sent is None:
+            raise FormatError(f"{self.title} was not judged to the end")
+        return schedule_of_sent(self.title, self.collective, self.where, self.contents, self.sent())
