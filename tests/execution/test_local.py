@@ -72,7 +72,7 @@ def digest_of(parts):
     return hashlib.sha256(whole).hexdigest()
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(5)
 @pytest.mark.parametrize("kind", [*COPYING, *ADDING])
 @pytest.mark.parametrize("size", [0, 1, 5, 23, 25, 1001])
 def test_any_size_of_file_for_every_collective(kind, size):

@@ -115,7 +115,7 @@ class Together:
         self.made += 1
         return self.ticket
 
-    def broadcast(self, data, root):
+    def broadcast(self, data, root, waits=False):
         def take(all_given):
             data[:] = all_given[root][0]
 
@@ -134,6 +134,12 @@ class Together:
             into[:] = b"".join(all_given[rank][0][self.rank] for rank in range(self.net.size))
 
         return self._enter(take, [bytes(out[a:b]) for a, b in pairwise(first)])
+
+    def allreduce(self, mine, out, how):
+        def take(all_given):
+            out[:] = bytes_of(sum(np.frombuffer(all_given[rank][0], np.int64) for rank in range(self.net.size)))
+
+        return self._enter(take, bytes(mine))
 
     def end(self):
         self.net.is_ended = True
@@ -209,7 +215,8 @@ class Call:
         self.me, self.size, self.root = me, size, root
         self.every = [given(number, r, count) for r in range(size)]
         self.out = np.zeros((size, count), np.int64)
-        mine, pieces, how = bytes_of(self.every[me]), [bytes_of(row) for row in self.out], sums.Sums(None, Add, count)
+        mine, pieces = bytes_of(self.every[me]), [bytes_of(row) for row in self.out]
+        how = sums.Sums(None, Add, count, exact=number % 2 == 0)
         at_root, wide = me == root, sums.Sums(None, Add, count * size)
         copies = [bytes_of(np.copy(self.every[root]) + r) for r in range(size)]
         data = mine if at_root else pieces[0]

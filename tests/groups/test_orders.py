@@ -14,28 +14,35 @@ def verdicts(seeds, **given):
     return {World(seed, **given).run() for seed in seeds}
 
 
-def test_any_order_of_events_ends_alike():
-    assert verdicts(range(300)) <= {"fine", "nobody"}
+ORDERS = pytest.mark.parametrize("orders", [80, pytest.param(300, marks=pytest.mark.long)])
 
 
-def test_so_they_do_where_little_sums_go_by_one_rank():
-    assert verdicts(range(300), relays=True) <= {"fine", "nobody"}
+@ORDERS
+def test_any_order_of_events_ends_alike(orders):
+    assert verdicts(range(orders)) <= {"fine", "nobody"}
+
+
+@ORDERS
+def test_so_they_do_where_little_sums_go_by_one_rank(orders):
+    assert verdicts(range(orders), relays=True) <= {"fine", "nobody"}
     given = {"sizes": (3, 4, 5, 6), "fates": ("kill", "stop"), "few": True}
-    assert verdicts(range(150), relays=True, names=("allreduce", "barrier", "broadcast"), **given) == {"fine"}
+    assert verdicts(range(orders // 2), relays=True, names=("allreduce", "barrier", "broadcast"), **given) == {"fine"}
 
 
-def test_so_they_do_where_long_messages_are_lent(monkeypatch):
+@ORDERS
+def test_so_they_do_where_long_messages_are_lent(monkeypatch, orders):
     for module in (group, sums):
         monkeypatch.setattr(module, "SMALL", LONG)
-    assert verdicts(range(300)) <= {"fine", "nobody"}
-    assert verdicts(range(100), sizes=(3, 4, 5, 6), fates=("kill", "stop"), few=True) == {"fine"}
+    assert verdicts(range(orders)) <= {"fine", "nobody"}
+    assert verdicts(range(orders // 3), sizes=(3, 4, 5, 6), fates=("kill", "stop"), few=True) == {"fine"}
     monkeypatch.setattr(Group, "exchanged", lambda self, wait=Group.exchanged: self._take_back(True) or wait(self))
     assert not verdicts(range(20)) <= {"fine", "nobody"}
 
 
-def test_so_they_do_where_a_transport_carries_little_data_to_all_at_once():
-    assert verdicts(range(300), together=True) <= {"fine", "nobody"}
-    assert verdicts(range(100), together=True, calls=9, fates=("kill",), few=True) == {"fine"}
+@ORDERS
+def test_so_they_do_where_a_transport_carries_little_data_to_all_at_once(orders):
+    assert verdicts(range(orders), together=True) <= {"fine", "nobody"}
+    assert verdicts(range(orders // 3), together=True, calls=9, fates=("kill",), few=True) == {"fine"}
 
 
 @pytest.mark.long

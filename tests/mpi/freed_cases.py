@@ -20,6 +20,14 @@ for turn in range(60):
     comm.Bcast(big, root=turn % 3)
     assert big.all()  # some ranks have left the call before their second copy came
     comm.Free()
+    planned = treecast.mpi.wrap(MPI.COMM_WORLD.Dup(), survive=turn % 2, network="complete:3")
+    planned.Bcast(big, root=turn % 3)
+    total = np.zeros(3, np.int64)
+    planned.Allreduce(np.arange(3), total)
+    assert (total == np.arange(3) * 3).all()
+    plans = planned._state.plans
+    planned.Free()
+    assert plans.comm == MPI.COMM_NULL  # it was freed, too
     one = alone.Dup()
     assert one.allreduce(1) == 1
     one.Free()

@@ -132,6 +132,26 @@ def test_all_living_ranks_have_one_outcome_whenever_one_is_killed(treecast, seed
     run(treecast, 4, "kill_cases.py", seed, says="40 calls ended alike")
 
 
+DEATHS = [[step % 4, step, after] for step in range(45) for after in (False, True)]
+
+
+@pytest.mark.parametrize(
+    "deaths", [DEATHS[13:90:30], *(pytest.param(DEATHS[k : k + 3], marks=LONG) for k in range(0, len(DEATHS), 3))]
+)
+def test_so_have_they_in_quick_calls_at_each_of_which_one_dies(treecast, deaths, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
+    program = [sys.executable, HERE / "quick_cases.py", json.dumps(deaths), tmp_path]
+    done = treecast("launch", "-n", 4 * len(deaths), "--timeout", 100, "--", *program)
+    assert done.returncode != 124, done.stderr
+    for group, (victim, _, after) in enumerate(deaths):
+        ended = {rank for rank in range(4) if (tmp_path / str(4 * group + rank)).exists()}
+        assert {*range(4)} - {victim} <= ended, done.stderr
+        assert after or victim not in ended, done.stderr  # its calls go another way when one has failed elsewhere
+        seen = {(tmp_path / str(4 * group + rank)).read_text() for rank in ended}
+        assert len(seen) == 1, (seen, done.stderr)
+        assert ["lost", False] not in json.loads(seen.pop())
+
+
 @pytest.mark.parametrize(("seed", "calls"), [(0, 6), *(pytest.param(seed, 120, marks=LONG) for seed in range(1, 6))])
 def test_so_have_they_when_ranks_come_late(treecast, seed, calls):
     run(treecast, 4, "late_cases.py", seed, calls, says=f"{calls} calls ended alike")

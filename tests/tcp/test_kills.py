@@ -30,7 +30,12 @@ def test_all_calls_are_right_when_nobody_fails(quick):
 
 @pytest.mark.parametrize(
     ("name", "count", "quick"),
-    [("Bcast", LITTLE, False), ("Allreduce", MUCH, False), ("Allreduce", MUCH, True), ("Allreduce", LITTLE, True)],
+    [
+        ("Bcast", LITTLE, False),
+        ("Allreduce", MUCH, True),
+        pytest.param("Allreduce", MUCH, False, marks=pytest.mark.long),
+        pytest.param("Allreduce", LITTLE, True, marks=pytest.mark.long),
+    ],
 )
 def test_a_rank_that_dies_at_any_step_changes_nothing_for_the_others(name, count, quick):
     held(f"trials.QUICK = {quick}; n, wrong = trials.every_step(3, [{name!r}], {count}); assert n > 1, n")

@@ -174,7 +174,7 @@ def _elect(schedule: Schedule, data: bytes | memoryview, liars: Faults, faults: 
 
 
 class _State:
-    """What all nodes have at some step, tree by tree; the arrays change as the schedule goes on.
+    """The data of all nodes at some step, tree by tree; the arrays change as the schedule goes on.
 
     ``memory``: uint8 (trees, N, bytes); rows of no tree are of one more tree, the last. ``held``: bool (trees, N, chunks).
     ``first_tree``: int16 (N, chunks), over which tree the first copy of a chunk came, -1 for none. ``own``: bool (N, chunks),

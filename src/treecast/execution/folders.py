@@ -1,4 +1,4 @@
-"""A folder with a file for each node: what a scatterv deals out, a gatherv collects, and an allgatherv gives to all."""
+"""A folder with a file for each node: those that a scatterv deals out, a gatherv collects, and an allgatherv gives to all."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ def check_folder(collective: Collective) -> None:
 
 
 def node_files(network: Network, folder: str | os.PathLike[str], root: int | None) -> dict[int, Path]:
-    """Return the file of each rank but the root, if there is one: what is called like the node, with or without an ending.
+    """Return the file of each rank but the root, if there is one: the one called like the node, with or without an ending.
 
     Hidden files count for nothing. Raises FormatError when the folder cannot be read, when a node has no file or two, and when a
     file belongs to no node: so no file is left out by mistake.

@@ -1,4 +1,4 @@
-"""Where the chunks of a run lie in bytes, and what a node must still add to its sums.
+"""Where the chunks of a run lie in bytes, and the contributions that a node must still add to its sums.
 
 Local runs, elections, relays and MPI all read it here, so that a chunk is the same bytes wherever a schedule is carried out.
 """
@@ -30,14 +30,10 @@ _MOST_CHUNKS = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where each chunk's bytes lie in the memory of a node.
+    """Where each chunk's bytes lie in the memory of a node: chunk c is the bytes ``bounds[c] … bounds[c+1]-1``.
 
-    Attributes
-    ----------
-    bounds : int64 (chunks + 1,)
-        Chunk c is the bytes ``bounds[c] … bounds[c+1]-1``.
-    part : int
-        How many bytes of the input each node adds to the sums, each as a number of 8 bytes; 0 where nothing is added.
+    ``bounds``: int64 (chunks + 1,). ``part``: how many bytes of the input each node adds to the sums, each as a number of 8
+    bytes; 0 where nothing is added.
     """
 
     bounds: Ints
@@ -69,15 +65,10 @@ class Layout:
 
 
 def bytes_of(data: object) -> memoryview:
-    """Return the bytes of what holds some: bytes, or an array of numbers of any type, whose bytes lie one behind the other.
+    """Return the bytes of anything that holds some: bytes, or an array of numbers, whose bytes lie one behind the other.
 
-    Raises
-    ------
-    PlanError
-        For text, for a list, for an array of objects, and for one whose bytes lie apart or in another order.
+    Raises PlanError for text, for a list, for an array of objects, and for one whose bytes lie apart or in another order.
 
-    Examples
-    --------
     >>> len(bytes_of(np.array([1000.5, 2.0])))
     16
     """
@@ -96,19 +87,10 @@ def bytes_of(data: object) -> memoryview:
 
 
 def even_layout(size: int, chunks: int, item: int = 1) -> Layout:
-    """Return the layout of one file that is cut into equal chunks.
+    """Return the layout of a file of ``size`` bytes, cut into ``chunks`` whose lengths differ by one item at most, and may be 0.
 
-    Parameters
-    ----------
-    size
-        The bytes of the file.
-    chunks
-        How many chunks it is cut into: their lengths differ by one item at most, and may be 0.
-    item
-        The bytes of an item, which is never cut; bytes behind the last whole item belong to no chunk.
+    ``item``: the bytes of an item, which is never cut; bytes behind the last whole item belong to no chunk.
 
-    Examples
-    --------
     >>> even_layout(10, 4).bounds.tolist()
     [0, 2, 5, 7, 10]
     >>> even_layout(10, 4, item=3).bounds.tolist()
@@ -138,17 +120,8 @@ def file_layout(collective: Collective, size: int, sizes: Sizes | None = None) -
 def message_layout(lengths: Lengths, sizes: ArrayLike, flit: int) -> Layout:
     """Return the layout of messages of different lengths, one for each node, in the order of their chunks.
 
-    Parameters
-    ----------
-    lengths
-        How many flits each message has.
-    sizes
-        How many bytes each message has: int (N,).
-    flit
-        How many bytes a flit has; the last of a message has what is left over.
+    ``sizes``: the bytes of each message, int (N,). ``flit``: the bytes of a flit; the last of a message has the rest.
 
-    Examples
-    --------
     >>> message_layout(Lengths.of([0, 2, 1]), [0, 15, 4], 10).bounds.tolist()
     [0, 10, 15, 19]
     """
@@ -174,7 +147,7 @@ def check_memory(collective: Collective, buffers: int, size: int) -> None:
 def digests_by_node(
     layout: Layout, memory: NDArray[np.uint8], true: Bytes, chunks: list[Ranges]
 ) -> tuple[list[str], list[str]]:
-    """Return the SHA-256 of what each node has of its chunks, and of what it should have; of equal bytes it is taken once."""
+    """Return the SHA-256 of each node's chunks as they are, and as they should be; of equal bytes it is taken once."""
     right: dict[tuple[tuple[int, int], ...], str] = {}
     found, true_digests = list[str](), list[str]()
     for node, mine in enumerate(chunks):
@@ -295,7 +268,7 @@ def add_numbers(total: Bytes, contribution: Bytes) -> None:
 
 
 def true_sums(collective: Collective, layout: Layout, parts: Iterable[bytes | memoryview]) -> Bytes:
-    """Return what the sums of all nodes' parts should be, and the finished sums behind them, laid out like a node's memory."""
+    """Return the true sums of all nodes' parts, and the finished sums behind them, laid out like a node's memory."""
     memory = np.zeros(layout.size, np.uint8)
     for part in parts:
         add_contribution(memory, part)

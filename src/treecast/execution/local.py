@@ -33,7 +33,7 @@ from treecast.simulation.faults import Faults, living_ranks, wanted
 
 _FEW = 32  # sends
 Take = Callable[[int, bytes], None]
-"""What is done with the bytes that a node ends with."""
+"""The use of the bytes that a node ends with."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -152,7 +152,7 @@ def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults, take: Tak
 
 
 class _State:
-    """What all nodes have at some step; the arrays change as the schedule goes on.
+    """The data of all nodes at some step; the arrays change as the schedule goes on.
 
     ``memory``: uint8 (N, bytes). ``held``, ``first_tree``: as in an Execution. ``missing``: int32 (N, sums), the contributions
     that a node still has to add; ``due``: those whose step is still to come. ``completes``: bool (N, sums), which sums a node
@@ -171,7 +171,7 @@ class _State:
         self.sent_over, self.received_over = np.zeros((2, arcs, chunks), bool)
 
     def begin(self, data: bytes | memoryview) -> Bytes:
-        """Give nodes what they have before the first step; return the true data, laid out like a node's memory."""
+        """Give nodes their data before the first step; return the true data, laid out like a node's memory."""
         collective, layout, lives = self.schedule.collective, self.layout, self.living.node_dies > 0
         if collective.sums:
             parts = [data[rank * layout.part : (rank + 1) * layout.part] for rank in range(len(collective.ranks))]
@@ -237,10 +237,10 @@ def _receive(state: _State, sends: Sends, heard: Ints) -> None:
 
 
 def _receive_shared(state: _State, sends: Sends, heard: Ints) -> None:
-    """Let nodes add what reaches them in a step to sums that nobody owns; who lacks some of it sends no more of the sum."""
+    """Let nodes add contributions of a step to sums that nobody owns; who lacks some of it sends no more of the sum."""
     sums = state.schedule.collective.sums
     heard = heard[sends.chunk[heard] < sums]
-    before, chunks = state.memory.copy(), sends.chunk[sends.chunk < sums]  # what is sent was there before the step
+    before, chunks = state.memory.copy(), sends.chunk[sends.chunk < sums]  # a message was there before the step
     for u, v, c in zip(*(column[heard].tolist() for column in (sends.src, sends.dst, sends.chunk)), strict=True):
         place = state.layout.slice_of(c, c + 1)
         add_numbers(state.memory[v, place], before[u, place])

@@ -25,7 +25,7 @@ def run_on_files(
     """Carry out a schedule on a file; where something lies, each node elects what most of its copies say.
 
     A scatterv or gatherv takes a folder with a file for each node instead; an allgatherv takes either. The file of an alltoallv
-    is cut by its demands: what node 0 has for each comes first.
+    is cut by its demands: the messages of node 0 come first.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class Stepped(Outcome):
     lost_sends: int
 
     def figures_of_run(self) -> dict[str, object]:
-        """Return what JSON says of the sends and the time."""
+        """Return the figures of the sends and the time for JSON."""
         return {
             "steps": self.steps,
             "transmissions": self.transmissions,
@@ -65,7 +65,7 @@ class Stepped(Outcome):
         }
 
     def lines_of_run(self, more: str = "") -> dict[str, object]:
-        """Return what the terminal says of them, and ``more`` of the sends."""
+        """Return the lines on them for the terminal, with ``more`` of the sends."""
         sends = describe_sends(self.transmissions, self.lost_sends) + more
         return {"steps": self.steps, "transmissions": sends, "moved in": spell_seconds(self.seconds)}
 
@@ -89,7 +89,7 @@ class Digested(Stepped):
     true_digests: list[str]
 
     def reports(self, verdict: Callable[[int], str], **more: Callable[[int], object]) -> list[dict[str, Any]]:
-        """Return what is told of each rank: its verdict, its digests, and ``more``, by its number."""
+        """Return the report of each rank: its verdict, its digests, and ``more``, by its number."""
         return [
             {
                 "node": self.schedule.network.label(node),
@@ -107,7 +107,7 @@ def table_of(
     marks: Mapping[str, Mark],
     *columns: tuple[str, str, Callable[[Any], object]],
 ) -> Table:
-    """Return the table of what is told of each node; each column has a head, an entry, and how people write that."""
+    """Return the table of the reports of nodes; each column has a head, an entry, and how people write that."""
     every = (("sha256 …", "sha256", _shorten), *columns)
     rows = [[one["node"], one["verdict"], *(say(one[entry]) for _, entry, say in every)] for one in nodes]
     return node_table(("node", "verdict", *(head for head, _, _ in every)), rows, marks)

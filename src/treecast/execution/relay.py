@@ -1,4 +1,4 @@
-"""Scatterv and gatherv on real bytes, flit by flit: no node keeps what is not for it beyond the step in which it came."""
+"""Scatterv and gatherv on real bytes, flit by flit: no node keeps a flit that is not for it beyond the step in which it came."""
 
 import time
 from collections import Counter
@@ -103,27 +103,9 @@ def relay(
     """Carry out a scatterv or gatherv on real bytes, flit by flit.
 
     A node sends a flit on in the step after it came, from the one place that it has for it, or loses it. Nobody knows of
-    ``faults``.
-
-    Parameters
-    ----------
-    schedule
-        A schedule of a scatterv or gatherv.
-    messages
-        The message for, or from, each node; a node that is left out has none.
-    flit
-        How many bytes a flit has.
-    faults
-        The nodes and arcs that fail, and when; none by default.
-
-    Returns
-    -------
-    What arrived.
-
-    Raises
-    ------
-    PlanError
-        The schedule is of another collective, or the messages have other lengths than it was planned for.
+    ``faults``, the nodes and arcs that fail, and when. ``messages``: those for, or from, the nodes; a node that is left out has
+    none. ``flit``: the bytes of a flit. Raises PlanError when the schedule is of another collective, or the messages have other
+    lengths than it was planned for.
     """
     began = time.perf_counter()
     faults = faults or Faults()
@@ -180,11 +162,11 @@ class _State:
         self.layout, self._data, self._living = message_layout(lengths, sizes, flit), data, living
         self._home, self._target = schedule.collective.source_of(chunks), schedule.collective.destination_of(chunks)
         self.arrived, self.there = np.zeros(self.layout.size, np.uint8), np.zeros(lengths.total, bool)
-        self._passing = dict[tuple[int, int], Bytes]()  # by node and chunk, what nodes got for others in the last step
+        self._passing = dict[tuple[int, int], Bytes]()  # by node and chunk, flits for others that came in the last step
         self.most_held = 0
 
     def move_on(self, sends: Sends) -> tuple[int, int]:
-        """Carry out the sends of one step: a node has what it gets for others only in the next step.
+        """Carry out the sends of one step: a node has a flit for others only in the next step.
 
         Return how many sends took place, and how many of them were lost.
         """
@@ -225,7 +207,7 @@ def read_messages(files: Mapping[int, Path]) -> dict[int, bytes]:
 
 
 def check_target(files: Mapping[int, Path], folder: str) -> None:
-    """Raise FormatError when what arrives cannot go into ``folder``: where the files come from, or where others are already."""
+    """Raise FormatError when files cannot go into ``folder``: where the files come from, or where others are already."""
     target = Path(folder)
     if folder == "-":
         raise FormatError("files cannot go to standard output: name a folder")
@@ -236,7 +218,7 @@ def check_target(files: Mapping[int, Path], folder: str) -> None:
 
 
 def write_messages(done: Relay, files: Mapping[int, Path], folder: str) -> None:
-    """Write what arrived in full to ``folder``, each file called as before.
+    """Write files that arrived in full to ``folder``, each file called as before.
 
     Raises FormatError when the folder cannot be written, is not empty, or is the one that the files are in.
     """
@@ -246,7 +228,7 @@ def write_messages(done: Relay, files: Mapping[int, Path], folder: str) -> None:
 
 
 def write_message(content: bytes | memoryview, file: Path, folder: str) -> None:
-    """Write what arrived of one file into ``folder``, called as before. Raises FormatError when that cannot be."""
+    """Write one file that arrived into ``folder``, called as before. Raises FormatError when that cannot be."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -38,12 +38,13 @@ Fetch = Callable[[Mapping[int, int]], Steps[None]]
 
 
 class Agreement:
-    """What a rank knows of the others, and how it comes to decisions.
+    """The knowledge of a rank of the others, and how it comes to decisions.
 
     ``say`` sends a frame; ``shut`` has nothing more taken from a rank.
     ``members``: who takes part, the same list at all. ``dead``: proved ends. ``pairs``: who does not hear whom. ``lost``:
     from whom this rank awaits nothing. ``number``: of the call. ``log``: the decisions that others may ask for. ``ended``:
-    up to which call each rank has come. ``is_out``: the others go on without this rank. ``guarded``: deaths need a majority too.
+    up to which call each rank has come; ``all_ended``: up to which all have, as a call of all
+    at once has shown. ``is_out``: the others go on without this rank. ``guarded``: deaths need a majority too.
     """
 
     def __init__(self, rank: int, size: int, say: Say, shut: Callable[[int], None]) -> None:
@@ -54,7 +55,7 @@ class Agreement:
         self._bases: list[tuple[int, list[int]]] = []  # by call: members of whom some may have decided otherwise
         self.log: dict[tuple[int, int], Decision] = {}
         self._all_have = Decision(Action.DONE, has=(0,) * size)
-        self.ended, self.byes = dict[int, int](), dict[int, int]()
+        self.ended, self.byes, self.all_ended = dict[int, int](), dict[int, int](), 0
         self._asked: tuple[list[int], int, int] = [], 0, 0
         self._asks_all = False
         self._states: dict[tuple[int, int, int, int], State] = {}
@@ -121,6 +122,10 @@ class Agreement:
         """Learn that a rank has ended a call, and that this one was a member for it afterwards."""
         self.ended[rank] = max(self.ended.get(rank, 0), call)
 
+    def end_of(self, rank: int) -> int:
+        """Return up to which call a rank has come, as far as is known."""
+        return max(self.ended.get(rank, 0), self.all_ended)
+
     def admit(self, ranks: Iterable[int]) -> None:
         """Take ranks in from the next call on; all members do so in the same call."""
         for rank in ranks:
@@ -147,7 +152,7 @@ class Agreement:
 
     def forget(self) -> int:
         """Drop the decisions that nobody can ask for any more; return the last call that all have ended."""
-        last = min((self.ended.get(rank, 0) for rank in self.others()), default=self.number)
+        last = min(map(self.end_of, self.others()), default=self.number)
         self.log = {key: made for key, made in self.log.items() if key[0] > last}
         return last
 
@@ -176,8 +181,8 @@ class Agreement:
     def settle(self, instance: int, need: Callable[[], Need], redo: bool, fetch: Fetch) -> Steps[Decision]:
         """Come to one decision with all that live.
 
-        ``need``: what this rank lacks and has by now. ``redo``: the call begins anew when nobody has what somebody lacks.
-        Raises Evicted when the others go on without this rank, or it is in the smaller part.
+        ``need``: the data that this rank lacks and has by now. ``redo``: the call begins anew when nobody has the data that
+        somebody lacks. Raises Evicted when the others go on without this rank, or it is in the smaller part.
         """
         made = yield from self._ask_first(instance, need, fetch)
         if made is not None:
@@ -263,7 +268,7 @@ class Agreement:
         return same and self._gone() == mine[1:]
 
     def _decide(self, states: Mapping[int, State], redo: bool) -> Decision | None:
-        """Return what follows from states that agree who is gone; None when another stage is needed."""
+        """Return the decision from states that agree who is gone; None when another stage is needed."""
         mine = states[self.rank]
         rest = [rank for rank in self.members if not mine.dead >> rank & 1]
         shut = sets.cover([pair for pair in mine.pairs if set(pair) <= set(rest)])
@@ -299,7 +304,7 @@ class Agreement:
 
     def _may_differ(self, call: int, members: Sequence[int]) -> bool:
         """Return whether those of whom nothing later has come could have gone on by themselves after a call."""
-        other = [rank for rank in members if rank != self.rank and self.ended.get(rank, 0) < call]
+        other = [rank for rank in members if rank != self.rank and self.end_of(rank) < call]
         return sets.may_go_on(other, members)
 
     def _adopt(

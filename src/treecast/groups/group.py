@@ -12,10 +12,10 @@ from treecast.groups.states import Action, Decision, Need
 from treecast.transport.base import SMALL, Key, Kind, Piece, Steps, T, Ticket, Together, Transport
 
 AHEAD = 64
-"""Calls that a rank may be ahead of others, and of which it keeps what others may lack."""
-_SAY_END = 16  # calls after which a rank tells the others how far it has come
+"""Calls that a rank may be ahead of others, and of which it keeps data that others may lack."""
+SAY_END = 16  # calls after which a rank tells the others how far it has come
 _STAGES = 4  # of an instance, whose messages have keys of their own
-_FETCHES = 1 << 15  # the stages from there on are of what was fetched
+_FETCHES = 1 << 15  # the stages from there on are of data that was fetched
 
 
 class Shape(NamedTuple):
@@ -65,7 +65,7 @@ class Group:
         self._kept: dict[int, Kept] = {}
         self._copies: Kept | None = None
         self._fetched, self._done, self._leaving, self.refusal_known = 0, 0, set[int](), False
-        self._free = AHEAD
+        self._told = 0  # the last call of which the others know
         self.memory = Memory()
 
     # -- events ------------------------------------------------------------------------------------------------------
@@ -94,8 +94,7 @@ class Group:
         agreement = self.agreement
         if agreement.is_out:
             return set()
-        ended = agreement.ended
-        return {r for r in agreement.others() if r not in self._leaving and ended.get(r, 0) < agreement.number}
+        return {r for r in agreement.others() if r not in self._leaving and agreement.end_of(r) < agreement.number}
 
     def say_leaving(self, ranks: Iterable[int]) -> None:
         """Tell ranks that this one makes no further calls, and ask how far they are."""
@@ -109,7 +108,7 @@ class Group:
         self.transport.shut(self.seats[rank])
 
     def _give_kept(self, to: int, key: Key) -> None:
-        kept = self._kept.get(key.call)  # what a call has left in its buffers is the program's
+        kept = self._kept.get(key.call)  # data that a call has left in its buffers is the program's
         if kept is None:
             kept = self._held if key.call == self.agreement.number else {}
         piece = kept.get(key.about)
@@ -130,16 +129,18 @@ class Group:
         number = agreement.number
         if self.alone:
             return
-        if number % _SAY_END == 0:
-            for rank in agreement.others():
-                self._say(rank, Key(Kind.ENDED, number - 1), b"")
-            self._forget()
+        if number - self._told >= SAY_END:
+            self._tell(number)
         if number > AHEAD:
             yield from agreement.until(
-                lambda: all(agreement.ended.get(rank, 0) >= number - AHEAD for rank in agreement.others())
+                lambda: all(agreement.end_of(rank) >= number - AHEAD for rank in agreement.others())
             )
 
-    def _forget(self) -> None:
+    def _tell(self, number: int) -> None:
+        """Tell the others that this rank begins a call; forget calls that nobody can ask for any more."""
+        self._told = number
+        for rank in self.agreement.others():
+            self._say(rank, Key(Kind.ENDED, number - 1), b"")
         last = self.agreement.forget()
         self._kept = {call: kept for call, kept in self._kept.items() if call > last}
 
@@ -163,7 +164,7 @@ class Group:
             self._held[about] = piece
 
     def want(self, source: int, about: int, place: Piece | None, stage: int = 0) -> None:
-        """Await the data of a rank from a rank; None takes what comes, and drops it."""
+        """Await the data of a rank from a rank; None takes the message, and drops it."""
         if place is None or self.refused:  # who sends it ends before it tells its state
             dropped = self.transport.receive(self.seats[source], self._key(stage, about), None)
             if self.alone:
@@ -206,30 +207,28 @@ class Group:
                 self._lacks.discard(about)
             elif ticket.length and not self.refused:
                 self.refused = f"{ticket.length:,} bytes come where {len(place):,} are received"
-                self.misfits = True  # what goes back shows the others so
+                self.misfits = True  # the answers show the others so
         wants.clear()
         self._tickets = [each for each in self._tickets if not each[1].over]
         return set(self._lacks)
 
     def _takers(self) -> set[int]:
-        """Return the ranks that still have to take what was sent to them, beside what is lent."""
+        """Return the ranks that still have to take what was sent to them, beside messages that are lent."""
         return {taker for taker, ticket in self._tickets if not ticket.over and ticket.lent is None}
 
-    def may_hurry(self) -> bool:
-        """Return whether the next call may go past this group: nobody has failed, and nobody is to be told or waited for."""
-        agreement, number = self.agreement, self.agreement.number + 1
-        if self.is_patient and agreement.is_whole() and number % _SAY_END:
-            if number > self._free:
-                self._free = AHEAD + min((agreement.ended.get(rank, 0) for rank in agreement.others()), default=number)
-            return number <= self._free
-        return False
+    def end_at_once(self, kept: Kept, all_took_part: bool = True) -> None:
+        """Note a call that has gone past this group, and left nothing lacking here; ``kept``: data that others may lack.
 
-    def end_at_once(self, kept: Kept) -> None:
-        """Note a call that has gone past this group, and left nothing lacking here; ``kept``: what others may lack."""
-        self.agreement.number += 1
-        self._done = self.agreement.number
-        self._kept[self._done] = kept
-        self.agreement.end_early()
+        ``all_took_part``: nobody could end the call before all had begun it, so nobody asks for an earlier one.
+        """
+        agreement = self.agreement
+        number = self._done = agreement.number = agreement.number + 1
+        if all_took_part:
+            agreement.all_ended, self._told = number - 1, number
+            agreement.log.clear()
+            self._kept.clear()
+        self._kept[number] = kept
+        agreement.end_early()
 
     # -- little data, of all ranks at once ---------------------------------------------------------------------------
 
@@ -238,7 +237,7 @@ class Group:
         return self.together is not None and self.is_patient and count <= SMALL and not self.refused
 
     def came(self, ticket: Ticket, places: Mapping[int, Piece]) -> Steps[bool]:
-        """Wait for what comes to some places at once; if it does not, it is lacking. Return whether it came."""
+        """Wait for data that comes to some places at once; if it does not, it is lacking. Return whether it came."""
         if not ticket.over:
             yield from self.agreement.until(lambda: ticket.over)
         self._places.update(places)
@@ -249,7 +248,7 @@ class Group:
         return not ticket.lost
 
     def keep(self, copies: Kept) -> None:
-        """Keep copies of what this call has brought, for those that may lack it."""
+        """Keep copies of the data that this call has brought, for those that may lack it."""
         self._copies = copies
 
     def awaited(self) -> set[int]:
@@ -271,19 +270,11 @@ class Group:
     # -- its outcome -------------------------------------------------------------------------------------------------
 
     def settle(self, shape: Shape) -> Steps[tuple[int, ...] | None]:
-        """End a call, or an instance of it: find the one outcome.
+        """End a call, or an instance of it, by its one outcome: return the failed ranks whose data is missing somewhere.
 
-        Returns
-        -------
-        tuple of int or None
-            The failed ranks whose data is missing somewhere, the same at all that live; None when the call begins anew.
-
-        Raises
-        ------
-        DeliveryError
-            Data of a living rank is missing, or the one source has failed, or more than ``survive``, or arguments were refused.
-        Evicted
-            The others have gone on without this rank.
+        They are the same at all that live; None when the call begins anew. Raises DeliveryError when data of a living rank is
+        missing, or the one source has failed, or more than ``survive``, or arguments were refused; Evicted when the others have
+        gone on without this rank.
         """
         agreement = self.agreement
         if self.alone:
@@ -296,7 +287,8 @@ class Group:
             return self._failed(0, shape)
         while True:
             made = yield from agreement.settle(self.instance, lambda: self._need(shape), shape.redo, self._fetch)
-            if made.action != Action.DONE or made.out or made.refused:  # as all find, in this call
+            if self.together is not None and (made.action != Action.DONE or made.out or made.refused):
+                self.together.end()  # as all find, in this call
                 self.together = None
             if made.action == Action.REDO:
                 return None
@@ -310,7 +302,7 @@ class Group:
         return self._verdict(made, shape)
 
     def _judge(self, shape: Shape) -> tuple[int, ...]:
-        """Return what this rank sees, with nobody else. Raises DeliveryError when data is lacking."""
+        """Return the outcome that this rank sees, with nobody else. Raises DeliveryError when data is lacking."""
         if self.refused or not self._lacks:
             return ()
         why = f"; {name_ranks(self.agreement.dead)} failed" if self.agreement.dead else ""
@@ -328,7 +320,7 @@ class Group:
         return Need(bits_of(self._lacks), bits_of(has), bool(self.refused))
 
     def _givers(self, made: Decision) -> dict[int, int]:
-        """Return from whom this rank fetches what it lacks; the givers take turns."""
+        """Return from whom this rank fetches the data that it lacks; the givers take turns."""
         givers: dict[int, int] = {}
         for about in sorted(self._lacks):
             near = [rank for rank in self.agreement.others() if made.has[rank] >> about & 1]
@@ -337,7 +329,7 @@ class Group:
         return givers
 
     def _sent(self) -> Steps[None]:
-        """Wait until no message of this call needs its memory any more; what is lent has been read by all that live."""
+        """Wait until no message of this call needs its memory any more; lent messages have been read by all that live."""
         yield from self.agreement.until(lambda: not self._takers())
         self._take_back(True)
         self._tickets.clear()
@@ -389,7 +381,7 @@ def lost_with_root(shape: Shape) -> DeliveryError:
 
 
 def called(group: Group, steps: Steps[T], refused: str = "") -> Steps[T]:
-    """Begin a call, and do its steps. ``refused``: what is wrong with this rank's arguments, "" for nothing."""
+    """Begin a call, and do its steps. ``refused``: why this rank's arguments are wrong, "" when they are not."""
     yield from group.begin()
     group.refused = refused
     if refused and group.together is not None:  # the others may wait in one for this rank, which knows no lengths

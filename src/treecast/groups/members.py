@@ -39,7 +39,7 @@ def cover(pairs: Collection[Pair]) -> set[int]:
     They are found by branching on the rank with most pairs: 2^f steps at most, f being the answer's length.
 
     >>> cover([(0, 1)]), cover([(0, 3), (0, 2), (0, 1)]), cover([(0, 3), (1, 3), (1, 2)])
-    ({1}, {0}, {1, 3})
+    ({1}, {0}, {2, 3})
     """
     if not pairs:
         return set()

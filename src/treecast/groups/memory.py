@@ -1,4 +1,4 @@
-"""Memory for the calls of a group, which later ones have again, as new memory is slow; and what is kept of them."""
+"""Memory for the calls of a group, which later ones have again, as new memory is slow; and the data that is kept of them."""
 
 from typing import Any, Protocol
 
@@ -16,7 +16,7 @@ def scratch(count: int) -> Piece:
 
 
 class Kept(Protocol):
-    """What a rank keeps of a call: the data of ranks."""
+    """Kept of a call by a rank: the data of ranks."""
 
     def get(self, rank: int, default: Any = None, /) -> Piece | None: ...  # noqa: D102
 

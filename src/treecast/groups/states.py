@@ -1,4 +1,4 @@
-"""What ranks tell one another at the end of a call, and the bytes of it."""
+"""The words of ranks to one another at the end of a call, and their bytes."""
 
 import struct
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ _PAIR = struct.Struct("<HH")
 
 
 class Action(IntEnum):
-    """What follows from a decision: the call is over; who lacks data fetches it; or it begins anew without those out."""
+    """The step after a decision: the call is over; who lacks data fetches it; or it begins anew without those out."""
 
     DONE = 0
     AGAIN = 1
@@ -28,7 +28,7 @@ class Need(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a rank says in a stage: what it needs, the dead, and the pairs of ranks that do not hear each other."""
+    """The words of a rank in a stage: its needs, the dead, and the pairs of ranks that do not hear each other."""
 
     need: Need
     dead: int
@@ -36,7 +36,7 @@ class State(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The outcome of an instance: who is out, whose data nobody has, who refused its arguments, and what each rank has."""
+    """The outcome of an instance: who is out, whose data nobody has, who refused its arguments, and the data of each rank."""
 
     action: Action
     out: int = 0

@@ -1,18 +1,19 @@
-"""Little data of all ranks at once, where a transport has calls for that: what a rank does not get so, it lacks."""
+"""Little data of all ranks at once, where a transport has calls for that: data that a rank does not get so, it lacks."""
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 
 import numpy as np
 
-from treecast.groups.group import Group
+from treecast.groups.group import SAY_END, Group
 from treecast.transport.base import Piece, Steps
 
 
 def broadcast_together(group: Group, data: Piece, root: int) -> Steps[None]:
     """Bring the data of the root to all."""
     if group.together is not None:
-        yield from group.came(group.together.broadcast(data, root), {root: data} if group.rank != root else {})
+        waits = group.agreement.number % SAY_END == 0
+        yield from group.came(group.together.broadcast(data, root, waits), {root: data} if group.rank != root else {})
 
 
 def allgather_together(group: Group, blocks: Mapping[int, Piece]) -> Steps[None]:

@@ -42,6 +42,6 @@ def cancel(mpi: Any, request: Any) -> None:
 def abandon(mpi: Any, messages: Iterable[tuple[Any, Any]]) -> None:
     """Keep the memory of messages for which nobody waits until they have ended: MPI may use it. Some never do.
 
-    ``messages``: requests, each with its memory. A wait would not do: what a cut link has broken off never ends.
+    ``messages``: requests, each with its memory. A wait would not do: a message that a cut link has broken off never ends.
     """
     _ABANDONED[:] = [each for each in (*_ABANDONED, *messages) if has_ended(mpi, each[0]) is False]

@@ -17,8 +17,10 @@ class Together:
         comm.Set_errhandler(mpi.ERRORS_RETURN)
         self._mpi, self.comm, self.is_over = mpi, comm, False
 
-    def broadcast(self, data: Piece, root: int) -> Ticket:
-        """Bring the bytes of the root to all."""
+    def broadcast(self, data: Piece, root: int, waits: bool = False) -> Ticket:
+        """Bring the bytes of the root to all; ``waits``: not before all are there."""
+        if waits:
+            self._call(self.comm.Barrier)
         return self._call(self.comm.Bcast, [data, len(data), self._mpi.BYTE], root)
 
     def allgather(self, mine: Piece, whole: Piece, lengths: Sequence[int]) -> Ticket:
@@ -32,6 +34,12 @@ class Together:
         """Bring a block to each rank, of these lengths; those that come have one length."""
         byte = self._mpi.BYTE
         return self._call(self.comm.Alltoallv, [out, lengths, byte], [into, [length] * len(lengths), byte])
+
+    def allreduce(self, mine: Piece, out: Piece, how: Any) -> Ticket:
+        """Bring the sum of all contributions to all; ``how``: as ``algorithms.sums.Sums``, of an exact one."""
+        return self._call(
+            self.comm.Allreduce, [mine, how.entries, how.datatype], [out, how.entries, how.datatype], how.op
+        )
 
     def _call(self, call: Callable[..., None], *arguments: Any) -> Ticket:
         ticket = Ticket()

@@ -1,7 +1,7 @@
 """The transport over MPI: the messages of a communicator, polled in the thread of the caller.
 
-``wait`` takes what has come, hands frames of control on, and finds out who has died. A call holds ``lock`` from begin to end. A
-side thread takes it when it is free, and answers ranks that are behind while the program computes.
+``wait`` takes messages that have come, hands frames of control on, and finds out who has died. A call holds ``lock`` from begin
+to end. A side thread takes it when it is free, and answers ranks that are behind while the program computes.
 """
 
 import os
@@ -39,18 +39,12 @@ class _Posted:
 
 
 class MpiTransport:
-    """The messages of one communicator; see ``Transport`` for the verbs.
+    """The messages of one communicator of ``mpi``, mpi4py's module; see ``Transport`` for the verbs.
 
-    ``deadline``: seconds after which a rank that is waited for, and from which nothing has come, is told to ``judge``; None waits
-    for ever. With one, what is received lands in memory of the transport first: it may come when nobody waits for it any more.
-    ``awaited``: for whom a call waits. ``together``: calls that MPI carries out for all ranks at once.
-
-    Parameters
-    ----------
-    mpi : module
-        mpi4py's.
-    comm : mpi4py.MPI.Comm
-        A duplicate that nobody else uses; it returns errors from now on.
+    ``comm``: a duplicate that nobody else uses; it returns errors from now on. ``deadline``: seconds after which a rank that is
+    waited for, and from which nothing has come, is told to ``judge``; None waits for ever. With one, messages land in memory of
+    the transport first: they may come when nobody waits for them any more. ``awaited``: for whom a call waits. ``together``:
+    calls that MPI carries out for all ranks at once.
     """
 
     def __init__(self, mpi: Any, comm: Any) -> None:
@@ -67,13 +61,14 @@ class MpiTransport:
         self._handlers: dict[int, Handler] = {}
         self._watchers: list[Callable[[int, bool], None]] = []
         self._posted: list[_Posted] = []
-        self._dropped: list[tuple[int, int, Ticket]] = []  # source and tag of what is taken and dropped
+        self._dropped: list[tuple[int, int, Ticket]] = []  # source and tag of messages that are dropped
         self._said: list[tuple[int, Any]] = []  # to whom frames of control are not out yet
         self._fetches = tags_of(mpi) // 2
         self._calls = max(1, (self._fetches - 1) // (2 * _STAGES))
         self._status, self._byte = mpi.Status(), mpi.BYTE
         self._sent, self._came = [0] * self.size, [0] * self.size  # messages, for ``settle``
         self._due: dict[int, int] = {}
+        self._gave_up = False  # something that may still come
         self._heard = [0.0] * self.size
         self._looked = self._spoke = self._checked = 0.0
         self._looks, self._yields, self._quiet = 0, False, _QUIET
@@ -168,11 +163,12 @@ class MpiTransport:
         """Take nothing more from a rank."""
         if rank not in self._lost:
             self._lose(rank, False)
-        if self.deadline is not None:  # else MPI ends what is under way with it: it has died
+        if self.deadline is not None:  # else MPI ends its messages: it has died
             self.give_up(rank)
 
     def give_up(self, rank: int) -> None:
-        """End what is under way with a rank; MPI may still use its memory."""
+        """End the messages to and from a rank; MPI may still use its memory."""
+        self._gave_up = True
         given_up = [posted for posted in self._posted if posted.peer == rank and not posted.ticket.over]
         for source, _, ticket in self._dropped:
             if source == rank:
@@ -212,7 +208,7 @@ class MpiTransport:
                 time.sleep(min(max(_NAP_SHARE * (now - moved), _SHORTEST_NAP), _LONGEST_NAP))
 
     def _move(self) -> bool:
-        """Take what is over; return whether there was any."""
+        """Take messages that are over; return whether there were any."""
         over = False
         self._looks += 1
         front = self._posted if self._looks % _OFTEN == 0 else self._posted[:_FRONT]
@@ -247,7 +243,7 @@ class MpiTransport:
         return True
 
     def _drop(self) -> None:
-        """Take what has come for nobody."""
+        """Take messages that have come for nobody."""
         waiting, self._dropped = self._dropped, []
         for source, tag, ticket in waiting:
             try:
@@ -265,12 +261,12 @@ class MpiTransport:
                 self._posted.append(_Posted(request, source, ticket, None, None))
 
     def forget_dropped(self) -> None:
-        """Take nothing more of what was to be dropped: a call is over."""
+        """Drop no further messages: a call is over."""
         self._dropped.clear()
 
     def hear(self) -> bool:
         """Take frames of control, and when it is closed all that comes; return whether there were any."""
-        if not self._handlers:
+        if not (self._handlers or self.is_closed):
             return False
         moved, status = False, self.mpi.Status()
         tag = self.mpi.ANY_TAG if self.is_closed else _CONTROL
@@ -309,7 +305,7 @@ class MpiTransport:
                 self._lose(rank, True)
 
     def _note(self, peer: int, error: Any) -> None:
-        """Note what an error of a message tells of the other rank: that it has failed, or that nothing gets through."""
+        """Note the news that an error of a message is of the other rank: that it has failed, or that nothing gets through."""
         if error.Get_error_class() == self.mpi.ERR_TRUNCATE:
             return
         proof = is_proof(self.mpi, error)
@@ -369,18 +365,18 @@ class MpiTransport:
     def settle(self) -> bool:
         """Take all that others have sent, after ``close``; return whether it has come, and the communicator can be freed.
 
-        What nobody has asked for, say a copy for a call that was over without it, Open MPI would give to the next communicator
-        that it numbers alike, or end the job for it.
+        A message that nobody has asked for, say a copy for a call that was over without it, Open MPI would give to the next
+        communicator that it numbers alike, or end the job for it.
         """
-        others = [rank for rank in range(self.size) if rank != self.rank]
+        others, fails = [rank for rank in range(self.size) if rank != self.rank], bool(self._lost) or self._gave_up
         for rank in others:
-            self._say(rank, Key(Kind.BYE), _COUNT.pack(self._sent[rank] + 1))
+            self._say(rank, Key(Kind.BYE), _COUNT.pack(0 if fails else self._sent[rank] + 1))
         self._dropped = []
         self.awaited = lambda: [rank for rank in others if rank not in self._due]
-        self.wait(lambda: bool(self._lost) or all(self._came[rank] == self._due.get(rank) for rank in others))
-        return not self._lost
+        self.wait(lambda: bool(self._lost) or all(self._due.get(rank) in (0, self._came[rank]) for rank in others))
+        return not (self._lost or fails) and all(self._due.values())
 
     def let_go(self) -> None:
-        """Keep the memory of what is under way, as long as MPI may use it."""
+        """Keep the memory of messages under way, as long as MPI may use it."""
         left = [request for _, request in self._said] + [posted.request for posted in self._posted]
         abandon(self.mpi, [(request, None) for request in left])

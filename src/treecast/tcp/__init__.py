@@ -142,7 +142,7 @@ def init(
         sys.stderr.write(f"treecast: {error}\n")
         raise SystemExit(0) from None
     comm = Comm(process, process.add_group(range(where.size), survive, 0))
-    if process.links is not None and len(set(getattr(comm, "allgather")(survive))) > 1:  # noqa: B009
+    if process.links is not None and len(set(comm.allgather(survive))) > 1:
         raise PlanError("the ranks of a job say the same survive")
     return comm
 

@@ -2,7 +2,8 @@
 
 Rank 0 has the files. All lacking pieces go out in batches, each a broadcast by a plan; after it every rank that lives has the
 batch. So when rank 0 dies all others have the same pieces, and when some rank had more from an earlier try, that one goes on.
-Pieces are written beside the target, as ``NAME.part``, which is renamed when it is whole. What is there already is not sent.
+Pieces are written beside the target, as ``NAME.part``, which is renamed when it is whole. Pieces that are there already are not
+sent.
 """
 
 import os
@@ -41,7 +42,7 @@ class Source(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What became of the files at a rank: ``error`` says what went wrong, "" for nothing; ``came``: the bytes that it lacked."""
+    """The outcome of the files at a rank: ``error`` says what went wrong, "" for nothing; ``came``: the bytes that it lacked."""
 
     rank: int
     host: str
@@ -64,7 +65,7 @@ def sources_of(path: Path) -> list[Source]:
 
 
 def cast_here(comm: Comm, path: Path | None, target: Path) -> tuple[list[Result], int]:
-    """Take part as a rank: ``path`` at rank 0 is what goes out, ``target`` where it goes at this one; return what came of it,
+    """Take part as a rank: ``path`` goes out at rank 0, and to ``target`` at this one; return the outcome,
     and how many bytes there are.
 
     The list is the same at all ranks that live. Raises DeliveryError when pieces are lost with all ranks that had them.
@@ -150,7 +151,7 @@ class _Cast:
         return came
 
     def _begin(self) -> bool:
-        """Make the part of the file here, from what is there; return whether something is."""
+        """Make the part of the file here, from the bytes that are there; return whether some are."""
         if self._own:
             return False
         try:
@@ -230,7 +231,7 @@ class _Cast:
             self.error = f"{self._part}: {error.strerror}"
 
     def _end(self, calls: Any) -> None:
-        """Rename what is whole, unless the file has changed meanwhile at rank 0."""
+        """Rename files that are whole, unless the file has changed meanwhile at rank 0."""
         same = True
         if self._own:
             said = self._own.stat()

@@ -14,7 +14,7 @@ from treecast.groups.group import Group, called
 from treecast.mpi.comm.call import Call
 from treecast.mpi.comm.collectives import OBJECTS, ROWS
 from treecast.mpi.comm.last import Last
-from treecast.mpi.comm.table import Given, Job, Rank, Row, job_of
+from treecast.mpi.comm.table import Given, Job, Rank, Row, job_of, read_now
 from treecast.mpi.engine.choose import ONE_PORT
 from treecast.networks import network
 from treecast.tcp import library
@@ -29,7 +29,7 @@ UNDEFINED = -32766
 
 
 class Request:
-    """A nonblocking call under way. What the call raises is raised by ``Wait`` and ``Test``."""
+    """A nonblocking call under way. ``Wait`` and ``Test`` raise the error of the call."""
 
     def __init__(self, future: "Future[Any]") -> None:
         self._future = future
@@ -70,6 +70,8 @@ class Comm:
     ()
     """
 
+    allgather: Callable[[Any], list[Any]]  # as all collectives, a method that ``add_methods`` makes
+
     def __init__(self, process: Process, group: Group, is_new: bool = False) -> None:
         self._process, self._group, self._is_new = process, group, is_new
         self._ours = Rank(library, Reader(group.size), group.rank, group.size)
@@ -92,7 +94,7 @@ class Comm:
         if self._process.links is None and self.size > _FEW:
             self._go_down(self._process.transport, network(f"complete:{self.size}"), ONE_PORT)
 
-    # -- what it is --------------------------------------------------------------------------------------------------
+    # -- its ranks ---------------------------------------------------------------------------------------------------
 
     @property
     def rank(self) -> int:
@@ -121,7 +123,7 @@ class Comm:
 
     @property
     def group(self) -> Group:
-        """What makes the calls: who takes part, and what was decided."""
+        """The group that makes the calls: who takes part, and their decisions."""
         return self._group
 
     @property
@@ -145,9 +147,9 @@ class Comm:
     def Split(self, color: int = 0, key: int = 0) -> "Comm | None":  # noqa: N802
         """Return a communicator of the ranks that say the same colour, in the order of keys; None for ``UNDEFINED``.
 
-        Ranks that have failed are in none. Raises what any collective raises.
+        Ranks that have failed are in none. Raises as any collective.
         """
-        said: list[Any] = getattr(self, "allgather")((color, key, self._process.next_group))  # noqa: B009
+        said = self.allgather((color, key, self._process.next_group))
         known = {rank: each for rank, each in enumerate(said) if each is not None}
         first = max(each[2] for each in known.values())
         colors = sorted({each[0] for each in known.values()} - {UNDEFINED})
@@ -180,14 +182,13 @@ class Comm:
             raise PlanError("newcomers are taken into the communicator of all ranks, not into a part of it")
         if self._process.links is not None:
             raise PlanError(f"nobody can join over the links of {self._network} yet")
-        gather = getattr(self, "allgather")  # noqa: B009
-        heard = [each for each in gather(self._process.applicants()) if each]
+        heard = [each for each in self.allgather(self._process.applicants()) if each]
         wanted = {
             seat: identity for each in heard for seat, identity in sorted(each.items()) if seat not in self.members
         }
         if not wanted:
             return ()
-        reached: list[Any] = gather(self._process.applicants(wanted.values(), _REACH))
+        reached = self.allgather(self._process.applicants(wanted.values(), _REACH))
         everyone = [each for each in reached if each is not None]
         seats = sorted(
             seat for seat, identity in wanted.items() if all(each.get(seat) == identity for each in everyone)
@@ -216,14 +217,11 @@ class Comm:
         return Call(self._ours, self._group, partial(self._process.run, self._group), plans=self._plans)
 
     def do(self, row: Row, job: Job) -> tuple[int, ...]:
-        """Carry out a collective; return the failed ranks whose data is missing. Raises what is wrong with the arguments."""
+        """Carry out a collective; return the failed ranks whose data is missing. Raises the error of its arguments."""
         began = perf_counter()
 
         def carry(call: Call, given: Given | None) -> tuple[int, ...]:
-            failed = row.carry_out(call, job, given)
-            if given is not None:
-                given.finish()
-            return failed
+            return row.carry_out(call, job, given)
 
         failed: tuple[int, ...] = self._call().carry_out(job.read, carry)
         self._last = Last(failed, self._way, self._network, perf_counter() - began)
@@ -231,19 +229,8 @@ class Comm:
 
     def _begin(self, row: Row, job: Job) -> Request:
         """Have the worker carry out a call; the arguments are read at once."""
-        wrong: Exception | None = None
-        given: Given | None = None
-        try:
-            given = job.read()
-        except Exception as error:
-            wrong = error
-
-        def read() -> Given:
-            if given is None:
-                raise wrong or ValueError("there are no arguments")
-            return given
-
-        return Request(self._process.begin(self._group, lambda: self.do(row, job._replace(read=read))))
+        ready, _ = read_now(job)
+        return Request(self._process.begin(self._group, lambda: self.do(row, ready)))
 
     @classmethod
     def add_methods(cls) -> None:

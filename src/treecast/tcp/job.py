@@ -34,7 +34,7 @@ _JOINED: list["Job"] = []
 
 
 class Welcome(NamedTuple):
-    """What a newcomer is told: the members, the number of the last call, and of the next group."""
+    """The words to a newcomer: the members, the number of the last call, and of the next group."""
 
     members: list[int]
     number: int
@@ -42,7 +42,7 @@ class Welcome(NamedTuple):
 
 
 class Job:
-    """What all communicators of this process share.
+    """The things that all communicators of this process share.
 
     ``transport``: the connections. ``links``: those of a named network, and the network. ``next_group``: a number that no
     group has.
@@ -203,7 +203,7 @@ class Job:
         return future
 
     def wait_for_begun(self, group: Group) -> None:
-        """Wait until all that was begun in a group is done; what it raises is told by its request."""
+        """Wait until all that was begun in a group is done; its requests tell of errors."""
         for future in self._pending.pop(group.ident, ()):
             future.exception()
 
@@ -264,7 +264,7 @@ class Job:
 
 
 class _Ending:
-    """What the end of a rank by an error asks of MPI: here it is the end of its connections."""
+    """The end of a rank by an error, which is MPI_Abort elsewhere: here it is the end of its connections."""
 
     COMM_WORLD = None
 

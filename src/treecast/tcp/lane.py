@@ -35,7 +35,7 @@ class Lane(Links):
         return super().receive(peer, tag, place)
 
     def _drop(self, seat: int) -> None:
-        """Drop what comes from a rank; its memory is free."""
+        """Drop messages of a rank; their memory is free."""
         for source, key in self._asked:
             if source == seat:
                 self._direct.cancel(source, key)
@@ -50,7 +50,7 @@ class Lane(Links):
         self._group.transport.wait(looked, seconds)
 
     def hold(self, program: Program, part: Part) -> set[int]:
-        """Carry out what this rank does in a plan, as far as it comes; return the chunks that it holds then."""
+        """Carry out the part of this rank in a plan, as far as it comes; return the chunks that it holds then."""
         self._direct.forget(self._group.agreement.number, self._group.ident)
         try:
             return Engine(self, program.transfers, part, self._group.late or _FOREVER).run().held

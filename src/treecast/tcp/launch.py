@@ -23,7 +23,7 @@ _PRINTING = 0.3  # seconds that other ranks have to print, when one has failed
 
 
 class _Starter(NamedTuple):
-    """How a rank is started: the program, what all ranks are told, and the host of each, None for this one."""
+    """How a rank is started: the program, the variables of all ranks, and the host of each, None for this one."""
 
     program: Sequence[str]
     shared: Mapping[str, str]
@@ -73,7 +73,7 @@ def launch(
     """Start ranks of a program, wait for them, and return how the job ended.
 
     The job ends with the first rank that fails, with its status; after ``timeout`` seconds with 124; and with SIGINT, SIGTERM and
-    SIGHUP. A rank that a signal ends (SIGKILL, say) ends nothing: that is what the others survive. Then the status is 0 if
+    SIGHUP. A rank that a signal ends (SIGKILL, say) ends nothing: the others survive that. Then the status is 0 if
     some rank ends well. ``respawn``: how many such ranks are started anew, as newcomers (``Comm.admit``). ``hosts``: a file that
     says on which hosts ranks are started, by ssh, and how many; or the host of each rank, None for this one. ``tie``: ranks here
     end, too, when this process is killed. Raises PlanError when nothing starts.

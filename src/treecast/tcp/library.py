@@ -37,7 +37,7 @@ class Datatype:
 
     def __init__(self, dtype: Any, name: str = "") -> None:
         self.dtype = np.dtype(dtype)
-        self.name = name or self.dtype.name
+        self.name, self.typechar = name or self.dtype.name, self.dtype.char
         self.size = self.extent = self.dtype.itemsize
 
     @classmethod
@@ -72,7 +72,7 @@ class buffer:  # noqa: N801
 
     @staticmethod
     def frombuffer(thing: Any, readonly: bool = False) -> memoryview:
-        """Return the bytes of contiguous memory. Raises TypeError for what has none."""
+        """Return the bytes of contiguous memory. Raises TypeError for a thing that has none."""
         view = memoryview(thing)
         if view.nbytes == 0:
             return memoryview(bytearray())

@@ -42,13 +42,13 @@ class Seat(NamedTuple):
 
     @classmethod
     def read(cls, rank: int, identity: str, said: Any) -> "Seat":
-        """Return the seat that a rank has told of. Raises ValueError for what is none."""
+        """Return the seat that a rank has told of. Raises ValueError for words that tell of none."""
         addresses, survive, relays = said
         return cls(rank, identity, [(str(host), int(port)) for host, port in addresses], int(survive), bool(relays))
 
 
 class Store(Protocol):
-    """What keeps a value under a name for all ranks, as the stores of torch.distributed do."""
+    """Keeps a value under a name for all ranks, as the stores of torch.distributed do."""
 
     def set(self, key: str, value: str) -> Any: ...  # noqa: D102
     def get(self, key: str) -> Any: ...  # noqa: D102

@@ -1,4 +1,4 @@
-"""Which rank this process is, of how many, and where they meet: from what its launcher has left in the environment."""
+"""Which rank this process is, of how many, and where they meet: from the environment that its launcher has left."""
 
 import os
 import re

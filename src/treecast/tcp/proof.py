@@ -43,7 +43,7 @@ class Tls(NamedTuple):
     authority: str
 
     def context(self, server: bool) -> ssl.SSLContext:
-        """Return what wraps a socket. Raises PlanError for files that are none."""
+        """Return the context that wraps a socket. Raises PlanError for files that are none."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False  # the certificate is the job's, whatever the host
         context.verify_mode = ssl.CERT_REQUIRED
@@ -57,7 +57,7 @@ class Tls(NamedTuple):
 
 
 class Trust(NamedTuple):
-    """What a job trusts: its secret, b"" for none, and TLS where it is asked for."""
+    """The trust of a job: its secret, b"" for none, and TLS where it is asked for."""
 
     secret: bytes = b""
     tls: Tls | None = None

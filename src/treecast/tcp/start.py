@@ -116,7 +116,7 @@ def _hold(size: int, options: Options, address: Address) -> Place:
 
 
 def _check_reach(places: Iterable[Address], options: Options) -> None:
-    """Raise PlanError for a place on another host without a secret: what has none listens on this machine alone."""
+    """Raise PlanError for a place on another host without a secret: a job that has none listens on this machine alone."""
     far = [host for host, _ in places if not host.startswith("127.") and host not in ("localhost", "::1")]
     if far and not options.trust.secret:
         raise PlanError(

@@ -1,16 +1,16 @@
 """Collectives down the plan of a named network, whose links are the only connections; small ones, and repairs, are flooded.
 
-A call begins by an allgather of what each rank means to do, and of the links that it has lost: so all go down the same plan, or
-none does. The plan's messages go over single links, one copy each. When some rank lacks data at the end, all begin anew without
-the dead; then who lacks data fetches it from one who has it, over streams that come by every way (``transport.links``), or what
-nobody can have is sent anew straight.
+A call begins by an allgather of the call that each rank means to make, and of the links that it has lost: so all go down the same
+plan, or none does. The plan's messages go over single links, one copy each. When some rank lacks data at the end, all begin anew
+without the dead; then who lacks data fetches it from one who has it, over streams that come by every way (``transport.links``),
+or data that nobody can have is sent anew straight.
 """
 
 import os
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache, partial
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -25,6 +25,7 @@ from treecast.mpi.engine import blocks as parts
 from treecast.mpi.engine.blocks import Blocks, bytes_of
 from treecast.mpi.engine.choose import ALL_PORT, Operation, Program, flit_of, messages_of, program_of
 from treecast.networks import Graph, Network, network
+from treecast.networks.kept import kept
 from treecast.tcp.lane import TAGS, Lane
 from treecast.transport.base import SMALL, Piece, Steps
 from treecast.transport.sockets import Sockets
@@ -37,11 +38,12 @@ _TRIES = 2  # by plans
 _RATE = 1e9  # bits per second of a link, where nobody says
 
 Failed = tuple[int, ...]
-Straight = Callable[[Group], Steps[Failed]]
+Planned = tuple[Any, Steps[Failed]]
+"""The words of all ranks alike on a call, None where it goes straight, and its steps by a plan, which need not be begun."""
 
 
 class Trees:
-    """The ways of a network; each takes what the straight way of its name takes.
+    """The ways of a network; each takes the arguments of the straight way of its name.
 
     ``direct``: the connections over which plans go. ``model``: of the plans; one-port where a switch joins all hosts.
     """
@@ -60,23 +62,24 @@ class Trees:
         return self._where.spec
 
     def plans(self) -> dict[Algorithm, Callable[..., Failed]]:
-        """Return what carries algorithms out by the plan; those for which there is none go straight."""
+        """Return the functions that carry algorithms out by the plan; those for which there is none go straight."""
         return {algorithm: self._plan(getattr(self, algorithm.__name__), algorithm) for algorithm in _PLANNED}
 
     def _plan(self, go: Callable[..., Any], algorithm: Algorithm) -> Callable[..., Failed]:
         def carry(call: Call, *parts: Any) -> Failed:
-            group, sizes = call.group, "" if call.refused else repr((go.__name__, go(call.group, None, *parts)))
+            group, (alike_at_all, steps) = call.group, go(call.group, *parts)
+            sizes = "" if call.refused else repr((go.__name__, alike_at_all))
             mine = blake2b(sizes.encode(), digest_size=_DIGEST).digest()
             said: list[bytes] = call.run(self._tell(group, mine), refused="")
             members, alike = group.agreement.members, set(said)
             if len(alike) > 1 or not sizes or sizes.endswith("None)") or self._left(members) is None:
                 return call.run(algorithm(group, *parts))
-            return call.run(go(group, True, *parts))
+            return call.run(steps)
 
         return carry
 
     def _tell(self, group: Group, mine: bytes = bytes(_DIGEST)) -> Steps[list[bytes]]:
-        """Tell all ranks something, and the links that this one has lost; return what the members have said, and plan without
+        """Tell all ranks something, and the links that this one has lost; return the words of the members, and plan without
         the links that any of them has lost.
         """
         lost = [*self._direct.lost, *[group.rank] * _CUTS][:_CUTS]
@@ -104,7 +107,7 @@ class Trees:
         return _less(self._where, tuple(members), self._cuts)
 
     def _program(self, group: Group, what: Operation, me: int) -> Program:
-        """Return what this rank does, planned in a thread of its own: meanwhile the others hear this rank."""
+        """Return the part of this rank, planned in a thread of its own: meanwhile the others hear this rank."""
         planned = _PLANNER.submit(program_of, what, me, TAGS)
         while not planned.done():
             group.transport.wait(planned.done, _LOOK)
@@ -123,11 +126,9 @@ class Trees:
         lacking = parts.carry(blocks, program, partial(Lane(self._direct, group).hold, program))
         return {members[rank] for rank in lacking}
 
-    def broadcast(self, group: Group, where: bool | None, data: Piece | None, root: int) -> Any:
+    def broadcast(self, group: Group, data: Piece | None, root: int) -> Planned:
         """Bring the bytes of the root to all ranks."""
-        if where is None:
-            return _size(root, [data])
-        return self._broadcast(group, data, root)
+        return _size(root, [data]), self._broadcast(group, data, root)
 
     def _broadcast(self, group: Group, data: Piece, root: int) -> Steps[Failed]:
         shape, block = Shape("broadcast", source=root), parts.of_one(data, group.rank == root)
@@ -135,11 +136,9 @@ class Trees:
             yield from self._spread(group, shape, {root: data}, lambda where: self._blocks(group, where, shape, block))
         )
 
-    def allgather(self, group: Group, where: bool | None, mine: Piece | None, blocks: Sequence[Piece] | None) -> Any:
+    def allgather(self, group: Group, mine: Piece | None, blocks: Sequence[Piece] | None) -> Planned:
         """Bring the block of every rank to all ranks."""
-        if where is None:
-            return _size(None, blocks)
-        return self._allgather(group, mine, blocks or ())
+        return _size(None, blocks), self._allgather(group, mine, blocks or ())
 
     def _allgather(self, group: Group, mine: Piece | None, blocks: Sequence[Piece]) -> Steps[Failed]:
         if mine is not None:
@@ -193,55 +192,46 @@ class Trees:
         return {members[rank] for rank in lacking}
 
     def alltoall(
-        self,
-        group: Group,
-        where: bool | None,
-        outgoing: Sequence[Piece] | None,
-        incoming: Sequence[Piece] | None,
-        *_: Any,
-    ) -> Any:
+        self, group: Group, outgoing: Sequence[Piece] | None, incoming: Sequence[Piece] | None, *_: Any
+    ) -> Planned:
         """Bring a block from every rank to every rank."""
-        if where is None:
-            return _equal(None, [*(outgoing or ()), *(incoming or ())])
 
         def blocks(members: Sequence[int], me: int) -> Blocks:
             out, into = ([pieces[r] for r in members] for pieces in (outgoing or (), incoming or ()))
             return parts.of_pairs(out, into, me)
 
-        return self._personal(group, Shape("alltoall"), blocks, lambda: personal.alltoall(group, outgoing, incoming))
+        said = _equal(None, [*(outgoing or ()), *(incoming or ())])
+        straight = personal.alltoall(group, outgoing, incoming)
+        return said, self._personal(group, Shape("alltoall"), blocks, straight)
 
     def scatter(
-        self, group: Group, where: bool | None, outgoing: Sequence[Piece] | None, mine: Piece | None, root: int, *_: Any
-    ) -> Any:
+        self, group: Group, outgoing: Sequence[Piece] | None, mine: Piece | None, root: int, *_: Any
+    ) -> Planned:
         """Deal out the root's blocks."""
-        if where is None:
-            return _equal(root, [*(outgoing or ()), *([] if mine is None else [mine])])
 
         def blocks(members: Sequence[int], me: int) -> Blocks:
             return parts.of_root(outgoing and [outgoing[r] for r in members], mine, me, gathers=False)
 
-        shape = Shape("scatter", source=root)
-        return self._personal(group, shape, blocks, lambda: personal.scatter(group, outgoing, mine, root))
+        said = _equal(root, [*(outgoing or ()), *([] if mine is None else [mine])])
+        straight = personal.scatter(group, outgoing, mine, root)
+        return said, self._personal(group, Shape("scatter", source=root), blocks, straight)
 
-    def gather(
-        self, group: Group, where: bool | None, mine: Piece | None, incoming: Sequence[Piece] | None, root: int, *_: Any
-    ) -> Any:
+    def gather(self, group: Group, mine: Piece | None, incoming: Sequence[Piece] | None, root: int, *_: Any) -> Planned:
         """Collect every rank's block at the root."""
-        if where is None:
-            return _equal(root, [*(incoming or ()), *([] if mine is None else [mine])])
 
         def blocks(members: Sequence[int], me: int) -> Blocks:
             return parts.of_root(incoming and [incoming[r] for r in members], mine, me, gathers=True)
 
-        shape = Shape("gather", target=root)
-        return self._personal(group, shape, blocks, lambda: personal.gather(group, mine, incoming, root))
+        said = _equal(root, [*(incoming or ()), *([] if mine is None else [mine])])
+        straight = personal.gather(group, mine, incoming, root)
+        return said, self._personal(group, Shape("gather", target=root), blocks, straight)
 
     def _personal(
         self,
         group: Group,
         shape: Shape,
         blocks: Callable[[Sequence[int], int], Blocks],
-        straight: Callable[[], Steps[Failed]],
+        straight: Steps[Failed],
     ) -> Steps[Failed]:
         """Bring blocks to one rank each by a plan, and, where some rank lacks some, by another; in the end straight."""
         for agreed in self._plans(group):
@@ -255,15 +245,12 @@ class Trees:
             if failed is not None:
                 return tuple(sorted({*failed, *(set(group.began) - set(members))}))
         group.restart()
-        return (yield from straight())
+        return (yield from straight)
 
-    def allreduce(
-        self, group: Group, where: bool | None, mine: Piece | None, out: Piece | None, how: Sums | None
-    ) -> Any:
+    def allreduce(self, group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Planned:
         """Bring the sum of all contributions to all ranks, added along the trees in the order of the schedule."""
-        if where is None:
-            return _size(how and how.entries, [out] if how and how.op.Is_commutative() else None)
-        return self._allreduce(group, mine, out, how)
+        said = _size(how and how.entries, [out] if how and how.op.Is_commutative() else None)
+        return said, self._allreduce(group, mine, out, how)
 
     def _allreduce(self, group: Group, mine: Piece | None, out: Piece, how: Any) -> Steps[Failed]:
         given, received = mine, bytes_of(out)
@@ -289,7 +276,7 @@ class Trees:
         return (yield from sums.allreduce(group, given, out, how))
 
 
-@lru_cache(8)
+@kept(8)
 def _less(where: Network, members: tuple[int, ...], cuts: frozenset[tuple[int, int]]) -> Network | None:
     if where.every_pair_joined:
         return network(f"complete:{len(members)}") if len(members) > 1 else None
@@ -304,7 +291,7 @@ _PLANNED = (spread.broadcast, spread.allgather, personal.alltoall, personal.scat
 
 
 def _size(about: int | None, pieces: Sequence[Piece | None] | None) -> Any:
-    """Return what all ranks say alike of a call that goes down a plan; None of one that goes straight."""
+    """Return the words of all ranks alike on a call that goes down a plan; None of one that goes straight."""
     sizes = [0 if piece is None else len(piece) for piece in pieces or ()]
     return (about, sizes) if sum(sizes) > SMALL else None
 

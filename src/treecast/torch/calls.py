@@ -10,7 +10,7 @@ from treecast.torch.work import dist, seconds_of
 
 
 class Asked(NamedTuple):
-    """What the options of a call say, in whatever form they come."""
+    """The options of a call, in whatever form they come."""
 
     op: str = "SUM"
     root: int = 0
@@ -19,7 +19,7 @@ class Asked(NamedTuple):
 
     @classmethod
     def read(cls, options: Sequence[Any]) -> "Asked":
-        """Return what options of c10d say, or an operation, a root and a timeout by themselves."""
+        """Return the words of c10d's options, or an operation, a root and a timeout by themselves."""
         asked = cls()
         for each in options:
             if isinstance(each, int):

@@ -33,7 +33,7 @@ class ProcessGroup(dist.ProcessGroup):
     """A group of ranks as torch knows it, over a communicator on sockets; ``init_process_group("treecast")`` makes it.
 
     Calls of a group are carried out in the order in which they are made; those that are not asynchronous in the caller's thread.
-    What a call raises, its ``Work`` raises: DistBackendError, a RuntimeError.
+    The ``Work`` of a call raises its errors: DistBackendError, a RuntimeError.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class ProcessGroup(dist.ProcessGroup):
 
     def gather_objects(self, thing: Any) -> list[Any]:
         """Return every rank's object, None of those that have failed; not beside other calls."""
-        return getattr(self.comm, "allgather")(thing)  # noqa: B009
+        return self.comm.allgather(thing)
 
     def _sum_sparse(self, tensor: Any) -> tuple[int, ...]:
         mine = tensor.coalesce()
@@ -161,7 +161,7 @@ class ProcessGroup(dist.ProcessGroup):
         """Return when rank 0 has heard all ranks; raise RuntimeError that names those it has not heard in time."""
         self._messages.check_in(seconds_of(timeout) if timeout is not None else self._timeout, wait_all_ranks)
 
-    # -- what it is ----------------------------------------------------------------------------------------------------
+    # -- its ranks -----------------------------------------------------------------------------------------------------
 
     def rank(self) -> int:
         """Return this rank's number."""
@@ -179,7 +179,7 @@ class ProcessGroup(dist.ProcessGroup):
 
     @property
     def options(self) -> Any:
-        """What torch asks of a backend's options."""
+        """The options that torch asks of a backend."""
         return self._options
 
     @property

@@ -1,4 +1,4 @@
-"""What torch finds by itself when it is imported: a backend called ``treecast``. It costs nothing, and never fails."""
+"""Torch finds this by itself when it is imported: a backend called ``treecast``. It costs nothing, and never fails."""
 
 
 def register() -> None:

@@ -59,7 +59,7 @@ class Bound:
         return into
 
     def _do(self, step: list[Message], memory: Any, bounds: list[int], add: Callable[..., Any]) -> None:
-        """Carry a step out: all messages at once, then what is added or does not lie in one piece."""
+        """Carry a step out: all messages at once, then those that are added or do not lie in one piece."""
         asked: list[Any] = []
         after: list[tuple[Any, Message]] = []
         for each in step:
@@ -92,7 +92,7 @@ class Bound:
 
 
 def _bring(flat: Any, memory: Any, bounds: list[int], ranges: Ranges) -> None:
-    """Lay what this rank gives where its chunks lie."""
+    """Lay the data of this rank where its chunks lie."""
     place = 0
     for first, stop in ranges:
         part = memory[bounds[first] : bounds[stop]]

@@ -1,4 +1,4 @@
-"""What a job of torch's is told once: how many deaths it survives, when silence counts as one, and what a hole is."""
+"""The settings of a job of torch's: how many deaths it survives, when silence counts as one, and the meaning of a hole."""
 
 import os
 from typing import Any, NamedTuple

@@ -26,7 +26,7 @@ def create(options: Any, _more: Any = None) -> ProcessGroup:
 
 
 def find_comm(options: Any) -> tuple[Comm, Any, list[int], str]:
-    """Return what a process group is made of: its communicator, torch's options, its ranks, and what holes are.
+    """Return the parts of a process group: its communicator, torch's options, its ranks, and the meaning of holes.
 
     Raises PlanError when the ranks do not find one another, or a part has ranks that have failed.
     """

@@ -1,4 +1,4 @@
-"""What one rank sends and receives in each step of a plan, at most one message a peer; there is no torch in it."""
+"""The messages of one rank in each step of a plan, at most one message a peer; there is no torch in it."""
 
 from collections import defaultdict
 from typing import NamedTuple
@@ -23,12 +23,8 @@ class Message(NamedTuple):
 def steps_of(plan: Schedule, rank: int) -> list[list[Message]]:
     """Return a rank's messages step by step, in one order at both ends. Steps in which it has none are left out.
 
-    Finished sums lie where the sums did: their ranges are given so.
-
-    Raises
-    ------
-    PlanError
-        The plan has relays or leaves out what has been sent before, so what a rank sends depends on what it hears.
+    Finished sums lie where the sums did: their ranges are given so. Raises PlanError for a plan that has relays, or leaves out
+    what has been sent before: there the messages of a rank depend on those that it hears.
     """
     if plan.collective.relays or plan.sparing:
         why = "has relays" if plan.collective.relays else "leaves out what has been sent before"
@@ -48,7 +44,7 @@ def steps_of(plan: Schedule, rank: int) -> list[list[Message]]:
 
 
 def _joined(ranges: Ranges) -> Ranges:
-    """Return ranges in ascending order, those that touch as one, what is twice once."""
+    """Return ranges in ascending order, those that touch as one, and none twice."""
     found: Ranges = []
     for first, stop in sorted(ranges):
         if found and first <= found[-1][1]:

@@ -24,6 +24,8 @@ OPS = {
 class Op:
     """An operation of torch's on the bytes of two contributions; AVG adds, and is divided where it is known by how many."""
 
+    is_predefined = False  # in MPI
+
     def __init__(self, name: str) -> None:
         if name not in OPS:
             raise ValueError(f"treecast has no {name}: {', '.join(OPS)}")
@@ -68,7 +70,7 @@ def piece_of(tensor: Any) -> Any:
 
 
 def _place(tensor: Any) -> tuple[Any, Callable[[], None] | None]:
-    """Return contiguous memory for what comes to a tensor, and what brings it there, None where it is there."""
+    """Return contiguous memory for data to a tensor, and the function that brings it there, None where it is there."""
     there = packed(tensor)
     if there.data_ptr() == tensor.data_ptr():
         return there, None

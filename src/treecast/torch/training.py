@@ -18,7 +18,7 @@ _COALESCED = 1 << 28  # bytes of buffers that go at once
 
 
 class _Bucket:
-    """A bucket of gradients under way: what this rank gives, the sum, and who is not in it."""
+    """A bucket of gradients under way: those of this rank, the sum, and who is not in it."""
 
     def __init__(self, given: Any, total: Any) -> None:
         self.given, self.total, self.told = given, total, Told()

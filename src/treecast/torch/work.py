@@ -21,7 +21,7 @@ def seconds_of(timeout: Any) -> float | None:
 
 
 def done(work: Callable[[], Any]) -> "Future[Any]":
-    """Do work in this thread; return what came of it."""
+    """Do work in this thread; return its outcome."""
     future: Future[Any] = Future()
     try:
         future.set_result(work())
@@ -58,7 +58,7 @@ class Work(dist.Work):
         self._told: Any = None
 
     def wait(self, timeout: Any = None) -> bool:
-        """Wait until it is over. Raises what it raised, DistBackendError when the time is up."""
+        """Wait until it is over. Raises its error, DistBackendError when the time is up."""
         if not self._future.done() and self._thread and current_thread().name.startswith(self._thread):
             raise RuntimeError("a callback of this group's call waits for a later one, which would begin after it")
         try:
@@ -86,7 +86,7 @@ class Work(dist.Work):
         return self.is_completed() and self.exception() is None
 
     def exception(self) -> Any:
-        """Return what was raised, None for nothing."""
+        """Return its error, None for none."""
         return self._future.exception() if self.is_completed() else None
 
     def result(self) -> Any:

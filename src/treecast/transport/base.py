@@ -24,14 +24,14 @@ Steps = Generator[Until, None, T]
 
 
 class Kind(IntEnum):
-    """What a frame is. DATA goes to the place that was asked for; from STATE on, frames go to the handler of their kind."""
+    """The kind of a frame. DATA goes to the place that was asked for; from STATE on, frames go to the handler of their kind."""
 
     DATA = 0
     OFFER = 1  # a long message waits to be asked for; its length, and where it lies
     GRANT = 2  # it is asked for
     REFUSE = 3  # a message of this length is not wanted
     ALIVE = 4
-    TAKEN = 5  # what was offered was read where it lies
+    TAKEN = 5  # an offer was read where it lies
     NEAR = 6  # this process, and its mark, for who can read its memory
     STATE = 8
     DECIDED = 9
@@ -57,7 +57,7 @@ class Key(NamedTuple):
 
 
 class Ticket:
-    """A message under way. ``over``: nothing more touches its memory. ``lost``: it was not delivered. ``length``: what came.
+    """A message under way. ``over``: nothing more touches its memory. ``lost``: it was not delivered. ``length``: of the message.
 
     ``lent``: takes the memory of one back that waits to be read; it is told whether all that live have read it.
     """
@@ -77,7 +77,7 @@ Handler = Callable[[int, Key, bytes], None]
 
 
 class Transport(Protocol):
-    """What joins this rank with all others.
+    """The messages between this rank and all others.
 
     ``lost``: the ranks from which nothing more comes, and whether their end is proved; else they are silent, or shut.
     """
@@ -96,7 +96,7 @@ class Transport(Protocol):
         ...
 
     def receive(self, source: int, key: Key, place: Piece | None) -> Ticket:
-        """Begin to receive; None drops what comes. A message of another length is dropped, and the ticket tells its length."""
+        """Begin to receive; None drops the message. A message of another length is dropped, and the ticket tells its length."""
         ...
 
     def wait(self, until: Until, seconds: float | None = None) -> None:
@@ -122,8 +122,8 @@ class Together(Protocol):
     When one is lost at a rank, or ``end`` was called anywhere, those that others wait in are lost, and all later ones.
     """
 
-    def broadcast(self, data: Piece, root: int) -> Ticket:
-        """Bring the bytes of the root to all."""
+    def broadcast(self, data: Piece, root: int, waits: bool = False) -> Ticket:
+        """Bring the bytes of the root to all; ``waits``: not before all are there."""
         ...
 
     def allgather(self, mine: Piece, whole: Piece, lengths: Sequence[int]) -> Ticket:
@@ -132,6 +132,10 @@ class Together(Protocol):
 
     def alltoall(self, out: Piece, lengths: Sequence[int], into: Piece, length: int) -> Ticket:
         """Bring a block to each rank, of these lengths; those that come have one length."""
+        ...
+
+    def allreduce(self, mine: Piece, out: Piece, how: Any) -> Ticket:
+        """Bring the sum of all contributions, whose bits no order changes, to all; ``how``: see ``algorithms.sums.Sums``."""
         ...
 
     def end(self) -> None:

@@ -29,7 +29,9 @@ def _find() -> Any:
         found = libc.process_vm_readv
     except (AttributeError, OSError):
         return None
-    libc.prctl(_PTRACER, ctypes.c_ulong(os.getppid()), 0, 0, 0)  # under Yama: what our launcher has started may read
+    libc.prctl(
+        _PTRACER, ctypes.c_ulong(os.getppid()), 0, 0, 0
+    )  # under Yama: processes that our launcher has started may read
     found.restype = ctypes.c_ssize_t
     found.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_ulong]
     return found
@@ -46,7 +48,7 @@ class Mark:
         self._memory = bytearray(_MARK.pack(self._word, 0))
 
     def told(self) -> bytes:
-        """Return what the other side has to know so that it can read."""
+        """Return the words by which the other side can read."""
         return _TOLD.pack(os.getpid(), address_of(self._memory), self._word)
 
     def take_back(self) -> None:
@@ -56,7 +58,7 @@ class Mark:
 
 
 class Memory:
-    """The memory of the process at the other side. Raises ValueError for what no process tells of itself."""
+    """The memory of the process at the other side. Raises ValueError for words that no process tells of itself."""
 
     def __init__(self, told: bytes) -> None:
         if len(told) != _TOLD.size:

@@ -18,7 +18,7 @@ FRAME = 1 << 20
 
 
 class HostileError(ValueError):
-    """A peer has sent what no rank sends."""
+    """A peer has sent bytes that no rank sends."""
 
 
 class Long:

@@ -51,11 +51,11 @@ class Stream:
         self.is_over = True
 
     def sendmsg(self, pieces: Sequence[Piece]) -> int:
-        """Send what goes at once of some pieces of memory; return how much that is."""
+        """Send as much of some pieces of memory as goes at once; return how much that is."""
         return self.send(b"".join(pieces))
 
     def send(self, piece: Piece) -> int:
-        """Send what goes at once; return how much that is. Raises OSError when the rank has ended, or has not taken enough."""
+        """Send as much as goes at once; return how much. Raises OSError when the rank has ended, or has not taken enough."""
         if self.is_over:
             raise BrokenPipeError
         if not self._room:
@@ -192,7 +192,7 @@ class Links:
         return [(Ready(data), events) for data, events in looked if events]
 
     def linger(self, others: Collection[int]) -> None:
-        """Send on what others still wait for, until all others have said that they wait for nothing any more."""
+        """Send on pieces that others still wait for, until all others have said that they wait for nothing any more."""
         self.flood(self._rank, _DONE, b"")
         until = monotonic() + _CLOSING
         while monotonic() < until and (self.direct.wants_out or self._awaits(others)):

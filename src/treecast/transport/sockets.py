@@ -26,22 +26,13 @@ _OPEN: "weakref.WeakSet[Sockets]" = weakref.WeakSet()
 
 
 class Sockets:
-    """The connections of one rank to all others; see ``Transport`` for its verbs.
+    """The connections of one rank, of ``size``, to all others; see ``Transport`` for its verbs.
 
-    Parameters
-    ----------
-    rank, size : int
-        Which rank this is, of how many.
-    socks : mapping of int to socket
-        The connection to each other rank, on which both sides have proved who they are. They are the transport's from now on.
-    deadline : float, optional
-        Seconds without any frame after which a rank is silent; None waits for ever.
-    trust_ends : bool
-        Whether the end of a connection proves a death. Not where somebody else may end connections.
-    cma : bool
-        Whether ranks of this host read long messages from one another's memory, where the kernel lets them.
-    selector : Links, optional
-        What tells which connections are ready, where these are streams over links.
+    ``socks``: the connection to each other rank, on which both sides have proved who they are; they are the transport's from
+    now on. ``deadline``: seconds without any frame after which a rank is silent; None waits for ever. ``trust_ends``: whether the
+    end of a connection proves a death; not where somebody else may end connections. ``cma``: whether ranks of this host read
+    long messages from one another's memory, where the kernel lets them. ``selector``: tells which connections are ready, where
+    these are streams over links.
     """
 
     def __init__(
@@ -132,11 +123,11 @@ class Sockets:
         return ticket
 
     def cancel(self, source: int, key: Key) -> None:
-        """Drop what was asked for when it comes; its memory is free."""
+        """Drop a message that was asked for when it comes; its memory is free."""
         self._wires[source].cancel(key)
 
     def forget(self, call: int, group: int) -> None:
-        """Drop what calls of a group before this one have left."""
+        """Drop messages that calls of a group before this one have left."""
         for wire in self._wires.values():
             wire.forget(call, group)
 
@@ -202,7 +193,7 @@ class Sockets:
                 self._look_out(wire)
 
     def _select(self, seconds: float) -> list[tuple[selectors.SelectorKey, int]]:
-        """Return what can move. ``lock`` is free meanwhile, where this thread waits with it; links do so themselves."""
+        """Return the wires that can move. ``lock`` is free meanwhile, where this thread waits with it; links do so themselves."""
         if not self._moving or seconds <= 0 or self._over_links:
             return self._selector.select(seconds)
         self.lock.release()

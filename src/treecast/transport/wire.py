@@ -1,6 +1,6 @@
 """The connection to one peer: frames out, frames in, and the memory that they come from and go to.
 
-A message above 64 KiB waits for a GRANT, so nothing large is ever buffered; what a rank says ahead of time cannot stand
+A message above 64 KiB waits for a GRANT, so nothing large is ever buffered; words of a rank ahead of time cannot stand
 before an answer. It goes in frames of 1 MiB, between which others pass. A rank that can read the memory of the other (``cma``)
 copies it from there instead, and says that it has taken it.
 """
@@ -28,7 +28,7 @@ _AGAIN = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWr
 class Wire:
     """A connection to a peer.
 
-    ``is_shut``: what comes is dropped. ``is_mute``: nothing can be sent any more. ``wants_out``: bytes wait to go out.
+    ``is_shut``: messages are dropped. ``is_mute``: nothing can be sent any more. ``wants_out``: bytes wait to go out.
     ``heard``: when the last bytes came.
     """
 
@@ -63,7 +63,7 @@ class Wire:
         self.say(Key(Kind.NEAR), self._mark.told())
 
     def say(self, key: Key, body: Piece = b"") -> None:
-        """Send a frame; what cannot go out at once is kept."""
+        """Send a frame; the rest that cannot go out at once is kept."""
         if self.is_mute:
             return
         if self._out or self._streams or len(body) > _JOINED_BYTES:
@@ -125,7 +125,7 @@ class Wire:
             self._streams.popleft()
 
     def flush(self) -> None:
-        """Send what goes at once."""
+        """Send as much as goes at once."""
         while self.wants_out:
             if not self._out:
                 self._next_frame()
@@ -149,7 +149,7 @@ class Wire:
                 self._out[0] = piece[sent:], ticket, length
 
     def _be_mute(self) -> None:
-        """Send nothing more; what the peer sent before it ended is still to be read."""
+        """Send nothing more; frames that the peer sent before it ended are still to be read."""
         self.is_mute = True
         self._end_sends()
 
@@ -159,7 +159,7 @@ class Wire:
             stream.ticket.end(lost=True)
         self._held.clear()
         self._streams.clear()
-        for k, (piece, ticket, length) in enumerate(self._out):  # what has begun goes on from a copy
+        for k, (piece, ticket, length) in enumerate(self._out):  # a message that has begun goes on from a copy
             if ticket is not None:
                 ticket.end(lost=True)
                 self._out[k] = memoryview(bytes(piece)), None, length
@@ -193,7 +193,7 @@ class Wire:
                 self._into = memoryview(bytearray(len(self._into)))
 
     def forget(self, call: int, group: int) -> None:
-        """Drop what nobody has asked for, or taken, of calls of a group before one."""
+        """Drop messages that nobody has asked for, or taken, of calls of a group before one."""
 
         def old(keys: Iterable[Key]) -> list[Key]:
             return [key for key in keys if key.call < call and key.group == group and key.instance != DIRECT]
@@ -229,9 +229,9 @@ class Wire:
         self.say(key._replace(kind=Kind.GRANT), LENGTH.pack(asked.length))
 
     def read(self) -> list[tuple[Key, bytes]] | None:
-        """Take what has come; return the frames for handlers, None at the end of the connection.
+        """Take bytes that have come; return the frames for handlers, None at the end of the connection.
 
-        Raises HostileError for what no rank sends.
+        Raises HostileError for bytes that no rank sends.
         """
         found: list[tuple[Key, bytes]] = []
         while True:
@@ -276,7 +276,7 @@ class Wire:
         self._first, self._last = 0, left
 
     def _begin_frame(self, key: Key, length: int, there: memoryview) -> None:
-        """Begin a frame of a long message: what is there already goes to its place, and the rest will."""
+        """Begin a frame of a long message: the bytes that are there go to their place, and the rest will."""
         asked = self.asked.get(key)
         if self.is_shut or asked is None:
             if not self.is_shut or length > FRAME:
@@ -367,7 +367,7 @@ class Wire:
     # -- its end -----------------------------------------------------------------------------------------------------
 
     def shut(self) -> None:
-        """Take nothing more, and end all tickets. What has begun to go out goes on from a copy."""
+        """Take nothing more, and end all tickets. A message that has begun to go out goes on from a copy."""
         self.is_shut = True
         if self._into is not None:
             self._into, self._of = memoryview(bytearray(len(self._into))), None
@@ -376,7 +376,7 @@ class Wire:
         self.early.clear()
 
     def end(self) -> None:
-        """Close the connection: all tickets are over; what has come before stays."""
+        """Close the connection: all tickets are over; messages that have come before stay."""
         self.is_gone = self.is_mute = True
         self._into = self._of = None
         self._end_sends()

@@ -187,6 +187,25 @@ class SumInPlace(Sum):
     in_place = True
 
 
+class ExactSum(Sum):
+    """Of whole numbers, in place, which MPI may add in any order."""
+
+    in_place = True
+
+    def numbers(self, rank):
+        source = random.Random(f"{self.salt} {rank} exact")
+        numbers = [source.randrange(1 << 40) for _ in range(257)]
+        return array("q", [numbers[k % 257] for k in range(self.size // 8)])
+
+    def prepare(self):
+        super().prepare()
+        self.how = self.how._replace(datatype=MPI.INT64_T, exact=True)
+
+    def fold(self, failed):
+        terms = [self.numbers(rank)[:257] for rank in self.contributors(failed)]
+        return array("q", map(sum, zip(*terms, strict=True)))
+
+
 class Reduce(Sum):
     def steps(self):
         return sums.reduce(self.group, self.given(), self.out if self.here else None, self.root, self.how)
@@ -273,7 +292,8 @@ class Barrier(Job):
 
 COLLECTIVES = {
     "broadcast": Broadcast, "allgather": Allgather, "allgatherv": Allgatherv, "alltoall": Alltoall, "alltoallv": Alltoallv,
-    "scatter": Scatter, "gather": Gather, "allreduce": Sum, "allreduce in place": SumInPlace, "reduce": Reduce, "scan": Scan,
+    "scatter": Scatter, "gather": Gather, "allreduce": Sum, "allreduce in place": SumInPlace,
+    "exact sum": ExactSum, "reduce": Reduce, "scan": Scan,
     "exscan": Exscan, "reduce_scatter": ReduceScatter,
     "transfer": Transfer, "barrier": Barrier,
 }  # fmt: skip

@@ -3,6 +3,6 @@
 SOURCES = ("broadcast", "scatter")
 ROOTED = (*SOURCES, "gather", "reduce")
 ALL = (
-    *ROOTED, "allgather", "allgatherv", "alltoall", "alltoallv", "allreduce", "allreduce in place", "scan", "exscan",
+    *ROOTED, "allgather", "allgatherv", "alltoall", "alltoallv", "allreduce", "allreduce in place", "exact sum", "scan", "exscan",
     "reduce_scatter",
 )  # fmt: skip

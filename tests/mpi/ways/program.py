@@ -30,7 +30,7 @@ class Dying:
 
     def __getattr__(self, name):
         found = getattr(self._comm, name)
-        if name not in ("Isend", "Irecv", "Bcast", "Allgather", "Allgatherv", "Alltoallv"):
+        if name not in ("Isend", "Irecv", "Barrier", "Bcast", "Allgather", "Allgatherv", "Allreduce", "Alltoallv"):
             return found
 
         def counted(*arguments):

@@ -1,4 +1,4 @@
-"""The MPI datatype of a buffer's entries, from what it says of itself; of memory on a GPU as well."""
+"""The MPI datatype of a buffer's entries, by its own word; of memory on a GPU as well."""
 
 import ctypes
 from typing import Any
@@ -25,7 +25,7 @@ class _Tensor(ctypes.Structure):
 def datatype_of(mpi: Any, buffer: Any) -> Any:
     """Return the datatype of a buffer's entries, as mpi4py finds it: buffer protocol, DLPack, ``__cuda_array_interface__``.
 
-    Raises TypeError for what is no buffer, ValueError for entries that MPI has no datatype for.
+    Raises TypeError for a thing that is no buffer, ValueError for entries that MPI has no datatype for.
     """
     try:
         code = (memoryview(buffer).format or "B").lstrip("@")

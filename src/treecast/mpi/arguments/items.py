@@ -10,7 +10,7 @@ NATIVE = frozenset("?bBhHiIlLqQfd")
 
 
 class Items(NamedTuple):
-    """What is written in a message argument: None for what is left out."""
+    """The items of a message argument: None for one that is left out."""
 
     buffer: Any
     counts: Any = None

@@ -11,7 +11,7 @@ from treecast.mpi.arguments.items import Items, counts_of, cut_simple, cut_vecto
 
 
 class Place(NamedTuple):
-    """Where data is received: the bytes of each block, and what brings them to the argument when they are elsewhere."""
+    """Where data is received: the bytes of each block, and the step that brings them to the argument when they are elsewhere."""
 
     pieces: list[Any]
     finish: Callable[[], None] | None = None
@@ -39,7 +39,7 @@ class Reader:
         self._links: Any = None
 
     def free(self) -> None:
-        """Free what it holds of MPI."""
+        """Free its communicators."""
         for comm in (self._self, self._links):
             if comm is not None:
                 comm.Free()
@@ -127,7 +127,7 @@ class Reader:
         return Entries(layout, number, datatype, lambda: self._copy(here, there))
 
     def check_sum(self, datatype: Any, op: Any) -> None:
-        """Raise what MPI raises for an operation that does not go with a datatype."""
+        """Raise MPI's error for an operation that does not go with a datatype."""
         if not isinstance(op, self._mpi.Op) or not op or op.is_predefined:
             one, other = (self._mpi.buffer.allocate(max(1, datatype.extent), clear=True) for _ in range(2))
             with self._lock:
@@ -189,7 +189,7 @@ class Reader:
         return pieces
 
     def _places(self, name: str, argument: Any, lengths_of: Callable[[Any], list[int]]) -> Place:
-        """Return scratch memory with what is in the blocks now, so that blocks that do not come stay as they are."""
+        """Return scratch memory with the present bytes of the blocks, so that blocks that do not come stay as they are."""
         _, pieces, spec = self._scratch(name, argument, lengths_of)
         with self._lock:
             mirror = getattr(self._mirror(), name)
@@ -211,7 +211,7 @@ class Reader:
             if len(lengths) != self._size or min(lengths) < 0:
                 raise ValueError(f"message: expecting {self._size} counts from 0")
         except Exception:
-            with self._lock:  # it is mpi4py that says what is wrong with an argument
+            with self._lock:  # it is mpi4py that says why an argument is wrong
                 self._ask(getattr(self._mirror(), name), argument, self._nothing(name))
             raise
         memory = self._mpi.buffer.allocate(sum(lengths))

@@ -10,9 +10,9 @@ from treecast.transport.base import Steps, T
 
 
 class Call:
-    """A call of one rank. ``number``: of the call, the same at all ranks. ``refused``: what is wrong with this rank's arguments.
+    """A call of one rank. ``number``: of the call, the same at all ranks. ``refused``: why this rank's arguments are wrong.
 
-    ``run``: carries out steps of the group. ``plans``: what carries algorithms out by plans; all others go straight.
+    ``run``: carries out steps of the group. ``plans``: functions that carry algorithms out by plans; all others go straight.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Call:
         return self.run(algorithm(self.group, *parts)) if plan is None else plan(self, *parts)
 
     def run(self, steps: Steps[T], refused: str | None = None) -> T:
-        """Carry out steps of the group; ``refused``: what is wrong with this rank's data in them, by default its arguments.
+        """Carry out steps of the group; ``refused``: why this rank's data in them is wrong, by default its arguments.
 
         A rank whose arguments were refused goes on with the others, unless they know of it: then DeliveryError says so here, too.
         """
@@ -46,7 +46,7 @@ class Call:
         return found
 
     def carry_out(self, read: Callable[[], Any], carry: Callable[["Call", Any], Any]) -> Any:
-        """Read arguments and carry a call out; raise what is wrong with them when the others have ended the call, too."""
+        """Read arguments and carry a call out; raise their error when the others have ended the call, too."""
         given, wrong = None, None
         try:
             given = read()

@@ -1,7 +1,7 @@
 """The whole table of collectives, and from how many bytes on a call goes straight that is to survive nothing.
 
-Below, MPI's own calls are faster than Python can post messages (``make bench-mpi``). What is asked here all ranks know alike: the
-name of the call, the bytes where MPI demands them equal, the options, and whether all ranks share one memory.
+Below, MPI's own calls are faster than Python can post messages (``make bench-mpi``). All ranks know alike the things that are
+asked here: the name of the call, the bytes where MPI demands them equal, the options, and whether all ranks share one memory.
 """
 
 from treecast.mpi.comm import blocks, objects, sums

@@ -1,4 +1,4 @@
-"""What becomes of a job when one rank ends early: by an exception that nobody catches, or by sys.exit with a status."""
+"""The end of a job of which one rank ends early: by an exception that nobody catches, or by sys.exit with a status."""
 
 import atexit
 import os
@@ -11,7 +11,7 @@ _STATUS: list[int] = []
 
 
 def end_with_the_job(on_error: str, mpi: Any) -> None:
-    """Have an early end of this process end the job (``abort``), or count as its death (``die``); what is asked last counts."""
+    """Have an early end of this process end the job (``abort``), or count as its death (``die``); the last word counts."""
     if not _HOW:
         hook, leave = sys.excepthook, sys.exit
 
@@ -27,7 +27,7 @@ def end_with_the_job(on_error: str, mpi: Any) -> None:
         sys.excepthook, sys.exit = note_exception, note_exit
         atexit.register(_end, mpi)
     _HOW[:] = [on_error]
-    os.environ["TREECAST_ON_ERROR"] = on_error  # for what treecast launch has put around the program
+    os.environ["TREECAST_ON_ERROR"] = on_error  # for the watcher that treecast launch has put around the program
 
 
 def _end(mpi: Any) -> None:

@@ -19,11 +19,11 @@ _BEFORE: list[Callable[[], None]] = []
 class Mark:
     """A file in memory, beside that of the job: how often calls on a communicator were entered or left, and its ranks.
 
-    Outside ``treecast launch``, and on other hosts, there is no such file.
+    Outside ``treecast launch``, and on other hosts, there is no such file. ``times``: the one number, in there.
     """
 
     def __init__(self, comm: MPI.Comm) -> None:
-        self._times, self._view = 0, None
+        self.times = memoryview(bytearray(_HEAD)).cast("Q")
         world, group = MPI.COMM_WORLD.Get_group(), comm.Get_group()
         ranks = " ".join(map(str, MPI.Group.Translate_ranks(group, list(range(group.size)), world)))
         _made[ranks] += 1
@@ -32,15 +32,13 @@ class Mark:
             with _place(name).open("xb+") as file:
                 file.write(bytes(_HEAD) + ranks.encode())
                 file.flush()
-                self._view = mmap.mmap(file.fileno(), 0)
+                self.times = memoryview(mmap.mmap(file.fileno(), 0))[:_HEAD].cast("Q")
         except OSError:
             pass
 
     def step(self) -> None:
         """Note that a call is entered, or left."""
-        self._times += 1
-        if self._view is not None:
-            self._view[:_HEAD] = self._times.to_bytes(_HEAD, "little")
+        self.times[0] += 1
 
 
 def _place(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""What is said when ranks have died and their data is missing: one line, or an error at every living rank."""
+"""The words when ranks have died and their data is missing: one line, or an error at every living rank."""
 
 import sys
 from collections.abc import Sequence
@@ -17,12 +17,8 @@ def tell_failed(
     """Say that data of the dead is missing in a call that is over, as ``on_failed`` of ``wrap`` asks for.
 
     ``what``: the name and the number of the call. ``target``: the one rank that has a result, None when all do. All living
-    ranks know the same ``failed``, so either all raise or none. The line comes once for each rank that has died.
-
-    Raises
-    ------
-    DeliveryError
-        With ``raise``; and with ``warn`` where blocks of the result are not what the caller takes them for.
+    ranks know the same ``failed``, so either all raise or none. The line comes once for each rank that has died. Raises
+    DeliveryError with ``raise``; and with ``warn`` where blocks of the result are not those that the caller takes them for.
     """
     if on_failed == "ignore" or not failed:
         return
@@ -40,7 +36,7 @@ def tell_failed(
 
 
 def _left_out(ranks: Sequence[int], name: str, lost: bool, holes: bool) -> str:
-    """Return who has died, and what the result is without them."""
+    """Return who has died, and the result without them."""
     has, its = ("have", "their") if len(ranks) > 1 else ("has", "its")
     if lost:
         without = "nobody has the result, which was for it"

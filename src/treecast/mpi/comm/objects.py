@@ -169,18 +169,7 @@ def reduce(ours: Rank, sendobj: Any, op: Any = None, root: int = 0) -> ObjectJob
     return ObjectJob(lambda: _pickled(ours.mpi, sendobj), carry, root)
 
 
-@of_objects
-def allreduce(ours: Rank, sendobj: Any, op: Any = None) -> ObjectJob:
-    """Fold every rank's object, at all."""
-
-    def carry(call: Call, mine: Any) -> tuple[Any, Failed]:
-        things, failed = _gather_all(call, mine)
-        return _sum(call.ours.mpi, things, failed, op), failed
-
-    return ObjectJob(lambda: _pickled(ours.mpi, sendobj), carry)
-
-
-def _scan(ours: Rank, sendobj: Any, op: Any, upto: int) -> ObjectJob:
+def _folded(ours: Rank, sendobj: Any, op: Any, upto: int | None = None) -> ObjectJob:
     def carry(call: Call, mine: Any) -> tuple[Any, Failed]:
         things, failed = _gather_all(call, mine)
         return _sum(call.ours.mpi, things[:upto], failed, op), failed
@@ -189,12 +178,18 @@ def _scan(ours: Rank, sendobj: Any, op: Any, upto: int) -> ObjectJob:
 
 
 @of_objects
+def allreduce(ours: Rank, sendobj: Any, op: Any = None) -> ObjectJob:
+    """Fold every rank's object, at all."""
+    return _folded(ours, sendobj, op)
+
+
+@of_objects
 def scan(ours: Rank, sendobj: Any, op: Any = None) -> ObjectJob:
     """Fold the objects of the ranks up to each."""
-    return _scan(ours, sendobj, op, ours.rank + 1)
+    return _folded(ours, sendobj, op, ours.rank + 1)
 
 
 @of_objects
 def exscan(ours: Rank, sendobj: Any, op: Any = None) -> ObjectJob:
     """Fold the objects of the ranks before each; None at the first."""
-    return _scan(ours, sendobj, op, ours.rank)
+    return _folded(ours, sendobj, op, ours.rank)

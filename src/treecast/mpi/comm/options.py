@@ -1,4 +1,4 @@
-"""What a communicator was wrapped with."""
+"""The options with which a communicator was wrapped."""
 
 import os
 from numbers import Integral, Real
@@ -14,7 +14,7 @@ FOR_ONE_CALL = frozenset({"survive", "deadline", "network", "on_failed"})
 
 
 class Options(NamedTuple):
-    """The options of ``treecast.mpi.wrap``, which says what they mean."""
+    """The options of ``treecast.mpi.wrap``, which explains them."""
 
     survive: int = 0
     deadline: float | None = None

@@ -1,108 +1,237 @@
 """Calls of little data that survive failures, in as few lines of Python as go while nobody has failed.
 
 Ranks that share cores wait for each other's Python, so it counts several times. Plain buffers, with or without a datatype beside
-them, go to MPI's own call of all ranks as they are. What is not plain, or fails, goes the way of all calls (``Comm``), which
-makes the same call of MPI: a rank that goes that way fits in with those that go this one.
+them, go to MPI's own call of all ranks as they are. A call that is not plain, or fails, goes the way of all calls (``Comm``),
+which makes the same calls of MPI: a rank that goes that way fits in with those that go this one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 from mpi4py import MPI
 
+from treecast.algorithms.sums import Sums, fold
+from treecast.groups.group import AHEAD, SAY_END
 from treecast.mpi.arguments.items import NATIVE
 from treecast.mpi.comm.state import State
+from treecast.mpi.comm.sums import is_exact
+from treecast.mpi.together import Together
 from treecast.transport.base import SMALL, Piece
 
+_BYTE, _IN_PLACE = MPI.BYTE, MPI.IN_PLACE
 _LISTS = frozenset({list, tuple})
-_added = set[tuple[int, int]]()  # predefined operations and datatypes that go together
+_PAGE = 4096
+_MOST_SUMS = 64  # of a communicator, which are kept ready
+_entries = dict[int, int]()  # bytes of an entry, by the handle of a predefined datatype without gaps
 
 
 class Blocks:
-    """Copies of the blocks of all ranks, one behind the other."""
+    """Copies of the blocks of all ranks, one behind the other; ``bounds``: where each begins, and the last one ends."""
 
-    def __init__(self, whole: Piece, length: int) -> None:
-        self._whole, self._length = memoryview(whole), length
+    __slots__ = ("bounds", "whole")
+
+    def __init__(self, whole: Piece, bounds: Sequence[int]) -> None:
+        self.whole, self.bounds = whole, bounds
 
     def get(self, rank: int, default: Any = None) -> Piece:
         """Return the block of a rank."""
-        return self._whole[rank * self._length : (rank + 1) * self._length]
+        return memoryview(self.whole)[self.bounds[rank] : self.bounds[rank + 1]]
 
 
-def _plain(argument: Any, writable: bool, blocks: int = 1) -> tuple[memoryview, Any] | None:
-    """Return the bytes of plain memory, and what tells the type of its entries; None for anything else.
+class Sum(NamedTuple):
+    """A sum that is kept ready. ``blocks``: bounds of the blocks that the ranks fold, None where all fold everything.
+
+    ``whole``: room for the contributions that are folded here, one behind the other in ``parts``.
+    """
+
+    how: Sums
+    blocks: list[int] | None
+    whole: Piece
+    parts: list[Piece]
+
+
+class Lane:
+    """The things that quick calls on a communicator have at hand. All have survive, and neither a deadline nor a network."""
+
+    def __init__(self, state: State, together: Together) -> None:
+        base = state.base
+        self.rank, self.size, self.reader = state.rank.rank, state.rank.size, state.rank.reader
+        self.worker, self.times = state.worker, base.mark.times
+        self.acquire, self.release = base.transport.lock.acquire, base.transport.lock.release  # quicker than with
+        self.group, self.together = base.group, together
+        self.copies, self.used, self.since = (
+            list[memoryview](),
+            0,
+            0,
+        )  # of long broadcasts, since all have come together
+        self.sums = dict[tuple[Any, ...], Sum]()
+
+    def go(self, call: Callable[..., bool], arguments: tuple[Any, ...], named: dict[str, Any]) -> bool:
+        """Make a call; return whether that was possible."""
+        if self.worker.pending:
+            self.worker.wait()
+        if self.together.is_over:
+            return False
+        times = self.times
+        self.acquire()
+        times[0] += 1
+        try:
+            return call(self, *arguments, **named)
+        except MPI.Exception:
+            self.together.end()
+            return False
+        except Exception:  # a wrong argument, of which the others have to learn
+            return False
+        finally:
+            times[0] += 1
+            self.release()
+
+    def copy(self, view: memoryview) -> memoryview:
+        """Return a copy, in memory that was in use before where there is some: new memory is slow."""
+        if self.since != self.group.agreement.all_ended:
+            self.used, self.since = 0, self.group.agreement.all_ended
+        if self.used == len(self.copies):
+            if self.used >= AHEAD:  # those of long ago are dropped when nobody can ask for them
+                self.copies, self.used = [], 0
+            self.copies.append(memoryview(b""))
+        length = view.nbytes
+        if len(self.copies[self.used]) < length:
+            self.copies[self.used] = memoryview(bytearray(length))
+        copy = self.copies[self.used][:length]
+        copy[:] = view.cast("B")
+        self.used += 1
+        return copy
+
+
+def _plain(argument: Any, blocks: int = 1) -> tuple[memoryview, Any]:
+    """Return plain memory, and a word for the type of its entries; raise anything for memory that is not plain.
 
     It may stand beside a datatype, ``[buffer, datatype]``, and a count, of each of so many ``blocks``.
     """
-    buffer, count, datatype = argument, None, None
     if type(argument) in _LISTS:
-        if not 2 <= len(argument) <= 3:
-            return None
-        buffer, *counted, datatype = argument
-        if not isinstance(datatype, MPI.Datatype) or not datatype.is_predefined:
-            return None
-        count = counted[0] if counted else None
-    try:
-        view = memoryview(buffer)
-    except TypeError:
-        return None
-    if datatype is None:
-        entry, datatype = view.itemsize if view.ndim == 1 and view.format in NATIVE else 0, view.format
+        count = None
+        if len(argument) == 2:
+            buffer, datatype = argument
+        else:
+            buffer, count, datatype = argument
+        view, code = memoryview(buffer), datatype.handle
+        entry = _entries.get(code) or _entry_of(datatype)
+        if count is not None and (wanted := index(count) * entry * blocks) != view.nbytes:
+            view = view.cast("B")[:wanted]
+            if view.nbytes != wanted:
+                raise ValueError
     else:
-        entry = datatype.size if datatype.size == datatype.extent else 0
-    if not entry or not view.c_contiguous or not view.nbytes or (writable and view.readonly):
+        view = memoryview(argument)
+        entry, code = view.itemsize, view.format
+        if code not in NATIVE:
+            raise ValueError
+    length = view.nbytes
+    if not 0 < length <= SMALL or length % (entry * blocks) or not view.c_contiguous:
+        raise ValueError
+    return view, code
+
+
+def _entry_of(datatype: Any) -> int:
+    if not datatype.is_predefined or datatype.size != datatype.extent:
+        raise ValueError
+    _entries[datatype.handle] = size = datatype.size
+    return size
+
+
+def _broadcast(lane: Lane, buf: Any, root: Any = 0) -> bool:
+    """Broadcast, as all functions here do: with MPI's own call. They take the arguments of mpi4py's method."""
+    view, _ = _plain(buf)
+    group, length, comm = lane.group, view.nbytes, lane.together.comm
+    waits = (group.agreement.number + 1) % SAY_END == 0
+    if waits:
+        comm.Barrier()
+    comm.Bcast([view, length, _BYTE], root)
+    copy = view.tobytes() if length < _PAGE else lane.copy(view)
+    group.end_at_once({root: copy}, waits)
+    return True
+
+
+def _allgather(lane: Lane, sendbuf: Any, recvbuf: Any) -> bool:
+    received, sent = _plain(recvbuf, lane.size)[0], _plain(sendbuf)[0]
+    length, total = sent.nbytes, received.nbytes
+    if total != length * lane.size:
+        return False
+    lane.together.comm.Allgather([sent, length, _BYTE], [received, length, _BYTE])
+    lane.group.end_at_once(Blocks(bytes(received), range(0, total + 1, length)))
+    return True
+
+
+def _barrier(lane: Lane) -> bool:
+    whole = bytearray(lane.size)
+    lane.together.comm.Allgather(b"\0", whole)
+    lane.group.end_at_once(Blocks(whole, range(lane.size + 1)))
+    return True
+
+
+def _allreduce(lane: Lane, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> bool:
+    received, code = _plain(recvbuf)
+    if sendbuf is _IN_PLACE:
+        sent = memoryview(bytes(received))
+    else:
+        sent, other = _plain(sendbuf)
+        if other != code or sent.nbytes != received.nbytes:
+            return False
+    key = received.nbytes, code, op.handle
+    ready = lane.sums.get(key) or _make_ready(lane, key, recvbuf, op)
+    kept = ready and _sum_up(lane, ready, sent, received)
+    if kept is not None:
+        lane.group.end_at_once(kept)
+        return True
+    if sendbuf is _IN_PLACE:
+        received.cast("B")[:] = sent
+    return False
+
+
+def _sum_up(lane: Lane, ready: Sum, sent: memoryview, received: memoryview) -> Any:
+    """Add contributions; return data that others may lack, None where it has failed."""
+    (how, blocks, whole, parts), together, length = ready, lane.together, received.nbytes
+    if how.exact:
+        comm, count, datatype = together.comm, how.entries, how.datatype
+        try:
+            comm.Allreduce([sent, count, datatype], [received, count, datatype], how.op)
+        except MPI.Exception:
+            together.end()
+            return None
+        return {0: bytes(received)}
+    if blocks is None:
+        together.comm.Allgather([sent, length, _BYTE], [whole, length, _BYTE])
+        kept = bytes(whole)
+        fold(how, parts, how.entries)
+        received.cast("B")[:] = parts[-1]
+        return Blocks(kept, range(0, len(kept) + 1, length))
+    lengths = [after - before for before, after in pairwise(blocks)]
+    if together.alltoall(sent, lengths, whole, len(parts[0])).lost:
         return None
-    data = view if view.format == "B" and view.ndim == 1 else view.cast("B")
-    length = len(data) if count is None else index(count) * entry * blocks
-    if not 0 < length <= min(SMALL, len(data)) or length % (entry * blocks):
+    fold(how, parts, len(parts[0]) * how.entries // length)
+    if together.allgather(parts[-1], received, lengths).lost:
         return None
-    return data[:length], datatype
+    return Blocks(bytes(received), blocks)
 
 
-def _broadcast(state: State, comm: MPI.Intracomm, buf: Any, root: Any = 0) -> Any:
-    plain = _plain(buf, True)
-    if plain is None or not isinstance(root, int) or not 0 <= root < state.rank.size:
+def _make_ready(lane: Lane, key: tuple[Any, ...], recvbuf: Any, op: Any) -> Sum | None:
+    """Return a sum of MPI's own that is kept ready; None for any other."""
+    size, (length, code, _) = lane.size, key
+    datatype = MPI.Datatype.fromcode(code) if isinstance(code, str) else recvbuf[-1]
+    if not op.is_predefined:
         return None
-    comm.Bcast(plain[0], root)
-    return {root: bytes(plain[0])}
-
-
-def _allgather(state: State, comm: MPI.Intracomm, sendbuf: Any, recvbuf: Any) -> Any:
-    sent, received = _plain(sendbuf, False), _plain(recvbuf, True, state.rank.size)
-    if sent is None or received is None or len(received[0]) != len(sent[0]) * state.rank.size:
-        return None
-    comm.Allgather(sent[0], received[0])
-    return Blocks(bytes(received[0]), len(sent[0]))
-
-
-def _allreduce(state: State, comm: MPI.Intracomm, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Any:
-    sent, received, size = _plain(sendbuf, False), _plain(recvbuf, True), state.rank.size
-    if sent is None or received is None or sent[1] != received[1] or len(sent[0]) != len(received[0]):
-        return None
-    (mine, datatype), length = sent, len(sent[0])
-    if length * size > SMALL or not isinstance(op, MPI.Op) or not op.is_predefined:
-        return None
-    if isinstance(datatype, str):
-        datatype = MPI.Datatype.fromcode(datatype)
-    if (op.handle, datatype.handle) not in _added:
-        state.rank.reader.check_sum(datatype, op)
-        _added.add((op.handle, datatype.handle))
-    whole, count = bytearray(length * size), length // datatype.size
-    comm.Allgather(mine, whole)
-    sums = memoryview(bytearray(whole))
-    part = sums[:length]
-    for first in range(length, length * size, length):
-        before, part = part, sums[first : first + length]
-        op.Reduce_local([before, count, datatype], [part, count, datatype])
-    received[0][:] = part
-    return Blocks(whole, length)
-
-
-def _barrier(state: State, comm: MPI.Intracomm) -> Any:
-    whole = bytearray(state.rank.size)
-    comm.Allgather(b"\0", whole)
-    return Blocks(whole, 1)
+    lane.reader.check_sum(datatype, op)
+    how, entry = Sums(datatype, op, length // datatype.size, is_exact(datatype, op)), datatype.size
+    blocks, part = None, length
+    if length * size > SMALL:
+        blocks = [how.entries * rank // size * entry for rank in range(size + 1)]
+        part = blocks[lane.rank + 1] - blocks[lane.rank]
+    whole = memoryview(bytearray(0 if how.exact else part * size))
+    if len(lane.sums) >= _MOST_SUMS:
+        lane.sums.clear()
+    lane.sums[key] = made = Sum(how, blocks, whole, [whole[k * part : (k + 1) * part] for k in range(size)])
+    return made
 
 
 QUICK: dict[str, Callable[..., Any]] = {
@@ -111,31 +240,4 @@ QUICK: dict[str, Callable[..., Any]] = {
     "Allgather": _allgather,
     "Allreduce": _allreduce,
 }
-"""By the name of mpi4py's method: what makes a call of plain buffers, and returns what others may lack; None where it has not."""
-
-
-def go_quickly(state: State, name: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> bool:
-    """Make a call in the quick way; return whether that was possible. All its ranks have survive, and no deadline."""
-    base, mark = state.base, state.mark
-    together = base.transport.together
-    if together is None or together.is_over or base.group.together is None:
-        return False
-    with base.transport.lock:
-        if not base.group.may_hurry():
-            return False
-        if mark is not None:
-            mark.step()
-        try:
-            kept = QUICK[name](state, together.comm, *arguments, **named)
-        except MPI.Exception:
-            together.end()
-            return False
-        except Exception:  # a wrong argument, of which the others have to learn
-            return False
-        finally:
-            if mark is not None:
-                mark.step()
-        if kept is None:
-            return False
-        base.group.end_at_once(kept)
-        return True
+"""By the name of mpi4py's method: the function that makes a call of plain buffers, see ``Lane.go``."""

@@ -10,7 +10,7 @@ from mpi4py import MPI
 
 
 class Outcome:
-    """What a call has raised, until it is told; ``asked``: by the request itself, so that MPI need not say so."""
+    """The error of a call, until it is told; ``asked``: by the request itself, so that MPI need not say so."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
@@ -25,7 +25,7 @@ class Outcome:
 
 
 class Telling:
-    """A request whose Wait and Test raise what its call has raised."""
+    """A request whose Wait and Test raise the error of its call."""
 
     outcome: Outcome
 
@@ -107,14 +107,14 @@ def _nothing(*_: object) -> None:
 class Worker:
     """Carries out jobs in order; each has a request of MPI's that is complete when the job is over.
 
-    What a job raises comes out of the Wait or Test of its request.
-    Where MPI allows one thread only, a job is over when it is begun.
+    An error of a job comes out of the Wait or Test of its request.
+    Where MPI allows one thread only, a job is over when it is begun. ``pending``: the jobs that are not over.
     """
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[tuple[Callable[[], None], MPI.Grequest, Outcome] | None] = SimpleQueue()
         self._thread: Thread | None = None
-        self._pending, self._idle = 0, Condition()
+        self.pending, self._idle = 0, Condition()
 
     def begin(self, job: Callable[[], None]) -> Pending:
         """Begin a job; return its request."""
@@ -129,20 +129,15 @@ class Worker:
             self._thread = Thread(target=self._work, name="treecast.mpi", daemon=True)
             self._thread.start()
         with self._idle:
-            self._pending += 1
+            self.pending += 1
         self._jobs.put((job, request, outcome))
         return pending
 
-    @property
-    def busy(self) -> bool:
-        """Whether a job is not over."""
-        return self._pending > 0
-
     def wait(self) -> None:
         """Wait until all jobs are over."""
-        if self._pending:
+        if self.pending:
             with self._idle:
-                self._idle.wait_for(lambda: not self._pending)
+                self._idle.wait_for(lambda: not self.pending)
 
     def stop(self) -> None:
         """End the thread, when all jobs are over."""
@@ -155,7 +150,7 @@ class Worker:
         while (item := self._jobs.get()) is not None:
             self._do(*item)
             with self._idle:
-                self._pending -= 1
+                self.pending -= 1
                 self._idle.notify_all()
 
     def _do(self, job: Callable[[], None], request: MPI.Grequest, outcome: Outcome) -> None:

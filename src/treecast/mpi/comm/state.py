@@ -1,4 +1,4 @@
-"""What treecast keeps of a communicator: it hangs on the handle, and goes when the communicator is freed."""
+"""The state that treecast keeps of a communicator: it hangs on the handle, and goes when the communicator is freed."""
 
 from functools import cached_property
 from itertools import count
@@ -25,7 +25,8 @@ _CALLS = 4  # of a group, that one call of the program makes at most
 class Base:
     """The ranks of a communicator over a duplicate of it: ``group`` survives failures, ``alone`` survives nothing.
 
-    ``near``: whether all ranks share one memory; ``hosts[r]``: the first rank on the host of rank r.
+    ``near``: whether all ranks share one memory; ``hosts[r]``: the first rank on the host of rank r. ``mark`` tells the launcher
+    of calls.
     """
 
     def __init__(self, comm: MPI.Intracomm) -> None:
@@ -40,14 +41,16 @@ class Base:
             self.transport.on(kind, self.group.hear)
         for group in (self.group, self.alone):
             self.transport.watch(group.lose)
-        self._survives = False
+        self.mark = Mark(comm)
 
-    def survive(self, comm: MPI.Intracomm) -> None:
-        """Get ready to survive failures, before there are any: all ranks do so together."""
-        if not self._survives:
-            self._survives = True
-            self.group.together = self.transport.together = Together(MPI, comm.Dup())
+    def survive(self, comm: MPI.Intracomm) -> Together:
+        """Get ready to survive failures, before there are any: all ranks do so together. Return the calls of all at once."""
+        together = self.transport.together
+        if together is None:
+            together = self.group.together = self.transport.together = Together(MPI, comm.Dup())
+            comm.Barrier()  # Open MPI crashes where a communicator is revoked that some rank is still making
             self.transport.answer_beside()
+        return together
 
     def get_ready(self, survive: int, deadline: float | None, number: int) -> Group:
         """Return the group for a call with these options; ``number``: of the call."""
@@ -87,15 +90,13 @@ class Base:
 
         with transport.lock:
             transport.awaited, transport.judge = self.group.behind, transport.shut
-            if self._survives:
+            if transport.together is not None:
                 transport.wait(may_part)
         transport.close()
 
     def free(self) -> None:
-        """Free what is kept of MPI; after a death it stays, since freeing it could wait for ever."""
+        """Free the communicators; after a death they stay, since freeing them could wait for ever."""
         transport, together = self.transport, self.transport.together
-        if transport.is_closed:  # MPI is ending
-            return
         not_before_the_end(self.end)
         self._part()
         if transport.settle():
@@ -106,10 +107,10 @@ class Base:
 
 
 class State:
-    """What the calls on one communicator share.
+    """The things that calls on one communicator share.
 
-    ``take_number()``: the number of the next collective. ``base``: what treecast's own calls need, which all ranks make together
-    when it is first asked for; ``mark`` tells the launcher of it. ``plans``: the same for calls that go by plans. ``worker``:
+    ``take_number()``: the number of the next collective. ``base``: the ranks for treecast's own calls, which all make together
+    when it is first asked for. ``plans``: the same for calls that go by plans. ``worker``:
     for nonblocking calls. ``told``: the dead of whom the program has heard.
     """
 
@@ -119,19 +120,17 @@ class State:
         self.rank = Rank(MPI, Reader(MPI, comm.size), comm.rank, comm.size)
         self.worker = Worker()
         self.told = set[int]()
-        self.mark: Mark | None = None
 
     @cached_property
     def base(self) -> Base:
-        """What treecast's own calls need. Collective when it is first asked for."""
+        """The ranks for treecast's own calls. Collective when it is first asked for."""
         base = Base(self.comm)
-        self.mark = Mark(self.comm)
         before_the_end(base.end)
         return base
 
     @cached_property
     def plans(self) -> Communicator:
-        """What calls by plans need. Collective when it is first asked for."""
+        """The communicator of calls by plans. Collective when it is first asked for."""
         return Communicator(self.comm, MPI, self.base.hosts)
 
     @property
@@ -140,11 +139,13 @@ class State:
         return set(self.base.transport.lost) if "base" in vars(self) else set()
 
     def free(self) -> None:
-        """Free what is kept of MPI, but the communicator of calls by plans: copies may still be under way on it."""
+        """Free all that is kept of MPI."""
         self.worker.stop()
         self.rank.reader.free()
-        if "base" in vars(self):
+        if "base" in vars(self) and not self.base.transport.is_closed:  # else MPI is ending
             self.base.free()
+            if "plans" in vars(self):
+                self.plans.free(self.base.transport)
 
 
 _KEY: list[int] = []  # under which a communicator keeps its state

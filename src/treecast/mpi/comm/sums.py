@@ -9,6 +9,7 @@ from treecast.mpi.comm.call import Call
 from treecast.mpi.comm.table import Failed, Given, Job, Rank, check_alike, check_root, row
 
 _OWN_FROM = 8 << 20
+_WHOLE = frozenset("?bBhHiIlLqQ")
 _NOTHING = (None, None, None)
 _COUNT = 8  # bytes by which ranks tell one another how much they receive
 
@@ -26,7 +27,12 @@ def _read_sum(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any) -> Given:
 def _how(ours: Rank, entries: Entries, op: Any) -> Sums:
     op = ours.mpi.SUM if op is None else op
     ours.reader.check_sum(entries.datatype, op)
-    return Sums(entries.datatype, op, entries.number)
+    return Sums(entries.datatype, op, entries.number, is_exact(entries.datatype, op))
+
+
+def is_exact(datatype: Any, op: Any) -> bool:
+    """Return whether a sum of MPI's has the same bits in any order: that of whole numbers."""
+    return bool(op.is_predefined and datatype.is_predefined and datatype.typechar in _WHOLE)
 
 
 @row("Allreduce", sums.allreduce, (1,), own_from=_OWN_FROM)

@@ -34,17 +34,11 @@ class Rank(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What was read: what the algorithm takes, its bytes as thresholds count them, and what is done when it has come."""
+    """Arguments that were read: the parts for the algorithm, their bytes as thresholds count them, and the last steps."""
 
     parts: tuple[Any, ...]
     total: int
     finishes: tuple[Callable[[], None] | None, ...] = ()
-
-    def finish(self) -> None:
-        """Bring what has come to where the arguments say."""
-        for finish in self.finishes:
-            if finish is not None:
-                finish()
 
 
 class Job(NamedTuple):
@@ -76,13 +70,17 @@ class Row(NamedTuple):
     own_from: int | None = None
 
     def carry_out(self, call: "Call", job: Job, given: Given | None) -> Failed:
-        """Carry a job out, and return the failed ranks whose data is missing."""
+        """Carry a job out, bring the data to its place, and return the failed ranks whose data is missing."""
         parts = job.blank if given is None else given.parts
-        return call(self.algorithm, *parts) if job.carry is None else job.carry(call, parts)
+        failed = call(self.algorithm, *parts) if job.carry is None else job.carry(call, parts)
+        for finish in () if given is None else given.finishes:
+            if finish is not None:
+                finish()
+        return failed
 
 
 class ObjectJob(NamedTuple):
-    """A collective of objects. ``read`` pickles what is sent, and may raise; ``carry`` gets None then, and returns the result."""
+    """A collective of objects. ``read`` pickles an object, and may raise; ``carry`` gets None then, and returns the result."""
 
     read: Callable[[], Any]
     carry: Callable[["Call", Any], tuple[Any, Failed]]
@@ -124,13 +122,24 @@ def job_of(make: Callable[..., Any], ours: Rank, arguments: tuple[Any, ...], nam
     try:
         return make(ours, *arguments, **named)
     except Exception as error:
-        wrong = error
+        needed = [each for each in signature(make).parameters.values() if each.default is each.empty]
+        return make(ours, *[None] * (len(needed) - 1))._replace(read=_raising(error))
 
+
+def read_now(job: Job) -> tuple[Job, bool]:
+    """Return a job whose arguments were read at once, and whether they are right; if not, it raises the error in its time."""
+    try:
+        given = job.read()
+    except Exception as error:
+        return job._replace(read=_raising(error)), False
+    return job._replace(read=lambda: given), True
+
+
+def _raising(error: Exception) -> Callable[[], Any]:
     def read() -> Any:
-        raise wrong
+        raise error
 
-    needed = [each for each in signature(make).parameters.values() if each.default is each.empty]
-    return make(ours, *[None] * (len(needed) - 1))._replace(read=read)
+    return read
 
 
 def check_own(ours: Rank, sent: Any, place: Any) -> None:
@@ -140,14 +149,14 @@ def check_own(ours: Rank, sent: Any, place: Any) -> None:
 
 
 def check_root(ours: Rank, root: Any) -> int:
-    """Return the root. Raises what MPI raises for one that is no rank."""
+    """Return the root. Raises MPI's error for one that is no rank."""
     if not 0 <= index(root) < ours.size:
         raise ours.mpi.Exception(ours.mpi.ERR_ROOT)
     return index(root)
 
 
 def check_alike(sent: Entries, received: Entries) -> None:
-    """Raise ValueError, as mpi4py does, when what is added and its sum differ in datatype or number."""
+    """Raise ValueError, as mpi4py does, when a contribution and its sum differ in datatype or number."""
     if sent.datatype != received.datatype:
         raise ValueError("mismatch in send and receive MPI datatypes")
     if sent.number != received.number:

@@ -40,7 +40,7 @@ def trees_of(state: State, name: str, options: Options) -> "Trees | None":
     kind, named = KINDS.get(name), options.network is not None
     if kind is None or not (named or (name in _BETWEEN_HOSTS and not state.base.near)):
         return None
-    adds = COLLECTIVES[kind].adds  # one copy of each contribution: what survives is made anew
+    adds = COLLECTIVES[kind].adds  # one copy of each contribution: a sum that survives is made anew
     if adds and options.survive and not named:
         return None
     where = state.plans.network(kind, 0 if adds else options.survive, options.network)
@@ -49,7 +49,7 @@ def trees_of(state: State, name: str, options: Options) -> "Trees | None":
 
 
 class Trees:
-    """A collective by the schedule of a network; it takes what the straight one takes.
+    """A collective by the schedule of a network; it takes the arguments of the straight one.
 
     ``name``: ``trees`` over a network that was named; between hosts with one port each it is that of the builder.
     """

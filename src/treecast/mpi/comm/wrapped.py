@@ -14,10 +14,10 @@ from treecast.mpi.comm.collectives import OBJECTS, ROWS, least_bytes
 from treecast.mpi.comm.last import Last
 from treecast.mpi.comm.missing import tell_failed
 from treecast.mpi.comm.options import Options, check_options
-from treecast.mpi.comm.quick import QUICK, go_quickly
+from treecast.mpi.comm.quick import QUICK, Lane
 from treecast.mpi.comm.requests import Again, Pending
 from treecast.mpi.comm.state import State, state_of
-from treecast.mpi.comm.table import Failed, Given, Job, Row, job_of
+from treecast.mpi.comm.table import Failed, Given, Job, Row, job_of, read_now
 from treecast.mpi.comm.trees import Trees, trees_of
 from treecast.transport.base import Steps
 
@@ -47,6 +47,7 @@ class Comm(MPI.Intracomm):
     _options: Options = Options()
     _least: dict[str, int] = least_bytes(near=False)  # until it is known whether all ranks share one memory
     _kept: State | None = None
+    _lane: Lane | None = None  # of quick calls
     _last: tuple[Any, ...] = (0.0, 0.0, (), "", "")
 
     @property
@@ -63,7 +64,9 @@ class Comm(MPI.Intracomm):
         self._options, state = options, self._state
         self._take_number = state.take_number
         if options.survive:  # after a death it is too late to make duplicates
-            state.base.survive(state.comm)
+            together = state.base.survive(state.comm)
+            if options.deadline is None and options.network is None:
+                self._lane = Lane(state, together)
         if options.network is not None:
             state.plans.network("broadcast", options.survive, options.network)
         return self
@@ -124,7 +127,7 @@ class Comm(MPI.Intracomm):
         group = base.get_ready(options.survive, options.deadline, number)
         call = Call(state.rank, group, partial(base.run, group), number=number, plans=plans)
         # with a deadline nobody waits for ever
-        mark = state.mark if options.survive and options.deadline is None else None
+        mark = base.mark if options.survive and options.deadline is None else None
         if mark is None:
             return call.carry_out(read, carry)
         mark.step()
@@ -133,20 +136,24 @@ class Comm(MPI.Intracomm):
         finally:
             mark.step()
 
-    def _do(self, row: Row, job: Job, number: int, read: Callable[[], Given], name: str = "") -> None:
-        """Carry a job out, bring what has come to its place, and keep what became of it."""
+    def _do(self, row: Row, job: Job, number: int, name: str = "") -> None:
+        """Carry a job out, and keep what became of it."""
         began, trees, state, options = perf_counter(), self._trees(row.name), self._state, self._options
 
         def carry(call: Call, given: Given | None) -> tuple[int, ...]:
-            failed = row.carry_out(call, job, given)
-            if given is not None:
-                given.finish()
-            return failed
+            return row.carry_out(call, job, given)
 
-        failed = self._carry_out(number, read, carry, {row.algorithm: trees.carry} if trees else None)
+        failed = self._carry_out(number, job.read, carry, {row.algorithm: trees.carry} if trees else None)
         self._last = began, perf_counter(), failed, *((trees.name, trees.network) if trees else ("straight", ""))
         if failed:
             tell_failed(state, (name or row.name, number), failed, job.target, options.on_failed)
+
+    def _go_straight(self, row: Row, number: int, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Carry out a call treecast's way, once those before it are over."""
+        state = self._state
+        state.worker.wait()
+        job = job_of(row.make, state.rank, arguments, named)
+        return self._do(row, job, number)
 
     def _go_by_size(self, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Carry out a call that survives nothing: from its threshold on straight, or else by MPI."""
@@ -164,25 +171,13 @@ class Comm(MPI.Intracomm):
         if given.total < self._least[row.name]:
             return parents()
         state.worker.wait()
-        return self._do(row, job, number, lambda: given)
+        return self._do(row, job._replace(read=lambda: given), number)
 
     def _begin(self, row: Row, job: Job) -> Pending:
         """Have the worker carry out a call; the arguments are read at once."""
-        state, number = self._state, self._take_number()
-        wrong: list[Exception] = []
-        given: list[Given] = []
-        try:
-            given.append(job.read())
-        except Exception as error:
-            wrong.append(error)
-
-        def read() -> Given:
-            for error in wrong:
-                raise error
-            return given[0]
-
-        request = state.worker.begin(lambda: self._do(row, job, number, read, f"I{row.name.lower()}"))
-        if wrong:
+        state, number, (job, is_right) = self._state, self._take_number(), read_now(job)
+        request = state.worker.begin(lambda: self._do(row, job, number, f"I{row.name.lower()}"))
+        if not is_right:
             request.Wait()  # which raises it
         return request
 
@@ -208,22 +203,21 @@ class Comm(MPI.Intracomm):
         the bytes of one argument, and is MPI's where they are few.
         """
         name, parent, by_mpi = row.name, getattr(MPI.Intracomm, row.name), BY_MPI[row.name]
-        (first, other), quick = (*row.sized_by, -1, -1)[:2], name in QUICK
+        (first, other), quick = (*row.sized_by, -1, -1)[:2], QUICK.get(name)
 
         @wraps(parent)
         def method(self: Comm, *arguments: Any, **named: Any) -> None:
+            if self._lane is not None and quick is not None:
+                began, number = perf_counter(), self._take_number()
+                if self._lane.go(quick, arguments, named):
+                    self._last = began, perf_counter(), (), "straight", ""
+                    return None
+                return self._go_straight(row, number, arguments, named)
             if self._options.straight_always:
-                state, options, number = self._state, self._options, self._take_number()
-                if name == "Barrier" and not options.survive:
+                number = self._take_number()
+                if name == "Barrier" and not self._options.survive:
                     return by_mpi(self)
-                state.worker.wait()
-                if quick and options.survive and options.deadline is None and options.network is None:
-                    began = perf_counter()
-                    if go_quickly(state, name, arguments, named):
-                        self._last = began, perf_counter(), (), "straight", ""
-                        return None
-                job = job_of(row.make, state.rank, arguments, named)
-                return self._do(row, job, number, job.read)
+                return self._go_straight(row, number, arguments, named)
             began = perf_counter()
             if len(arguments) > first >= 0:
                 argument = arguments[first]

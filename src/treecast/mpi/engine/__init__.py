@@ -1,1 +1,1 @@
-"""What carries out one rank's part of a collective over MPI."""
+"""The engine that carries out one rank's part of a collective over MPI."""

@@ -22,7 +22,7 @@ class Additions:
         self._part = part
         self._receives = [transfer for transfer in transfers if not transfer.sends]
         self._turns: dict[int, deque[Transfer]] = {}
-        self._early: dict[int, dict[Transfer, Bytes]] = {}  # what came before its turn
+        self._early: dict[int, dict[Transfer, Bytes]] = {}  # contributions that came before their turn
         self._lost: set[int] = set()
         self._was: dict[tuple[int, int], Bytes] = {}  # shared sums, by how many contributions had been added
 

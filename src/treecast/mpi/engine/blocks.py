@@ -70,37 +70,20 @@ def of_root(blocks: Sequence[Piece] | None, mine: Piece | None, me: int, *, gath
     return Blocks(len(own), lambda block: every[block] if every else own if block == me else None, held, wanted)
 
 
-class Memory:
-    """Where chunks lie, each block cut into ``count`` of them."""
-
-    def __init__(self, blocks: Blocks, count: int) -> None:
-        self._place, self._count, self._layout = blocks.place, count, even_layout(blocks.size, count)
-
-    def __call__(self, chunk: int) -> Bytes:
-        """Return the bytes of a chunk."""
-        block, place = divmod(chunk, self._count)
-        memory = self._place(block)
-        if memory is None:
-            raise PlanError(f"chunk {chunk} only passes, and has no place")
-        return memory[self._layout.slice_of(place, place + 1)]
-
-    def passing(self, chunk: int) -> int | None:
-        """Return how many bytes a chunk has that only passes; None of one that has a place."""
-        block, place = divmod(chunk, self._count)
-        where = self._layout.slice_of(place, place + 1)
-        return where.stop - where.start if self._place(block) is None else None
-
-
 def carry(blocks: Blocks, program: Program, run: Run) -> set[int]:
     """Carry a plan of blocks out; return the ranks whose data this one lacks."""
     count = program.collective.messages
+    layout = even_layout(blocks.size, count)
 
-    def chunks(of: Iterable[int]) -> list[int]:
-        return [chunk for block in of for chunk in range(block * count, (block + 1) * count)]
+    def span(chunk: int) -> tuple[Bytes | None, slice]:
+        block, place = divmod(chunk, count)
+        return blocks.place(block), layout.slice_of(place, place + 1)
 
-    memory = Memory(blocks, count)
-    held = run(Part(memory, chunks(blocks.held), passing=memory.passing))
-    return sources_of_missing(program.collective, held, chunks(blocks.wanted))
+    held, wanted = (
+        [chunk for block in of for chunk in range(block * count, (block + 1) * count)]
+        for of in (blocks.held, blocks.wanted)
+    )
+    return sources_of_missing(program.collective, run(_part_of(span, held)), wanted)
 
 
 def carry_unequal(
@@ -116,6 +99,16 @@ def carry_unequal(
         block, number = map(int, collective.place_of(chunk))
         return place(block), slice(number * flit, min((number + 1) * flit, int(sizes[block])))
 
+    held, wanted = (
+        [chunk for first, stop in ranges_at(some, me) for chunk in range(first, stop)]
+        for some in (collective.given(), collective.wanted())
+    )
+    return sources_of_missing(collective, run(_part_of(span, held)), wanted)
+
+
+def _part_of(span: Callable[[int], tuple[Bytes | None, slice]], held: list[int]) -> Part:
+    """Return the part of a rank; ``span``: the memory of a chunk's block, None where it only passes, and its place in there."""
+
     def view(chunk: int) -> Bytes:
         memory, where = span(chunk)
         if memory is None:
@@ -126,11 +119,7 @@ def carry_unequal(
         memory, where = span(chunk)
         return where.stop - where.start if memory is None else None
 
-    own, wanted = (
-        [chunk for first, stop in ranges_at(some, me) for chunk in range(first, stop)]
-        for some in (collective.given(), collective.wanted())
-    )
-    return sources_of_missing(collective, run(Part(view, own, passing=passing)), wanted)
+    return Part(view, held, passing=passing)
 
 
 def carry_sum(received: Bytes, how: Sums, me: int, program: Program, run: Run) -> bool:

@@ -1,4 +1,4 @@
-"""Choosing the number of chunks, and what each rank does; results are kept."""
+"""Choosing the number of chunks, and the part of each rank; results are kept."""
 
 from functools import lru_cache
 from math import isqrt
@@ -14,7 +14,7 @@ from treecast.plans import builders, plan, program
 from treecast.schedule import Schedule
 
 OVERHEAD = 200e-6
-"""The seconds that a message takes beside those on the wire: it is what makes many small chunks slow."""
+"""The seconds that a message takes beside those on the wire: by it many small chunks are slow."""
 _SMALLEST, _LARGEST = 1 << 12, 1 << 22  # bytes of a chunk, where there is choice
 _WHOLE = 1 << 16  # bytes that go as one chunk
 _MOST = 1 << 30  # bytes of a message that every MPI can send
@@ -49,7 +49,7 @@ def most_survived(kind: str, where: Network, model: str = ALL_PORT) -> int:
 def messages_of(kind: str, where: Network, size: int, survive: int, rate: float = 0.0, *, model: str = ALL_PORT) -> int:
     """Return in how many chunks ``size`` bytes go: the data of a root, or the block of each source or pair.
 
-    ``rate``: bytes per second over a link; 0 of ranks that share one memory, where what goes straight to its target is best
+    ``rate``: bytes per second over a link; 0 of ranks that share one memory, where data that goes straight to its target is best
     left whole. Data of b bytes on d arcs, one behind the other, in chunks of c, takes (b/c + d) (c/rate + overhead): least for
     c = sqrt(b · overhead · rate / d). Over one port a chunk of a broadcast takes as many turns for each of ⌈log2 N⌉ arcs as
     messages are under way at once; all else goes straight, and is cut only for the sake of memory.
@@ -114,7 +114,7 @@ class Operation(NamedTuple):
 
 
 class Program(NamedTuple):
-    """What one rank does in an operation: its transfers, and of sums how many contributions it is to add to each."""
+    """The part of one rank in an operation: its transfers, and of sums how many contributions it is to add to each."""
 
     collective: Collective
     transfers: tuple[Transfer, ...]
@@ -123,7 +123,7 @@ class Program(NamedTuple):
 
 @lru_cache(_KEPT)
 def program_of(what: Operation, rank: int, tags: int) -> Program:
-    """Return what one rank does in an operation; tags are from 0 to ``tags`` - 1."""
+    """Return the part of one rank in an operation; tags are from 0 to ``tags`` - 1."""
     kind, where, root, messages, survive, model, _ = what
     check_survive(kind, where, survive, model)
     straight = where.every_pair_joined and not survive

@@ -1,4 +1,4 @@
-"""What treecast keeps for each communicator of a program: a duplicate of it, and how fast its links are."""
+"""Kept for each communicator of a program: a duplicate of it, and how fast its links are."""
 
 import time
 from typing import Any
@@ -22,6 +22,7 @@ from treecast.mpi.engine.engine import Engine, Outcome, Part
 from treecast.mpi.engine.hosts import broadcast_program
 from treecast.mpi.engine.links import PlanTransport
 from treecast.mpi.engine.turns import AT_ONCE, Turns
+from treecast.mpi.transport import MpiTransport
 from treecast.networks import Network
 from treecast.networks import network as find_network
 
@@ -121,7 +122,7 @@ class Communicator:
         return Operation(kind, where, 0, 1, survive, model, tuple(-(-size // flit) for size in sizes)), flit
 
     def program(self, what: Operation, root: int) -> Program:
-        """Return what this rank does; ``root``: the rank that sends or receives all."""
+        """Return the part of this rank; ``root``: the rank that sends or receives all."""
         if what.model == ONE_PORT and COLLECTIVES[what.kind].one_to_all and not what.survive:
             return broadcast_program(what, self.hosts, root, self.rank, self.tags)
         return program_of(what, self.rank, self.tags)
@@ -134,6 +135,17 @@ class Communicator:
         # a silent rank would keep its turn: so where failures are to be survived there are none
         turns = Turns[Any](AT_ONCE, beside) if what.model == ONE_PORT and not what.survive else None
         return Engine(self.transport.links(self.epoch), program.transfers, part, patience, turns=turns).run()
+
+    def free(self, beside: MpiTransport) -> None:
+        """Free the duplicate, unless something may still come on it; ``beside``: its ranks, as far as they are lost to others."""
+        transport = self.transport
+        transport.deadline = beside.deadline
+        for rank in beside.lost:
+            transport.shut(rank)
+        transport.close()
+        if transport.settle():
+            self.comm.Free()
+        transport.let_go()
 
 
 def builder_of(kind: str, where: Network, survive: int) -> str:

@@ -1,10 +1,11 @@
 """The engine: carries out the transfers of one rank over MPI, and goes on past neighbours that die.
 
-A rank sends a chunk in each of its transfers as soon as it holds it, whichever way it came, each transfer in its own order. What
-will not come, because the neighbour that was to bring it is dead or has nothing itself, is passed on as an empty message, a
-*void*, in the same tree. So every receive from a living neighbour ends, with data or without, and a rank has finished when all
-its transfers have; nobody has to know who failed, or to agree on anything. Transfers do not wait for one another: along a way
-without failures chunks flow in order whatever happens elsewhere, so copies on disjoint ways arrive as the schedule promises.
+A rank sends a chunk in each of its transfers as soon as it holds it, whichever way it came, each transfer in its own order. A
+chunk that will not come, because the neighbour that was to bring it is dead or has nothing itself, is passed on as an empty
+message, a *void*, in the same tree. So every receive from a living neighbour ends, with data or without, and a rank has finished
+when all its transfers have; nobody has to know who failed, or to agree on anything. Transfers do not wait for one another: along
+a way without failures chunks flow in order whatever happens elsewhere, so copies on disjoint ways arrive as the schedule
+promises.
 """
 
 import os
@@ -29,13 +30,13 @@ __all__ = ["WINDOW", "Engine", "Outcome", "Part"]
 WINDOW = 4
 """How many messages of a transfer are under way at once: more gain nothing in shared memory."""
 _LOOK = 0.05  # seconds without anything after which it is asked who is to be given up
-_RESTING = 0.05  # seconds without anything after which a buffer is taken beyond what is allowed
+_RESTING = 0.05  # seconds without anything after which a buffer is taken beyond the number that is allowed
 _LACKING = 4  # times as long a rank waits when it lacks something
 
 
 @dataclass
 class Outcome:
-    """What became of a rank's part: the chunks it holds, over which tree it first got them (a count for each), which neighbours
+    """The outcome of a rank's part: the chunks it holds, over which tree it first got them (a count for each), which neighbours
     were found dead, and which cut off; the messages that went out and came in, and the voids among the latter.
     """
 
@@ -140,7 +141,7 @@ class Engine:
         return [active for active in self._transfers if not active.finished]
 
     def _look(self) -> bool:
-        """Take what has gone through; return whether anything has."""
+        """Take messages that have gone through; return whether anything has."""
         moved = False
         self._earliest = self._first_step(self._going)
         for active in self._turns.worth_a_look(self._going):
@@ -153,7 +154,7 @@ class Engine:
     # -- transfers ---------------------------------------------------------------------------------------------------
 
     def _post(self, active: _Active) -> None:
-        """Begin what may begin of a transfer."""
+        """Begin the messages of a transfer that may begin."""
         transfer, active.looks = active.transfer, False
         while not active.closed and active.next < transfer.stop and len(active.under_way) < WINDOW:
             chunk = active.next
@@ -180,12 +181,12 @@ class Engine:
             active.next += 1
 
     def _send_next(self) -> None:
-        """Begin what waited for its turn."""
+        """Begin the messages that waited for their turn."""
         while (active := self._turns.next()) is not None:
             self._post(active)
 
     def _outgoing(self, transfer: Transfer, chunk: int) -> Bytes | None:
-        """Return what is sent of a chunk: its bytes, nothing when it will not come, None when that is not known yet."""
+        """Return the message with a chunk: its bytes, nothing when it will not come, None when that is not known yet."""
         if self._part.shared and chunk in self._missing:
             return self._additions.partial(transfer, chunk)
         if chunk in self.outcome.held:
@@ -222,7 +223,7 @@ class Engine:
         return False
 
     def _poll(self, active: _Active) -> bool:
-        """Take from a transfer what has gone through; return whether anything has."""
+        """Take from a transfer the messages that have gone through; return whether anything has."""
         transfer, moved = active.transfer, False
         while active.under_way:
             message = active.under_way[0]
@@ -250,7 +251,7 @@ class Engine:
         return moved
 
     def _take_in(self, transfer: Transfer, message: _Message, full: bool) -> None:
-        """Take in what has arrived: add it, keep it, or note that it was void."""
+        """Take in a chunk that has arrived: add it, keep it, or note that it was void."""
         chunk, buffer = message.chunk, message.buffer
         adds = full and chunk in self._missing
         new = full and not adds and chunk not in self.outcome.held
@@ -273,7 +274,7 @@ class Engine:
             self._note_void(transfer, chunk)
 
     def _note_void(self, transfer: Transfer, chunk: int) -> None:
-        """Note that a message did not bring its chunk, or never will; what waited for it may then send a void."""
+        """Note that a message did not bring its chunk, or never will; transfers that waited for it may then send a void."""
         if chunk in self._missing:
             self._void.add(chunk)
             self._memory.give_back(*self._additions.lose(chunk))

@@ -26,21 +26,11 @@ def speakers_of(hosts: Hosts, root: int) -> list[int]:
 
 
 def broadcast_program(what: Operation, hosts: Hosts, root: int, rank: int, tags: int) -> Program:
-    """Return what one rank does in a broadcast from ``root``. ``what``: the broadcast between hosts.
+    """Return the part of one rank in a broadcast from ``root``; tags are from 0 to ``tags`` - 1.
 
-    Parameters
-    ----------
-    what : Operation
-        The broadcast on the complete network of hosts, from that of the root.
-    hosts : sequence of int
-        Of each rank, the first rank on its host.
-    root, rank : int
-        The rank that sends, and the one whose part is asked for.
-    tags : int
-        Tags are from 0 to ``tags`` - 1.
+    ``what``: the broadcast on the complete network of hosts, from that of the root. ``hosts``: of each rank, the first rank on
+    its host.
 
-    Examples
-    --------
     >>> import treecast
     >>> what = Operation("broadcast", treecast.network("complete:2"), 0, 5, model="one-port")
     >>> for transfer in broadcast_program(what, [0, 1, 1], 0, 2, 100).transfers:

@@ -27,7 +27,7 @@ class Waiting(Protocol):
 class Links:
     """How a rank reaches the others of a plan: rank r of it is rank ``seats[r]`` of the transport.
 
-    ``key_of``: the key of the message that has a tag. ``give_up``: ends what is under way with a rank of the transport.
+    ``key_of``: the key of the message that has a tag. ``give_up``: ends the messages to and from a rank of the transport.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ def _none_passes(chunk: int) -> int | None:
 
 @dataclass(frozen=True)
 class Part:
-    """What one rank brings, and where chunks lie.
+    """The chunks that one rank brings, and where chunks lie.
 
     ``view(chunk)``: the bytes of a chunk, always the same ones. ``held``: the chunks that the rank holds from the beginning.
     ``missing``: of sums, how many contributions are still to be added before one goes on; ``add(into, contribution)`` adds.

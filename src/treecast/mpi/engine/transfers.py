@@ -1,6 +1,6 @@
-"""What one rank does, as transfers: the chunks that one row brings over one arc, in order, with the tags of their messages.
+"""The part of one rank, as transfers: the chunks that one row brings over one arc, in order, with the tags of their messages.
 
-Both ends of an arc find the same transfers with the same tags, each from its own rows alone: rows are sorted by what they say, so
+Both ends of an arc find the same transfers with the same tags, each from its own rows alone: rows are sorted by their columns, so
 those of one arc come in the same order in either program.
 """
 
@@ -57,7 +57,7 @@ def transfers_of(program: Schedule, rank: int, tags: int) -> tuple[Transfer, ...
     mine = np.flatnonzero(((src == rank) | (dst == rank)) & (src != dst))
     row = piece.row[mine]
     sends, peer = src[mine] == rank, np.where(src[mine] == rank, dst[mine], src[mine])
-    step, stride = rows.leaves(row, piece.place[mine]), rows.streaming[row].astype(np.int64)
+    step, stride = rows.leaves(row, piece.place[mine]), rows.pace[row].astype(np.int64)
     columns = (sends, peer, piece.first[mine], piece.stop[mine], step, stride, rows.tree[row])
     for leaves, other, first, stop, at, apart, tree in zip(*(column.tolist() for column in columns), strict=True):
         for a, b in pairwise(_cut_at(ends, first, stop)):
@@ -90,7 +90,7 @@ def _with_tags(transfers: list[Transfer], tags: int) -> tuple[Transfer, ...]:
 
 
 class Expected:
-    """How many messages may still bring a chunk to a rank: counted from the ranges of what it is to receive.
+    """How many messages may still bring a chunk to a rank: counted from the ranges that it is to receive.
 
     Of each chunk that came as a void only that is kept; a chunk that has come needs no count.
     """

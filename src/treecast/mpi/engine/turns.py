@@ -1,7 +1,7 @@
 """Turns: where all that a rank sends goes over one port, few of its messages are under way at once, in the order of their steps.
 
 A one-port schedule has a node send one chunk in a step. Were all messages begun that may begin, they would share the port, and
-each would arrive late; so would what others are to pass on.
+each would arrive late; so would chunks that others are to pass on.
 """
 
 from collections.abc import Collection, Sequence

@@ -1,4 +1,4 @@
-"""Where the chunks of a run lie, what a rank reads of the input, and what each rank should end with.
+"""Where the chunks of a run lie, the input that a rank reads, and the data with which each should end.
 
 A rank has one range of memory as long as all data, in which every chunk has its place; the system provides only the pages that
 are touched. A rank reads no more of the input than it brings.
@@ -89,7 +89,7 @@ def _folder(network: Network, collective: Collective, name: str, flit: int) -> S
 
 
 class Prepared(NamedTuple):
-    """What one rank needs for a run: its rows, the input, its part in the transfer, and its memory, with what it brings in it."""
+    """One rank's things for a run: its rows, the input, its part in the transfer, and its memory with its own data."""
 
     program: Schedule
     source: Source
@@ -98,7 +98,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(program: Schedule, rank: int, source: Source) -> Prepared:
-    """Return what one rank needs for a run. Raises FormatError when what it brings cannot be read."""
+    """Return the things that one rank needs for a run. Raises FormatError when its own data cannot be read."""
     collective, layout = program.collective, source.layout
     memory = np.zeros(layout.size, np.uint8)
 
@@ -170,7 +170,7 @@ def write_arrived(prepared: Prepared, rank: int, held: set[int], folder: str) ->
 
 
 def true_memory(source: Source) -> Bytes:
-    """Return what every chunk should be, each in its place, from the input alone. Raises FormatError when it cannot be read."""
+    """Return the true bytes of every chunk, in its place, from the input alone. Raises FormatError when it cannot be read."""
     collective, layout = source.collective, source.layout
     if collective.sums:
         parts = (_piece(Path(source.name), rank * layout.part, layout.part) for rank in range(len(collective.ranks)))

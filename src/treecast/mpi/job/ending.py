@@ -12,7 +12,7 @@ from types import FrameType
 from typing import NamedTuple
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_GRACE = 3.0  # seconds between asking mpirun to end and killing what is left
+_GRACE = 3.0  # seconds between asking mpirun to end and killing the rest
 _LOOK = 0.02
 
 
@@ -31,7 +31,7 @@ class _State(NamedTuple):
 
 
 def _state(pid: int | str) -> _State | None:
-    """Return what the kernel says of a process; None when it has ended, or there is no /proc."""
+    """Return the kernel's words on a process; None when it has ended, or there is no /proc."""
     try:
         name, words = int(pid), Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return _State(Process(name, int(words[19])), int(words[1]), int(words[3]), words[0])
@@ -86,7 +86,7 @@ def _numbers() -> list[str]:
 
 
 def end_all(child: "subprocess.Popen[bytes]") -> None:
-    """End a process that leads a session, and all that belongs to it: by SIGTERM, and by SIGKILL what is left after 3 s.
+    """End a process that leads a session, and all that belongs to it: by SIGTERM, and by SIGKILL the rest after 3 s.
 
     mpirun ends its ranks when it is asked to, also stopped ones. When it has ended before, nobody is asked.
     """
@@ -98,7 +98,7 @@ def end_all(child: "subprocess.Popen[bytes]") -> None:
             child.wait(_GRACE)
     if child.poll() is None:
         child.kill()
-    until = time.monotonic() + _GRACE  # what even SIGKILL does not end hangs in the kernel
+    until = time.monotonic() + _GRACE  # a process that even SIGKILL does not end hangs in the kernel
     while (left := _left(child.pid, known)) and time.monotonic() < until:
         known |= left
         _kill(left)
@@ -120,7 +120,7 @@ def _kill(processes: Iterable[Process]) -> None:
 def ended_by_signals() -> Generator[None]:
     """Let SIGINT, SIGTERM and SIGHUP end the work inside: as KeyboardInterrupt, or SystemExit with 128 + the signal.
 
-    Only the first counts, so that nothing interrupts the end itself. What was ignored before (nohup) stays so.
+    Only the first counts, so that nothing interrupts the end itself. A signal that was ignored before (nohup) stays so.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

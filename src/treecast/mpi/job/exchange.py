@@ -9,8 +9,8 @@ from treecast.mpi.transport import MpiTransport
 from treecast.networks import Network
 from treecast.transport.base import Key, Kind
 
-_LOOK = 0.05  # seconds after which it is asked again whether what is there will do
-_RELAYS = 16  # neighbours at most who pass on what they hear
+_LOOK = 0.05  # seconds after which it is asked again whether the words that are there will do
+_RELAYS = 16  # neighbours at most who pass on words that they hear
 
 
 def relays_of(network: Network, rank: int, peers: Iterable[int]) -> frozenset[int]:
@@ -25,7 +25,7 @@ def relays_of(network: Network, rank: int, peers: Iterable[int]) -> frozenset[in
 
 
 IsOver = Callable[[Mapping[int, bytes], AbstractSet[int]], bool]
-"""Says of what has been heard, and of who is dead, whether that will do."""
+"""Says of the words that were heard, and of who is dead, whether they will do."""
 
 
 def _never(heard: Mapping[int, bytes], dead: AbstractSet[int]) -> bool:
@@ -35,7 +35,7 @@ def _never(heard: Mapping[int, bytes], dead: AbstractSet[int]) -> bool:
 class Circle:
     """All ranks of a run, and the words that each says in one exchange after another.
 
-    Words go from each rank to every other, and a rank passes on what is new to it to those ``near``. So a cut link delays
+    Words go from each rank to every other, and a rank passes on words that are new to it to those ``near``. So a cut link delays
     nothing, a rank that dies just says nothing, and nobody need agree on who that is.
     """
 

@@ -1,4 +1,4 @@
-"""Starting ranks: mpirun with what it needs to outlive the deaths of ranks, a time limit, and an end that ends all of it."""
+"""Starting ranks: mpirun with the options by which it outlives their deaths, a time limit, and an end that ends all of it."""
 
 import os
 import re
@@ -31,7 +31,7 @@ _PROGRAM = str(Path(__file__).with_name("program.py"))
 _OPEN_MPI = 5  # the first with fault tolerance that one can rely on
 _PYTHON = re.compile(r"python[0-9.]*")
 _LOOK = 0.1  # seconds between two looks at a job
-_PRINTING = 0.3  # seconds in which mpirun passes on what a rank that failed has printed
+_PRINTING = 0.3  # seconds in which mpirun passes on the words of a rank that failed
 
 
 def find_mpirun() -> str:
@@ -112,7 +112,7 @@ def _place_of_program(words: Sequence[str]) -> int:
 
 
 def torch_place(host: str) -> dict[str, str]:
-    """Return what torch.distributed reads of where its ranks meet: a port that is free here by now."""
+    """Return the variables by which torch.distributed finds where its ranks meet: a port that is free here by now."""
     with socket.create_server(("", 0)) as server:
         return {"MASTER_ADDR": host.rpartition("@")[2], "MASTER_PORT": str(server.getsockname()[1])}
 
@@ -126,7 +126,7 @@ def launch(
     extra: Sequence[str] = (),
     stdout: int | None = None,
     stderr: int | None = None,
-    is_over: Callable[[], bool] | None = None,
+    is_over: Callable[[Watch], bool] | None = None,
 ) -> Ending:
     """Start ranks, wait for them, and return how the job ended; with status 124 when ``timeout`` seconds passed first.
 
@@ -135,11 +135,11 @@ def launch(
     process ends, is ended: mpirun and the processes that it started, no others. SIGINT raises KeyboardInterrupt, SIGTERM and
     SIGHUP raise SystemExit, after that. Even when this process is killed, mpirun is asked to end. Rank 0 gets standard input.
 
-    ``stdout``, ``stderr``: open files for what they print. ``is_over``: asked now and then whether what is left shall be ended;
+    ``stdout``, ``stderr``: open files for what they print. ``is_over``: asked now and then whether the rest shall be ended;
     then the status is 0, and stopped ranks are waited for. Raises PlanError when mpirun cannot be started.
     """
     line = command(ranks, program, extra)
-    # what an mpirun around us has set would confuse the one that we start
+    # variables of an mpirun around us would confuse the one that we start
     inherited = {
         k: v for k, v in os.environ.items() if not k.startswith(("PMIX_", "PRTE_", "OMPI_COMM_WORLD", "TREECAST_RANK"))
     }
@@ -172,7 +172,7 @@ def launch(
 
 
 def _standard_input() -> int:
-    """Return a file from which mpirun can read what comes by our standard input.
+    """Return a file from which mpirun can read our standard input.
 
     In a session of its own it reads nothing from a terminal. So this process does, while the terminal is its own.
     """
@@ -201,9 +201,9 @@ def _in_background() -> bool:
 
 
 def _wait(
-    child: "subprocess.Popen[bytes]", timeout: float | None, watch: Watch, is_over: Callable[[], bool] | None
+    child: "subprocess.Popen[bytes]", timeout: float | None, watch: Watch, is_over: Callable[[Watch], bool] | None
 ) -> Ending:
-    """Wait until mpirun ends, a rank has failed, or what is left shall be ended; return how the job ended."""
+    """Wait until mpirun ends, a rank has failed, or the rest shall be ended; return how the job ended."""
     until = None if timeout is None else time.monotonic() + timeout
     while True:
         left = _LOOK if until is None else min(_LOOK, max(0.0, until - time.monotonic()))
@@ -213,7 +213,7 @@ def _wait(
         if watch.status.exists():
             time.sleep(_PRINTING)
             return watch.ending(0)
-        if is_over is not None and is_over():
+        if is_over is not None and is_over(watch):
             return watch.ending(0)
         if ending := watch.stuck(stopped_too=is_over is None):
             return ending

@@ -1,4 +1,4 @@
-"""What a run over MPI came to, made of what its ranks report at their ends, and how that is described."""
+"""The outcome of a run over MPI, made of the reports of its ranks, and how that is described."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ from treecast.units import spell_seconds
 
 _MOST_LOST = 500  # ranges of chunks that a rank names at most
 _MOST_RANGES = 10  # of them in a line of the table
-_SPARED = "all but the dead's"  # the verdict on a rank that lacks nothing but what dead ranks had
+_SPARED = "all but the dead's"  # the verdict on a rank that lacks nothing but the data of dead ranks
 _MARKS: dict[str, Mark] = {
     "intact": "good",
     _SPARED: "good",
@@ -45,7 +45,7 @@ _COPIED = ("by_tree", "lacks", "sent", "received", "seconds", "rows")  # from a 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class MpiRun(Outcome):
-    """What the living ranks of a run ended with.
+    """The data with which the living ranks of a run ended.
 
     Parameters
     ----------
@@ -56,13 +56,13 @@ class MpiRun(Outcome):
     input : str
         The name of the input.
     reports : list of dict
-        What is told of each rank, as JSON has it.
+        The report of each rank, as JSON has it.
     killed : list of str
         The ranks that died, and left no record.
     living : int
         How many ranks did not.
     lost_with_root : bool
-        Whether the root died, and with it what only it had, or was to get.
+        Whether the root died, and with it data that only it had, or was to get.
     status : int, optional
         The exit status of mpirun: 124 when the time limit was up. None inside the mpirun of somebody else.
     """
@@ -91,7 +91,7 @@ class MpiRun(Outcome):
 
 
 def record_of(prepared: Prepared, rank: int, outcome: Ended, unwritten: str) -> Record:
-    """Return what a rank reports: what is missing of all that it wants, and the digest of the rest.
+    """Return the report of a rank: the chunks that it lacks of all that it wants, and the digest of the rest.
 
     Where it lacks very many ranges of chunks, the last that it names covers all further ones. ``unwritten``: why its files could
     not be written, or nothing.
@@ -122,7 +122,7 @@ def _lacking(first: int, stop: int, held: set[int]) -> Ranges:
 
 
 def _without(wanted: Ranges, lacks: Ranges) -> Ranges:
-    """Return what is left of ranges of chunks without others, both in ascending order."""
+    """Return the rest of ranges of chunks without others, both in ascending order."""
     found: Ranges = []
     for first, stop in wanted:
         for a, b in lacks:
@@ -136,25 +136,11 @@ def _without(wanted: Ranges, lacks: Ranges) -> Ranges:
 def conclude(
     schedule: Schedule, source: Source, records: Mapping[int, Record], dead: Collection[int], status: int | None = None
 ) -> MpiRun:
-    """Return what a run came to.
+    """Return the outcome of a run, of which the rows of one rank are enough.
 
-    Parameters
-    ----------
-    schedule
-        The plan, or the rows of one rank.
-    source
-        The input: what each rank wants is measured by it.
-    records
-        The records of ranks, by rank.
-    dead
-        The ranks that have died. One that has no record and is not among them is *silent*.
-    status
-        As of ``MpiRun``.
-
-    Raises
-    ------
-    PlanError
-        What a rank could not do.
+    ``source``: the input, by which the data of each rank is measured. ``records``: those of ranks, by rank. ``dead``: the ranks
+    that have died; one that has no record and is not among them is *silent*. ``status``: as of ``MpiRun``. Raises PlanError for
+    anything that a rank could not do.
     """
     for record in records.values():
         if error := record.get("error") or record.get("unwritten"):
@@ -204,7 +190,7 @@ def conclude(
 
 
 def _verdict(collective: Collective, lacks: Ranges, dead: Collection[int], is_right: bool) -> str:
-    """Return what is to be said of the data of a living rank."""
+    """Return the verdict on the data of a living rank."""
     if not is_right:
         return "WRONG"
     if not lacks:

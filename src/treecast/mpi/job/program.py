@@ -4,10 +4,11 @@
     program.py exec COMMAND …          any other program
     program.py tied PARENT COMMAND …   a program that is asked to end (SIGTERM) when PARENT does, which starts this: mpirun
 
-Under fault tolerance the others live on when a rank ends, and what waits for it may wait for ever, also after MPI_Abort. So the
-process that mpirun starts only watches its child, which is the rank. It notes how the rank ends beside the file that TREECAST_JOB
-names. An exit status other than 0 it writes into that file, whose reader, the launcher, ends the job. On another host, where that
-file is not to be seen, it ends the daemon of Open MPI that started it, and so the job. A rank that is killed ends nothing.
+Under fault tolerance the others live on when a rank ends, and others that wait for it may wait for ever, also after MPI_Abort. So
+the process that mpirun starts only watches its child, which is the rank. It notes how the rank ends beside the file that
+TREECAST_JOB names. An exit status other than 0 it writes into that file, whose reader, the launcher, ends the job. On another
+host, where that file is not to be seen, it ends the daemon of Open MPI that started it, and so the job. A rank that is killed
+ends nothing.
 
 A Python program that fails leaves without MPI_Finalize, which would wait for the others. It is run in this process, so that its
 exceptions and exits are seen. It is run as a file and imports the standard library only: the program's Python need not have
@@ -112,7 +113,7 @@ def run(words: list[str]) -> None:
 
 
 def _status_of(code: object) -> int:
-    """Return the exit status that Python makes of what ``sys.exit`` was given; print a text."""
+    """Return the exit status that Python makes of the word that ``sys.exit`` was given; print a text."""
     if code is None or isinstance(code, int):
         return (code or 0) & 0xFF
     sys.stderr.write(f"{code}\n")
@@ -167,7 +168,7 @@ def end_job(status: int) -> NoReturn:
 
 
 def flush() -> None:
-    """Pass on what has been printed."""
+    """Pass on all that has been printed."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()

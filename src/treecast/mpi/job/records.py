@@ -1,4 +1,4 @@
-"""Records: what each rank of a run leaves behind when its transfer is over, so that a report needs no MPI.
+"""Records: each rank of a run leaves one behind when its transfer is over, so that a report needs no MPI.
 
 A record is a file in the run's folder, written whole. A rank on another host, which does not see that folder, prints its record
 as one marked line. Beside the records lie notes of the processes, by which those that have ended are told from those that are
@@ -18,7 +18,7 @@ from treecast.files import write_whole
 from treecast.mpi.job.ending import Process, is_alive, is_stopped, this_process
 
 Record = Mapping[str, Any]
-"""What a rank reports, as JSON can hold it; ``error`` alone when it could not take part."""
+"""The report of a rank, as JSON can hold it; ``error`` alone when it could not take part."""
 
 MARK = "treecast-record: "
 _NEVER_READ = -1
@@ -32,7 +32,7 @@ def note_process(folder: Path, rank: int) -> None:
 
 
 def _space() -> int:
-    """Return the number of what numbers the processes here: those of another host, or container, say nothing to us."""
+    """Return the number of the space in which processes are numbered here: other hosts, or containers, have others."""
     try:
         return os.stat("/proc/self/ns/pid").st_ino
     except OSError:
@@ -61,7 +61,7 @@ def read_records(folder: Path) -> dict[int, Record]:
 
 
 def marked_records(text: str) -> tuple[dict[int, Record], str]:
-    """Return the records that ranks on other hosts have printed, and what else was printed.
+    """Return the records that ranks on other hosts have printed, and all else that was printed.
 
     >>> marked_records('hello\\ntreecast-record: {"rank": 3, "error": "no"}\\n')
     ({3: {'rank': 3, 'error': 'no'}}, 'hello\\n')

@@ -1,4 +1,4 @@
-"""A run of a plan over MPI: what every rank does from its start to the report, which a living rank writes.
+"""A run of a plan over MPI: the work of every rank from its start to the report, which a living rank writes.
 
     python -m treecast.mpi.job.run REQUEST FOLDER       one rank of ``treecast run --mpi``, started by mpirun
 
@@ -37,7 +37,7 @@ _FAULT_TOLERANT = "OMPI_MCA_mpi_ft_enable"  # in the environment of ranks: 1 und
 CUT_OFF = 5
 """Deadlines after which also a rank that nobody reaches has left its record."""
 _CLOSING = 6  # deadlines without any word after which a rank leaves
-_PRINTING = 0.5  # seconds in which mpirun passes on what a rank has printed
+_PRINTING = 0.5  # seconds in which mpirun passes on the words of a rank
 
 
 class Request(NamedTuple):
@@ -95,24 +95,12 @@ def deal_out(ask: Ask, ranks: int) -> tuple[Request, list[Schedule]]:
 
 
 def run_rank(ask: Ask, folder: Path | None = None) -> tuple[MpiRun | None, int]:
-    """Do one rank's part of a run, in a process that mpirun has started.
+    """Do one rank's part of a run, in a process that mpirun has started; return the outcome, where it is to be told, and the exit
+    status.
 
-    Parameters
-    ----------
-    ask
-        What makes the run. So only rank 0 needs the plan.
-    folder
-        Where records are left for the process that started mpirun. Without it the ranks have a folder of their own, and the first
-        of them to ask for it reports.
-
-    Returns
-    -------
-    The outcome, at the one rank that is to report it, and the exit status.
-
-    Raises
-    ------
-    PlanError
-        At one rank: what some rank could not do.
+    Only rank 0 calls ``ask``, so no other needs the plan. ``folder``: takes the records for the process that started mpirun.
+    Without it the ranks have a folder of their own, and the first of them to ask for it has the outcome. Raises PlanError, at
+    one rank, for anything that some rank could not do.
     """
     mpi = load_mpi()
     world = mpi.COMM_WORLD
@@ -143,7 +131,7 @@ def run_rank(ask: Ask, folder: Path | None = None) -> tuple[MpiRun | None, int]:
         outcome, error = _attempt(lambda: _report(prepared, asked, place, heard, dead))
         status = 2 if outcome is None else 0 if outcome.holds else 1
     if dead or any(record["cut"] for record in heard.values()) or os.environ.get(_FAULT_TOLERANT) == "1":
-        # MPI_Finalize may wait for ever: for the dead, or for what lies before a cut link
+        # MPI_Finalize may wait for ever: for the dead, or for messages before a cut link
         atexit.register(leave, status)
     if outcome is not None and outcome.silent:
         atexit.register(_end_the_rest)  # before that
@@ -175,14 +163,14 @@ def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tu
     def is_over(heard: Mapping[int, bytes], dead: AbstractSet[int]) -> bool:
         return nobody_waits(folder, transport.size, {place: json.loads(text) for place, text in heard.items()}, dead)
 
-    circle.near -= ended.cut  # what is told over a cut link would never be under way
+    circle.near -= ended.cut  # words over a cut link would never be under way
     words, dead = circle.exchange(2, json.dumps(record).encode(), patience, ended.dead, is_over)
     transport.let_go()
     return {place: json.loads(text) for place, text in words.items()}, dead
 
 
 def nobody_waits(folder: Path, ranks: int, heard: Mapping[int, Record], dead: AbstractSet[int]) -> bool:
-    """Return whether no rank can still need what another one has, or has a record to pass on.
+    """Return whether no rank can still need data of another one, or has a record to pass on.
 
     Either each has left a record, has died or is stopped. Or nobody who has a record still has to do with those without: all that
     had transfers with them have given them up. Those on other hosts are waited for as long as nobody has.
@@ -200,7 +188,7 @@ def nobody_waits(folder: Path, ranks: int, heard: Mapping[int, Record], dead: Ab
 def _report(
     prepared: Prepared, asked: Request, folder: Path, heard: Mapping[int, Record], dead: AbstractSet[int]
 ) -> MpiRun:
-    """Return what came of all ranks."""
+    """Return the outcome at all ranks."""
     schedule = prepared.program
     records.await_records(folder, set(range(schedule.network.nodes)) - set(heard) - dead, CUT_OFF * asked.deadline)
     everyone, gone = {**heard, **records.read_records(folder)}, dead | records.dead_in(folder)
@@ -222,7 +210,7 @@ def leave(status: int) -> None:
 
 
 def _end_the_rest() -> None:
-    """End what mpirun started on this host: it would wait for ranks that are stopped."""
+    """End all that mpirun started on this host: it would wait for ranks that are stopped."""
     flush()
     time.sleep(_PRINTING)
     end_daemon()

@@ -4,17 +4,17 @@ import json
 import os
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from treecast.errors import PlanError
 from treecast.mpi.job import records
 from treecast.mpi.job import run as runs
 from treecast.mpi.job.data import find_source
-from treecast.mpi.job.ending import Process, is_alive, is_stopped
+from treecast.mpi.job.ending import letter_of
 from treecast.mpi.job.launch import TIMED_OUT, launch
 from treecast.mpi.job.outcome import MpiRun, conclude
 from treecast.mpi.job.run import CUT_OFF, Ask, Request
+from treecast.mpi.job.watch import Spell, Watch
 from treecast.mpi.library import MISSING, has_mpi4py, inside_mpirun
 from treecast.schedule import Schedule
 
@@ -22,24 +22,11 @@ _LEAVING = 10.0  # seconds that ranks whose records are there have to end
 
 
 def run_over_mpi(ask: Ask, timeout: float) -> tuple[MpiRun | None, int]:
-    """Carry out a run: in new processes, or where mpirun has started this one, as one of its ranks.
+    """Carry out a run, in new processes, or where mpirun has started this one as one of its ranks; return its outcome and status.
 
-    Parameters
-    ----------
-    ask : callable
-        Returns the schedule and the request. Of several ranks only rank 0 calls it, for all.
-    timeout : float
-        Seconds after which new processes are ended.
-
-    Returns
-    -------
-    tuple of MpiRun or None, and int
-        The outcome, which one rank gets, and the exit status: 0 it holds, 1 it does not, 124 the time limit was up.
-
-    Raises
-    ------
-    PlanError
-        When it cannot be done: no mpi4py, no mpirun, an input that a rank cannot read.
+    Of several ranks only rank 0 calls ``ask``, for all, and one gets the outcome. The status is 0 when it holds, 1 when it does
+    not, 124 when new processes were ended after ``timeout`` seconds. Raises PlanError when it cannot be done: no mpi4py, no
+    mpirun, an input that a rank cannot read.
     """
     if inside_mpirun():
         return runs.run_rank(ask)
@@ -77,38 +64,28 @@ def _run_ranks(schedule: Schedule, what: Request, timeout: float) -> MpiRun:
 
 
 class _Watch:
-    """Looks at a job under way: which ranks are still there without a record, and whether what is left shall be ended.
+    """Looks at a job under way: which ranks are still there without a record, and whether the rest shall be ended.
 
     ``patience``: seconds after which a rank that all others have left will leave no record.
     """
 
     def __init__(self, folder: Path, ranks: int, patience: float) -> None:
-        self._folder, self._ranks, self._patience = folder, ranks, patience
-        self._processes: dict[int, Process] = {}
-        self._recorded, self._since = 0, 0.0
+        self._folder, self._ranks, self._patience, self._spell = folder, ranks, patience, Spell()
         self.silent, self.ended = set(range(ranks)), False
 
-    def is_over(self) -> bool:
+    def is_over(self, job: Watch) -> bool:
         """Return whether all that may report has done so, and others wait for nothing."""
-        if len(self._processes) < self._ranks:
-            self._processes = records.processes_in(self._folder)
-        living = {rank for rank, process in self._processes.items() if is_alive(process)}
+        began = job.noted("began")
+        living = began.keys() - job.noted("ended").keys()
         recorded = {rank for rank in range(self._ranks) if records.has_record(self._folder, rank)}
-        self.silent = {rank for rank in range(self._ranks) if rank in living or rank not in self._processes} - recorded
-        if len(self._processes) < self._ranks or not recorded or (self.silent and living & recorded):
-            self._recorded = 0
+        self.silent = (set(range(self._ranks)) - began.keys() | living) - recorded
+        if len(began) < self._ranks or not recorded or (self.silent and living & recorded):
+            self._spell("")
             return False
-        if self.silent and all(is_stopped(self._processes[rank]) for rank in self.silent):
-            self.ended = True
-        else:
-            self.ended = self._lasted(len(recorded))
+        stopped = bool(self.silent) and all(letter_of(began[rank]) in "Tt" for rank in self.silent)
+        lasted = self._spell(f"{len(recorded)} records")  # no other has come
+        self.ended = stopped or lasted > (self._patience if self.silent else _LEAVING)
         return self.ended
-
-    def _lasted(self, recorded: int) -> bool:
-        """Return whether no record has come for as long as may be."""
-        if recorded != self._recorded:
-            self._recorded, self._since = recorded, time.monotonic()
-        return time.monotonic() - self._since > (self._patience if self.silent else _LEAVING)
 
 
 def _path() -> str:

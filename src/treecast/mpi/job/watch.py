@@ -29,8 +29,21 @@ class Ending(NamedTuple):
     signal: int = 0
 
 
+class Spell:
+    """How long something has been so."""
+
+    def __init__(self) -> None:
+        self._so, self._since = "", 0.0
+
+    def __call__(self, now: str) -> float:
+        """Return the seconds for which it has been so as it is now; 0 where that is nothing, ""."""
+        if now != self._so:
+            self._so, self._since = now, time.monotonic()
+        return time.monotonic() - self._since if now else 0.0
+
+
 class Watch:
-    """What is known of the ranks of a job on this host.
+    """The news of the ranks of a job on this host.
 
     ``status``: the file into which the first rank that fails writes its exit status. Beside it each rank has a note of its
     process, ``began-RANK``, and of how it ended, ``ended-RANK``: its exit status, or below 0 the signal that killed it.
@@ -38,10 +51,10 @@ class Watch:
 
     def __init__(self, status: Path, ranks: int) -> None:
         self.status, self._ranks = status, ranks
-        self._what, self._since = "", 0.0
+        self._spell = Spell()
 
-    def _noted(self, what: str) -> dict[int, int]:
-        """Return what ranks have noted, in the order of time."""
+    def noted(self, what: str) -> dict[int, int]:
+        """Return the notes of ranks, in the order of time."""
         notes: list[tuple[int, int, int]] = []
         for path in self.status.parent.glob(f"{what}-*"):
             with suppress(OSError, ValueError):
@@ -50,18 +63,12 @@ class Watch:
 
     def _left(self) -> dict[int, int]:
         """Return the processes of the ranks that have not ended; none when not all of them are on this host."""
-        began, ended = self._noted("began"), self._noted("ended")
+        began, ended = self.noted("began"), self.noted("ended")
         return {rank: pid for rank, pid in began.items() if rank not in ended} if len(began) == self._ranks else {}
-
-    def _lasts(self, what: str) -> bool:
-        """Return whether something that is so now, if it is not "", has been so for long."""
-        if what != self._what:
-            self._what, self._since = what, time.monotonic()
-        return what != "" and time.monotonic() - self._since > _PATIENCE
 
     def _waits_in_vain(self, processes: dict[int, int]) -> str:
         """Return who is in a call with ranks that have left before it; "" as far as nobody knows."""
-        gone = self._noted("left")
+        gone = self.noted("left")
         for path in sorted(self.status.parent.glob("calls-*")) if gone else ():
             _, name, which = path.name.split("-")
             rank, (times, members) = int(name), _calls(path)
@@ -83,14 +90,14 @@ class Watch:
         left = self._left()
         stopped = [rank for rank, pid in left.items() if stopped_too and letter_of(pid) in "Tt"]
         if vain := self._waits_in_vain(left):
-            return self.ending(1, vain) if self._lasts(vain) else None
+            return self.ending(1, vain) if self._spell(vain) > _PATIENCE else None
         if not stopped and len(left) in (0, self._ranks):
-            self._lasts("")
+            self._spell("")
             return None
         states = {_state_of_mpi(pid) for rank, pid in left.items() if rank not in stopped}
         over = 0 < len(stopped) < self._ranks and states <= _FINISHING
         starting = len(left) < self._ranks and _STARTING in states
-        if not self._lasts("over" if over else "starting" if starting else ""):
+        if self._spell("over" if over else "starting" if starting else "") <= _PATIENCE:
             return None
         if over:
             return self.ending(0, f"{name_ranks(stopped)} did not end, being stopped")
@@ -98,7 +105,7 @@ class Watch:
 
     def ending(self, status: int, why: str = "") -> Ending:
         """Return how the job ended. ``status``: that of mpirun, or of the launcher, which says ``why`` it ends the job."""
-        ended = self._noted("ended")
+        ended = self.noted("ended")
         with suppress(OSError, ValueError):
             status = int(self.status.read_text())
         killed = [-code for code in ended.values() if code < 0]
@@ -109,7 +116,7 @@ class Watch:
         return Ending(status, "; ".join([*([why] if why else []), *_groups(ended), *self._others(ended)]), *killed[:1])
 
     def _others(self, ended: dict[int, int]) -> list[str]:
-        """Return what is to be said of the ranks that did not end badly."""
+        """Return the words on the ranks that did not end badly."""
         good, left = sum(code == 0 for code in ended.values()), self._ranks - len(ended)
         words = [f"{good} of {self._ranks} ended with 0"]
         return [*words, f"{left} had not ended"] if left else words
@@ -137,7 +144,7 @@ def _how(code: int, many: int) -> str:
 
 
 def _state_of_mpi(pid: int) -> int | None:
-    """Return what Open MPI keeps of its own state in a process; None of other programs, and where that cannot be read.
+    """Return Open MPI's own state in a process; None of other programs, and where that cannot be read.
 
     No program need say so: it is the number behind ``MPI_Initialized``, read from the process's memory.
     """

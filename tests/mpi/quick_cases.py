@@ -1,0 +1,104 @@
+"""Run by mpirun: groups of four ranks make calls of little data; in each one rank dies at one of its calls of MPI.
+
+Where it dies after that, the call has ended well at the others, but for one that loses all that it brought.
+
+usage: quick_cases.py CASES FOLDER: JSON, [victim, step, after] of each group. Calls end alike at all that live, and the result
+is that of all ranks but those that have failed. Each that lives writes what it saw into the folder.
+"""
+
+import json
+import signal
+import sys
+import zlib
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+
+import treecast.mpi
+from tests.mpi.ways.program import Dying
+from treecast.errors import DeliveryError
+
+RANKS, CALLS = 4, 40
+PLACES = {"Barrier": None, "Bcast": 0, "Allgather": 1, "Allreduce": 1, "Alltoallv": 1}  # of what is received
+LONG = 6_000  # numbers whose sum is folded in blocks
+cases, folder = json.loads(sys.argv[1]), Path(sys.argv[2])
+victim, step, after = cases[MPI.COMM_WORLD.rank // RANKS]
+comm = treecast.mpi.wrap(MPI.COMM_WORLD.Split(MPI.COMM_WORLD.rank // RANKS), survive=1, on_failed="ignore")
+me = comm.rank
+
+
+class Losing:
+    """A communicator whose call of number ``step`` fails once it is over, with all that it has brought."""
+
+    def __init__(self, comm, step):
+        self._comm, self._left = comm, step
+
+    def __getattr__(self, name):
+        found = getattr(self._comm, name)
+        if name not in PLACES:
+            return found
+
+        def lost(*arguments):
+            found(*arguments)
+            self._left -= 1
+            if self._left == -1:
+                if PLACES[name] is not None and not (name == "Bcast" and arguments[1] == me):
+                    place = memoryview(arguments[PLACES[name]][0]).cast("B")
+                    place[:] = bytes(len(place))
+                raise MPI.Exception(MPI.ERR_OTHER)
+
+        return lost
+
+
+together = comm._state.base.transport.together
+if me == victim:
+    together.comm = Dying(together.comm, [step], after, signal.SIGKILL)
+elif after and me == (victim + 1) % RANKS:
+    together.comm = Losing(together.comm, step)
+
+
+def given(k, rank, count, kind):
+    return (
+        np.random.default_rng([k, rank]).random(count).astype(kind) if kind is float else np.arange(count) * (k + rank)
+    )
+
+
+def folded(k, ranks, count, kind):
+    return reduce(np.add, [given(k, rank, count, kind) for rank in ranks])
+
+
+def call(k):
+    """Make a call; return its result, and what it has to be, by the ranks whose data came."""
+    name, root = k % 6, k % RANKS
+    if name == 0:
+        count = (3, 5_000)[k % 4 // 2]
+        data = given(k, root, count, int) if me == root else np.zeros(count, int)
+        comm.Bcast(data, root)
+        return data, lambda ranks: given(k, root, count, int)
+    if name == 1:
+        rows = np.full((RANKS, 7), -1.0)
+        comm.Allgather(given(k, me, 7, float), rows)
+        return rows, lambda ranks: np.array([given(k, r, 7, float) if r in ranks else rows[r] for r in range(RANKS)])
+    count, kind = (5, 5, LONG, LONG)[name - 2], (int, float)[name % 2]
+    total = given(k, me, count, kind)
+    if k % 4 > 1:
+        comm.Allreduce(MPI.IN_PLACE, total)
+    else:
+        comm.Allreduce(given(k, me, count, kind), total)
+    return total, lambda ranks: folded(k, ranks, count, kind)
+
+
+seen = []
+for k in range(CALLS):
+    try:
+        found, wanted = call(k)
+    except DeliveryError as error:
+        seen.append(["lost", k % RANKS == victim and "lost with its root" in str(error)])
+    else:
+        ranks = [rank for rank in range(RANKS) if rank not in comm.last.failed]
+        assert set(comm.last.failed) <= {victim}, comm.last
+        assert np.array_equal(found, wanted(ranks)), (k, comm.last, found, wanted(ranks))
+        seen.append([comm.last.failed, zlib.crc32(found[ranks] if found.ndim == 2 else found)])
+(folder / f"{MPI.COMM_WORLD.rank}").write_text(json.dumps(seen))
