@@ -12,17 +12,17 @@ from treecast.papers.mesh import statements as mesh
 from treecast.papers.star import collectives as star_collectives
 from treecast.papers.star import statements as star
 from treecast.papers.star import tables as star_tables
-from treecast.papers.statement import Finding, Statement, Verdict
+from treecast.papers.statement import Finding, Statement
 from treecast.papers.trees import statements as trees
 from treecast.progress import Progress, part_of, report, reporting
 
 __all__ = ["PAPERS", "SIZES", "Finding", "check_theorems"]
 
 PAPERS: dict[str, tuple[Statement, ...]] = {
-    "star": star.STATEMENTS + star_collectives.STATEMENTS + star_tables.STATEMENTS,
-    "hypercube": hypercube.STATEMENTS + hypercube_totals.STATEMENTS,
-    "mesh": mesh.STATEMENTS,
-    "trees": trees.STATEMENTS,
+    "star": (*star.stated, *star_collectives.stated, *star_tables.stated),
+    "hypercube": (*hypercube.stated, *hypercube_totals.stated),
+    "mesh": tuple(mesh.stated),
+    "trees": tuple(trees.stated),
 }
 """The statements of each paper."""
 
@@ -38,9 +38,9 @@ class _Size(NamedTuple):
 
 SIZES = {
     "star": _Size("star network", "n", 3, permutations.MAX_SYMBOLS),
-    "hypercube": _Size("hypercube", "d", 1, max(statement.most for statement in hypercube.STATEMENTS)),
-    "mesh": _Size("mesh", "k", 1, max(statement.most for statement in mesh.STATEMENTS)),
-    "trees": _Size("tree", "N", 2, max(statement.most for statement in trees.STATEMENTS)),
+    "hypercube": _Size("hypercube", "d", 1, max(statement.most for statement in hypercube.stated)),
+    "mesh": _Size("mesh", "k", 1, max(statement.most for statement in mesh.stated)),
+    "trees": _Size("tree", "N", 2, max(statement.most for statement in trees.stated)),
 }
 """How each paper counts the sizes for which its statements are checked."""
 
@@ -108,24 +108,19 @@ def _named(paper: str, only: Sequence[str]) -> list[Statement]:
 
 
 def _find(statement: Statement, letter: str, up_to: int | None) -> Finding:
-    began = time.perf_counter()
+    began, details, holds = time.perf_counter(), list[str](), True
     last = max(statement.least, min(statement.most, up_to or statement.usual))
-    details: list[str] = []
+    checked, as_known = f"{letter} = {statement.least} … {last}", last < (statement.false_from or last + 1)
     for n in range(statement.least, last + 1):
         with part_of(f"{statement.name}, {letter} = {n}"):
             report(0, 1)
-            verdict = statement.check(n)
-        if not verdict.holds:
-            return _finding(statement, f"{letter} = {n}", verdict, n == statement.false_from, began)
-        details.append(verdict.detail)
-    known = statement.false_from is None or last < statement.false_from
-    checked = f"{letter} = {statement.least} … {last}"
-    return _finding(statement, checked, Verdict(True, _join(details)), known, began)
-
-
-def _finding(statement: Statement, checked: str, verdict: Verdict, as_known: bool, began: float) -> Finding:
+            holds, detail = statement.check(n)
+        if not holds:
+            checked, as_known, details = f"{letter} = {n}", n == statement.false_from, [detail]
+            break
+        details.append(detail)
     seconds = time.perf_counter() - began
-    return Finding(statement.name, statement.says, checked, verdict.holds, as_known, verdict.detail, seconds)
+    return Finding(statement.name, statement.says, checked, holds, as_known, _join(details), seconds)
 
 
 def _join(details: list[str]) -> str:

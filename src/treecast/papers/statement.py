@@ -1,6 +1,6 @@
 """A statement of a paper, and the result of checking it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
@@ -14,6 +14,13 @@ class Verdict(NamedTuple):
     detail: str = ""
 
 
+Claims = Iterator[tuple[object, str]]
+"""The claims of which a statement consists for one n, one after another: whether each holds, and a remark.
+
+The remark of the first that does not hold says where; else that of the last is the remark of the statement.
+"""
+
+
 class Statement(NamedTuple):
     """A statement of a paper: checked for n = ``least`` to ``usual``, or further on request, at most to ``most``.
 
@@ -25,8 +32,31 @@ class Statement(NamedTuple):
     least: int
     usual: int
     most: int
-    check: Callable[[int], Verdict]
+    claims: Callable[[int], Claims]
     false_from: int | None = None
+
+    def check(self, n: int) -> Verdict:
+        """Return whether all claims hold for one n."""
+        detail = ""
+        for holds, detail in self.claims(n):
+            if not holds:
+                return Verdict(False, detail)
+        return Verdict(True, detail)
+
+
+class Statements(list[Statement]):
+    """The statements of a paper, or of a part of it. One is stated above the function that yields its claims."""
+
+    def __call__(
+        self, name: str, says: str, least: int, usual: int, most: int, *, false_from: int | None = None
+    ) -> Callable[[Callable[[int], Claims]], Callable[[int], Claims]]:
+        """State the claims of the function below."""
+
+        def state(claims: Callable[[int], Claims]) -> Callable[[int], Claims]:
+            self.append(Statement(name, says, least, usual, most, claims, false_from))
+            return claims
+
+        return state
 
 
 @dataclass(frozen=True)

@@ -33,27 +33,11 @@ def compare_schemes(
     cost: Cost | None = None,
     chunk_bytes: int = 1,
 ) -> list[Schemes]:
-    """Return the times of all schemes on a hypercube, model by model.
+    """Return the times of all schemes of a collective on a hypercube, model by model.
 
-    Parameters
-    ----------
-    network : Network
-        A hypercube.
-    survive : int, optional
-        How many faults must do no harm; default: as many as can be survived, d - 1.
-    collective : str
-        The collective.
-    fault_free : bool
-        The cube is declared to be without faults: steps that serve only under faults are left out.
-    cost : Cost, optional
-        The cost of a send, to tell times in seconds.
-    chunk_bytes : int
-        The bytes of a node's message, of which the cost is told.
-
-    Raises
-    ------
-    PlanError
-        For other networks, and when there is no such job.
+    ``survive``: how many faults must do no harm, d - 1 by default. ``fault_free``: the cube is declared to be without faults,
+    so steps that serve only under faults are left out. ``cost``: of a send, to tell times in seconds, a node's message having
+    ``chunk_bytes``. Raises PlanError for other networks, and when there is no such job.
     """
     if not network.flips_bits:
         raise PlanError(f"these are times of schemes on hypercubes, as in hypercube:6, not on {network.spec}")

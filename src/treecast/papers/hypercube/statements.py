@@ -9,8 +9,9 @@ import numpy as np
 
 from treecast.lower_bounds import best
 from treecast.networks import Hypercube
-from treecast.papers.hypercube.times import MODELS, Job, measured
-from treecast.papers.statement import Statement, Verdict
+from treecast.papers.hypercube.times import MODELS, Job
+from treecast.papers.hypercube.totals import cost
+from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
 from treecast.plans.combining.calling_paths import calling_trees
 from treecast.progress import report
@@ -26,27 +27,43 @@ from treecast.verification.verifier import verify
 
 _MOST_VERIFIED = 7  # dimensions of cubes whose plans are all verified
 
+stated = Statements()
+"""The statements of the paper, in its order; where a statement is wrong, the right one."""
+
 
 def _planned(collective: str, d: int, k: int, model: str = "whispering", fault_free: bool = False) -> Schedule:
     return plan(collective, Hypercube(d), survive=k, model=model, builder="dimension-order", fault_free=fault_free)
 
 
-def _theorem_1(d: int) -> Verdict:
+@stated("Theorem 1", "every node has d node-disjoint calling paths from the originator", 1, 10, 14)
+def _theorem_1(d: int) -> Claims:
     trees = calling_trees(Hypercube(d))
-    if find_meeting_ways(trees) is not None or find_shared_arc(trees) is not None:
-        return Verdict(False, "two calling paths meet")
+    yield find_meeting_ways(trees) is None and find_shared_arc(trees) is None, "two calling paths meet"
     for k in range(d):
         called = calls(_planned("broadcast", d, k).rows, trees)[:, 1:]
-        if bool(((called < NEVER).sum(axis=0) < k + 1).any()):
-            return Verdict(False, f"k = {k}: a node has fewer than {k + 1} calling paths")
-    return Verdict(True, f"{d} paths to each of {2**d - 1:,} nodes; k + 1 of them with k + 1 units")
+        yield not ((called < NEVER).sum(axis=0) < k + 1).any(), f"k = {k}: a node has fewer than {k + 1} calling paths"
+    yield True, f"{d} paths to each of {2**d - 1:,} nodes; k + 1 of them with k + 1 units"
 
 
-def _messages(d: int) -> Verdict:
+@stated("any order", "… whatever the order of the dimensions and the originator (5 of each)", 1, 8, 12)
+def _orders(d: int) -> Claims:
+    """Whether any order of the dimensions gives as many disjoint calling paths, from any root; some of each are tried."""
+    rng, cube = np.random.default_rng(d), Hypercube(d)
+    for _ in range(5):
+        order, root = rng.permutation(d).tolist(), int(rng.integers(cube.nodes))
+        trees = calling_trees(cube, order, root)
+        rows = plan("broadcast", cube, root=root, survive=d - 1, builder="dimension-order", order=order).rows
+        right = find_meeting_ways(trees) is None and not (calls(rows, trees) == NEVER).any()
+        yield right, f"order {order}, root {root}"
+    yield True, ""
+
+
+@stated("messages", "n - 1 in phase one, nd - n + 1 in all; of gossip n (nd - n + 1)", 1, 10, 14)
+def _messages(d: int) -> Claims:
     n, one, every = 1 << d, _planned("broadcast", d, d - 1), _planned("allgather", d, d - 1)
     first = int((one.rows.step < d).sum())
     right = (n - 1, n * d - n + 1, n * (n * d - n + 1)) == (first, one.transmissions, every.transmissions)
-    return Verdict(right, f"{one.transmissions:,} and {every.transmissions:,}")
+    yield right, f"{one.transmissions:,} and {every.transmissions:,}"
 
 
 def _row(d: int) -> list[int]:
@@ -54,40 +71,46 @@ def _row(d: int) -> list[int]:
     return [1 << i for i in range(d)] + [n - (2 << i) for i in range(d)]
 
 
-def _payloads(d: int) -> Verdict:
+@stated("payloads", "a node's messages in phases three and four: 1, 2, 4 …; n-2, n-4 … 0", 2, 10, 14)
+def _payloads(d: int) -> Claims:
     sizes = _planned("allgather", d, d - 1).message_sizes.tolist()
-    return Verdict(sizes == _row(d), ", ".join(map(str, sizes)) if d <= 4 else "as in the row")
+    yield sizes == _row(d), ", ".join(map(str, sizes)) if d <= 4 else "as in the row"
 
 
-def _sum(d: int) -> Verdict:
+@stated("erratum", "… of which the sum is nd - n + 1, not (n-1)(d-1) as the text says", 1, 10, 14)
+def _sum(d: int) -> Claims:
     n, total = 1 << d, int(_planned("allgather", d, d - 1).message_sizes.sum())
     right = total == sum(_row(d)) == n * d - n + 1 != (n - 1) * (d - 1)
-    return Verdict(right, f"{total:,}, not {(n - 1) * (d - 1):,}")
+    yield right, f"{total:,}, not {(n - 1) * (d - 1):,}"
 
 
-def _time(d: int) -> Verdict:
+@stated(
+    "time units",
+    "the least: whispering d+k+1, k = 0 d; shouting d, k = d-1 d+1; fault-free 2d-1 and d, k = d-1",
+    1,
+    7,
+    12,
+)
+def _time(d: int) -> Claims:
     """Time units of every plan, that they are the least by the bounds, and those of a cube that is known to be fault-free."""
     for collective in ("broadcast", "allgather"):
         for k, model in product(range(d), MODELS):
             planned = _planned(collective, d, k, model)
             units = (d + k + 1 if k else d) if model == "whispering" else d + (0 < k == d - 1)
             least = best(list(verify(planned).bounds), "steps").value if d <= _MOST_VERIFIED else units
-            if not planned.steps == units == least:
-                return Verdict(False, f"{collective}, {model}, k = {k}: {planned.steps} units of {least}")
+            yield planned.steps == units == least, f"{collective}, {model}, k = {k}: {planned.steps} units of {least}"
         free = tuple(_planned(collective, d, d - 1, model, True).steps for model in MODELS)
-        if free != (2 * d - 1, d):
-            return Verdict(False, f"{collective}, fault-free: {free[0]} and {free[1]} units")
-    return Verdict(True, f"{2 * d}, {2 * d - 1}; {d + 1}, {d}" if d > 1 else "1; 1")
+        yield free == (2 * d - 1, d), f"{collective}, fault-free: {free[0]} and {free[1]} units"
+    yield True, f"{2 * d}, {2 * d - 1}; {d + 1}, {d}" if d > 1 else "1; 1"
 
 
-def _fault_free(d: int) -> Verdict:
+@stated("fault-free", "without faults the last unit is not needed", 1, 10, 12)
+def _fault_free(d: int) -> Claims:
     """Whether everything arrives without faults when the last unit is left out."""
     for model in MODELS:
-        if replay(_planned("broadcast", d, d - 1, model, True)).lost:
-            return Verdict(False, f"broadcast, {model}")
-        if bool(gossip(_planned("allgather", d, d - 1, model, True)).missing.any()):
-            return Verdict(False, f"gossip, {model}")
-    return Verdict(True)
+        yield not replay(_planned("broadcast", d, d - 1, model, True)).lost, f"broadcast, {model}"
+        yield not gossip(_planned("allgather", d, d - 1, model, True)).missing.any(), f"gossip, {model}"
+    yield True, ""
 
 
 _Kind = Literal["nodes", "links", "arcs", "nodes+links"]
@@ -96,7 +119,7 @@ _ARCS: tuple[_Kind, ...] = ("arcs", "nodes+links")
 _OURS = "dimension-order"
 
 
-def _survives(collective: str, d: int) -> Verdict:
+def _survives(collective: str, d: int) -> Claims:
     """Sweep the plans of both models and the paper's own shouting; other roots, and two messages, up to d = 4."""
     sets, cube = 0, Hypercube(d)
     last = cube.nodes - 1
@@ -107,21 +130,22 @@ def _survives(collective: str, d: int) -> Verdict:
                 continue
             found = sweep(plan(collective, cube, survive=k, model=model, builder=builder, **asked), k, kind)
             sets += found.sets
-            if found.counterexample is not None:
-                return Verdict(False, f"{builder}, {model}, k = {k}: {_set(found.counterexample, d)}")
-    return Verdict(True, f"{sets:,} sets")
+            yield found.counterexample is None, f"{builder}, {model}, k = {k}: {_set(found.counterexample)}"
+    yield True, f"{sets:,} sets"
 
 
-def _broadcast_survives(d: int) -> Verdict:
-    return _survives("broadcast", d)
+stated("survives", "broadcast: sets of ≤ k nodes, links; d ≤ 4: arcs, other root, M = 2", 1, 4, 5)(
+    lambda d: _survives("broadcast", d)
+)
+stated("gossip", "gossip: all sets of ≤ k nodes, links; d ≤ 3: arcs; M = 2", 1, 3, 4)(
+    lambda d: _survives("allgather", d)
+)
 
 
-def _gossip_survives(d: int) -> Verdict:
-    return _survives("allgather", d)
-
-
-def _set(faults: Faults, d: int) -> str:
-    """Return a set of dead nodes, or of cut links, by the numbers of nodes."""
+def _set(faults: Faults | None) -> str:
+    """Return a set of dead nodes, or of cut links, by the numbers of nodes; "" of none."""
+    if faults is None:
+        return ""
     if faults.nodes:
         return f"nodes {{{', '.join(map(str, sorted(faults.nodes)))}}}"
     links = sorted({(min(u, u ^ 1 << port), max(u, u ^ 1 << port)) for u, port in faults.arcs})
@@ -133,54 +157,51 @@ def _one_unit_less(d: int, k: int, kind: _Kind) -> Sweep:
     return sweep(schedule.select(schedule.rows.step < d + k), k, kind)
 
 
-def _tight_links(d: int) -> Verdict:
-    return _tight(d, 1, "links")
-
-
-def _tight_nodes(d: int) -> Verdict:
-    return _tight(d, 2, "nodes")
-
-
-def _tight(d: int, least: int, kind: _Kind) -> Verdict:
+def _tight(d: int, least: int, kind: _Kind) -> Claims:
     """With k units of the second phase, for each k from ``least`` on, some set of at most k faults does harm."""
     said = ""
     for k in range(least, d):
         found = _one_unit_less(d, k, kind)
-        if found.counterexample is None:
-            return Verdict(False, f"k = {k}: no {kind} do harm")
-        said = said or f"k = {k}: {_set(found.counterexample, d)} cut off node {found.node}"
-    return Verdict(True, said)
+        yield found.counterexample is not None, f"k = {k}: no {kind} do harm"
+        said = said or f"k = {k}: {_set(found.counterexample)} cut off node {found.node}"
+    yield True, said
 
 
-def _beside_fraigniaud(d: int) -> Verdict:
+stated("tight, links", "k units of phase two do not suffice for k links, k ≥ 1", 2, 4, 5)(
+    lambda d: _tight(d, 1, "links")
+)
+stated("tight, nodes", "k units of phase two do not suffice for k nodes, k ≥ 2", 3, 4, 5)(
+    lambda d: _tight(d, 2, "nodes")
+)
+
+
+@stated("Fraigniaud", "k = d-1: less by n-1-d Fτ and n (n-1-d) sends, not n-1 and n (n-1)", 2, 10, 14)
+def _beside_fraigniaud(d: int) -> Claims:
     """Time and transmissions of gossip that d - 1 faults leave unharmed, beside Fraigniaud's scheme, as planned."""
     n, job = 1 << d, Job("allgather", "whispering", d, d - 1)
-    ours, theirs = measured("dimension-order", job), measured("fraigniaud", job)
-    if ours is None or theirs is None:
-        return Verdict(False, "too large to be planned")
+    ours, theirs = cost("dimension-order", job), cost("fraigniaud", job)
     sends = plan("allgather", Hypercube(d), survive=d - 1, model="whispering", builder="fraigniaud").transmissions
     fewer = sends - _planned("allgather", d, d - 1).transmissions
-    gain = theirs.chunks - ours.chunks
-    right = ours.startups == theirs.startups == 2 * d and gain == n - 1 - d and fewer == n * (n - 1 - d)
-    return Verdict(right, f"{gain:,} Fτ of {theirs.chunks:,}, {fewer:,} transmissions")
+    gain = theirs[1] - ours[1]
+    right = ours[0] == theirs[0] == 2 * d and gain == n - 1 - d and fewer == n * (n - 1 - d)
+    yield right, f"{gain:,} Fτ of {theirs[1]:,}, {fewer:,} transmissions"
 
 
-def _fewer_faults(d: int) -> Verdict:
+@stated("0 < k < d-1", "whispering, Fraigniaud's gossip is faster, by (n + k + 2 - 2^(k+2)) Fτ", 3, 10, 12)
+def _fewer_faults(d: int) -> Claims:
     """For k < d - 1: beside Fraigniaud's scheme, which sends fewer chunks then: (k+1)(n-1)."""
     n, said = 1 << d, ""
     for k in range(1, d - 1):
         job = Job("allgather", "whispering", d, k)
-        ours, theirs = measured("dimension-order", job), measured("fraigniaud", job)
-        if ours is None or theirs is None:
-            return Verdict(False, "too large to be planned")
-        more = ours.chunks - theirs.chunks
-        if ours.startups != theirs.startups or more != n + k + 2 - (4 << k) or more <= 0:
-            return Verdict(False, f"k = {k}: {more} chunks")
-        said = f"k = {k}: {more:,} Fτ more than {theirs.chunks:,}"
-    return Verdict(True, said)
+        ours, theirs = cost("dimension-order", job), cost("fraigniaud", job)
+        more = ours[1] - theirs[1]
+        yield ours[0] == theirs[0] and more == n + k + 2 - (4 << k) and more > 0, f"k = {k}: {more} chunks"
+        said = f"k = {k}: {more:,} Fτ more than {theirs[1]:,}"
+    yield True, said
 
 
-def _propagation(d: int) -> Verdict:
+@stated("propagation", "at least (k+1)(n-1) Fτ, shouting a d-th: under some faults, not without", 2, 3, 3)
+def _propagation(d: int) -> Claims:
     """Whether gossip for k = d-1 keeps the cited bounds of Fraigniaud: under the worst faults; without any it is below them."""
     n, said = 1 << d, list[str]()
     for model, bound in zip(MODELS, (d * (n - 1), n - 1), strict=True):
@@ -191,9 +212,8 @@ def _propagation(d: int) -> Verdict:
             report(done + 1, len(sets), "fault sets")
         least = int(schedule.message_sizes.sum())
         said.append(f"{model} {least} to {worst}, at least {bound}")
-        if not least < bound <= worst:
-            return Verdict(False, said[-1])
-    return Verdict(True, "; ".join(said))
+        yield least < bound <= worst, said[-1]
+    yield True, "; ".join(said)
 
 
 def _fault_sets(d: int) -> Iterator[Faults]:
@@ -206,75 +226,10 @@ def _fault_sets(d: int) -> Iterator[Faults]:
             yield Faults({}, {(end, port): 0 for u, v, port in cut for end in (u, v)})
 
 
-def _shouting(d: int) -> Verdict:
+@stated("shouting", "if nodes answer nothing they heard: n/2 Fτ, nd/2 sends a source, not 2(n-1) Fτ", 2, 10, 12)
+def _shouting(d: int) -> Claims:
     """Shouting, where nodes do not answer their calls."""
     n, schedule = 1 << d, _planned("allgather", d, d - 1, "shouting")
     sizes, job = schedule.message_sizes.tolist(), Job("allgather", "shouting", d, d - 1)
-    theirs = measured("fraigniaud", job)
-    right = sizes == [*(comb(d - 1, step) for step in range(d)), 0]
-    right = right and theirs is not None and theirs[:2] == (d + 1, n - 1)
-    return Verdict(right and schedule.transmissions == n * n * d // 2, f"{sum(sizes):,} Fτ, not {2 * (n - 1):,}")
-
-
-def _orders(d: int) -> Verdict:
-    """Whether any order of the dimensions gives as many disjoint calling paths, from any root; some of each are tried."""
-    rng, cube = np.random.default_rng(d), Hypercube(d)
-    for _ in range(5):
-        order, root = rng.permutation(d).tolist(), int(rng.integers(cube.nodes))
-        trees = calling_trees(cube, order, root)
-        rows = plan("broadcast", cube, root=root, survive=d - 1, builder="dimension-order", order=order).rows
-        if find_meeting_ways(trees) is not None or bool((calls(rows, trees) == NEVER).any()):
-            return Verdict(False, f"order {order}, root {root}")
-    return Verdict(True)
-
-
-STATEMENTS = (
-    Statement("Theorem 1", "every node has d node-disjoint calling paths from the originator", 1, 10, 14, _theorem_1),
-    Statement("any order", "… whatever the order of the dimensions and the originator (5 of each)", 1, 8, 12, _orders),
-    Statement("messages", "n - 1 in phase one, nd - n + 1 in all; of gossip n (nd - n + 1)", 1, 10, 14, _messages),
-    Statement("payloads", "a node's messages in phases three and four: 1, 2, 4 …; n-2, n-4 … 0", 2, 10, 14, _payloads),
-    Statement("erratum", "… of which the sum is nd - n + 1, not (n-1)(d-1) as the text says", 1, 10, 14, _sum),
-    Statement(
-        "time units",
-        "the least: whispering d+k+1, k = 0 d; shouting d, k = d-1 d+1; fault-free 2d-1 and d, k = d-1",
-        1,
-        7,
-        12,
-        _time,
-    ),
-    Statement("fault-free", "without faults the last unit is not needed", 1, 10, 12, _fault_free),
-    Statement(
-        "survives", "broadcast: sets of ≤ k nodes, links; d ≤ 4: arcs, other root, M = 2", 1, 4, 5, _broadcast_survives
-    ),
-    Statement("gossip", "gossip: all sets of ≤ k nodes, links; d ≤ 3: arcs; M = 2", 1, 3, 4, _gossip_survives),
-    Statement("tight, links", "k units of phase two do not suffice for k links, k ≥ 1", 2, 4, 5, _tight_links),
-    Statement("tight, nodes", "k units of phase two do not suffice for k nodes, k ≥ 2", 3, 4, 5, _tight_nodes),
-    Statement(
-        "Fraigniaud",
-        "k = d-1: less by n-1-d Fτ and n (n-1-d) sends, not n-1 and n (n-1)",
-        2,
-        10,
-        14,
-        _beside_fraigniaud,
-    ),
-    Statement(
-        "0 < k < d-1",
-        "whispering, Fraigniaud's gossip is faster, by (n + k + 2 - 2^(k+2)) Fτ",
-        3,
-        10,
-        12,
-        _fewer_faults,
-    ),
-    Statement(
-        "propagation", "at least (k+1)(n-1) Fτ, shouting a d-th: under some faults, not without", 2, 3, 3, _propagation
-    ),
-    Statement(
-        "shouting",
-        "if nodes answer nothing they heard: n/2 Fτ, nd/2 sends a source, not 2(n-1) Fτ",
-        2,
-        10,
-        12,
-        _shouting,
-    ),
-)
-"""The statements of the paper, in its order; where a statement is wrong, the right one."""
+    right = sizes == [*(comb(d - 1, step) for step in range(d)), 0] and cost("fraigniaud", job) == (d + 1, n - 1)
+    yield right and schedule.transmissions == n * n * d // 2, f"{sum(sizes):,} Fτ, not {2 * (n - 1):,}"

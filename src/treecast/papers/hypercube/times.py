@@ -284,9 +284,3 @@ def fastest(times: Sequence[tuple[str, Time]]) -> list[tuple[Fraction, tuple[str
         if not found or found[-1][1] != names:
             found.append((start, names))
     return found
-
-
-def winner(job: Job, r: Fraction) -> tuple[str, ...]:
-    """Return which schemes do a job fastest, by their closed forms, when Fτ is ``r`` > 0 times β."""
-    times = {t.scheme: t.closed.units(r) for t in timings(job, measure=False)}
-    return tuple(scheme for scheme, time in times.items() if time == min(times.values()))

@@ -7,10 +7,13 @@ of the paper's regions leave out the outermost nodes; here they are those of the
 import numpy as np
 
 from treecast.networks.core import Ints, ints
-from treecast.papers.statement import Statement, Verdict
+from treecast.papers.statement import Claims, Statements
 from treecast.plans.wormhole import eyes
 
 _D = 3
+
+stated = Statements()
+"""The statements of the paper on the total distance of Algorithm 2."""
 
 
 def _a(k: int) -> int:
@@ -67,32 +70,25 @@ def _f(k: int, sources: Ints) -> Ints:
     return by_u + by_v + 2 * np.abs(w) + w
 
 
-def _theorem_1(k: int) -> Verdict:
+@stated("Theorem 1", "3-D: D_k of Algorithm 2 by nine regions, mended borders; all sources", 1, 6, 6)
+def _theorem_1(k: int) -> Claims:
     sources = _sources(k)
     wrong = _nine_regions(k, sources) != eyes.claimed_distance(k, sources, range(_D))
-    return Verdict(not wrong.any(), f"{int((~wrong).sum()):,} sources")
+    yield not wrong.any(), f"{int((~wrong).sum()):,} sources"
 
 
-def _lemma_1(k: int) -> Verdict:
+@stated("Lemma 1", "D_k = f_k + 7a_k + D_(k-1) + 7 OD_(k-1); f_k ≥ 0, 0 at eyes only", 1, 6, 6)
+def _lemma_1(k: int) -> Claims:
     sources = _sources(k)
     f, above = _f(k, sources), _nine_regions(k, sources)
     below = _nine_regions(k - 1, sources)
     at_eyes = np.all([x == 0 for x in _from_eye(k, sources)], axis=0)
     right = np.array_equal(above, f + 7 * _a(k) + below + 7 * _od(k - 1)) and np.array_equal(f <= 0, at_eyes)
-    return Verdict(right and int(f.min()) == 0, f"f_k up to {int(f.max())}")
+    yield right and int(f.min()) == 0, f"f_k up to {int(f.max())}"
 
 
-def _lemma_2(k: int) -> Verdict:
+@stated("Lemma 2", "D_k = OD_k + Σ f_i, i = 2 … k; 3-D, all sources", 1, 6, 6)
+def _lemma_2(k: int) -> Claims:
     sources = _sources(k)
     total = np.sum([_f(size, sources) for size in range(2, k + 1)], axis=0) + _od(k)
-    return Verdict(
-        np.array_equal(np.broadcast_to(total, len(sources)), _nine_regions(k, sources)), f"{len(sources):,} sources"
-    )
-
-
-STATEMENTS = (
-    Statement("Theorem 1", "3-D: D_k of Algorithm 2 by nine regions, mended borders; all sources", 1, 6, 6, _theorem_1),
-    Statement("Lemma 1", "D_k = f_k + 7a_k + D_(k-1) + 7 OD_(k-1); f_k ≥ 0, 0 at eyes only", 1, 6, 6, _lemma_1),
-    Statement("Lemma 2", "D_k = OD_k + Σ f_i, i = 2 … k; 3-D, all sources", 1, 6, 6, _lemma_2),
-)
-"""The statements of the paper on the total distance of Algorithm 2."""
+    yield np.array_equal(np.broadcast_to(total, len(sources)), _nine_regions(k, sources)), f"{len(sources):,} sources"

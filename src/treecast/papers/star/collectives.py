@@ -10,7 +10,7 @@ import numpy as np
 from treecast.lower_bounds import best
 from treecast.networks import Star
 from treecast.networks.core import Ints, ints
-from treecast.papers.statement import Statement, Verdict
+from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
 from treecast.plans.trees import star as star_trees
 from treecast.schedule import Schedule
@@ -19,6 +19,9 @@ from treecast.verification.verifier import verify
 _SETS = 100  # random ones, for each n
 _TREES: dict[str, Any] = {"builder": "disjoint-trees", "trees": "paper"}
 """The trees of the paper's scatters."""
+
+stated = Statements()
+"""The statements of section 4 on the other collectives, in the order of the paper."""
 
 
 @lru_cache(1)
@@ -47,17 +50,18 @@ def _step_sets(star: Star) -> Iterator[tuple[Ints, Ints]]:
         yield chance.integers(star.nodes, size=len(ports)), ports
 
 
-def _lemma_7(n: int) -> Verdict:
+@stated("Lemma 7", "no arc is used twice over all translates if dimensions differ; else some are", 3, 5, 6)
+def _lemma_7(n: int) -> Claims:
     star, sets = Star(n), 0
     for sources, ports in _step_sets(star):
-        if len(np.unique(ports)) < len(ports) or _used_twice(star, sources, ports):
-            return Verdict(False, f"arcs from {star.labels(sources)} over {(ports + 2).tolist()}")
+        right = len(np.unique(ports)) >= len(ports) and not _used_twice(star, sources, ports)
+        yield right, f"arcs from {star.labels(sources)} over {(ports + 2).tolist()}"
         sets += 1
     # the lemma's condition is needed: the translates of two arcs of one dimension are all arcs of it, each used twice
     for other, port in product((1, star.nodes - 1), range(star.ports)):
-        if _used_twice(star, np.array([0, other]), np.array([port, port])) != star.nodes:
-            return Verdict(False, f"two arcs of dimension {port + 2}, and their translates do not meet")
-    return Verdict(True, f"{sets} sets; else {star.nodes} arcs are used twice")
+        right = _used_twice(star, np.array([0, other]), np.array([port, port])) == star.nodes
+        yield right, f"two arcs of dimension {port + 2}, and their translates do not meet"
+    yield True, f"{sets} sets; else {star.nodes} arcs are used twice"
 
 
 def _measured(kind: str, n: int, messages: int, copies: int, **how: Any) -> tuple[Schedule, float, float]:
@@ -75,34 +79,35 @@ def _cases(n: int) -> Iterator[tuple[int, int]]:
     yield from product(range(1, n), (1, 2, n, n - 1, 12 * (n - 1)))
 
 
-def _allgather(n: int) -> Verdict:
+@stated("allgather", "MxN(N-1) transmissions; Mx(N-1)/(n-1) steps where n-1 divides Mx, all x", 3, 6, 7)
+def _allgather(n: int) -> Claims:
     nodes, worst = Star(n).nodes, (1.0, "")
     for copies, messages in _cases(n):
         schedule, ratio, sends = _measured("allgather", n, messages, copies)
         least = messages * copies * (nodes - 1)
-        if sends != 1 or (messages * copies % (n - 1) == 0 and schedule.steps != least // (n - 1)):
-            return Verdict(False, f"x = {copies}, M = {messages}: {schedule.steps} steps")
+        right = sends == 1 and (messages * copies % (n - 1) != 0 or schedule.steps == least // (n - 1))
+        yield right, f"x = {copies}, M = {messages}: {schedule.steps} steps"
         worst = max(worst, (ratio, f", x = {copies}, M = {messages}"))
-    return Verdict(np.isfinite(worst[0]), f"else at most {worst[0]:.3f} x the bound{worst[1]}")
+    yield np.isfinite(worst[0]), f"else at most {worst[0]:.3f} x the bound{worst[1]}"
 
 
-def _busy(n: int) -> Verdict:
+@stated("full use", "allgather, x = n-1: every arc is busy in every step", 3, 6, 8)
+def _busy(n: int) -> Claims:
     star = Star(n)
     for messages in (1, 2, n):
         schedule = plan("allgather", star, messages=messages, copies=n - 1)
         # no arc carries two chunks in a step (rule link-once), so that many sends fill all of them
-        if not verify(schedule) or schedule.transmissions != schedule.steps * star.arcs:
-            return Verdict(False, f"M = {messages}")
-    return Verdict(True, f"{star.arcs:,} arcs")
+        yield verify(schedule) and schedule.transmissions == schedule.steps * star.arcs, f"M = {messages}"
+    yield True, f"{star.arcs:,} arcs"
 
 
-def _few_chunks(n: int) -> Verdict:
+@stated("one chunk", "allgather: N-1 steps for n-1 chunks, max(diameter, ⌈(N-1)/(n-1)⌉) for one", 3, 6, 8)
+def _few_chunks(n: int) -> Claims:
     star = Star(n)
     for messages, steps in ((n - 1, star.nodes - 1), (1, max(star.diameter, -(-(star.nodes - 1) // (n - 1))))):
         schedule, ratio, _ = _measured("allgather", n, messages, 1)
-        if schedule.steps != steps or ratio != 1:
-            return Verdict(False, f"M = {messages}: {schedule.steps} steps, not {steps}")
-    return Verdict(True, f"{schedule.steps}")
+        yield schedule.steps == steps and ratio == 1, f"M = {messages}: {schedule.steps} steps, not {steps}"
+    yield True, f"{schedule.steps}"
 
 
 def _depths(n: int) -> int:
@@ -110,51 +115,35 @@ def _depths(n: int) -> int:
     return int(star_trees.disjoint_trees(Star(n), paper=True).depths[0].sum())
 
 
-def _scatter(n: int) -> Verdict:
+@stated("scatter", "⌈Mx(N-1)/(n-1)⌉ steps, the least, all x; M(n-1) Σ depths sends, x = n-1", 3, 6, 7)
+def _scatter(n: int) -> Claims:
     worst = (1.0, "")
     for copies, messages in _cases(n):
         schedule, ratio, sends = _measured("scatter", n, messages, copies, **_TREES)
         all_trees = messages * (n - 1) * _depths(n) if copies == n - 1 else schedule.transmissions
-        if ratio != 1 or schedule.transmissions != all_trees:
-            return Verdict(False, f"x = {copies}, M = {messages}: {schedule.steps} steps")
+        right = ratio == 1 and schedule.transmissions == all_trees
+        yield right, f"x = {copies}, M = {messages}: {schedule.steps} steps"
         worst = max(worst, (sends, f", x = {copies}"))
-    return Verdict(True, f"transmissions at most {worst[0]:.3f} x the bound{worst[1]}")
+    yield True, f"transmissions at most {worst[0]:.3f} x the bound{worst[1]}"
 
 
-def _alltoall(n: int) -> Verdict:
+@stated("alltoall", "x = n-1: M Σ depths steps, MN(n-1) Σ depths transmissions", 3, 6, 7)
+def _alltoall(n: int) -> Claims:
     worst, flat = (1.0, ""), True
     for copies, messages in _cases(n):
         schedule, ratio, _ = _measured("alltoall", n, messages, copies, **_TREES)
         if copies == n - 1:
             sends = messages * Star(n).nodes * (n - 1) * _depths(n)
             flat = flat and (schedule.steps, schedule.transmissions) == (messages * _depths(n), sends)
-        if not flat or not np.isfinite(ratio):
-            return Verdict(False, f"x = {copies}, M = {messages}: {schedule.steps} steps")
+        yield flat and np.isfinite(ratio), f"x = {copies}, M = {messages}: {schedule.steps} steps"
         worst = max(worst, (ratio, f", x = {copies}, M = {messages}"))
-    return Verdict(True, f"at most {worst[0]:.3f} x the bound{worst[1]}")
+    yield True, f"at most {worst[0]:.3f} x the bound{worst[1]}"
 
 
-def _one_message(n: int) -> Verdict:
+@stated("one message", "alltoall: max(diameter, ⌈Σ distances/(n-1)⌉) steps", 3, 6, 7)
+def _one_message(n: int) -> Claims:
     star = Star(n)
     distances = int(star.distance(0, np.arange(star.nodes)).sum())
     schedule, ratio, sends = _measured("alltoall", n, 1, 1)
     steps = max(star.diameter, -(-distances // (n - 1)))
-    return Verdict(schedule.steps == steps and ratio == sends == 1, f"{schedule.steps}")
-
-
-STATEMENTS = (
-    Statement(
-        "Lemma 7", "no arc is used twice over all translates if dimensions differ; else some are", 3, 5, 6, _lemma_7
-    ),
-    Statement(
-        "allgather", "MxN(N-1) transmissions; Mx(N-1)/(n-1) steps where n-1 divides Mx, all x", 3, 6, 7, _allgather
-    ),
-    Statement("full use", "allgather, x = n-1: every arc is busy in every step", 3, 6, 8, _busy),
-    Statement(
-        "one chunk", "allgather: N-1 steps for n-1 chunks, max(diameter, ⌈(N-1)/(n-1)⌉) for one", 3, 6, 8, _few_chunks
-    ),
-    Statement("scatter", "⌈Mx(N-1)/(n-1)⌉ steps, the least, all x; M(n-1) Σ depths sends, x = n-1", 3, 6, 7, _scatter),
-    Statement("alltoall", "x = n-1: M Σ depths steps, MN(n-1) Σ depths transmissions", 3, 6, 7, _alltoall),
-    Statement("one message", "alltoall: max(diameter, ⌈Σ distances/(n-1)⌉) steps", 3, 6, 7, _one_message),
-)
-"""The statements of section 4 on the other collectives, in the order of the paper."""
+    yield schedule.steps == steps and ratio == sends == 1, f"{schedule.steps}"

@@ -12,7 +12,7 @@ import numpy as np
 from treecast.lower_bounds import best
 from treecast.networks import Hypercube, Network, Star
 from treecast.papers.compare import tables
-from treecast.papers.statement import Statement, Verdict
+from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
 from treecast.plans.trees import star as star_trees
 from treecast.schedule.trees import Tree
@@ -22,8 +22,12 @@ from treecast.verification.verifier import verify
 _PROBLEMS = ("broadcast", "broadcast", "allgather", "scatter", "alltoall")
 """The problems of the lines of a table; only the first is asked for with one copy, whatever x."""
 
+stated = Statements()
+"""The statements of sections 4.1, 4.3, 4.4 and 5."""
 
-def _t_n(n: int) -> Verdict:
+
+@stated("t_n", "Σ distances is n! (n + 2/n + H_n - 4)", 2, 8, 9)
+def _t_n(n: int) -> Claims:
     """Σ distances is n! (n + 2/n + H_n - 4): distances by breadth, the formula in fractions."""
     star, table = Star(n), Star(n).neighbor_table()
     seen, front = np.zeros(star.nodes, np.bool_), np.array([0])
@@ -34,10 +38,10 @@ def _t_n(n: int) -> Verdict:
         front = front[~seen[front]]
         seen[front] = True
     harmonic = sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0))
-    return Verdict(total == star.nodes * (n + Fraction(2, n) + harmonic - 4), f"{total:,}")
+    yield total == star.nodes * (n + Fraction(2, n) + harmonic - 4), f"{total:,}"
 
 
-def _table_lines(network: Network, name: str, most: int) -> Verdict:
+def _table_lines(network: Network, name: str, most: int) -> Claims:
     """Whether a table's lower bounds are none that we know better, and no plan of ours is below them; all copies, some M."""
     cases, above = 0, list[str]()
     least_copies = network.ports if name == "Table 1" else 1
@@ -49,28 +53,27 @@ def _table_lines(network: Network, name: str, most: int) -> Verdict:
             report = verify(plan(_PROBLEMS[place], network, messages=messages, copies=copies if place else 1))
             least = {of: best(list(report.bounds), of).value for of in ("steps", "transmissions")}
             cases += 1
-            if not report or report.steps < line.steps or report.transmissions < line.transmissions:
-                return Verdict(False, f"{line.problem}, M = {messages}, x = {copies}: the plan takes less")
+            right = report and report.steps >= line.steps and report.transmissions >= line.transmissions
+            yield right, f"{line.problem}, M = {messages}, x = {copies}: the plan takes less"
             if least["steps"] < line.steps or least["transmissions"] < line.transmissions:
                 above.append(f"{line.problem}, M = {messages}, x = {copies}")
-    if above:
-        return Verdict(False, f"{above[0]}: not a bound that is proved")
-    return Verdict(True, f"{cases} plans")
+    yield not above, f"{', '.join(above[:1])}: not a bound that is proved"
+    yield True, f"{cases} plans"
 
 
-def _table_1(n: int) -> Verdict:
-    return _table_lines(Star(n), "Table 1", 120)
+stated("Table 1", "lower bounds for x = n-1: proved, and no plan is below; M = 1, 3, n-1", 3, 5, 5)(
+    lambda n: _table_lines(Star(n), "Table 1", 120)
+)
+stated("Table 2", "lower bounds for all x: proved, and no plan is below; M = 1, 3, n-1", 3, 4, 5)(
+    lambda n: _table_lines(Star(n), "Table 2", 120)
+)
+stated("Table 3", "lower bounds on C_n, all x: proved, and no plan is below; M = 1, 3, n", 2, 5, 6)(
+    lambda k: _table_lines(Hypercube(k), "Table 3", 64)
+)
 
 
-def _table_2(n: int) -> Verdict:
-    return _table_lines(Star(n), "Table 2", 120)
-
-
-def _table_3(k: int) -> Verdict:
-    return _table_lines(Hypercube(k), "Table 3", 64)
-
-
-def _table_4(n: int) -> Verdict:
+@stated("Table 4", "Tables 2 and 3, for S_n and C_n, are 0.4 to 2 times its orders", 3, 9, 9)
+def _table_4(n: int) -> Claims:
     """Whether Tables 2 and 3 have the orders of Table 4: from half of them to twice; S_n, and the cube of n dimensions."""
     least, most = Fraction(10), Fraction(0)
     for network, d in ((Star(n), n), (Hypercube(n), n)):
@@ -88,23 +91,42 @@ def _table_4(n: int) -> Verdict:
             for line, (steps, sends) in zip(table.lines, orders, strict=True):
                 ratios = Fraction(line.steps) / steps, Fraction(line.transmissions, sends)
                 least, most = min(least, *ratios), max(most, *ratios)
-    return Verdict(Fraction(2, 5) <= least and most <= 2, f"{float(least):.2f} to {float(most):.2f} times")
+    yield Fraction(2, 5) <= least and most <= 2, f"{float(least):.2f} to {float(most):.2f} times"
 
 
-def _election(n: int) -> Verdict:
+@stated("election", "x copies: ⌊(x-1)/2⌋ nodes that alter messages do no harm, one more does", 3, 4, 4)
+def _election(n: int) -> Claims:
     """Of x copies, ⌊(x-1)/2⌋ that are altered do no harm, and one more may."""
     trees: dict[str, Any] = {"builder": "disjoint-trees", "trees": "paper"}
     said, star = list[str](), Star(n)
     for copies, root in product(range(1, n), (0, star.nodes // 2 + 1)):
         schedule = plan("broadcast", star, root=root, messages=1, copies=copies, **trees)
         liars = (copies - 1) // 2
-        if not sweep(schedule, 0, "nodes", liars=liars).holds:
-            return Verdict(False, f"x = {copies}, root {star.label(root)}")
+        yield sweep(schedule, 0, "nodes", liars=liars).holds, f"x = {copies}, root {star.label(root)}"
         found = sweep(schedule, 0, "nodes", liars=liars + 1)
-        if found.holds:
-            return Verdict(False, f"x = {copies}: {liars + 1} liars do no harm")
+        yield not found.holds, f"x = {copies}: {liars + 1} liars do no harm"
         said.append(f"x = {copies}: {liars}")
-    return Verdict(True, ", ".join(dict.fromkeys(said)))
+    yield True, ", ".join(dict.fromkeys(said))
+
+
+def _stopped(n: int, claimed: bool) -> Claims:
+    """Some dead node stops the walks of all n-1 trees before they have reached some living node: or none, as is ``claimed``."""
+    star = Star(n)
+    trees = list(star_trees.disjoint_trees(star, paper=True))
+    for dead in range(1, star.nodes):
+        reached = set[int]().union(*(_walk(tree, 1, dead)[1] for tree in trees))
+        if len(reached) < star.nodes - 1:
+            lost = min(set(range(star.nodes)) - reached - {dead})
+            yield not claimed, f"{star.label(dead)} dead, {star.label(lost)} never hears {star.label(0)}"
+            return
+    yield claimed, "every living node is reached, whoever is dead"
+
+
+@stated("section 4.4", "allgather with acknowledgements: M(n!-1) steps", 3, 3, 3, false_from=3)
+def _said_walk(n: int) -> Claims:
+    star = Star(n)
+    steps, _ = _walk(star_trees.disjoint_tree(star, 0, paper=True), 1, -1)
+    yield steps == star.nodes - 1, f"{steps:,} steps for M = 1, not {star.nodes - 1:,}"
 
 
 def _walk(tree: Tree, messages: int, dead: int) -> tuple[int, set[int]]:
@@ -129,56 +151,23 @@ def _walk(tree: Tree, messages: int, dead: int) -> tuple[int, set[int]]:
     return steps, reached
 
 
-def _acknowledged(n: int) -> Verdict:
+@stated("erratum: walk", "allgather with acknowledgements: (M+1)(n!-1) steps, not M(n!-1)", 3, 6, 7)
+def _acknowledged(n: int) -> Claims:
     """The walk with acknowledgements takes (M+1)(N-1) steps; the plan, whose nodes know when it is their turn, M(N-1)."""
     star = Star(n)
     trees = star_trees.disjoint_trees(star, paper=True)
     for messages, tree in product((1, 2, 5), trees):
-        if _walk(tree, messages, -1) != ((messages + 1) * (star.nodes - 1), set(range(star.nodes))):
-            return Verdict(False, f"M = {messages}")
+        right = _walk(tree, messages, -1) == ((messages + 1) * (star.nodes - 1), set(range(star.nodes)))
+        yield right, f"M = {messages}"
     for messages in (1, 2, 5):
-        if plan("allgather", star, messages=messages, copies=n - 1).steps != messages * (star.nodes - 1):
-            return Verdict(False, f"the plan of M = {messages}")
-    return Verdict(True, f"{2 * (star.nodes - 1):,} steps for M = 1, not {star.nodes - 1:,}")
+        right = plan("allgather", star, messages=messages, copies=n - 1).steps == messages * (star.nodes - 1)
+        yield right, f"the plan of M = {messages}"
+    yield True, f"{2 * (star.nodes - 1):,} steps for M = 1, not {star.nodes - 1:,}"
 
 
-def _stopped(n: int) -> Verdict:
-    """Some dead node stops the walks of all n-1 trees before they have reached some living node."""
-    star = Star(n)
-    trees = list(star_trees.disjoint_trees(star, paper=True))
-    for dead in range(1, star.nodes):
-        reached = set[int]().union(*(_walk(tree, 1, dead)[1] for tree in trees))
-        if len(reached) < star.nodes - 1:
-            lost = min(set(range(star.nodes)) - reached - {dead})
-            return Verdict(True, f"{star.label(dead)} dead, {star.label(lost)} never hears {star.label(0)}")
-    return Verdict(False, "every living node is reached, whoever is dead")
+stated("… tolerance", "it survives n-2 dead nodes", 3, 4, 4, false_from=4)(lambda n: _stopped(n, True))
 
 
-def _said_walk(n: int) -> Verdict:
-    star = Star(n)
-    steps, _ = _walk(star_trees.disjoint_tree(star, 0, paper=True), 1, -1)
-    return Verdict(steps == star.nodes - 1, f"{steps:,} steps for M = 1, not {star.nodes - 1:,}")
-
-
-def _said_tolerance(n: int) -> Verdict:
-    found = _stopped(n)
-    return Verdict(not found.holds, found.detail)
-
-
-STATEMENTS = (
-    Statement("t_n", "Σ distances is n! (n + 2/n + H_n - 4)", 2, 8, 9, _t_n),
-    Statement("Table 1", "lower bounds for x = n-1: proved, and no plan is below; M = 1, 3, n-1", 3, 5, 5, _table_1),
-    Statement("Table 2", "lower bounds for all x: proved, and no plan is below; M = 1, 3, n-1", 3, 4, 5, _table_2),
-    Statement("Table 3", "lower bounds on C_n, all x: proved, and no plan is below; M = 1, 3, n", 2, 5, 6, _table_3),
-    Statement("Table 4", "Tables 2 and 3, for S_n and C_n, are 0.4 to 2 times its orders", 3, 9, 9, _table_4),
-    Statement(
-        "election", "x copies: ⌊(x-1)/2⌋ nodes that alter messages do no harm, one more does", 3, 4, 4, _election
-    ),
-    Statement("section 4.4", "allgather with acknowledgements: M(n!-1) steps", 3, 3, 3, _said_walk, 3),
-    Statement(
-        "erratum: walk", "allgather with acknowledgements: (M+1)(n!-1) steps, not M(n!-1)", 3, 6, 7, _acknowledged
-    ),
-    Statement("… tolerance", "it survives n-2 dead nodes", 3, 4, 4, _said_tolerance, 4),
-    Statement("erratum: acks", "… and then one dead node can cut a living one off, whatever x", 4, 5, 6, _stopped),
+stated("erratum: acks", "… and then one dead node can cut a living one off, whatever x", 4, 5, 6)(
+    lambda n: _stopped(n, False)
 )
-"""The statements of sections 4.1, 4.3, 4.4 and 5."""

@@ -8,11 +8,43 @@ from collections.abc import Iterator
 
 from treecast.networks import Network, network
 from treecast.networks.core import ints
-from treecast.papers.statement import Statement, Verdict
+from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
 from treecast.plans.bufferless.cover import Cover, cover
 from treecast.schedule.trees import Tree
 from treecast.verification.verifier import verify
+
+stated = Statements()
+"""The statements of the paper on covers."""
+
+
+def _steps(where: Network) -> list[int]:
+    """Return the steps of a scatter of one flit to each node over a cover, and down one tree; 0 and -1 if one is wrong."""
+    steps = list[int]()
+    for builder in ("cover", "farthest-first"):
+        schedule = plan("scatterv", where, lengths=1, model="bufferless-multiport", builder=builder)
+        if not verify(schedule):
+            return [0, -1]
+        steps.append(schedule.steps)
+    return steps
+
+
+@stated("Figure 5", "two trees that share no arc span the 4x4 mesh, and two the 4x4 torus", 16, 16, 16)
+def _two_trees(n: int) -> Claims:
+    """Two trees on the mesh and on the torus that are as long as they are wide, as in the paper's Figure 5.
+
+    Where more trees are found, half of them are made one: of their links those that lead to a node first.
+    """
+    side = round(n**0.5)
+    for where in (network(f"mesh:{side}x{side}"), network(f"torus:{side}x{side}")):
+        found = [_links(tree) for tree in _found(where, 0).trees]
+        half = len(found) // 2
+        both = [_spanning(set[frozenset[int]]().union(*part)) for part in (found[:half], found[half:])]
+        reached = {v for tree in both for v in (0, *tree)}
+        links = [frozenset(link) for tree in both for link in tree.items()]
+        right = len(reached) == n and len(links) == len(set(links)) and all(both)
+        yield right, f"{where.spec}: {len(reached)} nodes, {len(links)} links"
+    yield True, f"{side}x{side}, from node 0"
 
 
 def _networks(n: int) -> Iterator[Network]:
@@ -62,7 +94,8 @@ def _found(where: Network, root: int) -> Cover:
     return cover(where, root, ints([v != root for v in range(where.nodes)]))
 
 
-def _named_covers(n: int) -> Verdict:
+@stated("covers", "mesh, torus, de Bruijn, hypercube: from every root; as fast as one tree", 8, 16, 36)
+def _named_covers(n: int) -> Claims:
     """From every root; as planned and verified no slower than down one tree of shortest paths."""
     said = list[str]()
     for where in _networks(n):
@@ -70,45 +103,16 @@ def _named_covers(n: int) -> Verdict:
         for root in range(where.nodes):
             found = _found(where, root)
             wrong = _wrong(list(found.trees), root)
-            if wrong:
-                return Verdict(False, f"{where.spec} from {where.label(root)}: {wrong}")
+            yield not wrong, f"{where.spec} from {where.label(root)}: {wrong}"
             counts.append(len(found.trees))
         steps, alone = _steps(where)
-        if steps > alone:
-            return Verdict(False, f"{where.spec}: {max(counts)} trees, {steps} steps, down one tree {alone}")
+        yield steps <= alone, f"{where.spec}: {max(counts)} trees, {steps} steps, down one tree {alone}"
         trees = str(max(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
         said.append(f"{where.spec} {trees} trees, {steps} steps for {alone}")
-    return Verdict(True, "; ".join(said) or f"no such network of {n} nodes")
+    yield True, "; ".join(said) or f"no such network of {n} nodes"
 
 
-def _steps(where: Network) -> list[int]:
-    """Return the steps of a scatter of one flit to each node over a cover, and down one tree; 0 and -1 if one is wrong."""
-    steps = list[int]()
-    for builder in ("cover", "farthest-first"):
-        schedule = plan("scatterv", where, lengths=1, model="bufferless-multiport", builder=builder)
-        if not verify(schedule):
-            return [0, -1]
-        steps.append(schedule.steps)
-    return steps
-
-
-def _two_trees(n: int) -> Verdict:
-    """Two trees on the mesh and on the torus that are as long as they are wide, as in the paper's Figure 5.
-
-    Where more trees are found, half of them are made one: of their links those that lead to a node first.
-    """
-    side = round(n**0.5)
-    for where in (network(f"mesh:{side}x{side}"), network(f"torus:{side}x{side}")):
-        found = [_links(tree) for tree in _found(where, 0).trees]
-        half = len(found) // 2
-        both = [_spanning(set[frozenset[int]]().union(*part)) for part in (found[:half], found[half:])]
-        reached = {v for tree in both for v in (0, *tree)}
-        links = [frozenset(link) for tree in both for link in tree.items()]
-        if len(reached) != n or len(links) != len(set(links)) or not all(both):
-            return Verdict(False, f"{where.spec}: {len(reached)} nodes, {len(links)} links")
-    return Verdict(True, f"{side}x{side}, from node 0")
-
-
+# LEFT
 def _spanning(links: set[frozenset[int]]) -> dict[int, int]:
     """Return the node above each node but 0, in a tree of some links."""
     above, front = dict[int, int](), [0]
@@ -118,14 +122,3 @@ def _spanning(links: set[frozenset[int]]) -> dict[int, int]:
                 above[w] = v
                 front.append(w)
     return above
-
-
-STATEMENTS = (
-    Statement(
-        "Figure 5", "two trees that share no arc span the 4x4 mesh, and two the 4x4 torus", 16, 16, 16, _two_trees
-    ),
-    Statement(
-        "covers", "mesh, torus, de Bruijn, hypercube: from every root; as fast as one tree", 8, 16, 36, _named_covers
-    ),
-)
-"""The statements of the paper on covers."""

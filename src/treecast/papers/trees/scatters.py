@@ -10,7 +10,7 @@ from math import factorial
 import numpy as np
 
 from treecast.networks.core import Ints, ints
-from treecast.papers.statement import Statement, Verdict
+from treecast.papers.statement import Claims, Statements
 from treecast.papers.trees.cases import branches_of, depths_of, network_of, random_cases, rooted_trees
 from treecast.papers.trees.gatherings import ends_earlier
 from treecast.plans import plan
@@ -20,6 +20,36 @@ from treecast.progress import report
 from treecast.verification.verifier import verify
 
 _PLANNED = 3  # random trees of each size
+
+stated = Statements()
+"""The statements of the paper on scatters."""
+
+
+@stated("time", "of an order: all flits up to a message's last, + its distance - 1, at most", 2, 12, 40)
+def _time(n: int) -> Claims:
+    for case in random_cases(n, _PLANNED):
+        for first in ORDERS:
+            schedule = case.planned("scatterv", first=first)
+            flits = case.flits[lengths_of(schedule.collective).sequence]
+            depth = case.tree.depth[lengths_of(schedule.collective).sequence]
+            time = int((np.cumsum(flits) + depth - 1)[flits > 0].max(initial=0))
+            yield schedule.steps == time and verify(schedule), f"{first} first: {schedule.steps} steps, not {time}"
+    yield True, f"{_PLANNED} trees, {len(ORDERS)} orders"
+
+
+@stated("Proposition 1", "all orders: max(M, l + δ - 1) to M + max δ - 1, the worst does; lengths ≤ 3", 2, 6, 7)
+def _proposition_1(n: int) -> Claims:
+    """The formula is lost: M flits, messages of l flits at distance δ; the worst order takes the most that is said."""
+    cases = reached = 0
+    for depths, lengths in _cases(n):
+        _, _, least, most = _brute(depths, lengths)
+        depth = np.where(lengths > 0, ints(depths), 0)
+        total, some = lengths.sum(axis=1), lengths.any(axis=1)
+        low = np.maximum(total, np.where(lengths > 0, lengths + depth - 1, 0).max(axis=1))
+        high = np.where(some, total + depth.max(axis=1) - 1, 0)
+        yield not (least < low).any() and np.array_equal(most, high), f"distances {depths}"
+        cases, reached = cases + len(lengths), reached + int((least == low).sum())
+    yield True, f"{cases:,} cases, the least reached in {reached:,}"
 
 
 def _brute(depths: Sequence[int], lengths: Ints) -> tuple[Ints, Ints, Ints, Ints]:
@@ -50,68 +80,42 @@ def _cases(n: int) -> Iterator[tuple[list[int], Ints]]:
         report(done + 1, len(profiles), "profiles")
 
 
-def _theorem_1(n: int) -> Verdict:
+@stated("Theorem 1", "FDF, ties in any order, is the best order; all trees, lengths ≤ 3", 2, 6, 7)
+def _theorem_1(n: int) -> Claims:
     cases = 0
     for depths, lengths in _cases(n):
         good, bad, least, _ = _brute(depths, lengths)
-        if not (np.array_equal(least, good) and np.array_equal(least, bad)):
-            return Verdict(False, f"distances {depths}")
+        yield np.array_equal(least, good) and np.array_equal(least, bad), f"distances {depths}"
         cases += len(lengths)
-    return Verdict(True, f"{cases:,} cases of {len(rooted_trees(n))} trees, {factorial(n - 1)} orders each")
+    yield True, f"{cases:,} cases of {len(rooted_trees(n))} trees, {factorial(n - 1)} orders each"
 
 
-def _proposition_1(n: int) -> Verdict:
-    """The formula is lost: M flits, messages of l flits at distance δ; the worst order takes the most that is said."""
-    cases = reached = 0
-    for depths, lengths in _cases(n):
-        _, _, least, most = _brute(depths, lengths)
-        depth = np.where(lengths > 0, ints(depths), 0)
-        total, some = lengths.sum(axis=1), lengths.any(axis=1)
-        low = np.maximum(total, np.where(lengths > 0, lengths + depth - 1, 0).max(axis=1))
-        high = np.where(some, total + depth.max(axis=1) - 1, 0)
-        if (least < low).any() or not np.array_equal(most, high):
-            return Verdict(False, f"distances {depths}")
-        cases, reached = cases + len(lengths), reached + int((least == low).sum())
-    return Verdict(True, f"{cases:,} cases, the least reached in {reached:,}")
-
-
-def _of_any_size(n: int) -> Verdict:
-    """The flits for nodes at distance D or more leave the root one by one, and the last of them has D arcs to go."""
-    for case in random_cases(n, _PLANNED):
-        schedule = case.planned("scatterv", builder="farthest-first")
-        beyond = [(int(case.flits[case.tree.depth >= far].sum()), far) for far in range(1, case.tree.height + 1)]
-        least = max((flits + far - 1 for flits, far in beyond if flits), default=0)
-        if schedule.steps != least or not verify(schedule):
-            return Verdict(False, f"{schedule.steps} steps, at least {least}")
-    return Verdict(True, f"{_PLANNED} trees, no scatter takes less")
-
-
-def _start_times(n: int) -> Verdict:
+@stated("… with gaps", "… and no start times are better; all trees, lengths ≤ 2", 2, 4, 5)
+def _start_times(n: int) -> Claims:
     """Without taking for granted that there are no gaps: any steps in which messages may begin to leave the root."""
     cases = 0
     for parents in rooted_trees(n):
         tree = network_of(parents)
         for lengths in product(range(3), repeat=n - 1):
             schedule = plan("scatterv", tree, lengths=[0, *lengths], model="bufferless", builder="farthest-first")
-            if ends_earlier(parents, (0, *lengths), schedule.steps) or not verify(schedule):
-                return Verdict(False, f"{parents}, {lengths}")
+            yield not ends_earlier(parents, (0, *lengths), schedule.steps) and verify(schedule), f"{parents}, {lengths}"
             cases += 1
-    return Verdict(True, f"{cases:,} cases")
+    yield True, f"{cases:,} cases"
 
 
-def _time(n: int) -> Verdict:
+@stated("… any size", "… and meets a bound of every scatter; random trees, lengths ≤ 9", 2, 12, 40)
+def _of_any_size(n: int) -> Claims:
+    """The flits for nodes at distance D or more leave the root one by one, and the last of them has D arcs to go."""
     for case in random_cases(n, _PLANNED):
-        for first in ORDERS:
-            schedule = case.planned("scatterv", first=first)
-            flits = case.flits[lengths_of(schedule.collective).sequence]
-            depth = case.tree.depth[lengths_of(schedule.collective).sequence]
-            time = int((np.cumsum(flits) + depth - 1)[flits > 0].max(initial=0))
-            if schedule.steps != time or not verify(schedule):
-                return Verdict(False, f"{first} first: {schedule.steps} steps, not {time}")
-    return Verdict(True, f"{_PLANNED} trees, {len(ORDERS)} orders")
+        schedule = case.planned("scatterv", builder="farthest-first")
+        beyond = [(int(case.flits[case.tree.depth >= far].sum()), far) for far in range(1, case.tree.height + 1)]
+        least = max((flits + far - 1 for flits, far in beyond if flits), default=0)
+        yield schedule.steps == least and verify(schedule), f"{schedule.steps} steps, at least {least}"
+    yield True, f"{_PLANNED} trees, no scatter takes less"
 
 
-def _multiport(n: int) -> Verdict:
+@stated("… multi-port", "FDF in each branch of the root is the best; all trees", 2, 5, 6)
+def _multiport(n: int) -> Claims:
     said = 0
     for parents in rooted_trees(n):
         rng = np.random.default_rng(n)
@@ -130,25 +134,6 @@ def _multiport(n: int) -> Verdict:
                 model="bufferless-multiport",
                 builder="farthest-first",
             )
-            if schedule.steps != least or not verify(schedule):
-                return Verdict(False, f"{parents}, {flits.tolist()}")
+            yield schedule.steps == least and verify(schedule), f"{parents}, {flits.tolist()}"
             said += 1
-    return Verdict(True, f"{said} cases")
-
-
-STATEMENTS = (
-    Statement("time", "of an order: all flits up to a message's last, + its distance - 1, at most", 2, 12, 40, _time),
-    Statement(
-        "Proposition 1",
-        "all orders: max(M, l + δ - 1) to M + max δ - 1, the worst does; lengths ≤ 3",
-        2,
-        6,
-        7,
-        _proposition_1,
-    ),
-    Statement("Theorem 1", "FDF, ties in any order, is the best order; all trees, lengths ≤ 3", 2, 6, 7, _theorem_1),
-    Statement("… with gaps", "… and no start times are better; all trees, lengths ≤ 2", 2, 4, 5, _start_times),
-    Statement("… any size", "… and meets a bound of every scatter; random trees, lengths ≤ 9", 2, 12, 40, _of_any_size),
-    Statement("… multi-port", "FDF in each branch of the root is the best; all trees", 2, 5, 6, _multiport),
-)
-"""The statements of the paper on scatters."""
+    yield True, f"{said} cases"

@@ -12,7 +12,7 @@ import numpy as np
 
 from treecast.networks import network
 from treecast.networks.core import ints
-from treecast.papers.statement import Statement, Verdict
+from treecast.papers.statement import Claims, Statements
 from treecast.papers.trees import covers, scatters
 from treecast.papers.trees.cases import Case, network_of, random_cases, rooted_trees
 from treecast.papers.trees.gatherings import begins_earlier, gathers_earlier
@@ -28,6 +28,9 @@ from treecast.verification.verifier import verify
 _MODELS = ("bufferless", "bufferless-multiport")
 _TRIES = 60  # random trees of each size of which only numbers are computed
 _PLANNED = 3  # of which schedules are planned and verified
+
+stated = Statements(scatters.stated)
+"""The statements of the paper, where it is in error the right ones, and known facts beside it."""
 
 
 # --- gather on a path ---
@@ -46,18 +49,19 @@ def _longest(n: int) -> int:
     return 3 if n <= 5 else 2
 
 
-def _theorem_2(n: int) -> Verdict:
+@stated("Theorem 2", "SHOULDER-TAP: no start times behind the wake-up, ineq. (5), are better", 2, 6, 7)
+def _theorem_2(n: int) -> Claims:
     cases = list(product(range(_longest(n) + 1), repeat=n - 1))
     for done, lengths in enumerate(cases):
         schedule = _on_path((0, *lengths))
-        if begins_earlier(lengths, _data_steps(schedule)) or not verify(schedule):
-            return Verdict(False, str(lengths))
+        yield not begins_earlier(lengths, _data_steps(schedule)) and verify(schedule), str(lengths)
         if not done % 64:
             report(done + 1, len(cases), "cases")
-    return Verdict(True, f"{len(cases):,} cases, lengths 0 … {_longest(n)}")
+    yield True, f"{len(cases):,} cases, lengths 0 … {_longest(n)}"
 
 
-def _waiting(n: int) -> Verdict:
+@stated("… if it waits", "a wake-up sent on later gains 1 step at most, where the end has nothing", 3, 4, 5)
+def _waiting(n: int) -> Claims:
     """A node sends first and wakes the next afterwards: that helps where those beyond have nothing, which nobody knows."""
     cases, better = list(product(range(3), repeat=n - 1)), 0
     for lengths in cases:
@@ -67,19 +71,19 @@ def _waiting(n: int) -> Verdict:
             saved += 1
         alone = sum(length > 0 for length in lengths) > 0 and lengths[-1] == 0
         better += saved > 0
-        if saved > 1 or (saved and not alone):
-            return Verdict(False, f"{lengths}: {saved} steps")
-    return Verdict(better > 0, f"{better} of {len(cases)} cases, by 1 step")
+        yield saved <= 1 and (not saved or alone), f"{lengths}: {saved} steps"
+    yield better > 0, f"{better} of {len(cases)} cases, by 1 step"
 
 
-def _beside(n: int) -> Verdict:
+@stated("… or Theorem 3", "TRANSMISSION-CERTIFICATE on a path: 2H steps more, or 2H - 1", 2, 16, 40)
+def _beside(n: int) -> Claims:
     rng, more = np.random.default_rng(n), list[int]()
     for _ in range(2 * _PLANNED):
         lengths = [0, *(rng.integers(0, 6, n - 1) * (rng.random(n - 1) < 0.5)).tolist()]
         lengths[int(rng.integers(1, n))] = 1  # if all were null, nobody would be told to begin
         found = certificates(breadth_first(network(f"path:{n}"), 0), ints(lengths)).steps
         more.append(found - _data_steps(_on_path(lengths)) - 2 * (n - 1))
-    return Verdict(set(more) <= {0, -1}, f"{2 * (n - 1)} steps more, or 1 less than that")
+    yield set(more) <= {0, -1}, f"{2 * (n - 1)} steps more, or 1 less than that"
 
 
 # --- gather on any tree ---
@@ -90,18 +94,19 @@ def _both(case: Case, ports: str = "one") -> tuple[Certificates, Certificates]:
     return slots, walk
 
 
-def _theorem_3(n: int) -> Verdict:
+@stated("Theorem 3", "TRANSMISSION-CERTIFICATE: 2B + C + M steps, C of collecting", 2, 24, 60, false_from=3)
+def _theorem_3(n: int) -> Claims:
     """The paper's words, with C as measured; a path whose end has one flit, and random trees."""
     end = Case(breadth_first(network(f"path:{n}"), 0), ints([0] * (n - 1) + [1]))
     for case in (end, *random_cases(n, _TRIES)):
         found = certificates(case.tree, case.flits)
         most = 2 * found.tokens + found.collection + case.total
-        if found.steps > most:
-            return Verdict(False, f"{case.tree.network.spec}: {found.steps} steps, not {most}")
-    return Verdict(True)
+        yield found.steps <= most, f"{case.tree.network.spec}: {found.steps} steps, not {most}"
+    yield True, ""
 
 
-def _right_theorem_3(n: int) -> Verdict:
+@stated("erratum: Theorem 3", "2B + C + M + H - 1 steps; orders and data M + B + H - 1", 2, 24, 60)
+def _right_theorem_3(n: int) -> Claims:
     over = list[int]()
     for case in random_cases(n, _TRIES):
         height = case.tree.height
@@ -109,11 +114,11 @@ def _right_theorem_3(n: int) -> Verdict:
             continue
         found = certificates(case.tree, case.flits)
         b, c = found.tokens, found.collection
-        if found.rest > case.total + b + height - 1 or found.steps > 2 * b + c + case.total + height - 1:
-            return Verdict(False, f"{found.steps} steps: B = {b}, C = {c}, M = {case.total}, H = {height}")
+        right = found.rest <= case.total + b + height - 1 and found.steps <= 2 * b + c + case.total + height - 1
+        yield right, f"{found.steps} steps: B = {b}, C = {c}, M = {case.total}, H = {height}"
         over.append(found.steps - (2 * b + c + case.total))
     met = sum(value <= 0 for value in over)
-    return Verdict(True, f"{met} of {len(over)} without H - 1, the worst is {max([0, *over])} over that")
+    yield True, f"{met} of {len(over)} without H - 1, the worst is {max([0, *over])} over that"
 
 
 def _sorting(case: Case) -> float:
@@ -127,7 +132,8 @@ def _sorting(case: Case) -> float:
     return max(weight)
 
 
-def _figure(n: int) -> Verdict:
+@stated("erratum: C", "2B + C + M with C of sorting alone is too little: certificates travel", 2, 24, 60)
+def _figure(n: int) -> Claims:
     """The paper's 2B + C + M, with C as it says: the time of sorting alone."""
     excess: list[float] = []
     for case in random_cases(n, _TRIES):
@@ -138,7 +144,25 @@ def _figure(n: int) -> Verdict:
     path = certificates(breadth_first(network(f"path:{n}"), 0), ints([0] * (n - 1) + [1]))  # where nothing is sorted
     over = path.steps - (2 * path.tokens + 1)
     right = over == 2 * (n - 1) - 1 > 0
-    return Verdict(right, f"{met} of {len(excess)} trees meet it, the worst is {max(excess):.1f} over; a path {over}")
+    yield right, f"{met} of {len(excess)} trees meet it, the worst is {max(excess):.1f} over; a path {over}"
+
+
+@stated("lower bound", "max(B, M), B of the best order: no told gather takes less; all trees", 2, 5, 6)
+def _optimum(n: int) -> Claims:
+    """The bound that no gather beats, and how far the paper's is from that: every step in which each node is told and begins."""
+    cases, met, ratio = 0, 0, 1.0
+    for parents in rooted_trees(n):
+        tree = breadth_first(network_of(parents), 0)
+        for lengths in product(range(3 if n < 6 else 2), repeat=n - 1):
+            flits = ints([0, *lengths])
+            bound = optimum = max(_least_broadcast(tree), int(flits.sum()))
+            yield not gathers_earlier(parents, (0, *lengths), bound), f"{parents}, {lengths}: less than {bound} steps"
+            while not gathers_earlier(parents, (0, *lengths), optimum + 1):
+                optimum += 1
+            steps = min(found.steps for found in _both(Case(tree, flits)))
+            yield steps >= optimum, f"{parents}, {lengths}: {steps} steps, the optimum is {optimum}"
+            cases, met, ratio = cases + 1, met + (optimum == bound), max(ratio, steps / optimum)
+    yield True, f"{cases:,} cases, reached in {met}; certificates at most {ratio:.2f} times the optimum"
 
 
 def _least_broadcast(tree: Tree) -> int:
@@ -153,48 +177,28 @@ def _least_broadcast(tree: Tree) -> int:
     return 0
 
 
-def _lower(n: int) -> Verdict:
+@stated("… larger trees", "nor do certificates in slots; random trees", 2, 24, 60)
+def _lower(n: int) -> Claims:
     ratios, above = list[float](), 0
     for case in random_cases(n, _TRIES):
         least, found = _least_broadcast(case.tree), certificates(case.tree, case.flits)
         bound = max(least, case.total)
         above += found.tokens > least
-        if least > found.tokens or found.steps < bound:
-            return Verdict(False, f"{found.steps} steps, at least {bound}")
+        yield least <= found.tokens and found.steps >= bound, f"{found.steps} steps, at least {bound}"
         ratios.append(found.steps / bound)
-    return Verdict(
-        True, f"{min(ratios):.2f} to {max(ratios):.2f} times; B of the fixed order is more for {above} of {_TRIES}"
-    )
+    yield True, f"{min(ratios):.2f} to {max(ratios):.2f} times; B of the fixed order is more for {above} of {_TRIES}"
 
 
-def _optimum(n: int) -> Verdict:
-    """The bound that no gather beats, and how far the paper's is from that: every step in which each node is told and begins."""
-    cases, met, ratio = 0, 0, 1.0
-    for parents in rooted_trees(n):
-        tree = breadth_first(network_of(parents), 0)
-        for lengths in product(range(3 if n < 6 else 2), repeat=n - 1):
-            flits = ints([0, *lengths])
-            bound = optimum = max(_least_broadcast(tree), int(flits.sum()))
-            if gathers_earlier(parents, (0, *lengths), bound):
-                return Verdict(False, f"{parents}, {lengths}: less than {bound} steps")
-            while not gathers_earlier(parents, (0, *lengths), optimum + 1):
-                optimum += 1
-            steps = min(found.steps for found in _both(Case(tree, flits)))
-            if steps < optimum:
-                return Verdict(False, f"{parents}, {lengths}: {steps} steps, the optimum is {optimum}")
-            cases, met, ratio = cases + 1, met + (optimum == bound), max(ratio, steps / optimum)
-    return Verdict(True, f"{cases:,} cases, reached in {met}; certificates at most {ratio:.2f} times the optimum")
-
-
-def _farthest_alone(n: int) -> Verdict:
+@stated("… worst case", "B + M, when the end of a path has all: 2H + M - 1", 2, 24, 60)
+def _farthest_alone(n: int) -> Claims:
     """One message at the end of a path: told in step H - 1 at the earliest, its last flit is there M + H - 1 steps later."""
     for flits in (1, 2, n, 3 * n):
         lengths = [0] * (n - 1) + [flits]
         schedule, height = _on_path(lengths), n - 1
         earlier = n <= 6 and flits < 3 and begins_earlier(lengths[1:], schedule.steps, waiting=True)
-        if schedule.steps != 2 * height + flits - 1 or schedule.steps < height + flits or earlier:
-            return Verdict(False, f"{schedule.steps} steps for {flits} flits")
-    return Verdict(True, f"M + {2 * (n - 1) - 1} steps at B = {n - 1}")
+        right = schedule.steps == 2 * height + flits - 1 and schedule.steps >= height + flits and not earlier
+        yield right, f"{schedule.steps} steps for {flits} flits"
+    yield True, f"M + {2 * (n - 1) - 1} steps at B = {n - 1}"
 
 
 def _kinds() -> list[tuple[str, str, dict[str, str]]]:
@@ -202,75 +206,50 @@ def _kinds() -> list[tuple[str, str, dict[str, str]]]:
     return [*gathers, *(("scatterv", model, {}) for model in _MODELS)]
 
 
-def _no_conflict(n: int) -> Verdict:
+@stated("collisions", "none, and nothing is kept: all schedules verified", 2, 12, 40)
+def _no_conflict(n: int) -> Claims:
     for case in random_cases(n, _PLANNED):
         for kind, model, options in _kinds():
             report = verify(case.planned(kind, model, **options))
             if not report:
-                return Verdict(False, f"{kind} {options}: {report.violations[0].text}")
-    return Verdict(True, f"{_PLANNED} trees, {len(_kinds())} schedules each")
+                yield False, f"{kind} {options}: {report.violations[0].text}"
+    yield True, f"{_PLANNED} trees, {len(_kinds())} schedules each"
 
 
-def _distributed(n: int) -> Verdict:
+@stated("distributed", "state machines that know only their neighbours say just that", 2, 12, 40)
+def _distributed(n: int) -> Claims:
     for case in random_cases(n, _PLANNED):
         for kind, model, options in _kinds():
-            if not agrees(case.planned(kind, model, **options)):
-                return Verdict(False, f"{kind} {options}, {model}")
+            yield agrees(case.planned(kind, model, **options)), f"{kind} {options}, {model}"
     rng = np.random.default_rng(n)
     for model in _MODELS:
-        if not agrees(_on_path([0, *rng.integers(0, 6, n - 1).tolist()], model)):
-            return Verdict(False, f"shoulder-tap, {model}")
-    return Verdict(True, f"{_PLANNED} trees, {len(_kinds())} schedules each, and paths")
+        yield agrees(_on_path([0, *rng.integers(0, 6, n - 1).tolist()], model)), f"shoulder-tap, {model}"
+    yield True, f"{_PLANNED} trees, {len(_kinds())} schedules each, and paths"
 
 
-def _walk(n: int) -> Verdict:
+@stated("walk", "phases 1 and 2 as in the text take 2(N-1) steps, slots never more", 2, 24, 60)
+def _walk(n: int) -> Claims:
     gain: list[int] = []
     for case in random_cases(n, _TRIES):
         slots, walk = _both(case)
-        if walk.done < slots.done:
-            return Verdict(False, f"slots take {slots.done + 1} steps, the walk {walk.done + 1}")
-        if walk.done + 1 != 2 * (n - 1):
-            return Verdict(False, f"the walk takes {walk.done + 1} steps, not {2 * (n - 1)}")
+        yield walk.done >= slots.done, f"slots take {slots.done + 1} steps, the walk {walk.done + 1}"
+        yield walk.done + 1 == 2 * (n - 1), f"the walk takes {walk.done + 1} steps, not {2 * (n - 1)}"
         gain.append(walk.steps - slots.steps)
-    return Verdict(min(gain) >= 0, f"slots are {np.mean(gain):.1f} steps faster on average, {min(gain)} to {max(gain)}")
+    yield min(gain) >= 0, f"slots are {np.mean(gain):.1f} steps faster on average, {min(gain)} to {max(gain)}"
 
 
-def _multiport(n: int) -> Verdict:
+@stated("multi-port", "H, H, and M + 2H - 1 steps, M of the heaviest branch", 2, 24, 60)
+def _multiport(n: int) -> Claims:
     """Tokens and certificates in parallel take H steps each, orders at most as many, the data of a branch M of it, and H - 1."""
     gain: list[int] = []
     for case in random_cases(n, _TRIES):
         found, height = certificates(case.tree, case.flits, "all"), case.tree.height
         branch = np.bincount(case.tree.branch, case.flits, minlength=case.tree.network.nodes).astype(np.int64)
         most = int(branch.max())
-        if (found.tokens, found.collection) != (height, height) or found.rest > (most + 2 * height - 1 if most else 0):
-            return Verdict(False, f"{found.tokens}, {found.collection}, {found.rest} steps, H = {height}, M = {most}")
+        right = found.tokens == found.collection == height and found.rest <= (most + 2 * height - 1 if most else 0)
+        yield right, f"{found.tokens}, {found.collection}, {found.rest} steps, H = {height}, M = {most}"
         gain.append(certificates(case.tree, case.flits).steps - found.steps)
-    return Verdict(min(gain) >= 0, f"{min(gain)} to {max(gain)} steps less than over one port")
+    yield min(gain) >= 0, f"{min(gain)} to {max(gain)} steps less than over one port"
 
 
-STATEMENTS = (
-    *scatters.STATEMENTS,
-    Statement(
-        "Theorem 2", "SHOULDER-TAP: no start times behind the wake-up, ineq. (5), are better", 2, 6, 7, _theorem_2
-    ),
-    Statement(
-        "… if it waits", "a wake-up sent on later gains 1 step at most, where the end has nothing", 3, 4, 5, _waiting
-    ),
-    Statement("… or Theorem 3", "TRANSMISSION-CERTIFICATE on a path: 2H steps more, or 2H - 1", 2, 16, 40, _beside),
-    Statement("Theorem 3", "TRANSMISSION-CERTIFICATE: 2B + C + M steps, C of collecting", 2, 24, 60, _theorem_3, 3),
-    Statement(
-        "erratum: Theorem 3", "2B + C + M + H - 1 steps; orders and data M + B + H - 1", 2, 24, 60, _right_theorem_3
-    ),
-    Statement(
-        "erratum: C", "2B + C + M with C of sorting alone is too little: certificates travel", 2, 24, 60, _figure
-    ),
-    Statement("lower bound", "max(B, M), B of the best order: no told gather takes less; all trees", 2, 5, 6, _optimum),
-    Statement("… larger trees", "nor do certificates in slots; random trees", 2, 24, 60, _lower),
-    Statement("… worst case", "B + M, when the end of a path has all: 2H + M - 1", 2, 24, 60, _farthest_alone),
-    Statement("collisions", "none, and nothing is kept: all schedules verified", 2, 12, 40, _no_conflict),
-    Statement("distributed", "state machines that know only their neighbours say just that", 2, 12, 40, _distributed),
-    Statement("walk", "phases 1 and 2 as in the text take 2(N-1) steps, slots never more", 2, 24, 60, _walk),
-    Statement("multi-port", "H, H, and M + 2H - 1 steps, M of the heaviest branch", 2, 24, 60, _multiport),
-    *covers.STATEMENTS,
-)
-"""The statements of the paper, where it is in error the right ones, and known facts beside it."""
+stated.extend(covers.stated)
