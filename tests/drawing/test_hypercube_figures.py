@@ -48,11 +48,15 @@ def check_room(figure):
         assert apart, f"{one.get_text()!r} and {other.get_text()!r} overlap"
 
 
+def job_of(collective, d, k=None, free=False):
+    return Job(collective, MODELS[0], d, d - 1 if k is None else k, free)
+
+
 @pytest.mark.parametrize(("collective", "d", "k", "free"), [("allgather", 6, None, False), ("broadcast", 5, 2, True)])
 def test_curves_are_the_times(collective, d, k, free):
-    figure = draw_times(collective, d, k, free)
+    figure = draw_times(job_of(collective, d, k, free))
     for model in MODELS:
-        job = Job(collective, model, d, d - 1 if k is None else k, free)
+        job = job_of(collective, d, k, free)._replace(model=model)
         found = timings(job, measure=False)
         for t in found:
             for what, time in (("closed", t.closed), ("claimed", t.claimed)):
@@ -64,14 +68,14 @@ def test_curves_are_the_times(collective, d, k, free):
                     assert ratio == pytest.approx((time.startups + time.chunks * r) / least)
                     assert line.get_color() == colour(SCHEMES.index(t.scheme))
     marks = by_gid(figure, "crossing")
-    jobs = [timings(Job(collective, model, d, d - 1 if k is None else k, free), measure=False) for model in MODELS]
+    jobs = [timings(job_of(collective, d, k, free)._replace(model=model), measure=False) for model in MODELS]
     wanted = [float(c.r) for found in jobs for c in crossings([(t.scheme, t.closed) for t in found]) if c.r is not None]
     assert [mark.get_xdata()[0] for mark in marks] == pytest.approx(wanted)
     assert len(wanted) == (3 if collective == "allgather" else 0)
 
 
 def test_squares_are_the_fastest():
-    figure = draw_times("broadcast", 5)
+    figure = draw_times(job_of("broadcast", 5))
     for d in range(1, 6):
         for k in range(d):
             ends = [fastest([(t.scheme, t.closed) for t in timings(Job("broadcast", model, d, k), measure=False)])[-1][1]
@@ -84,13 +88,13 @@ def test_squares_are_the_fastest():
 
 def test_a_figure_of_no_job():
     with pytest.raises(PlanError):
-        draw_times("allgather", 4, 4)
+        draw_times(job_of("allgather", 4, 4))
 
 
 @pytest.mark.parametrize("d", [1, pytest.param(6, marks=pytest.mark.long), 30])
 @pytest.mark.parametrize("collective", ["broadcast", "allgather"])
 def test_texts_of_times_have_room(collective, d):
-    check_room(draw_times(collective, d))
+    check_room(draw_times(job_of(collective, d)))
 
 
 @pytest.mark.parametrize(
@@ -119,7 +123,7 @@ def test_paths_are_drawn_arc_by_arc(spec, node):
 def test_the_same_picture_is_the_same_bytes(tmp_path, suffix):
     for number in range(2):
         save(draw_paths(node_disjoint_paths(Hypercube(3), 5)), tmp_path / f"paths{number}.{suffix}")
-        save(draw_times("allgather", 3), tmp_path / f"times{number}.{suffix}")
+        save(draw_times(job_of("allgather", 3)), tmp_path / f"times{number}.{suffix}")
     for name in ("paths", "times"):
         first, second = (tmp_path / f"{name}{number}.{suffix}" for number in range(2))
         assert first.read_bytes() == second.read_bytes()
@@ -128,7 +132,7 @@ def test_the_same_picture_is_the_same_bytes(tmp_path, suffix):
 
 def test_the_line_of_ones_own_machine(tmp_path, capsys):
     """--bytes 4096 --latency 10us --rate 1GB/s: r = 4096e-9 / 1e-5 = 0.4096."""
-    figure = draw_times("broadcast", 5, r=0.4096)
+    figure = draw_times(job_of("broadcast", 5)._replace(r=0.4096))
     lines = [artist for artist in figure.findobj() if (artist.get_gid() or "").startswith("yours-")]
     assert [line.get_xdata() for line in lines] == [[0.4096, 0.4096]] * len(MODELS)
     words = [text.get_text() for axes in figure.axes for text in axes.texts]

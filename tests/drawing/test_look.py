@@ -17,7 +17,7 @@ from treecast.drawing.figures.network import draw_network, draw_network_on
 from treecast.drawing.figures.parallelogram import draw_parallelograms
 from treecast.drawing.figures.paths import draw_paths
 from treecast.drawing.figures.space_time import draw_space_time
-from treecast.drawing.figures.times import draw_times_on
+from treecast.drawing.figures.times import draw_times
 from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.letters import lend_letters
 from treecast.drawing.look import Look, drawn_on, read_size
@@ -77,14 +77,14 @@ def test_a_dark_figure_has_no_dark_letters():
     schedule, job = s3(), Job("allgather", MODELS[0], 3, 1)
     collect = plan("scatterv", "tree:3,2", lengths=3)
     for drawing in (
-        lambda page: draw_trees(schedule, faults=parse_faults(schedule.network, ["213"]), page=page),
+        lambda page: draw_trees(schedule, View(faults=parse_faults(schedule.network, ["213"]), page=page)),
         lambda page: draw_space_time(simulate(schedule), page=page),
         lambda page: draw_network(schedule, page=page),
         lambda page: draw_network_on(schedule, View(page=page, step=2)),
         lambda page: draw_parallelograms(collect, page=page),
-        lambda page: draw_paths(node_disjoint_paths(network("star:4"), 23), page),
-        lambda page: draw_steps(plan("broadcast", "mesh:4x4", model="wormhole"), page),
-        lambda page: draw_times_on(job, View(page=page)),
+        lambda page: draw_paths(node_disjoint_paths(network("star:4"), 23), View(page=page)),
+        lambda page: draw_steps(plan("broadcast", "mesh:4x4", model="wormhole"), View(page=page)),
+        lambda page: draw_times(job, View(page=page)),
     ):
         figure = drawn_on(drawing, Look(dark=True))
         assert to_rgb(figure.get_facecolor()) == pytest.approx(to_rgb(DARK.ground))
@@ -111,7 +111,7 @@ def test_a_figure_has_the_size_asked_for(tmp_path):
     assert size_of(tmp_path / "one.png") == (900, 600)
     schedule = s3()
     wide, high = draw_trees(schedule).get_size_inches()
-    page = drawn_on(lambda page: draw_trees(schedule, page=page), Look(size=(3, None)))
+    page = drawn_on(lambda page: draw_trees(schedule, View(page=page)), Look(size=(3, None)))
     assert page.figure.get_size_inches() == pytest.approx((3, 3 * high / wide))
 
 
@@ -142,7 +142,7 @@ def test_a_title_of_ones_own_is_in_the_picture_and_in_the_file(tmp_path):
 
 def test_a_long_title_shrinks():
     schedule = s3()
-    figure = drawn_on(lambda page: draw_trees(schedule, page=page), Look(title="very long " * 20))
+    figure = drawn_on(lambda page: draw_trees(schedule, View(page=page)), Look(title="very long " * 20))
     (title,) = (text for text in figure.texts if text.get_gid() == "title")
     assert title.get_fontsize() < 6
 
@@ -171,9 +171,9 @@ def test_long_names_stay_apart():
 
 def test_letters_that_no_font_has_are_said():
     graph = nx.relabel_nodes(nx.path_graph(3), {0: "\U000e0e00", 1: "beijing", 2: "上"})
-    figure = drawn_on(lambda page: draw_trees(plan("broadcast", graph), page=page), Look())
+    figure = drawn_on(lambda page: draw_trees(plan("broadcast", graph), View(page=page)), Look())
     with pytest.warns(UserWarning, match=r"no font here has the letters .*\U000e0e00"):
         lend_letters(figure)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        lend_letters(drawn_on(lambda page: draw_trees(s3(), page=page), Look()))
+        lend_letters(drawn_on(lambda page: draw_trees(s3(), View(page=page)), Look()))

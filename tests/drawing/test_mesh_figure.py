@@ -13,6 +13,7 @@ from treecast.drawing.figures.mesh_steps import draw_steps
 from treecast.drawing.pictures import draw, save
 from treecast.errors import TreecastError
 from treecast.formats import save as save_schedule
+from treecast.networks import Mesh
 from treecast.plans import plan
 from treecast.plans.wormhole.bisection import minimum
 from treecast.plans.wormhole.eyes import claimed_distance
@@ -131,12 +132,12 @@ def test_what_goes_round_a_torus_is_not_drawn_across_it(spec, root):
 FIGURES = [
     *(lambda: draw_steps(wormhole("mesh:8x8", "2,3")), lambda: draw_steps(wormhole("mesh:4x4"))),
     *(lambda: draw_steps(wormhole("mesh:16x2")), lambda: draw_steps(wormhole("torus:4x4x4", "0,1,2"))),
-    *(lambda: draw_sources((5, 7)), lambda: draw_sources((1,)), lambda: draw_sources((16,))),
+    *(lambda: draw_sources(Mesh((5, 7))), lambda: draw_sources(Mesh((1,))), lambda: draw_sources(Mesh((16,)))),
 ]
 LARGER_FIGURES = [
     *(lambda: draw_steps(wormhole("path:64", "20")), lambda: draw_steps(wormhole("mesh:16x16", "5,6"))),
     *(lambda: draw_steps(wormhole("path:200", "7")), lambda: draw_steps(wormhole("torus:20x3"))),
-    *(lambda: draw_sources((8, 8)), lambda: draw_sources((64,)), lambda: draw_sources((4, 4, 4))),
+    *(lambda: draw_sources(Mesh((8, 8))), lambda: draw_sources(Mesh((64,))), lambda: draw_sources(Mesh((4, 4, 4)))),
 ]
 
 
@@ -161,7 +162,7 @@ def test_cells_differ_from_the_page_and_their_numbers_from_them(sides):
         linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
         return linear @ (0.2126, 0.7152, 0.0722)
 
-    for image in (image for image in draw_sources(sides).findobj(AxesImage) if image.get_gid() == "map"):
+    for image in (image for image in draw_sources(Mesh(sides)).findobj(AxesImage) if image.get_gid() == "map"):
         values = image.get_array()
         for text in (text for text in image.axes.texts if text.get_fontsize() == 6.5):
             x, y = (int(at) for at in text.get_position())
@@ -175,7 +176,7 @@ def test_cells_differ_from_the_page_and_their_numbers_from_them(sides):
 def test_files_are_whole_and_repeatable(tmp_path, suffix):
     for name in ("one", "two"):
         draw(wormhole("mesh:4x4", "1,2"), tmp_path / f"{name}.{suffix}", kind="steps")
-        save(draw_sources((4, 4)), tmp_path / f"{name}_map.{suffix}")
+        save(draw_sources(Mesh((4, 4))), tmp_path / f"{name}_map.{suffix}")
     for end in ("", "_map"):
         one, two = ((tmp_path / f"{name}{end}.{suffix}").read_bytes() for name in ("one", "two"))
         assert one == two
@@ -228,7 +229,7 @@ def test_faults_and_large_heat_maps_cannot_be_drawn(tmp_path):
         draw(wormhole("mesh:4x4"), tmp_path / "a.svg", kind="steps", faults=Faults({3: 0}))
     for sides in ((64, 64), (2, 2, 2, 2)):
         with pytest.raises(TreecastError, match="cannot be drawn: choose 3 axes and 2,000 nodes at most"):
-            draw_sources(sides)
+            draw_sources(Mesh(sides))
 
 
 @pytest.mark.parametrize("sides", [(8, 8), (16, 16), (16,), (1,)])
@@ -236,7 +237,7 @@ def test_heat_maps_show_bisection_the_paper_and_the_difference(sides):
     ours = np.asarray(minimum(sides)[1].least)
     k = sides[0].bit_length() - 1
     paper = claimed_distance(k, np.moveaxis(np.indices(sides), 0, -1), best_order=True)
-    figure = draw_sources(sides)
+    figure = draw_sources(Mesh(sides))
     found = maps(figure)
     for image, truth in zip(found, (ours, paper, ours - paper), strict=True):
         assert np.array_equal(image, truth.reshape(image.shape))
@@ -245,12 +246,12 @@ def test_heat_maps_show_bisection_the_paper_and_the_difference(sides):
 
 
 def test_heat_maps_of_other_sides():
-    (image,) = maps(draw_sources((3, 5)))
+    (image,) = maps(draw_sources(Mesh((3, 5))))
     assert np.array_equal(image, minimum((3, 5))[1].least)
-    sliced = maps(draw_sources((4, 4, 4)))[0]
+    sliced = maps(draw_sources(Mesh((4, 4, 4))))[0]
     assert np.isnan(sliced[:, [4, 9, 14]]).all()
     least = minimum((4, 4, 4))[1].least
     assert all(np.array_equal(sliced[:, 5 * i : 5 * i + 4], least[i]) for i in range(4))
-    large = draw_sources((32, 32))
+    large = draw_sources(Mesh((32, 32)))
     assert len(maps(large)) == 3
     assert not [text for axes in large.axes for text in axes.texts if text.get_fontsize() == 6.5]

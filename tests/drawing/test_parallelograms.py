@@ -129,7 +129,7 @@ def test_what_control_flits_say():
     assert controls.step[controls.what == CERTIFICATE].max() == 6
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("what", CASES)
 def test_texts_have_room(what):
     collective, where, lengths, model, more = CASES[what]
@@ -151,7 +151,7 @@ def test_texts_have_room(what):
         assert apart, f"{one!r} and {other!r} overlap"
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 def test_lines_of_text_are_what_links_carry(schedule):
     text = lanes_text(schedule, ascii=True)
     lines = [line for line in text.split("\n\n")[0].splitlines() if "dist" not in line][-schedule.network.nodes :]

@@ -66,12 +66,12 @@ def lengths():
 @pytest.mark.parametrize(
     ("make", "kind", "faults", "into_text", "into_file"),
     [
-        (trees, None, None, "trees_text", "draw_trees_on"),
-        (trees, "trees", Faults({3: 1}), "trees_text", "draw_trees_on"),
+        (trees, None, None, "trees_text", "draw_trees"),
+        (trees, "trees", Faults({3: 1}), "trees_text", "draw_trees"),
         (trees, "space-time", None, "run_text", "draw_run_on"),
-        (treeless, None, None, "trees_text", "draw_trees_on"),
-        (treeless, None, Faults({3: 1}), "trees_text", "draw_trees_on"),
-        (treeless, "steps", None, None, "draw_steps_on"),
+        (treeless, None, None, "trees_text", "draw_trees"),
+        (treeless, None, Faults({3: 1}), "trees_text", "draw_trees"),
+        (treeless, "steps", None, None, "draw_steps"),
         (treeless, "sources", None, None, "draw_sources_of_schedule"),
         (lengths, "space-time", None, "messages_text", "draw_messages_on"),
         (lengths, "space-time", Faults({3: 1}), "run_text", "draw_run_on"),
@@ -98,7 +98,7 @@ def test_too_many_arcs_for_trees_are_drawn_as_a_run_by_default():
         choose(schedule, "png", "trees", View())
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("spec", ["star:3", "hypercube:3", "mesh:3x2", "ring:5", "complete:4"])
 def test_every_plan_has_a_picture_without_asking_for_its_kind(kind, spec, tmp_path):
@@ -172,7 +172,7 @@ def test_what_has_no_picture():
 
 PICTURES = {
     "trees": (trees(), {"kind": "trees"}, lambda: draw_trees(trees())),
-    "faults": (trees(), {"faults": Faults({3: 1})}, lambda: draw_trees(trees(), faults=Faults({3: 1}))),
+    "faults": (trees(), {"faults": Faults({3: 1})}, lambda: draw_trees(trees(), View(faults=Faults({3: 1})))),
     "space-time": (
         trees(),
         {"kind": "space-time"},
@@ -189,14 +189,18 @@ PICTURES = {
         lambda: draw_parallelograms(lengths(), fewest_steps(lengths(), None)),
     ),
     "steps": (treeless(), {"kind": "steps"}, lambda: draw_steps(treeless())),
-    "sources": (network("mesh:4x4"), {}, lambda: draw_sources((4, 4))),
-    "large sources": (network("mesh:20x20"), {}, lambda: draw_sources((20, 20))),
+    "sources": (network("mesh:4x4"), {}, lambda: draw_sources(network("mesh:4x4"))),
+    "large sources": (network("mesh:20x20"), {}, lambda: draw_sources(network("mesh:20x20"))),
     "paths": (
         node_disjoint_paths(network("hypercube:4"), 14, 0, None),
         {},
         lambda: draw_paths(node_disjoint_paths(network("hypercube:4"), 14, 0, None)),
     ),
-    "times": (Job("broadcast", "shouting", 4, 3, False), {}, lambda: draw_times("broadcast", 4, 3, False)),
+    "times": (
+        Job("broadcast", "shouting", 4, 3, False),
+        {},
+        lambda: draw_times(Job("broadcast", "shouting", 4, 3, False)),
+    ),
 }
 
 
@@ -231,7 +235,7 @@ def shown(name):
     return tuple(figure.get_size_inches()), figure.dpi, texts(figure)
 
 
-@pytest.mark.each(4)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("name", PICTURES)
 def test_axes_as_large_as_the_figure_show_the_figure(name):
     what, more, _ = PICTURES[name]
@@ -245,7 +249,7 @@ def test_axes_as_large_as_the_figure_show_the_figure(name):
         assert near, f"{text} is not at its place"
 
 
-@pytest.mark.each(4)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("name", PICTURES)
 def test_small_axes_show_it_small(name):
     what, more, _ = PICTURES[name]

@@ -170,7 +170,7 @@ def test_received_is_what_arrives_send_by_send(data, schedule):
     cells = [
         (r, s)
         for r, a, b in zip(runs.row.tolist(), runs.start.tolist(), runs.stop.tolist(), strict=True)
-        for s in range(a, b)
+        for s in range(a, b, max(int(trace.schedule.rows.pace[r]), 1))
     ]
     assert sorted(cells) == sorted({(row, step) for row, step, _ in truth})
     assert int(runs.chunks.sum()) == len(truth)

@@ -24,7 +24,8 @@ def fewest_steps(schedule: Schedule, faults: Faults | None) -> int | None:
 class Received(NamedTuple):
     """The chunks that nodes receive, as runs of steps: row ``row[i]`` delivers ``chunks[i]`` in ``start[i] … stop[i]-1``.
 
-    int64, sorted by row and then by step. The runs of a row do not touch; without faults each row has one.
+    A paced row delivers in one of every so many of these steps. int64, sorted by row and then by step. The runs of a row do not
+    touch; without faults each row has one.
     """
 
     row: Ints
@@ -43,7 +44,7 @@ def find_received(trace: Trace) -> Received:
     order = np.lexsort((start, row))
     row, start, stop, length = row[order], start[order], stop[order], length[order]
     begins = np.ones(len(row), bool)
-    begins[1:] = (row[1:] != row[:-1]) | (start[1:] > stop[:-1])
+    begins[1:] = (row[1:] != row[:-1]) | (start[1:] >= stop[:-1] + np.maximum(trace.schedule.rows.pace[row[1:]], 1))
     run = np.flatnonzero(begins)
     if not len(run):
         return Received(row, start, stop, length)
@@ -63,4 +64,5 @@ def find_spare(trace: Trace) -> tuple[Ints, Ints, Ints]:
     stop = start + atoms.steps[atom]
     key, of = np.unique(np.column_stack([row, start, stop]), axis=0, return_inverse=True)
     spare = np.bincount(of.ravel(), fresh, len(key)) == 0 if len(key) else np.zeros(0, np.bool_)
-    return tuple(key[spare].T)  # type: ignore[return-value]
+    row, start, stop = key[spare].T
+    return row, start, stop

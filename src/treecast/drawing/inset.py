@@ -13,12 +13,9 @@ _TICK_SIZES = ("length", "width", "pad", "grid_linewidth")
 
 
 class Inset:
-    """A page inside axes. It has those methods of a matplotlib figure that pictures use; their units are those of a figure.
+    """A page inside axes, whose frame and ticks are hidden.
 
-    Parameters
-    ----------
-    ax
-        The axes. Their frame and ticks are hidden.
+    It has those methods of a matplotlib figure that pictures use; their units are those of a figure.
     """
 
     def __init__(self, ax: Any) -> None:

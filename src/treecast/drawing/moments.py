@@ -39,12 +39,12 @@ class Moments:
         """Return the moment of a step; behind the last step, the state of the nodes in the end."""
         trace, moves = self.trace, self.trace.moves
         atom, size = moves.atom, trace.atoms.lengths
-        shift = trace.atoms.shift[atom]
-        stop = moves.time + trace.atoms.steps[atom]
-        now = np.flatnonzero((moves.time <= step) & (step < stop) & trace.moved)
-        count = np.where(shift[now] == 1, 1, size[atom[now]])
+        shift, gone = trace.atoms.shift[atom], step - moves.time
+        apart = np.maximum(shift, 1)
+        now = np.flatnonzero((gone >= 0) & (gone < trace.atoms.steps[atom]) & (gone % apart == 0) & trace.moved)
+        count = np.where(shift[now] > 0, 1, size[atom[now]])
         which = np.repeat(now, count)
-        first = trace.atoms.bounds[atom[which]] + np.where(shift[which] == 1, step - moves.time[which], 0)
+        first = trace.atoms.bounds[atom[which]] + gone[which] // apart[which]
         rows = trace.schedule.rows
         control = np.flatnonzero(rows.control & (rows.step == step))
         return Moment(

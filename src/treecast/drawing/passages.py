@@ -129,7 +129,7 @@ class Streams:
     def passages(self, rows: Ints | None = None) -> Passages:
         """Return the passages of all rows, or of some. Raises TreecastError where there are too many to draw."""
         schedule, lengths = self.schedule, self.lengths
-        columns, piece = schedule.rows, schedule.rows.pieces
+        columns, piece = schedule.rows, schedule.rows.runs
         if rows is not None:
             shown = np.zeros(len(columns), np.bool_)
             shown[rows] = True

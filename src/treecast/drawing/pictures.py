@@ -10,6 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 from warnings import catch_warnings, simplefilter
+from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from treecast.drawing.letters import lend_letters
 from treecast.drawing.look import PLAIN, Look, drawn_on
 from treecast.drawing.registry import FIGURE, Picture, View, choose_first, frame_of, medium_of
 from treecast.drawing.style import SUBTITLE, TITLE
-from treecast.drawing.svg import describe
 from treecast.drawing.theme import matplotlib
 from treecast.errors import TreecastError
 from treecast.files import write_whole
@@ -242,7 +242,15 @@ def figure_bytes(figure: Any, format: str, what: str, how: tuple[bool, int]) -> 
     if format != "svg":
         return data.getvalue()
     title, more = (_written(figure, gid) for gid in (TITLE, SUBTITLE))
-    return describe(data.getvalue(), title or what, "; ".join(filter(None, (what, more))))
+    return _described(data.getvalue(), title or what, "; ".join(filter(None, (what, more))))
+
+
+def _described(svg: bytes, title: str, description: str) -> bytes:
+    """Return an SVG file with a title and a description, which screen readers read and search engines find."""
+    head, rest = svg.decode().split("<svg ", 1)
+    attributes, body = rest.split(">", 1)
+    told = f"\n <title>{escape(title)}</title>\n <desc>{escape(description)}</desc>"
+    return f'{head}<svg role="img" {attributes}>{told}{body}'.encode()
 
 
 def _written(figure: Any, gid: str) -> str:

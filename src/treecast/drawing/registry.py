@@ -57,32 +57,20 @@ class View:
     step: int | None = None
 
 
+USUAL = View()
+"""The view of a picture where nothing is asked for."""
 Draw = Callable[[Any, View], str | None]
 _Draw = TypeVar("_Draw", bound=Draw)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """A way of drawing something.
+    """A way of drawing something of a class: its ``kind``, as in ``space-time``, and its subject in a few words (``what``).
 
-    Parameters
-    ----------
-    kind
-        The name, as in ``space-time``.
-    of
-        The class of the objects that it draws.
-    into
-        The media: ``text``, ``svg``, ``png``, ``pdf``, ``axes``, or any other that a file's suffix names.
-    fits
-        Why something cannot be drawn like this, as half a sentence, or an empty text.
-    what
-        The subject, in a few words.
-    rank
-        The default is the kind of lowest rank that fits.
-    draw
-        Draws it on ``View.page``, or, where no page is needed, returns the contents of a file.
-    by_step
-        Whether it can show some steps only.
+    ``into``: the media: ``text``, ``svg``, ``png``, ``pdf``, ``axes``, or any other that a file's suffix names. ``fits``: why
+    something cannot be drawn like this, as half a sentence, or an empty text. ``rank``: the default is the kind of lowest rank
+    that fits. ``draw`` draws it on ``View.page``, or, where no page is needed, returns the contents of a file. ``by_step``:
+    whether it can show some steps only.
     """
 
     kind: str
@@ -132,10 +120,7 @@ def all_pictures() -> tuple[Picture, ...]:
 def choose(what: object, medium: str, kind: str | None, view: View) -> Picture:
     """Return the entry that draws something into a medium.
 
-    Raises
-    ------
-    TreecastError
-        When there is no such kind of picture, or none that fits. The message names those that do.
+    Raises TreecastError when there is no such kind of picture, or none that fits: the message names those that do.
     """
     known = [entry for entry in all_pictures() if isinstance(what, entry.of)]
     kinds = list(dict.fromkeys(entry.kind for entry in known))
@@ -207,10 +192,7 @@ def suffixes() -> tuple[str, ...]:
 def medium_of(path: str | os.PathLike[str]) -> str:
     """Return the medium that the suffix of a file chooses.
 
-    Raises
-    ------
-    TreecastError
-        When no picture can be written to a file of this name.
+    Raises TreecastError when no picture can be written to a file of this name.
     """
     suffix = PurePath(path).suffix.lower()
     if is_folder(path):

@@ -1,7 +1,7 @@
 """The common parts of all figures: an empty figure, colours, titles, and how long texts may get. Sizes are in inches."""
 
 from collections import Counter
-from functools import lru_cache
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from treecast.description import count_of
 from treecast.drawing.theme import matplotlib, theme
 from treecast.networks import Network
+from treecast.networks.kept import kept
 from treecast.schedule import Schedule
 from treecast.schedule.description import message_count
 from treecast.simulation.faults import Faults
@@ -80,7 +81,7 @@ def _cut(label: str, kept: int) -> str:
     return label if len(label) <= _LONGEST_LABEL else label[:kept] + "…" + label[len(label) - tail :]
 
 
-@lru_cache(4)
+@kept(4)
 def _cuts(network: Network) -> tuple[int, frozenset[str]]:
     """Return how many characters long labels keep at their beginning, and which labels are alike even so."""
     labels = network.labels(np.arange(min(network.nodes, _MOST_COMPARED)))
@@ -115,12 +116,44 @@ def title(figure: Any, schedule: Schedule, faults: Faults, more: str = "") -> No
 
 def heading(figure: Any, text: str, more: str) -> None:
     """Write a title at the top of a figure, and more text below it in smaller letters; both shrink where they are too long."""
-    width, height = figure.get_size_inches()
+    width, _ = figure.get_size_inches()
     lines = (text, 0.28, theme().ink, "bold", TITLE), (more, 0.54, theme().grey, "normal", SUBTITLE)
     for line, below, ink, weight, gid in lines:
-        look: dict[str, Any] = {"color": ink, "weight": weight, "va": "center", "parse_math": False, "gid": gid}
         size = _fitting(line, width - 2 * MARGIN, gid)
-        figure.text(MARGIN / width, 1 - below / height, line, fontsize=size, **look)
+        write_below(figure, -below, line, size, color=ink, weight=weight, va="center", gid=gid)
+
+
+def add_panel(figure: Any, corner: tuple[float, float], size: tuple[float, float]) -> Any:
+    """Return new axes on a figure: their lower left corner, and their width and height, in inches."""
+    width, height = figure.get_size_inches()
+    return figure.add_axes((corner[0] / width, corner[1] / height, size[0] / width, size[1] / height))
+
+
+def write(axes: Any, at: Sequence[float], words: str, size: float, **look: Any) -> Any:
+    """Write words amid a place of axes, in the ink of letters where ``look`` has no other.
+
+    ``offset``: so many points aside of the place; ``halo``: on a ground so many points wider than the letters.
+    """
+    look = {"color": theme().ink, "ha": "center", "va": "center", "parse_math": False, "fontsize": size} | look
+    if halo := look.pop("halo", 0):
+        outline = matplotlib("patheffects").withStroke(linewidth=halo, foreground=theme().ground)
+        look["path_effects"] = [outline]
+    if offset := look.pop("offset", None):
+        return axes.annotate(words, tuple(at), offset, textcoords="offset points", **look)
+    return axes.text(*at, words, **look)
+
+
+def write_below(figure: Any, high: float, words: str, size: float = 8, **look: Any) -> None:
+    """Write a note at the left margin of a figure, so many inches above its lower end; below its upper end where less than 0."""
+    width, height = figure.get_size_inches()
+    look = {"color": theme().grey, "ha": "left", "va": "baseline"} | look
+    write(figure, (MARGIN / width, high / height + (high < 0)), words, size, **look)
+
+
+def entry(label: str, **look: Any) -> Any:
+    """Return the entry of a legend that is a line, or a mark alone where ``look`` has a marker and no line."""
+    lines = matplotlib("lines")
+    return lines.Line2D([], [], label=label, **({"linestyle": "none" if "marker" in look else "-"} | look))
 
 
 def draw_legend(figure: Any, handles: list[Any], *, bottom: float, column: float, **look: Any) -> None:

@@ -34,6 +34,8 @@ SORTS = {
     "reduce-scatter": ("reduce-scatter", "star:3", {}),
     "scatter": ("scatter", "mesh:3x4", {"messages": 3}),
     "gather": ("gather", "path:6", {"messages": 2}),
+    "paced streams": ("broadcast", "star:4", {"messages": 40, "model": "one-port", "builder": "periods", "survive": 1}),
+    "paced sums": ("allreduce", "ring:3", {"messages": 32, "model": "one-port", "builder": "overlapping-periods"}),
     "wormhole": ("broadcast", "mesh:4x4", {"model": "wormhole"}),
     "sparing": ("allgather", "hypercube:3", {"model": "shouting", "survive": 1}),
     "initiator": ("allgather", "hypercube:4", {"builder": "four-phases"}),

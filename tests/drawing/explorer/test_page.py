@@ -1,9 +1,12 @@
 """The page: one file that needs nothing else, of bounded size, whose data are the schedule's."""
 
+import base64
 import io
+import json
 import re
 import subprocess
 import zipfile
+import zlib
 from html.parser import HTMLParser
 
 import networkx as nx
@@ -12,7 +15,7 @@ import pytest
 
 import treecast
 from tests.drawing.explorer.cases import MODULES, SORTS, find_node, planned, run_in_node
-from treecast.drawing.explorer.data import MOST_NODES, columns_of, facts_of, packed, unpacked
+from treecast.drawing.explorer.data import MOST_NODES, columns_of, facts_of, packed
 from treecast.drawing.explorer.page import joined, page_of
 from treecast.drawing.places import places_of
 from treecast.drawing.registry import View
@@ -37,6 +40,18 @@ class Balanced(HTMLParser):
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
+
+
+def unpacked(text):
+    """The facts and columns that ``packed`` put into a text."""
+    body = zlib.decompress(base64.b64decode(text))
+    at = 4 + int.from_bytes(body[:4], "little")
+    facts, columns = json.loads(body[4:at]), {}
+    for name, length, differs in facts.pop("columns"):
+        column = np.frombuffer(body, "<i4", length, at)
+        columns[name] = np.cumsum(column, dtype=np.int32) if differs else column.astype(np.int32)
+        at += 4 * length
+    return facts, columns
 
 
 def page(schedule, **view):

@@ -71,9 +71,9 @@ function findMoves(job) {
   const lists = Array.from({ length: job.atoms }, () => []);
   for (let r = 0; r < job.rows; r++) {
     const p = job.payload[r];
-    const streaming = job.steps[r] === Math.max(length[p], 1);
+    const pace = length[p] > 1 ? (job.steps[r] - 1) / (length[p] - 1) : 1;
     for (let i = job.payloadStart[p]; i < job.payloadStart[p + 1]; i++) {
-      const time = job.step[r] + (streaming ? job.payloadPlace[i] : 0);
+      const time = job.step[r] + pace * job.payloadPlace[i];
       lists[job.payloadAtom[i]].push([r, time]);
     }
   }

@@ -1,7 +1,7 @@
 """The data of an explorer's page: the columns of a schedule and the names of its nodes and ports, packed into text.
 
 Columns are int32, each as it is or as differences, whichever is shorter deflated. Behind a header in JSON that lists them they
-are deflated together and written in base64. ``unpacked`` reads them again; explorer/data.js does the same in the page.
+are deflated together and written in base64. explorer/data.js reads them again in the page.
 """
 
 import base64
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast import __version__
+from treecast.description import values_of
 from treecast.drawing.places import places_of
 from treecast.errors import TreecastError
 from treecast.formats.native.text import digest_of
@@ -100,36 +101,24 @@ def facts_of(schedule: Schedule) -> dict[str, Any]:
     bounds = [bound for bound in report.bounds if bound.of in ("steps", "transmissions", "tcd")]
     least = best(bounds, "steps").value if any(bound.of == "steps" for bound in bounds) else 0
     return {
+        **values_of(schedule, "builder", "copies", "against", "orbit", "sparing", "command"),
+        **values_of(collective, "messages", "chunks", "sums", "results", "root", "personal"),
+        **values_of(network, "nodes", "ports"),
+        **values_of(report, "transmissions", "holds"),
         "kind": schedule.collective.kind,
         "part": collective.kind,
         "network": network.spec,
-        "nodes": network.nodes,
         "member": schedule.collective.member,
-        "ports": network.ports,
         "labels": network.labels(np.arange(network.nodes)),
         "model": schedule.model.name,
-        "builder": schedule.builder,
-        "messages": collective.messages,
-        "chunks": collective.chunks,
-        "sums": collective.sums,
-        "results": collective.results,
-        "root": collective.root,
         "allSource": schedule.collective.all_source,
-        "personal": collective.personal,
-        "copies": schedule.copies,
-        "against": schedule.against,
-        "orbit": schedule.orbit,
-        "sparing": schedule.sparing,
         "lengths": collective.lengths is not None,
         "span": report.steps,
         "beside": beside_bound(report, "steps", report.steps),
-        "transmissions": report.transmissions,
         "least": least,
-        "holds": report.holds,
         "rules": [[rule, count] for rule, count in report.counts.items()],
         "violations": [str(violation) for violation in report.violations[:5]],
         "lower": [[bound.of, bound.value, bound.formula, bound.source] for bound in bounds],
-        "command": schedule.command,
         "digest": digest_of(schedule),
         "version": __version__,
     }
@@ -148,16 +137,3 @@ def packed(facts: dict[str, Any], columns: Columns) -> str:
     header += b" " * (-len(header) % 4)
     body = len(header).to_bytes(4, "little") + header + b"".join(parts)
     return base64.b64encode(zlib.compress(body, 9)).decode()
-
-
-def unpacked(text: str) -> tuple[dict[str, Any], Columns]:
-    """Return the facts and columns that ``packed`` put into a text."""
-    body = zlib.decompress(base64.b64decode(text))
-    at = 4 + int.from_bytes(body[:4], "little")
-    facts: dict[str, Any] = json.loads(body[4:at])
-    columns: Columns = {}
-    for name, length, differs in facts.pop("columns"):
-        column = np.frombuffer(body, "<i4", length, at)
-        columns[name] = np.cumsum(column, dtype=np.int32) if differs else column.astype(np.int32)
-        at += 4 * length
-    return facts, columns

@@ -101,7 +101,7 @@ export const lastChunk = (part) => part.bounds[part.atoms] - 1;
 export function wayOfChunk(part, run, chunk, node) {
   const k = run.base.findIndex((a, i) => chunk < part.bounds[a] + run.offset[i] + run.length[i]);
   const a = run.base[k],
-    late = part.shift[a] ? chunk - part.bounds[a] - run.offset[k] : 0;
+    late = part.shift[a] * (chunk - part.bounds[a] - run.offset[k]);
   const stops = [];
   for (let u = node; ; u = part.src[run.via[k * part.nodes + u]]) {
     const at = run.arrival[k * part.nodes + u];

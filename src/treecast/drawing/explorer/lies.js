@@ -45,7 +45,7 @@ function singlePieces(job, run, liars) {
     const places = new Set([run.offset[k]]);
     for (let i = job.moveStart[base]; job.shift[base] && i < job.moveStart[base + 1]; i++) {
       for (const step of begin) {
-        const place = step - job.moveTime[i];
+        const place = Math.ceil((step - job.moveTime[i]) / job.shift[base]);
         if (place > run.offset[k] && place < run.offset[k] + run.length[k]) places.add(place);
       }
     }
@@ -57,7 +57,7 @@ function singlePieces(job, run, liars) {
 /** Returns the copies of one run of chunks, by node and tree: 0 none, 1 as it was, 2 altered. */
 function passOn(job, run, { base, offset }, lies, most) {
   const source = job.source[base],
-    late = job.shift[base] ? offset : 0;
+    late = job.shift[base] * offset;
   const copies = new Uint8Array(job.nodes * most),
     first = new Uint8Array(job.nodes);
   let waiting = [],

@@ -84,7 +84,8 @@ export function sendsAt(app, step) {
   const found = [];
   eachMove(app.run, ({ row, time, steps, chunk, flag, k }) => {
     if (!flag || step < time || step >= time + steps || !app.shown[app.run.base[k]]) return;
-    const place = app.part.shift[app.run.base[k]] ? step - time : 0;
+    const place = (step - time) / (app.part.shift[app.run.base[k]] || 1);
+    if (!Number.isInteger(place)) return;
     if (!app.hidden.has(app.part.tree[row])) found.push({ row, chunk: chunk + place, flag, k });
   });
   const { part } = app;

@@ -51,7 +51,7 @@ function cut(job, dying) {
     if (!job.shift[a] || size < 2) continue;
     for (let i = job.moveStart[a]; i < job.moveStart[a + 1]; i++) {
       for (const step of dies) {
-        const place = step - job.moveTime[i];
+        const place = Math.ceil((step - job.moveTime[i]) / job.shift[a]);
         if (place > 0 && place < size) cuts[a].add(place);
       }
     }
@@ -98,7 +98,7 @@ function replayPiece(run, k, begins) {
   const { src, dst, arc, back, moveRow, moveTime, sparing } = job;
   const here = k * job.nodes,
     a = run.base[k],
-    late = job.shift[a] ? run.offset[k] : 0;
+    late = job.shift[a] * run.offset[k];
   const flags = run.flag[k] - job.moveStart[a];
   const said = sparing ? new Int32Array(arcDies.length).fill(NEVER) : null;
   const heard = sparing ? new Int32Array(arcDies.length).fill(NEVER) : null;
@@ -128,7 +128,7 @@ function replaySum(run, k) {
   const { job, arrival, nodeDies, arcDies } = run;
   const here = k * job.nodes,
     a = run.base[k],
-    late = job.shift[a] ? run.offset[k] : 0;
+    late = job.shift[a] * run.offset[k];
   const flags = run.flag[k] - job.moveStart[a];
   const missing = new Int32Array(job.nodes);
   for (let i = job.moveStart[a]; i < job.moveStart[a + 1]; i++) missing[job.dst[job.moveRow[i]]]++;
@@ -168,7 +168,7 @@ function judge(run, faults) {
       run.wants[v] = 1;
       const at = run.arrival[k * job.nodes + v];
       if (at === NEVER) run.lacks[v] += run.length[k];
-      else if (at > 0) run.done[v] = Math.max(run.done[v], at + (job.shift[a] ? run.length[k] - 1 : 0));
+      else if (at > 0) run.done[v] = Math.max(run.done[v], at + job.shift[a] * (run.length[k] - 1));
     }
   });
   run.lacking = [];
@@ -191,8 +191,8 @@ export function eachMove(run, visit) {
   for (let k = 0; k < run.base.length; k++) {
     const a = run.base[k],
       flags = run.flag[k] - job.moveStart[a],
-      late = job.shift[a] ? run.offset[k] : 0;
-    const steps = job.shift[a] ? run.length[k] : 1;
+      late = job.shift[a] * run.offset[k];
+    const steps = job.shift[a] * (run.length[k] - 1) + 1;
     for (let i = job.moveStart[a]; i < job.moveStart[a + 1]; i++) {
       const time = job.moveTime[i] + late,
         chunk = job.bounds[a] + run.offset[k];

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import MARGIN, colour, heading, name_axes
+from treecast.drawing.style import add_panel, colour, entry, heading, name_axes, write_below
 from treecast.drawing.theme import theme
 from treecast.simulation.curves import Curves
 
@@ -22,7 +22,7 @@ def draw_losses(curves: Curves, view: View) -> None:
     unit, factors = float(groups[0].probability[0]), curves.factors()
     figure.set_size_inches(_WIDTH, _HEIGHT)
     heading(figure, "How likely a living node lacks something", _say_what_fails(curves))
-    axes = figure.add_axes((0.9 / _WIDTH, 0.95 / _HEIGHT, (_WIDTH - 2.6) / _WIDTH, (_HEIGHT - 1.85) / _HEIGHT))
+    axes = add_panel(figure, (0.9, 0.95), (_WIDTH - 2.6, _HEIGHT - 1.85))
     ends, bands = [unit], False
     for place, one in enumerate(curves.found):
         losses = {unit * factor: loss for factor, loss in curves.losses(place).items() if loss.estimate > _LEAST}
@@ -70,23 +70,14 @@ def _mark_given(axes: Any, place: int, unit: float, one: "Reliability") -> None:
 
 def _name_all(figure: Any, curves: Curves, bands: bool) -> None:
     """Write beside the picture which curve is whose, its copies, its loss as given, and its slope."""
-    from matplotlib.lines import Line2D
-
     lines = list[Any]()
     for place, (name, one) in enumerate(zip(curves.names, curves.found, strict=True)):
         words = f"{name}\nx = {one.schedule.copies}: {one.loss.estimate:.3g}"
         words += "" if one.fewest is None else f"\nslope {one.fewest}"
-        lines.append(Line2D([], [], color=colour(place), linewidth=3, label=words))
-    figure.legend(
-        handles=lines,
-        loc="upper left",
-        bbox_to_anchor=((_WIDTH - 1.6) / _WIDTH, 1 - 0.85 / _HEIGHT),
-        frameon=False,
-        fontsize=8,
-        borderaxespad=0,
-        labelspacing=1.0,
-        labelcolor=theme().ink,
-    )
+        lines.append(entry(words, color=colour(place), linewidth=3))
+    look: dict[str, Any] = {"loc": "upper left", "frameon": False, "labelspacing": 1.0, "labelcolor": theme().ink}
+    place = (_WIDTH - 1.6) / _WIDTH, 1 - 0.85 / _HEIGHT
+    figure.legend(handles=lines, bbox_to_anchor=place, fontsize=8, borderaxespad=0, **look)
     if bands:
         words = "bands: between the ends of the intervals; a curve ends where too little is known of so many faults"
-        figure.text(MARGIN / _WIDTH, 0.18 / _HEIGHT, words, fontsize=7.5, color=theme().grey, va="bottom")
+        write_below(figure, 0.18, words, 7.5, va="bottom")

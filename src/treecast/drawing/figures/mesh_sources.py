@@ -1,14 +1,14 @@
 """The picture of all broadcasts on a mesh under wormhole switching: the least total distance, by source."""
 
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from treecast.description import count_of
 from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Plane, eyes_of, label_every
-from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import MARGIN, empty_figure, heading, hue
+from treecast.drawing.registry import FIGURE, USUAL, View, picture
+from treecast.drawing.style import MARGIN, add_panel, empty_figure, heading, hue, write
 from treecast.drawing.theme import letters_on, theme
 from treecast.errors import TreecastError
 from treecast.networks import Grid, Mesh
@@ -16,9 +16,6 @@ from treecast.networks.core import Ints
 from treecast.plans.wormhole.eyes import claimed_distance, level
 from treecast.plans.wormhole.spreading import least_by_source
 from treecast.schedule import Schedule
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _MOST_WRITTEN = 256  # nodes of a heat map with numbers in its cells
 _NONE_LESS = "#EAEAEA"  # of differences: no difference, seen against the page
@@ -42,40 +39,28 @@ def _why_no_mesh(grid: Grid, view: View) -> str:
 
 
 @picture(
-    "sources",
-    of=Schedule,
-    into=FIGURE,
-    fits=_why_not,
-    what="the total distance of broadcasts on the mesh, by source",
-    rank=50,
+    "sources", of=Schedule, into=FIGURE, fits=_why_not, what="the total distance of broadcasts on the mesh, by source"
 )
-def draw_sources_of_schedule(schedule: Schedule, view: View) -> None:
-    """Draw the total distances of broadcasts on the mesh of a schedule on a page."""
-    draw_sources(getattr(schedule.network, "sides", ()), view.page)
+def draw_sources_of_schedule(schedule: Schedule, view: View) -> Any:
+    """Draw the total distances of broadcasts on the mesh of a schedule."""
+    return draw_sources(Mesh(getattr(schedule.network, "sides", ())), view)
 
 
 @picture(
     "sources", of=Mesh, into=FIGURE, fits=_why_no_mesh, what="the total distance of broadcasts on the mesh, by source"
 )
-def draw_sources_of_mesh(mesh: Mesh, view: View) -> None:
-    """Draw the total distances of broadcasts on a mesh on a page."""
-    draw_sources(mesh.sides, view.page)
-
-
-def draw_sources(sides: tuple[int, ...], page: Any = None) -> "Figure":
+def draw_sources(grid: Mesh, view: View = USUAL) -> Any:
     """Return a figure of the total distance of a broadcast on a mesh, by source, in the fewest steps: by bisection.
 
     Where the sides are the same power of two: also that of the paper, from eye to eye in the best order of dimensions, and
     by how much bisection differs. Raises TreecastError for more than three axes or 2,000 nodes.
     """
-    grid = Mesh(sides)
-    if why := _why_no_mesh(grid, View()):
+    if why := _why_no_mesh(grid, view):
         raise TreecastError(why)
-    figure = empty_figure() if page is None else page
+    figure, sides = view.page or empty_figure(), grid.sides
     from matplotlib.ticker import MaxNLocator
 
-    maps = _distances(grid)
-    plane = Plane.of(sides)
+    maps, plane = _distances(grid), Plane.of(sides)
     written = prod(sides) <= _MOST_WRITTEN and max(sides) <= 16
     longest = max(len(f"{n:,}") for _, values in maps for n in (int(values.min()), int(values.max())))
     unit = max(0.32 if len(maps) > 1 else 0.45, 0.065 * longest + 0.1) if written else plane.unit()
@@ -99,11 +84,11 @@ def draw_sources(sides: tuple[int, ...], page: Any = None) -> "Figure":
     for i, (name, values) in enumerate(maps):
         x = MARGIN + i % columns * panel[0] + left
         y = height - head - i // columns * panel[1] - top - inner[1]
-        axes: Any = figure.add_axes((x / width, y / height, inner[0] / width, inner[1] / height))
+        axes = add_panel(figure, (x, y), inner)
         image = _draw_map(axes, sheet, values, (least, most) if i < 2 else None)
         _write_above(axes, name, values, top)
         if not written:
-            beside = figure.add_axes(((x + inner[0] + 0.1) / width, y / height, 0.12 / width, inner[1] / height))
+            beside = add_panel(figure, (x + inner[0] + 0.1, y), (0.12, inner[1]))
             shown = axes.figure.colorbar(image, cax=beside, format=_tick)
             shown.locator = MaxNLocator(5 if inner[1] > 1 else 2, integer=True)
             shown.outline.set_visible(False)
@@ -127,13 +112,9 @@ def _distances(grid: Mesh) -> list[tuple[str, Ints]]:
 def _write_above(axes: Any, name: str, values: Ints, top: float) -> None:
     """Write above a heat map its name, and the least and the most of its values."""
     reach = f"{_number(int(values.min()))} … {_number(int(values.max()))}"
-    for text, above, look in (
-        (name, top - 0.12, {"fontsize": 10, "weight": "bold", "color": theme().ink}),
-        (reach, top - 0.3, {"fontsize": 8, "color": theme().grey}),
-    ):
-        axes.annotate(
-            text, (0, 1), (0, above * 72), xycoords="axes fraction", textcoords="offset points", va="center", **look
-        )
+    look = {"xycoords": "axes fraction", "ha": "left"}
+    write(axes, (0, 1), name, 10, offset=(0, (top - 0.12) * 72), weight="bold", **look)
+    write(axes, (0, 1), reach, 8, offset=(0, (top - 0.3) * 72), color=theme().grey, **look)
 
 
 def _number(value: int) -> str:
@@ -162,15 +143,8 @@ def _draw_map(axes: Any, sheet: _Sheet, values: Ints, limits: tuple[int, int] | 
     cells = np.full((plane.rows, int(plane.width)), np.nan)
     right, down = (plane.places(grid) - plane.edge).astype(np.int64).T
     cells[down, right] = values.reshape(-1)
-    image = axes.imshow(
-        cells,
-        cmap=theme().shades("distances", inks),
-        vmin=low,
-        vmax=max(high, low + 1),
-        aspect="auto",
-        interpolation="nearest",
-        gid="map",
-    )
+    look: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest", "gid": "map"}
+    image = axes.imshow(cells, cmap=theme().shades("distances", inks), vmin=low, vmax=max(high, low + 1), **look)
     # thin white lines part the cells, as far as these are larger than the lines
     axes.set_xticks(np.arange(1, cells.shape[1]) - 0.5, minor=True)
     axes.set_yticks(np.arange(1, plane.rows) - 0.5, minor=True)
@@ -185,18 +159,8 @@ def _draw_map(axes: Any, sheet: _Sheet, values: Ints, limits: tuple[int, int] | 
     rows = range(0, plane.rows, label_every(plane.rows, unit)) if plane.rows > 1 else ()
     axes.set_yticks(list(rows), [str(i) for i in rows])
     for i, start in enumerate(starts if plane.slices else ()):
-        axes.annotate(
-            f"{i},·,·",
-            (start + (plane.columns - 1) / 2, -0.5),
-            (0, 6),
-            textcoords="offset points",
-            fontsize=7,
-            color=theme().grey,
-            ha="center",
-            va="center",
-        )
+        write(axes, (start + (plane.columns - 1) / 2, -0.5), f"{i},·,·", 7, offset=(0, 6), color=theme().grey)
     if written:
         for value, x, y in zip(values.reshape(-1).tolist(), right.tolist(), down.tolist(), strict=True):
-            ink = letters_on(image.to_rgba(value))
-            axes.text(x, y, _number(value), fontsize=6.5, color=ink, ha="center", va="center")
+            write(axes, (x, y), _number(value), 6.5, color=letters_on(image.to_rgba(value)))
     return image

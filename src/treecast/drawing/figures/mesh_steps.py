@@ -1,15 +1,15 @@
 """The picture of wormhole messages on a mesh or torus: a panel per step, who has heard anything and who sends to whom."""
 
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from treecast.description import count_of
 from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Floats, Plane, eyes_of, label_every
-from treecast.drawing.registry import FIGURE, View, picture
+from treecast.drawing.registry import FIGURE, USUAL, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import MARGIN, colour, draw_legend, empty_figure, title
+from treecast.drawing.style import MARGIN, add_panel, colour, draw_legend, empty_figure, entry, title, write
 from treecast.drawing.theme import theme
 from treecast.errors import TreecastError
 from treecast.networks import Grid
@@ -17,9 +17,6 @@ from treecast.networks.core import Ints
 from treecast.plans.wormhole.eyes import total_distance
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _MOST_STEPS = 64
 _NEW, _EYE, _LINK = 0, 1, "#E4E4E4"  # colours: those of two trees, and one on white
@@ -33,20 +30,15 @@ def _why_not(schedule: Schedule, view: View) -> str:
 
 
 @picture("steps", of=Schedule, into=FIGURE, fits=_why_not, what="who sends to whom under wormhole switching", rank=40)
-def draw_steps_on(schedule: Schedule, view: View) -> None:
-    """Draw the steps of a wormhole schedule on a page."""
-    draw_steps(chosen_rows(schedule, view), view.page)
-
-
-def draw_steps(schedule: Schedule, page: Any = None) -> "Figure":
+def draw_steps(schedule: Schedule, view: View = USUAL) -> Any:
     """Return a figure of a wormhole broadcast, scatter, …, a panel per step: who has heard anything, and who sends to whom.
 
     A message is an arrow from its sender to its receiver. Where it goes round a torus it is dashed, leaves at one side and
-    enters at the other. Rings are the eyes of a mesh whose sides are the same power of two. ``page``: the page to draw on
-    instead of a new figure. Raises TreecastError for any other schedule, and for one too large to draw.
+    enters at the other. Rings are the eyes of a mesh whose sides are the same power of two. Raises TreecastError for any
+    other schedule, and for one too large to draw.
     """
-    grid = _grid_of(schedule)
-    figure = empty_figure() if page is None else page
+    schedule = chosen_rows(schedule, view)
+    figure, grid = view.page or empty_figure(), _grid_of(schedule)
     plane = Plane.of(grid.sides, grid.wraps)
     unit = plane.unit()
     if plane.line:
@@ -65,12 +57,8 @@ def draw_steps(schedule: Schedule, page: Any = None) -> "Figure":
     title(figure, schedule, Faults(), f": total distance {total_distance(grid, schedule.rows):,}")
     scene = _Scene(schedule, grid, plane, unit, _steps_heard(schedule), _rings(schedule, grid))
     for step in range(schedule.steps):
-        corner = (
-            (width - columns * panel[0]) / 2 + step % columns * panel[0],
-            height - head - step // columns * panel[1],
-        )
-        box = (corner[0] / width, (corner[1] - panel[1]) / height, panel[0] / width, panel[1] / height)
-        axes: Any = figure.add_axes(box)
+        aside = (width - columns * panel[0]) / 2 + step % columns * panel[0]
+        axes = add_panel(figure, (aside, height - head - step // columns * panel[1] - panel[1]), panel)
         axes.set(xlim=(-left, panel[0] - left), ylim=(panel[1] - top, -top))  # a unit is an inch
         axes.set_axis_off()
         _draw_grid(axes, plane, unit)
@@ -83,7 +71,8 @@ def draw_steps(schedule: Schedule, page: Any = None) -> "Figure":
 def _rows_sent_in(schedule: Schedule, step: int) -> Ints:
     """Return the rows of the messages of a step."""
     rows = schedule.rows
-    return np.flatnonzero((rows.step <= step) & (rows.step + rows.steps > step))
+    gone = step - rows.step
+    return np.flatnonzero((gone >= 0) & (gone < rows.steps) & (gone % np.maximum(rows.pace, 1) == 0))
 
 
 def _caption(schedule: Schedule, step: int) -> str:
@@ -160,15 +149,15 @@ def _draw_grid(axes: Any, plane: Plane, unit: float) -> None:
     axes.add_collection(
         LineCollection(list(np.array(lines) * unit), colors=theme().of(_LINK), linewidths=1, zorder=0), autolim=False
     )
-    small: dict[str, Any] = {"fontsize": 6, "color": theme().grey, "ha": "center", "va": "center"}
+    grey = theme().grey
     for i, start in enumerate(plane.starts):
         if plane.slices:
             under = plane.height * unit + 0.2  # arrows pass above
-            axes.text((start + plane.across / 2) * unit, under, f"{i},·,·", **(small | {"fontsize": 7}))
+            write(axes, ((start + plane.across / 2) * unit, under), f"{i},·,·", 7, color=grey)
         for column in range(0, plane.columns, label_every(plane.columns, unit)):
-            axes.text((start + columns[column]) * unit, plane.height * unit + 0.06, str(column), **small)
+            write(axes, ((start + columns[column]) * unit, plane.height * unit + 0.06), str(column), 6, color=grey)
     for row in range(0, plane.rows if plane.rows > 1 else 0, label_every(plane.rows, unit)):
-        axes.text(-0.05, rows[row] * unit, str(row), **(small | {"ha": "right"}))
+        write(axes, (-0.05, rows[row] * unit), str(row), 6, color=grey, ha="right")
 
 
 def _draw_nodes(axes: Any, scene: _Scene, step: int) -> None:
@@ -182,15 +171,8 @@ def _draw_nodes(axes: Any, scene: _Scene, step: int) -> None:
     for name, which, ink in looks:
         x, y = at[which].T
         axes.scatter(x, y, s=size * _DOT**2, c=ink, linewidths=0, zorder=2, gid=f"{name}-{step}")
-    axes.scatter(
-        *at[scene.schedule.collective.root],
-        s=size * _ROOT**2,
-        c=theme().ink,
-        marker="s",
-        linewidths=0,
-        zorder=2,
-        gid=f"root-{step}",
-    )
+    look = {"marker": "s", "linewidths": 0, "zorder": 2, "gid": f"root-{step}"}
+    axes.scatter(*at[scene.schedule.collective.root], s=size * _ROOT**2, c=theme().ink, **look)
     if len(rings):
         x, y = at[rings].T
         look = {"facecolors": "none", "edgecolors": colour(_EYE), "linewidths": min(1.4, 5 * scene.unit)}
@@ -284,8 +266,6 @@ def _curves(plane: Plane, begin: Floats, end: Floats, root: Any, size: float) ->
 
 
 def _draw_legend(figure: Any, rings: bool, wraps: bool) -> None:
-    from matplotlib.lines import Line2D
-
     looks: list[tuple[str, dict[str, Any]]] = [
         ("root", {"marker": "s", "color": theme().ink, "markersize": 7}),
         ("informed before", {"marker": "o", "color": theme().ink, "markersize": 5}),
@@ -294,8 +274,8 @@ def _draw_legend(figure: Any, rings: bool, wraps: bool) -> None:
     ]
     if rings:
         looks.append(("eye", {"marker": "o", "color": colour(_EYE), "markerfacecolor": "none", "markersize": 8}))
-    handles = [Line2D([], [], linestyle="none", label=label, **look) for label, look in looks]
+    handles = [entry(label, **look) for label, look in looks]
     if wraps:
-        handles.append(Line2D([], [], linestyle="--", color=colour(_NEW), label="goes round the torus"))
+        handles.append(entry("goes round the torus", linestyle="--", color=colour(_NEW)))
     spaces = {"handlelength": 1.4, "handletextpad": 0.4, "columnspacing": 1.3, "borderpad": 0}
     draw_legend(figure, handles, bottom=0.08, column=1, ncols=len(handles), **spaces)

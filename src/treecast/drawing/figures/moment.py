@@ -14,13 +14,12 @@ from treecast.drawing.figures.scene import (
     draw_links,
     draw_nodes,
     idle_link,
-    line,
     name_lines,
     stretches,
 )
 from treecast.drawing.moments import ALL, DEAD, NOTHING, SOME, Moment
 from treecast.drawing.registry import View
-from treecast.drawing.style import MARGIN, MOST_NAMED, colour, dashes, title
+from treecast.drawing.style import MARGIN, MOST_NAMED, colour, dashes, entry, title, write
 from treecast.drawing.theme import letters_on, theme
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
@@ -44,15 +43,7 @@ def draw_moment(moment: Moment, schedule: Schedule, view: View, of: Schedule) ->
     name_lines(scene, handles)
     width, height = view.page.get_size_inches()
     words = f"step {moment.step} of {of.steps}" if moment.step < of.steps else f"after {count_of(of.steps, 'step')}"
-    look: dict[str, Any] = {
-        "fontsize": 12,
-        "weight": "bold",
-        "color": theme().ink,
-        "ha": "right",
-        "va": "center",
-        "gid": "now",
-    }
-    view.page.text(1 - MARGIN / width, 1 - 0.62 / height, words, **look)
+    write(view.page, (1 - MARGIN / width, 1 - 0.62 / height), words, 12, weight="bold", ha="right", gid="now")
 
 
 def _look(has: int) -> tuple[str, str]:
@@ -62,10 +53,7 @@ def _look(has: int) -> tuple[str, str]:
 
 
 def _dot(has: int, label: str) -> Any:
-    from matplotlib.lines import Line2D
-
-    look: dict[str, Any] = {"markerfacecolor": _look(has)[0], "markeredgecolor": theme().ink, "markersize": 7}
-    return Line2D([], [], marker="o", linestyle="none", label=label, **look)
+    return entry(label, marker="o", markerfacecolor=_look(has)[0], markeredgecolor=theme().ink, markersize=7)
 
 
 def _draw_sends(scene: Scene, schedule: Schedule, moment: Moment) -> list[Any]:
@@ -85,14 +73,14 @@ def _draw_sends(scene: Scene, schedule: Schedule, moment: Moment) -> list[Any]:
         add_curves(scene, curves[mine], f"moves-{t}", color=ink, width=thick, dash=dash, order=2)
         draw_heads(scene, curves[mine], f"heads-{t}", ink, 1.7)
         if len(handles) < MOST_NAMED:
-            handles.append(line(ink, 2.6, dash, f"tree {t}" if t >= 0 else "moves"))
+            handles.append(entry(f"tree {t}" if t >= 0 else "moves", color=ink, linewidth=2.6, linestyle=dash))
     for name, mine, ink in (
         ("lost", (moment.chunk[index] >= 0) & ~moment.arrives[index], colour(5)),
         ("control flit", moment.chunk[index] < 0, theme().grey),
     ):
         if mine.any():
             add_curves(scene, curves[mine], name.split()[0], color=ink, width=thick * 0.7, dash=":", order=2)
-            handles.append(line(ink, 2.0, ":", name))
+            handles.append(entry(name, color=ink, linewidth=2, linestyle=":"))
     handles.append(idle_link())
     if scene.view.font:
         _write_chunks(scene, curves, moment.chunk[index], (src, dst))
@@ -112,5 +100,4 @@ def _write_chunks(scene: Scene, curves: Any, chunk: Ints, ends: tuple[Ints, Ints
         written = sorted({int(chunk[i]) for i in places})
         words = ",".join(map(str, written)) if len(written) < 3 else f"{len(written)} chunks"
         box = {"boxstyle": "round,pad=0.15", "facecolor": theme().ground, "edgecolor": "none"}
-        look: dict[str, Any] = {"fontsize": 7, "ha": "center", "va": "center", "zorder": 4, "bbox": box}
-        scene.axes.text(*at[0].tolist(), words, color=theme().ink, gid="chunk", **look)
+        write(scene.axes, at[0].tolist(), words, 7, gid="chunk", zorder=4, bbox=box)

@@ -1,6 +1,6 @@
 """The picture of a network with the trees of a schedule laid over it: where data goes, seen from above."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from treecast.drawing.figures.scene import (
     draw_links,
     draw_nodes,
     idle_link,
-    line,
     name_lines,
     stretches,
 )
@@ -22,15 +21,12 @@ from treecast.drawing.frames import MOVING
 from treecast.drawing.moments import Moments
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import MOST_NAMED, colour, dashes, empty_figure, title
+from treecast.drawing.style import MOST_NAMED, colour, dashes, empty_figure, entry, title
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.schedule.tree_of_rows import outward
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import replay
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _MOST_ARCS = 20_000
 
@@ -50,9 +46,9 @@ def why_no_network(schedule: Schedule, view: View) -> str:
     of=Schedule,
     into=(*FIGURE, *MOVING),
     fits=why_no_network,
-    what="the network, with the trees laid over it",
     rank=35,
     by_step=True,
+    what="the network, with the trees laid over it",
 )
 def draw_network_on(schedule: Schedule, view: View) -> None:
     """Draw the network of a schedule on a page, and over which of its arcs data goes."""
@@ -65,15 +61,13 @@ def draw_network_on(schedule: Schedule, view: View) -> None:
         draw_network(part[steps[0] : steps[1]] if view.steps else part, view.faults, view.page, schedule)
 
 
-def draw_network(
-    schedule: Schedule, faults: Faults | None = None, page: Any = None, of: Schedule | None = None
-) -> "Figure":
+def draw_network(schedule: Schedule, faults: Faults | None = None, page: Any = None, of: Schedule | None = None) -> Any:
     """Return a figure of a network with the trees of a schedule laid over it, each in its colour and dashes.
 
     Data that goes over no tree has the colour of tree 0, and lines are thicker the more chunks an arc carries. Under ``faults``
     dead nodes and cut links are crossed out. ``of``: the schedule that the title names. ``page``: the page to draw on.
     """
-    figure = empty_figure() if page is None else page
+    figure = page or empty_figure()
     faults = faults or Faults()
     view = PlanView.of(schedule.network, schedule.part.root)
     scene = Scene.on(figure, view)
@@ -86,7 +80,7 @@ def draw_network(
     if len(view.links) > len(np.unique(used.link)):
         handles.append(idle_link())
     if not view.font:
-        handles.append(line("none", 0, "", "labels left out: no room"))
+        handles.append(entry("labels left out: no room", color="none", linewidth=0))
     name_lines(scene, handles)
     return figure
 
@@ -132,7 +126,7 @@ def draw_arcs(scene: Scene, used: Used) -> list[Any]:
         draw_heads(scene, curves, f"heads-{tree}", ink)
         if i < MOST_NAMED:
             words = f"tree {tree}" if tree >= 0 else f"arcs used; thicker: more chunks, {most:,} at most"
-            handles.append(line(ink, 1.6, dash, words))
+            handles.append(entry(words, color=ink, linewidth=1.6, linestyle=dash))
     if len(trees) > MOST_NAMED:
-        handles.append(line("none", 0, "", f"and {len(trees) - MOST_NAMED} more trees"))
+        handles.append(entry(f"and {len(trees) - MOST_NAMED} more trees", color="none", linewidth=0))
     return handles

@@ -3,7 +3,7 @@
 from typing import Any
 
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import MARGIN, colour, heading, name_axes
+from treecast.drawing.style import MARGIN, colour, heading, name_axes, write
 from treecast.drawing.theme import theme
 from treecast.plans.advice import Advice, Option
 from treecast.units import spell_bytes
@@ -55,33 +55,17 @@ def _draw(axes: Any, options: list[Option], place: int, faults: int) -> None:
     for front, face in ((False, "none"), (True, ink)):
         some = [each for each in options if each.front == front]
         if some:
-            axes.plot(
-                [each.degree for each in some],
-                [each.seconds for each in some],
-                mark,
-                markersize=6,
-                markerfacecolor=face,
-                markeredgecolor=ink,
-                label=f"survives {faults}" if front else None,
-                gid=f"survives-{faults}-{'front' if front else 'others'}",
-            )
+            gid, label = f"survives-{faults}-{'front' if front else 'others'}", f"survives {faults}" if front else None
+            look = {"markersize": 6, "markerfacecolor": face, "markeredgecolor": ink, "gid": gid, "label": label}
+            axes.plot([each.degree for each in some], [each.seconds for each in some], mark, **look)
 
 
 def _name_front(axes: Any, advice: Advice) -> None:
     """Write names beside options that nothing beats, one for each place in the picture."""
-    from matplotlib.patheffects import withStroke
-
     named = dict[tuple[int, int, float], Option]()
     for each in advice.options:
         if each.front:
             named.setdefault((each.survives, each.degree, round(each.seconds, 12)), each)
     for each in list(named.values())[:_MOST_NAMED]:
-        axes.annotate(
-            each.network,
-            (each.degree, each.seconds),
-            (7, -3),
-            textcoords="offset points",
-            fontsize=8,
-            color=theme().ink,
-            path_effects=[withStroke(linewidth=3, foreground=theme().ground)],
-        )
+        look = {"offset": (7, -3), "ha": "left", "va": "baseline", "halo": 3}
+        write(axes, (each.degree, each.seconds), each.network, 8, **look)

@@ -4,34 +4,22 @@ Source: Bhatt, Pucci, Ranade & Rosenberg, Figures 1-4. Where nothing waits, a fl
 the root: over one port no two messages overlap, whatever the tree, and over several ports none below one child of the root.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from treecast.description import count_of
 from treecast.drawing.arrivals import fewest_steps
 from treecast.drawing.figures.outlines import Shapes, corners, shapes
-from treecast.drawing.passages import (
-    CERTIFICATE,
-    CONTROLS,
-    ORDER,
-    TOKEN,
-    WAKE_UP,
-    Controls,
-    Streams,
-    why_no_passages,
-)
+from treecast.drawing.passages import CERTIFICATE, CONTROLS, ORDER, TOKEN, WAKE_UP, Controls, Streams, why_no_passages
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import colour, draw_legend, empty_figure, short_label, title
+from treecast.drawing.style import add_panel, colour, draw_legend, empty_figure, entry, short_label, title, write
 from treecast.drawing.theme import letters_on, theme
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _MOST_SHAPES = 50_000  # messages and control flits
 _MOST_PANELS = 24
@@ -51,7 +39,7 @@ def draw_messages_on(schedule: Schedule, view: View) -> None:
     draw_parallelograms(schedule, fewest_steps(schedule, view.faults), view.page)
 
 
-def draw_parallelograms(schedule: Schedule, bound: int | None = None, page: Any = None) -> "Figure":
+def draw_parallelograms(schedule: Schedule, bound: int | None = None, page: Any = None) -> Any:
     """Return a figure of a scatterv or gatherv: steps to the right, distances from the root downwards.
 
     A message is a parallelogram, as many steps wide as it has flits, labelled ``node: flits`` where there is room. Arrows are
@@ -59,7 +47,7 @@ def draw_parallelograms(schedule: Schedule, bound: int | None = None, page: Any 
     (several ports), each child of the root has a panel.
     Raises TreecastError when there is too much to draw.
     """
-    figure = empty_figure() if page is None else page
+    figure = page or empty_figure()
     streams = Streams.of(schedule)
     away = schedule.part.direction == "from"
     passages, controls = streams.passages(), streams.controls()
@@ -85,7 +73,7 @@ def draw_parallelograms(schedule: Schedule, bound: int | None = None, page: Any 
     handles: dict[str, Any] = {}
     for panel, texts in zip(panels, nulls, strict=True):
         at -= panel.height * unit
-        axes = figure.add_axes((left / width, at / height, wide / width, panel.height * unit / height))
+        axes = add_panel(figure, (left, at), (wide, panel.height * unit))
         at -= gap
         axes.set(xlim=(0, steps), ylim=(panel.height, 0))
         axes.spines[:].set_visible(False)
@@ -95,23 +83,13 @@ def draw_parallelograms(schedule: Schedule, bound: int | None = None, page: Any 
         _draw_frame(axes, panel, texts, scale)
         if len(panels) > 1:
             name = short_label(schedule.network, int(panel.branches[0]))
-            axes.text(
-                0, -0.08 / unit, f"by way of {name}", fontsize=8, color=theme().grey, va="bottom", parse_math=False
-            )
+            write(axes, (0, -0.08 / unit), f"by way of {name}", 8, color=theme().grey, ha="left", va="bottom")
         if panel is not panels[-1]:
             axes.tick_params(axis="x", labelbottom=False)
     figure.axes[-1].set_xlabel("step", fontsize=9)
     inner = height - head - foot
-    figure.text(
-        0.22 / width,
-        1 - (head + inner / 2) / height,
-        "distance from the root" if inner > 1.6 else "distance",
-        rotation=90,
-        fontsize=9,
-        ha="center",
-        va="center",
-        color=theme().ink,
-    )
+    words = "distance from the root" if inner > 1.6 else "distance"
+    write(figure, (0.22 / width, 1 - (head + inner / 2) / height), words, 9, rotation=90)
     return _with_legend(figure, handles, away)
 
 
@@ -185,29 +163,14 @@ def _draw_messages(axes: Any, streams: Streams, found: Shapes, scale: _Scale) ->
     place = dict(zip(nodes[np.argsort(first)].tolist(), range(len(nodes)), strict=True))
     inks = [colour(place[v] % 7, _SHADES[place[v] // 7 % len(_SHADES)]) for v in found.message.tolist()]
     thin = min(1.0, 30 * scale.step, 10 * scale.unit)
-    axes.add_collection(
-        PolyCollection(
-            list(corners(found, away)),
-            facecolors=inks,
-            edgecolors=theme().ground,
-            linewidths=thin,
-            gid="messages",
-            zorder=3,
-        )
-    )
+    look: dict[str, Any] = {"edgecolors": theme().ground, "linewidths": thin, "gid": "messages", "zorder": 3}
+    axes.add_collection(PolyCollection(list(corners(found, away)), facecolors=inks, **look))
     if scale.unit > 1.15 * _FONT / 72:
         for i in range(len(inks)):
             shape = Shapes(*(column[i : i + 1] for column in found))
             if label := _label(streams, shape, away, scale):
-                axes.text(
-                    *label,
-                    fontsize=_FONT,
-                    ha="center",
-                    va="center_baseline",
-                    color=letters_on(inks[i]),
-                    zorder=6,
-                    parse_math=False,
-                )
+                at, ink = label[:2], letters_on(inks[i])
+                write(axes, at, label[2], _FONT, va="center_baseline", color=ink, zorder=6)
 
 
 def _label(streams: Streams, shape: Shapes, away: bool, scale: _Scale) -> tuple[float, float, str] | None:
@@ -230,7 +193,6 @@ def _label(streams: Streams, shape: Shapes, away: bool, scale: _Scale) -> tuple[
 def _draw_controls(axes: Any, controls: Controls, step: float, unit: float) -> dict[str, Any]:
     """Draw an arrow for each control flit, those on links at one distance in one step beside each other."""
     from matplotlib.collections import LineCollection
-    from matplotlib.lines import Line2D
 
     order = np.lexsort((controls.below, controls.what, controls.step, controls.depth))
     at = np.column_stack([controls.depth, controls.step])[order]
@@ -251,44 +213,23 @@ def _draw_controls(axes: Any, controls: Controls, step: float, unit: float) -> d
         sign = "^" if up else "D" if what == ORDER else "v"
         begin, end = (y - 0.15, y - 0.75) if up else (y - 0.85, y - 0.25)
         lines = np.stack([np.column_stack([x, begin]), np.column_stack([x + far, end])], axis=1)
-        for width, under in ((line + 1.2, theme().ground), (line, ink)):
-            axes.add_collection(
-                LineCollection(
-                    list(lines),
-                    colors=under,
-                    linewidths=width,
-                    zorder=4,
-                    gid=f"controls-{what}" if under == ink else None,
-                )
-            )
-        axes.plot(
-            x + far,
-            end,
-            sign,
-            color=ink,
-            markersize=head * (0.85 if what == ORDER else 1.15),
-            zorder=5,
-            markeredgecolor=theme().ground,
-            markeredgewidth=0.4,
-            gid=f"heads-{what}",
-        )
-        handles[f"{CONTROLS[what]} ({'up' if up else 'down'})"] = Line2D(
-            [], [], color=ink, marker=sign, linewidth=1.2, markersize=5
-        )
+        for width, under, gid in ((line + 1.2, theme().ground, None), (line, ink, f"controls-{what}")):
+            axes.add_collection(LineCollection(list(lines), colors=under, linewidths=width, zorder=4, gid=gid))
+        large = head * (0.85 if what == ORDER else 1.15)
+        look = {"markeredgecolor": theme().ground, "markeredgewidth": 0.4, "gid": f"heads-{what}"}
+        axes.plot(x + far, end, sign, color=ink, markersize=large, zorder=5, **look)
+        name = f"{CONTROLS[what]} ({'up' if up else 'down'})"
+        handles[name] = entry(name, color=ink, marker=sign, linestyle="-", linewidth=1.2, markersize=5)
     return handles
 
 
 def _draw_times(axes: Any, steps: int, bound: int | None) -> dict[str, Any]:
     """Draw the time and the lower bound as lines from top to bottom."""
-    if bound == steps:
-        line = axes.axvline(steps, color=theme().ink, linewidth=1.4, clip_on=False, zorder=7, gid="time")
-        return {f"time = lower bound: {count_of(steps, 'step')}": line}
-    line = axes.axvline(steps, color=theme().ink, linewidth=1.4, clip_on=False, zorder=7, gid="time")
-    handles = {f"time: {count_of(steps, 'step')}": line}
-    if bound is not None:
-        line = axes.axvline(
-            bound, color=theme().ink, linestyle="--", linewidth=1.2, clip_on=False, zorder=7, gid="bound"
-        )
+    look: dict[str, Any] = {"color": theme().ink, "clip_on": False, "zorder": 7}
+    words = "time = lower bound" if bound == steps else "time"
+    handles = {f"{words}: {count_of(steps, 'step')}": axes.axvline(steps, linewidth=1.4, gid="time", **look)}
+    if bound not in (None, steps):
+        line = axes.axvline(bound, linestyle="--", linewidth=1.2, gid="bound", **look)
         handles[f"lower bound: {count_of(bound, 'step')}"] = line
     return handles
 
@@ -298,14 +239,8 @@ def _draw_frame(axes: Any, panel: _Panel, nulls: dict[int, str], scale: _Scale) 
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     steps, wide, unit = scale.steps, scale.wide, scale.unit
-    axes.hlines(
-        range(panel.height + 1),
-        0,
-        steps,
-        color=theme().grey if unit > 0.2 else theme().pale,
-        linewidth=0.6 if unit > 0.05 else 0,
-        zorder=2,
-    )
+    ink, thick = theme().grey if unit > 0.2 else theme().pale, 0.6 if unit > 0.05 else 0
+    axes.hlines(range(panel.height + 1), 0, steps, color=ink, linewidth=thick, zorder=2)
     if wide / steps > 0.1:
         axes.vlines(range(steps + 1), 0, panel.height, color=theme().pale, linewidth=0.5, zorder=1)
         for s in range(1, steps, 2):
@@ -320,16 +255,8 @@ def _draw_frame(axes: Any, panel: _Panel, nulls: dict[int, str], scale: _Scale) 
     axes.set_xticks([s + 0.5 for s in range(0, steps, every)], [f"{s:,}" for s in range(0, steps, every)])
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     for far, text in nulls.items():
-        axes.text(
-            1 + 0.1 / wide,
-            far,
-            text,
-            transform=axes.get_yaxis_transform(),
-            fontsize=_FONT,
-            color=theme().grey,
-            va="center",
-            parse_math=False,
-        )
+        look = {"transform": axes.get_yaxis_transform(), "color": theme().grey, "ha": "left"}
+        write(axes, (1 + 0.1 / wide, far), text, _FONT, **look)
 
 
 def _with_legend(figure: Any, handles: dict[str, Any], away: bool) -> Any:

@@ -1,16 +1,23 @@
 """The picture of node-disjoint paths: a line and a colour each, from the root on the left to the node on the right."""
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from treecast.description import count_of
-from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import MARGIN, MONO, colour, empty_figure, heading, short_label
+from treecast.drawing.registry import FIGURE, USUAL, View, picture
+from treecast.drawing.style import (
+    MARGIN,
+    MONO,
+    add_panel,
+    colour,
+    empty_figure,
+    heading,
+    short_label,
+    write,
+    write_below,
+)
 from treecast.drawing.theme import letters_on, theme
 from treecast.papers.paths import Paths
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _LINE, _HEAD, _FOOT = 0.62, 0.95, 0.5
 _BEND = 0.42  # how far from its first and last inner node a path leaves its line: the boxes of nodes end before
@@ -19,26 +26,18 @@ Point = tuple[float, float]
 
 
 @picture("paths", of=Paths, into=FIGURE, what="node-disjoint paths to a node")
-def draw_paths_on(paths: Paths, view: View) -> None:
-    """Draw node-disjoint paths on a page."""
-    draw_paths(paths, view.page)
-
-
-def draw_paths(paths: Paths, page: Any = None) -> "Figure":
-    """Return a figure of node-disjoint paths; calls of the second phase are dashed, each with its time unit.
-
-    ``page``: the page to draw on instead of a new figure.
-    """
+def draw_paths(paths: Paths, view: View = USUAL) -> Any:
+    """Return a figure of node-disjoint paths; calls of the second phase are dashed, each with its time unit."""
     network = paths.network
     slot = max(1.0, 0.085 * len(short_label(network, paths.node)) + 0.55)
     across = max(3, max(len(way) for way in paths.ways) - 1)
     width, height = max((across + 1 + 2 * _END) * slot + 2 * MARGIN, 6.0), len(paths.ways) * _LINE + _HEAD + _FOOT
-    figure = empty_figure() if page is None else page
+    figure = view.page or empty_figure()
     figure.set_size_inches(width, height)
     ends = f"from {short_label(network, paths.root)} to {short_label(network, paths.node)}"
     heading(figure, f"{count_of(len(paths.ways), 'node-disjoint path')} on {network.spec}", ends)
     tall = height - _HEAD - _FOOT
-    axes = figure.add_axes((MARGIN / width, _FOOT / height, 1 - 2 * MARGIN / width, tall / height))
+    axes = add_panel(figure, (MARGIN, _FOOT), (width - 2 * MARGIN, tall))
     axes.set(xlim=(-0.5 - _END, across + 0.5 + _END), ylim=(len(paths.ways) - 0.5, -0.5))
     axes.set_axis_off()
     middle = (len(paths.ways) - 1) / 2
@@ -48,7 +47,7 @@ def draw_paths(paths: Paths, page: Any = None) -> "Figure":
         _draw_node(axes, short_label(network, node), (x, middle), theme().ink, theme().ink)
     if paths.phase:
         note = "solid: call of the first phase   dashed: call of the second phase, with its time unit"
-        figure.text(MARGIN / width, 0.22 / height, note, fontsize=8, color=theme().grey)
+        write_below(figure, 0.22, note)
     return figure
 
 
@@ -63,34 +62,17 @@ def _draw_path(axes: Any, paths: Paths, number: int, across: int, middle: float)
         bends: list[Point] = [(x, y) for x, there in ((first - _BEND, a == start), (last + _BEND, b == end)) if there]
         corners = [a, *(p for p in bends if p not in (a, b)), b]
         unit = paths.unit(paths.steps[number][arc])
-        axes.plot(
-            [x for x, _ in corners],
-            [h for _, h in corners],
-            color=ink,
-            linewidth=1.6,
-            zorder=1,
-            linestyle="-" if unit is None else "--",
-            gid=f"arc-{number}-{arc}",
-        )
+        look: dict[str, Any] = {"linestyle": "-" if unit is None else "--", "gid": f"arc-{number}-{arc}"}
+        axes.plot(*zip(*corners, strict=True), color=ink, linewidth=1.6, zorder=1, **look)
         if unit is not None:
             # on the longest straight stretch, away from the bends and the labels of nodes
             p, q = max(pairwise(corners), key=lambda ends: abs(ends[1][0] - ends[0][0]))
-            axes.text(
-                (p[0] + q[0]) / 2,
-                (p[1] + q[1]) / 2,
-                str(unit),
-                fontsize=8,
-                color=theme().ink,
-                ha="center",
-                va="center",
-                zorder=2,
-                bbox={"boxstyle": "circle,pad=0.2", "facecolor": theme().ground, "edgecolor": ink},
-            )
+            box = {"boxstyle": "circle,pad=0.2", "facecolor": theme().ground, "edgecolor": ink}
+            write(axes, ((p[0] + q[0]) / 2, (p[1] + q[1]) / 2), str(unit), 8, zorder=2, bbox=box)
     for node, point in zip(way[1:-1], at, strict=True):
         _draw_node(axes, short_label(paths.network, node), point, theme().ground, ink)
 
 
 def _draw_node(axes: Any, label: str, at: Point, fill: str, edge: str) -> None:
     box = {"boxstyle": "round,pad=0.3", "facecolor": fill, "edgecolor": edge, "linewidth": 1.3}
-    look = {"fontsize": 8, "family": MONO, "color": letters_on(fill), "ha": "center", "va": "center"}
-    axes.text(*at, label, zorder=3, bbox=box, parse_math=False, **look)
+    write(axes, at, label, 8, family=MONO, color=letters_on(fill), zorder=3, bbox=box)

@@ -64,16 +64,10 @@ def draw_raster(axes: Any, beside: Any, trace: Trace, line: Ints, steps: int) ->
     most = int(np.ceil(count.max(initial=1))) if tall == wide == 1 else 0
     few = 0 < most <= 10  # then a shade for each number
     shades = theme().shades("chunks", ["#FFFFFF", hue(0, -0.6), hue(0), hue(0, 0.5)])
-    image = axes.imshow(
-        count,
-        cmap=shades.resampled(most + 1) if few else shades,
-        vmin=-0.5 if few else 0,
-        vmax=most + 0.5 if few else None,
-        aspect="auto",
-        interpolation="nearest",
-        extent=(0, width * wide, height * tall - 0.5, -0.5),
-        gid="raster",
-    )
+    cmap, low, high = (shades.resampled(most + 1), -0.5, most + 0.5) if few else (shades, 0, None)
+    look: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest", "gid": "raster"}
+    box = 0, width * wide, height * tall - 0.5, -0.5
+    image = axes.imshow(count, cmap=cmap, vmin=low, vmax=high, extent=box, **look)
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.set_ylabel("nodes, by distance from the root", fontsize=9)
     beside.set_anchor((0, 0.5))

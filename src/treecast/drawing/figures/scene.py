@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treecast.drawing.figures.plan_view import Floats, PlanView, points_on
-from treecast.drawing.style import MARGIN, MONO, colour, draw_legend, short_label
+from treecast.drawing.style import MARGIN, MONO, add_panel, colour, draw_legend, entry, short_label, write
 from treecast.drawing.theme import theme
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
@@ -29,7 +29,7 @@ class Scene(NamedTuple):
         inner = max(view.size[0] + 2 * _AROUND, 5.5), view.size[1] + 2 * _AROUND
         width, height = inner[0] + 2 * MARGIN, inner[1] + head + foot
         figure.set_size_inches(width, height)
-        axes = figure.add_axes((MARGIN / width, foot / height, inner[0] / width, inner[1] / height))
+        axes = add_panel(figure, (MARGIN, foot), inner)
         left = (inner[0] - view.size[0]) / 2
         axes.set(xlim=(-left, inner[0] - left), ylim=(view.size[1] + _AROUND, -_AROUND))
         axes.set_axis_off()
@@ -100,15 +100,9 @@ def draw_nodes(scene: Scene, schedule: Schedule, fills: dict[int, tuple[str, str
         return
     for u, (x, y) in enumerate(view.at.tolist()):
         fill, ink = fills.get(u, (theme().ground, theme().ink))
-        shape = "square,pad=0.3" if u in relays else "round,pad=0.3"
-        box = {
-            "boxstyle": shape,
-            "facecolor": fill,
-            "edgecolor": theme().grey if u in relays else theme().ink,
-            "linewidth": 0.9,
-        }
-        look: dict[str, Any] = {"fontsize": view.font, "family": MONO, "ha": "center", "va": "center"}
-        scene.axes.text(x, y, short_label(network, u), color=ink, bbox=box, zorder=5, parse_math=False, **look)
+        shape, edge = ("square", theme().grey) if u in relays else ("round", theme().ink)
+        box = {"boxstyle": f"{shape},pad=0.3", "facecolor": fill, "edgecolor": edge, "linewidth": 0.9}
+        write(scene.axes, (x, y), short_label(network, u), view.font, color=ink, family=MONO, bbox=box, zorder=5)
 
 
 def draw_faults(scene: Scene, schedule: Schedule, faults: Faults, by: int | None = None) -> list[Any]:
@@ -122,13 +116,13 @@ def draw_faults(scene: Scene, schedule: Schedule, faults: Faults, by: int | None
         size = 700 if scene.view.font else (4 * scene.view.radius * 72) ** 2  # behind a label, or over a dot
         order = 4 if scene.view.font else 7
         scene.axes.scatter(*scene.view.at[dead].T, s=size, c=ink, marker="x", linewidths=2, zorder=order, gid="dead")
-        handles.append(_mark(ink, "x", "dies"))
+        handles.append(entry("dies", color=ink, marker="x", markersize=6))
     if cut:
         src = np.array([u for u, _ in cut], np.int64)
         dst = np.array([int(schedule.network.neighbor(u, port)) for u, port in cut], np.int64)
         at, _ = points_on(scene.view.curves(src, dst, np.zeros(len(cut))), 0.64)
         scene.axes.scatter(*at.T, s=40, c=ink, marker="X", linewidths=0, zorder=7, gid="cut")
-        handles.append(_mark(ink, "X", "cut"))
+        handles.append(entry("cut", color=ink, marker="X", markersize=6))
     return handles
 
 
@@ -137,19 +131,6 @@ def name_lines(scene: Scene, handles: list[Any]) -> None:
     draw_legend(scene.figure, handles, bottom=0.06, column=1.5, handlelength=2.6, columnspacing=1.4, borderpad=0)
 
 
-def line(ink: str, width: float, dash: Any, label: str) -> Any:
-    """Return the entry of a legend that is a line."""
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=ink, linewidth=width, linestyle=dash or "-", label=label)
-
-
 def idle_link() -> Any:
     """Return the entry of a legend for links over which nothing goes."""
-    return line(theme().of(_IDLE), 0.8, "", "idle link")
-
-
-def _mark(ink: str, marker: str, label: str) -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=ink, marker=marker, linestyle="none", markersize=6, label=label)
+    return entry("idle link", color=theme().of(_IDLE), linewidth=0.8)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,15 +11,22 @@ from treecast.drawing.arrivals import Received, fewest_steps, find_received, fin
 from treecast.drawing.figures.raster import draw_raster, raster_box, scale_box
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import MARGIN, MONO, MOST_NAMED, colour, draw_legend, empty_figure, short_label, title
+from treecast.drawing.style import (
+    MONO,
+    MOST_NAMED,
+    colour,
+    draw_legend,
+    empty_figure,
+    short_label,
+    title,
+    write,
+    write_below,
+)
 from treecast.drawing.theme import theme
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.simulation.replay import Trace, replay
 from treecast.steps import NEVER
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _MOST_LINES = 200  # nodes; beyond, a raster
 _MOST_PORTS = 8
@@ -28,12 +35,7 @@ _APART = 0.3  # inches between stretches of steps
 
 
 @picture(
-    "space-time",
-    of=Schedule,
-    into=FIGURE,
-    what="the arrivals at each node, by tree and step",
-    rank=30,
-    by_step=True,
+    "space-time", of=Schedule, into=FIGURE, what="the arrivals at each node, by tree and step", rank=30, by_step=True
 )
 def draw_run_on(schedule: Schedule, view: View) -> None:
     """Draw the run of a schedule on a page, and without faults also the lower bound of its steps."""
@@ -49,7 +51,7 @@ def draw_space_time(
     page: Any = None,
     *,
     steps: tuple[int, int] | None = None,
-) -> "Figure":
+) -> Any:
     """Return a figure of a run: steps to the right, a line per node that takes part, nearest the root on top.
 
     A bar is a stream that a node receives, in the colour of its tree, pale where the node had it already; where there are no
@@ -59,7 +61,7 @@ def draw_space_time(
     default all, but long stretches in which nothing begins or ends. Beyond 200 nodes the picture is a raster: the number of
     chunks that nodes receive in each step. ``page``: the page to draw on instead of a new figure.
     """
-    figure = empty_figure() if page is None else page
+    figure = page or empty_figure()
     network = trace.schedule.network
     last = max(trace.schedule.steps, bound or 0, 1)
     small = network.nodes <= _MOST_LINES
@@ -157,9 +159,9 @@ def _draw_lines(axes: Any, sheet: _Sheet, trace: Trace, line: Ints) -> list[Any]
     lacks = Counter[int]()
     for node, first, stop in trace.lost if axes is sheet.axes[-1] else ():
         lacks[node] += stop - first
-    beside: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "fontsize": 7, "weight": "bold", "va": "center"}
+    beside: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "weight": "bold", "ha": "left"}
     for node, chunks in lacks.items():
-        axes.text(1, line[node], f"  lacks {count_of(chunks, 'chunk')}", color=theme().ink, **beside)
+        write(axes, (1, line[node]), f"  lacks {count_of(chunks, 'chunk')}", 7, **beside)
     return _draw_streams(axes, trace, line)
 
 
@@ -177,9 +179,7 @@ def _notes(trace: Trace, order: Ints, windows: list[tuple[int, int]]) -> list[st
 
 
 def _draw_legend(figure: Any, handles: list[Any], notes: list[str]) -> None:
-    width, height = figure.get_size_inches()
-    look: dict[str, Any] = {"fontsize": 8, "color": theme().grey, "va": "center", "gid": "notes"}
-    figure.text(MARGIN / width, 1 - 0.76 / height, "  ·  ".join(notes), **look)
+    write_below(figure, -0.76, "  ·  ".join(notes), va="center", gid="notes")
     draw_legend(figure, handles, bottom=0.08, column=1.7, handlelength=1.6, columnspacing=1.6)
 
 
@@ -191,17 +191,16 @@ def _draw_distances(axes: Any, distance: Ints, right: float | None) -> None:
         if i % 2:
             axes.axhspan(first - 0.5, stop - 0.5, color=theme().band, linewidth=0, zorder=0)
         if right is not None:
-            look: dict[str, Any] = {"transform": beside, "fontsize": 8, "color": theme().grey, "ha": "center"}
-            axes.text(right, (first + stop - 1) / 2, str(distance[first]), va="center", **look)
+            write(axes, (right, (first + stop - 1) / 2), str(distance[first]), 8, transform=beside, color=theme().grey)
     if right is not None:
-        axes.text(right, -0.75, "distance", transform=beside, fontsize=8, color=theme().grey, ha="center", va="bottom")
+        write(axes, (right, -0.75), "distance", 8, transform=beside, color=theme().grey, va="bottom")
     if len(distance) <= 60:  # more of them would hide the bars
         axes.hlines(np.arange(0.5, len(distance) - 1), *axes.get_xlim(), color=theme().pale, linewidth=0.4, zorder=1)
 
 
 def _draw_streams(axes: Any, trace: Trace, line: Ints) -> list[Any]:
     """Draw the bars and strokes, and return the entries of the legend."""
-    from matplotlib.collections import LineCollection, PolyCollection
+    from matplotlib.collections import LineCollection
     from matplotlib.patches import Patch
 
     rows, runs = trace.schedule.rows, find_received(trace)
@@ -213,9 +212,8 @@ def _draw_streams(axes: Any, trace: Trace, line: Ints) -> list[Any]:
     for i, (gid, (name, ink)) in enumerate(lanes.names.items()):
         mine = np.flatnonzero(lanes.of_row[runs.row] == i)
         top = line[rows.dst[runs.row[mine]]] + highest + i * tall
-        bars = _rectangles(runs.start[mine], runs.stop[mine], top, top + tall * 0.88)
-        axes.add_collection(
-            PolyCollection(list(bars), facecolors=ink, linewidths=0, gid=f"bars-{gid}", zorder=3, snap=False)
+        _add_bars(
+            axes, (runs.start[mine], runs.stop[mine]), (top, top + tall * 0.88), facecolors=ink, gid=f"bars-{gid}"
         )
         mine = first[lanes.of_row[runs.row[first]] == i]
         source, target = line[rows.src[runs.row[mine]]], line[rows.dst[runs.row[mine]]] + highest + (i + 0.44) * tall
@@ -230,18 +228,21 @@ def _draw_streams(axes: Any, trace: Trace, line: Ints) -> list[Any]:
     row, start, stop = find_spare(trace)
     if len(row):
         top = line[rows.dst[row]] + highest + lanes.of_row[row] * tall
-        veil = _rectangles(start, stop, top - 0.02, top + tall * 0.88 + 0.02)
-        axes.add_collection(
-            PolyCollection(
-                list(veil), facecolors=theme().ground, alpha=0.62, linewidths=0, gid="spare", zorder=3.5, snap=False
-            )
-        )
+        veil: dict[str, Any] = {"facecolors": theme().ground, "alpha": 0.62, "gid": "spare", "zorder": 3.5}
+        _add_bars(axes, (start, stop), (top - 0.02, top + tall * 0.88 + 0.02), **veil)
         handles.append(Patch(color=colour(0), alpha=0.38, linewidth=0, label="pale: a spare copy"))
     return handles
 
 
-def _rectangles(begin: Ints, end: Ints, top: Any, bottom: Any) -> Any:
-    return np.stack([np.column_stack(c) for c in ((begin, top), (end, top), (end, bottom), (begin, bottom))], axis=1)
+def _add_bars(axes: Any, across: tuple[Ints, Ints], down: tuple[Any, Any], **look: Any) -> None:
+    """Draw bars from one step to another, between two heights."""
+    from matplotlib.collections import PolyCollection
+
+    (begin, end), (top, bottom) = across, down
+    corners = (begin, top), (end, top), (end, bottom), (begin, bottom)
+    bars = np.stack([np.column_stack(corner) for corner in corners], axis=1)
+    look = {"linewidths": 0, "snap": False, "zorder": 3} | look
+    axes.add_collection(PolyCollection(list(bars), **look))
 
 
 class _Lanes(NamedTuple):
@@ -278,53 +279,22 @@ def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | N
     cut = start > 0 or steps < trace.schedule.steps
     done = np.flatnonzero((trace.completion > 0) & (trace.completion < NEVER)) if small else np.empty(0, np.int64)
     if len(done):
-        handles += axes.plot(
-            trace.completion[done],
-            line[done],
-            "|",
-            color=theme().ink,
-            markersize=7,
-            markeredgewidth=1.4,
-            label="complete",
-            clip_on=cut,
-            zorder=5,
-            gid="complete",
-        )
+        mark = {"color": theme().ink, "markeredgewidth": 1.4, "label": "complete", "zorder": 5, "gid": "complete"}
+        handles += axes.plot(trace.completion[done], line[done], "|", markersize=7, clip_on=cut, **mark)
     if trace.schedule.part.results and small:
         handles += _mark_results(axes, trace)
     seen = [fault for fault in sorted(trace.faults.nodes.items()) if fault[1] <= steps]
     dead = np.array(seen, np.int64).reshape(-1, 2)
     if len(dead):
         ink = theme().ink if small else colour(5)  # black cannot be seen in a raster
-        lines = axes.hlines(
-            line[dead[:, 0]], dead[:, 1], steps, color=theme().grey if small else ink, linewidth=0.9, zorder=4
-        )
-        lines.set_gid("after-death")
-        handles += axes.plot(
-            dead[:, 1],
-            line[dead[:, 0]],
-            "x",
-            color=ink,
-            markersize=7,
-            markeredgewidth=1.8,
-            label="dies",
-            clip_on=cut,
-            zorder=6,
-            gid="dead",
-        )
+        after = {"color": theme().grey if small else ink, "linewidth": 0.9, "zorder": 4, "gid": "after-death"}
+        axes.hlines(line[dead[:, 0]], dead[:, 1], steps, **after)
+        mark = {"color": ink, "markeredgewidth": 1.8, "label": "dies", "zorder": 6, "gid": "dead"}
+        handles += axes.plot(dead[:, 1], line[dead[:, 0]], "x", markersize=7, clip_on=cut, **mark)
     if bound is not None:
-        handles.append(
-            axes.axvline(
-                bound,
-                color=theme().ink,
-                linestyle="--",
-                linewidth=1.1,
-                label=f"lower bound: {count_of(bound, 'step')}",
-                clip_on=cut,
-                zorder=5,
-                gid="bound",
-            )
-        )
+        words = f"lower bound: {count_of(bound, 'step')}"
+        look = {"color": theme().ink, "linestyle": "--", "linewidth": 1.1, "clip_on": cut, "zorder": 5, "gid": "bound"}
+        handles.append(axes.axvline(bound, label=words, **look))
     return handles
 
 

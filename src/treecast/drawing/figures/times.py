@@ -2,15 +2,12 @@
 
 from fractions import Fraction
 from math import ceil, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import colour, draw_legend, empty_figure, heading, name_axes
+from treecast.drawing.registry import FIGURE, USUAL, View, picture
+from treecast.drawing.style import add_panel, colour, draw_legend, empty_figure, entry, heading, name_axes, write
 from treecast.drawing.theme import theme
 from treecast.papers.hypercube.times import MODELS, SCHEMES, Job, crossings, fastest, timings
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _WIDTH, _HEIGHT, _PANEL = 10.5, 8.1, 4.3
 _MOST_DIMENSIONS = 16  # of a map
@@ -18,43 +15,26 @@ _POINTS = 121
 
 
 @picture("times", of=Job, into=FIGURE, what="the times of the schemes on a hypercube, under each model")
-def draw_times_on(job: Job, view: View) -> None:
-    """Draw the times of a job under each model on a page."""
-    draw_times(job.collective, job.d, job.k, job.fault_free, view.page, r=job.r)
+def draw_times(job: Job, view: View = USUAL) -> Any:
+    """Return a figure of the schemes' times, by their closed forms, a column per model, whatever that of the job.
 
-
-def draw_times(
-    collective: str, d: int, k: int | None = None, fault_free: bool = False, page: Any = None, *, r: float | None = None
-) -> "Figure":
-    """Return a figure of the schemes' times, by their closed forms, a column per model.
-
-    Above: each scheme's time over that of the fastest, by r = Fτ/β, on hypercube:d with ``k`` faults to survive (default
-    d - 1); the paper's claims dashed, crossovers marked. Below: the fastest scheme by k and d, d from 1 up to 16 at most.
-    ``page``: the page to draw on instead of a new figure. ``r``: where somebody's machine and messages lie, a line.
+    Above: each scheme's time over that of the fastest, by r = Fτ/β; the paper's claims dashed, crossovers marked, and a line
+    where the job's own r lies. Below: the fastest scheme by k and d, d from 1 up to 16 at most.
     Raises PlanError when there is no such job.
     """
-    k = d - 1 if k is None else k
-    jobs = [Job(collective, model, d, k, fault_free, r) for model in MODELS]
-    found = [timings(job, measure=False) for job in jobs]
-    figure = empty_figure() if page is None else page
+    figure, jobs = view.page or empty_figure(), [job._replace(model=model) for model in MODELS]
+    found = {timing.scheme for each in jobs for timing in timings(each, measure=False)}
     figure.set_size_inches(_WIDTH, _HEIGHT)
-    schemes = [name for name in SCHEMES if any(t.scheme == name for timings_of in found for t in timings_of)]
-    heading(
-        figure,
-        f"{collective} on hypercube:{d}: a β + b Fτ",
-        f"k = {k} of at most {d - 1} faults to survive  ·  "
-        f"{'declared fault-free' if fault_free else 'not declared fault-free'}  ·  times when nothing fails",
-    )
-    for column, job in enumerate(jobs):
+    declared = "declared fault-free" if job.fault_free else "not declared fault-free"
+    faults = f"k = {job.k} of at most {job.d - 1} faults to survive"
+    more = f"{faults}  ·  {declared}  ·  times when nothing fails"
+    heading(figure, f"{job.collective} on hypercube:{job.d}: a β + b Fτ", more)
+    for column, each in enumerate(jobs):
         left = 0.75 + column * 5.1
-        _draw_curves(_axes(figure, left, 4.3, _PANEL, 2.65), job)
-        _draw_map(_axes(figure, left, 1.15, _PANEL, 2.25), job)
-    _legend(figure, schemes)
+        _draw_curves(add_panel(figure, (left, 4.3), (_PANEL, 2.65)), each)
+        _draw_map(add_panel(figure, (left, 1.15), (_PANEL, 2.25)), each)
+    _legend(figure, [name for name in SCHEMES if name in found])
     return figure
-
-
-def _axes(figure: Any, left: float, below: float, width: float, height: float) -> Any:
-    return figure.add_axes((left / _WIDTH, below / _HEIGHT, width / _WIDTH, height / _HEIGHT))
 
 
 def _plain(axes: Any, heading: str, across: str, up: str) -> None:
@@ -64,8 +44,6 @@ def _plain(axes: Any, heading: str, across: str, up: str) -> None:
 
 def _draw_curves(axes: Any, job: Job) -> None:
     """Draw each scheme's time over the least of all closed forms, by r on a log axis."""
-    from matplotlib.patheffects import withStroke
-
     low, high = -1 - ceil(log10(1 << job.d)), 1
     exponents = [low + (high - low) * i / (_POINTS - 1) for i in range(_POINTS)]
     axis = [Fraction(10**e).limit_denominator(10**15) for e in exponents]
@@ -73,27 +51,15 @@ def _draw_curves(axes: Any, job: Job) -> None:
     closed = [(t.scheme, t.closed) for t in found]
     least = [min(time.units(r) for _, time in closed) for r in axis]
     for t in found:
-        ink, place = colour(SCHEMES.index(t.scheme)), SCHEMES.index(t.scheme)
-        if t.claimed is not None:
-            ratio = [float(t.claimed.units(r) / base) for r, base in zip(axis, least, strict=True)]
-            axes.plot(
-                [float(r) for r in axis],
-                ratio,
-                color=ink,
-                linewidth=1.1,
-                linestyle="--",
-                gid=f"claimed-{job.model}-{t.scheme}",
-                zorder=2,
-            )
-        ratio = [float(t.closed.units(r) / base) for r, base in zip(axis, least, strict=True)]
-        axes.plot(
-            [float(r) for r in axis],
-            ratio,
-            color=ink,
-            linewidth=max(0.8, 3.2 - 0.6 * place),
-            zorder=3 + place,
-            gid=f"closed-{job.model}-{t.scheme}",
-        )
+        place = SCHEMES.index(t.scheme)
+        for name, time, look in (
+            ("claimed", t.claimed, {"linewidth": 1.1, "linestyle": "--", "zorder": 2}),
+            ("closed", t.closed, {"linewidth": max(0.8, 3.2 - 0.6 * place), "zorder": 3 + place}),
+        ):
+            if time is not None:
+                ratio = [float(time.units(r) / base) for r, base in zip(axis, least, strict=True)]
+                gid = f"{name}-{job.model}-{t.scheme}"
+                axes.plot([float(r) for r in axis], ratio, color=colour(place), gid=gid, **look)
     labelled = set[Fraction]()
     for crossing in crossings(closed):
         if crossing.r is not None:
@@ -103,17 +69,8 @@ def _draw_curves(axes: Any, job: Job) -> None:
             if crossing.r in labelled:
                 continue
             labelled.add(crossing.r)
-            axes.annotate(
-                f"r = {crossing.r}",
-                (float(crossing.r), height),
-                (0, 11),
-                textcoords="offset points",
-                fontsize=8,
-                color=theme().ink,
-                ha="center",
-                zorder=9,
-                path_effects=[withStroke(linewidth=3, foreground=theme().ground)],
-            )
+            at = float(crossing.r), height
+            write(axes, at, f"r = {crossing.r}", 8, offset=(0, 11), va="baseline", zorder=9, halo=3)
     axes.set_xscale("log")
     axes.set_xlim(min(10.0**low, job.r or 1), max(10.0**high, job.r or 1))
     ratios = [height for line in axes.lines for height in line.get_ydata()]
@@ -128,8 +85,8 @@ def _draw_curves(axes: Any, job: Job) -> None:
 def _mark_own_ratio(axes: Any, r: float, model: str) -> None:
     """Draw a line where one's own machine lies."""
     axes.axvline(r, color=theme().ink, linestyle=":", linewidth=1.2, zorder=8, gid=f"yours-{model}")
-    look: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "fontsize": 8, "color": theme().ink, "va": "top"}
-    axes.text(r, 0.98, f" yours: r = {r:.3g}", ha="left" if r < 1 else "right", **look)
+    look = {"transform": axes.get_xaxis_transform(), "va": "top", "ha": "left" if r < 1 else "right"}
+    write(axes, (r, 0.98), f" yours: r = {r:.3g}", 8, **look)
 
 
 def _draw_map(axes: Any, job: Job) -> None:
@@ -143,17 +100,9 @@ def _draw_map(axes: Any, job: Job) -> None:
             depends |= len(intervals) > 1
             names = intervals[-1][1]
             for i, name in enumerate(names):
-                wide = 0.84 / len(names)
-                axes.add_patch(
-                    Rectangle(
-                        (k - 0.42 + i * wide, d - 0.42),
-                        wide,
-                        0.84,
-                        linewidth=0,
-                        facecolor=colour(SCHEMES.index(name)),
-                        gid=f"fastest-{d}-{k}-{name}",
-                    )
-                )
+                wide, ink = 0.84 / len(names), colour(SCHEMES.index(name))
+                corner, gid = (k - 0.42 + i * wide, d - 0.42), f"fastest-{d}-{k}-{name}"
+                axes.add_patch(Rectangle(corner, wide, 0.84, linewidth=0, facecolor=ink, gid=gid))
     axes.set(xlim=(-0.6, most - 0.4), ylim=(most + 0.6, 0.4))
     every = 1 if most <= 10 else 2
     axes.set_xticks(range(0, most, every))
@@ -163,9 +112,7 @@ def _draw_map(axes: Any, job: Job) -> None:
 
 
 def _legend(figure: Any, schemes: list[str]) -> None:
-    from matplotlib.lines import Line2D
-
-    lines = [Line2D([], [], color=colour(SCHEMES.index(name)), linewidth=3, label=name) for name in schemes]
-    lines.append(Line2D([], [], color=theme().grey, linewidth=1.1, linestyle="--", label="as the paper claims"))
-    lines.append(Line2D([], [], color=theme().ink, marker="o", markersize=5, linewidth=0, label="crossover"))
+    lines = [entry(name, color=colour(SCHEMES.index(name)), linewidth=3) for name in schemes]
+    lines.append(entry("as the paper claims", color=theme().grey, linewidth=1.1, linestyle="--"))
+    lines.append(entry("crossover", color=theme().ink, marker="o", markersize=5))
     draw_legend(figure, lines, bottom=0.04, column=1, ncols=-(-len(lines) // 2), fontsize=9)

@@ -1,16 +1,15 @@
 """The picture of the trees of a schedule: layers by depth, leaves spread evenly, parents amid their children."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecast.description import count_of
 from treecast.drawing.arrivals import find_received
-from treecast.drawing.registry import FIGURE, View, picture
+from treecast.drawing.registry import FIGURE, USUAL, View, picture
 from treecast.drawing.shapes import DrawnTree, chosen_trees, drawn_rows, trees_of, why_no_trees
-from treecast.drawing.style import MARGIN, MONO, colour, empty_figure, short_label, title
+from treecast.drawing.style import MARGIN, MONO, add_panel, colour, empty_figure, short_label, title, write, write_below
 from treecast.drawing.theme import theme
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
@@ -18,9 +17,6 @@ from treecast.schedule import Schedule
 from treecast.schedule.tree_of_rows import link_ends
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import replay
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _MOST_ARCS = 50_000
 _MOST_LABELS = 130  # nodes with labels
@@ -40,28 +36,18 @@ def _why_too_many(schedule: Schedule, trees: list[int]) -> str:
 
 
 @picture("trees", of=Schedule, into=FIGURE, fits=_why_not, what="the trees, side by side", rank=10)
-def draw_trees_on(schedule: Schedule, view: View) -> None:
-    """Draw the trees of a schedule on a page."""
-    draw_trees(schedule, chosen_trees(schedule, view), view.faults, view.page)
+def draw_trees(schedule: Schedule, view: View = USUAL) -> Any:
+    """Return a figure of the trees of a schedule, the root on top and a layer per depth.
 
-
-def draw_trees(
-    schedule: Schedule, trees: Sequence[int] | None = None, faults: Faults | None = None, page: Any = None
-) -> "Figure":
-    """Return a figure of the trees of a schedule (all, or those named), the root on top and a layer per depth.
-
-    Under ``faults`` the dead are crossed out, and an arc is solid, dashed or dotted where all, some or none of its chunks
-    arrive. ``page``: the page to draw on instead of a new figure.
+    Under faults the dead are crossed out, and an arc is solid, dashed or dotted where all, some or none of its chunks arrive.
     Raises ScheduleError when the rows of a tree form none, TreecastError when there are too many arcs to draw.
     """
-    figure = empty_figure() if page is None else page
-    rows = schedule.rows
-    used = trees_of(schedule) if trees is None else list(trees)
+    figure, faults, rows = view.page or empty_figure(), view.faults or Faults(), schedule.rows
+    used = chosen_trees(schedule, view)
     if not used:
         raise TreecastError("the schedule uses no trees: draw space-time")
     if why := _why_too_many(schedule, used):
         raise TreecastError(why)
-    faults = faults or Faults()
     arrived = _count_arrived(schedule, faults) if faults else rows.chunks_sent
     drawn = [DrawnTree.of(schedule, tree) for tree in used]
     layouts = [_Layout.of(tree) for tree in drawn]
@@ -76,12 +62,11 @@ def draw_trees(
     figure.set_size_inches(width, height)
     title(figure, schedule, faults)
     for i, note in enumerate(reversed(notes)):
-        look = {"fontsize": 8, "color": theme().grey, "gid": f"note-{i}", "parse_math": False}
-        figure.text(MARGIN / width, (0.12 + 0.2 * i) / height, note, **look)
+        write_below(figure, 0.12 + 0.2 * i, note, gid=f"note-{i}")
     for i, (tree, one, layout) in enumerate(zip(used, drawn, layouts, strict=True)):
         left = MARGIN + i % columns * sizes.width
         below = height - head - (i // columns + 1) * sizes.height
-        axes = figure.add_axes((left / width, below / height, sizes.width / width, sizes.height / height))
+        axes = add_panel(figure, (left, below), (sizes.width, sizes.height))
         axes.set(xlim=(0, sizes.width), ylim=(sizes.height, 0))  # a unit is an inch
         axes.set_axis_off()
         hears = _hears(schedule, tree, layout, arrived)
@@ -240,21 +225,14 @@ def _draw_frame(panel: _Panel) -> None:
     axes, tree, layout, rows = panel.axes, panel.tree, panel.layout, panel.schedule.rows
     payloads = np.unique(rows.payload[rows.tree == tree])
     chunks = ", " + count_of(int(rows.payloads.lengths[payloads[0]]), "chunk") if len(payloads) == 1 else ""
-    axes.text(
-        0.4,
-        0.12,
-        f"tree {tree}" if tree >= 0 else "tree",
-        fontsize=10,
-        weight="bold",
-        color=colour(max(tree, 0), 0.25),
-        va="center",
-    )
+    name, ink = f"tree {tree}" if tree >= 0 else "tree", colour(max(tree, 0), 0.25)
+    write(axes, (0.4, 0.12), name, 10, weight="bold", color=ink, ha="left")
     heading = f"depth {max(layout.depth)}{chunks}"
-    axes.text(1.0 + 0.08 * len(str(tree)), 0.12, heading, fontsize=8, color=theme().grey, va="center")
+    write(axes, (1.0 + 0.08 * len(str(tree)), 0.12), heading, 8, color=theme().grey, ha="left")
     for depth in range(max(layout.depth) + 1):
         y = 0.2 + (depth + 0.5) * panel.sizes.layer
         axes.plot([0.28, panel.sizes.width - 0.1], [y, y], color=theme().band, linewidth=1, zorder=0)
-        axes.text(0.2, y, str(depth), fontsize=7, color=theme().grey, ha="right", va="center")
+        write(axes, (0.2, y), str(depth), 7, color=theme().grey, ha="right")
 
 
 def _draw_arcs(panel: _Panel) -> None:
@@ -272,24 +250,13 @@ def _draw_arcs(panel: _Panel) -> None:
         panel.axes.add_collection(arcs, autolim=False)
         for i, curve in zip(below, curves, strict=True) if sizes.ports else ():
             if panel.port[i] >= 0:
-                x, y = np.array([8, 36, 54, 27]) / 125 @ curve[1:5]  # three fifths down the curve
-                panel.axes.text(
-                    x,
-                    y,
-                    network.port_name(panel.port[i]),
-                    fontsize=6,
-                    color=colour(max(panel.tree, 0), 0.35) if hears else theme().grey,
-                    ha="center",
-                    va="center",
-                    zorder=2,
-                    parse_math=False,
-                    bbox={"boxstyle": "square,pad=0.1", "facecolor": theme().ground, "edgecolor": "none"},
-                )
+                at = (np.array([8, 36, 54, 27]) / 125 @ curve[1:5]).tolist()  # three fifths down the curve
+                name, dark = network.port_name(panel.port[i]), colour(max(panel.tree, 0), 0.35)
+                box = {"boxstyle": "square,pad=0.1", "facecolor": theme().ground, "edgecolor": "none"}
+                write(panel.axes, at, name, 6, color=dark if hears else theme().grey, zorder=2, bbox=box)
 
 
 def _draw_nodes(panel: _Panel, dead: set[int]) -> None:
-    from matplotlib.patheffects import withStroke
-
     axes, layout, sizes, own = panel.axes, panel.layout, panel.sizes, colour(max(panel.tree, 0))
     root = theme().ink, theme().ink, theme().ground
     looks = (
@@ -299,10 +266,8 @@ def _draw_nodes(panel: _Panel, dead: set[int]) -> None:
     )  # by the share that a node hears
     look = [root if above < 0 else looks[hears] for above, hears in zip(layout.above, panel.hears, strict=True)]
     crossed = [i for i, u in enumerate(layout.node) if u in dead]
-    x, y = panel.at[crossed].T
-    axes.scatter(
-        x, y, s=300 if sizes.font else 30, c=theme().ink, marker="x", linewidths=1.2, zorder=4, gid=f"dead-{panel.tree}"
-    )
+    look_of_cross: dict[str, Any] = {"marker": "x", "linewidths": 1.2, "zorder": 4, "gid": f"dead-{panel.tree}"}
+    axes.scatter(*panel.at[crossed].T, s=300 if sizes.font else 30, c=theme().ink, **look_of_cross)
     if not sizes.font:
         x, y = panel.at.T
         dots = axes.scatter(x, y, s=(min(0.08, 0.8 * sizes.slot) * 72) ** 2, c=[edge for _, edge, _ in look], zorder=3)
@@ -312,23 +277,13 @@ def _draw_nodes(panel: _Panel, dead: set[int]) -> None:
         box = {"boxstyle": "round,pad=0.25", "facecolor": fill, "edgecolor": edge, "linewidth": 0.9}
         _draw_label(panel, i, color=ink, bbox=box, zorder=3)
     for i in crossed:  # once more, to be read above the cross
-        _draw_label(
-            panel, i, color=theme().ink, path_effects=[withStroke(linewidth=2.5, foreground=theme().ground)], zorder=5
-        )
+        _draw_label(panel, i, halo=2.5, zorder=5)
 
 
 def _draw_label(panel: _Panel, i: int, **style: Any) -> None:
-    panel.axes.text(
-        *panel.at[i].tolist(),
-        short_label(panel.schedule.network, panel.layout.node[i]),
-        fontsize=panel.sizes.font,
-        family=MONO,
-        rotation=90 if panel.sizes.turned else 0,
-        ha="center",
-        va="center",
-        parse_math=False,
-        **style,
-    )
+    label = short_label(panel.schedule.network, panel.layout.node[i])
+    turn = 90 if panel.sizes.turned else 0
+    write(panel.axes, panel.at[i].tolist(), label, panel.sizes.font, family=MONO, rotation=turn, **style)
 
 
 def _curve(above: NDArray[np.float64], below: NDArray[np.float64], half: float) -> NDArray[np.float64]:

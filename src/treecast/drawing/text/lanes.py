@@ -142,21 +142,18 @@ def _last(streams: Streams) -> dict[int, int]:
     last = streams.schedule.rows.dst == part.root if not away else np.ones(len(rows), bool)
     table, ends = rows.payloads, np.full(part.nodes, -1)
     for row in np.flatnonzero(last & ~rows.control).tolist():
-        streaming, step = rows.streaming[row], int(rows.step[row])
+        pace, step = int(rows.pace[row]), int(rows.step[row])
         for first, stop in table.ranges(int(rows.payload[row])):
             if away:
                 v = int(rows.dst[row])
                 end = min(stop, int(lengths.stop[v]))
                 if end > max(first, int(lengths.first[v])):
-                    ends[v] = max(ends[v], step + end - first if streaming else step + 1)
+                    ends[v] = max(ends[v], step + (end - first - 1) * pace + 1)
             else:
                 low, high = np.searchsorted(lengths.stop[lengths.sequence], [first, stop - 1], side="right")
                 of = lengths.sequence[low : high + 1]
-                ends[of] = np.maximum(
-                    ends[of], step + np.minimum(lengths.stop[of], stop) - first if streaming else step + 1
-                )
-            if streaming:
-                step += stop - first
+                ends[of] = np.maximum(ends[of], step + (np.minimum(lengths.stop[of], stop) - first - 1) * pace + 1)
+            step += (stop - first) * pace
     return {v: int(ends[v]) for v in np.flatnonzero((ends >= 0) & (lengths.flits > 0)).tolist()}
 
 

@@ -66,9 +66,10 @@ def _cells(trace: Trace, nodes: int, steps: int) -> tuple[Ints, Ints]:
     """Return for each of the first nodes and steps how many rows deliver, and the tree of one of them (-1: of no tree)."""
     runs, rows = find_received(trace), trace.schedule.rows
     shown = np.flatnonzero((rows.dst[runs.row] < nodes) & (runs.start < steps))
-    length = np.minimum(runs.stop[shown], steps) - runs.start[shown]
+    pace = np.maximum(rows.pace[runs.row[shown]], 1)
+    length = -(-(np.minimum(runs.stop[shown], steps) - runs.start[shown]) // pace)
     row = np.repeat(runs.row[shown], length)
-    step = places(length) + np.repeat(runs.start[shown], length)
+    step = places(length) * np.repeat(pace, length) + np.repeat(runs.start[shown], length)
     count, tree = np.zeros((nodes, steps), np.int64), np.full((nodes, steps), -1, np.int64)
     np.add.at(count, (rows.dst[row], step), 1)
     tree[rows.dst[row], step] = rows.tree[row]
