@@ -26,6 +26,7 @@ settings.register_profile("treecast", deadline=None, suppress_health_check=[Heal
 settings.load_profile("treecast")
 
 
+QUICK = "not long"  # what pytest is told to run, unless it is told otherwise
 FEWER = 0.15  # of the examples of hypothesis are tried by the quick tests; `make test-long` tries all
 
 FIRST = (
@@ -71,6 +72,13 @@ def pytest_xdist_auto_num_workers(config):
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector, obj):
+    """Let quick runs not even collect long tests: with their parameters these are as many as all others."""
+    is_long = any(mark.name == "long" for mark in getattr(obj, "pytestmark", ()))
+    return [] if is_long and collector.config.option.markexpr == QUICK else None
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """Put long tests first, so that all workers end together; the first of all compiles what all others then load.
 
@@ -78,7 +86,7 @@ def pytest_collection_modifyitems(config, items):
     first, begins with tests that wait for other processes.
     """
     leave_to_long_runs(items)
-    if config.option.markexpr == "not long":
+    if config.option.markexpr == QUICK:
         try_fewer_examples(items)
 
     def place(item, folders):

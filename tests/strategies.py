@@ -3,13 +3,15 @@
 from dataclasses import replace
 from random import Random
 
+import numpy as np
 from hypothesis import strategies as st
 
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.models import model
 from treecast.networks import Cayley, network
 from treecast.plans import builders, plan
-from treecast.schedule import COLUMNS, Job, Payloads, Rows, Schedule
+from treecast.plans.built import Job
+from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
 
 KINDS = tuple(name for name, kind in COLLECTIVES.items() if not kind.lengths and not kind.targets)
 ALL_SOURCE = tuple(name for name in KINDS if COLLECTIVES[name].all_source)
@@ -27,6 +29,13 @@ def fits(builder, kind, where, copies=1):
     return not builder.why_not(Job(where, Collective.over(where, kind), model("all-port"), copies))
 
 
+def stretched(schedule, pace):
+    """The same schedule with each step as long as ``pace``: its streams are paced ones."""
+    rows = schedule.rows
+    columns = rows.columns() | {"step": rows.step * pace, "steps": (rows.steps - 1) * pace + 1}
+    return replace(schedule, rows=Rows.of(rows.payloads, **columns), claims=None)
+
+
 @st.composite
 def planned(draw):
     """A right broadcast on a small network."""
@@ -34,6 +43,17 @@ def planned(draw):
     copies = draw(st.integers(1, where.ports)) if where.spec.startswith("star") else 1
     root, messages = draw(st.integers(0, where.nodes - 1)), draw(st.integers(1, 7))
     return plan("broadcast", where, root=root, messages=messages, copies=copies)
+
+
+@st.composite
+def paced(draw):
+    """A right schedule of paced streams, or of such and others: those of one tree are as they were, if it leaves room."""
+    pace = draw(st.integers(2, 4))
+    found = stretched(draw(planned() | planned_of()), pace)
+    late = draw(st.integers(0, pace - 1))
+    columns = found.rows.columns()
+    columns["step"] = columns["step"] + np.where(columns["tree"] == columns["tree"].max(initial=0), late, 0)
+    return replace(found, rows=Rows.of(found.rows.payloads, **columns))
 
 
 @st.composite
@@ -83,7 +103,7 @@ def arbitrary(draw, orbit=False, kinds=None):
         dst = int(where.neighbor(src, port))
         if dst < 0 or draw(st.integers(0, 9)) == 0:
             dst = draw(st.integers(0, where.nodes - 1))
-        steps = draw(st.sampled_from([1, length]))
+        steps = (length - 1) * draw(st.sampled_from([0, 1, 1, 2, 3])) + 1
         rows.append((draw(st.integers(0, 6)), steps, src, dst, port, draw(st.integers(-1, 2)), number))
     columns = {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
     copies = 1 if orbit and not kinds else draw(st.integers(1, 2))

@@ -56,6 +56,7 @@ class Says(NamedTuple):
     what: str
 
 
+LONG = ("tree:2,4", "star:4", "mesh:4x4", "debruijn:2,4", "hypercube:4", "petersen")  # of the table of long messages
 DEFINITION, ADDRESS, PAPER = Says("a definition"), Says("an address or version"), Says("what a paper says or is called")
 DESIGN = Says("how something is made, which its own tests hold")
 UNEQUAL = "tests/plans/test_unequal_allgather.py"
@@ -387,8 +388,21 @@ CLAIMS: dict[str, dict[str, object]] = {
         "At least one way to a node has no": SHOWN,
     },
     "docs/one-port.md": {
+        "no schedule takes T steps": Test(
+            "tests/lower_bounds/test_windows.py::test_every_certificate_holds_by_windows_that_are_found_in_another_way"
+        ),
         "a node hears something new in every step": Test(
             f"{ONE_PORT}/test_hamiltonian_path.py::test_an_allgather_takes_the_fewest_steps"
+        ),
+        "so many colours always do (König 1916)": Test(
+            "tests/kernels/test_periods.py::test_a_thousand_multigraphs_have_as_many_colours_as_their_greatest_degree"
+        ),
+        "One period of an alltoall over one port on `star:4` is 62 steps": Test(
+            "tests/plans/ways/test_period.py::test_over_one_port_a_period_is_as_long_as_the_greatest_load"
+        ),
+        **dict.fromkeys(
+            ("| broadcast of M messages | rows | 60 | 1,000 |", *(f"| `{spec}`" for spec in LONG)),
+            Test("tests/plans/ways/test_period.py::test_the_table_of_the_page"),
         ),
         "As many steps as flits leave, or reach, the busiest node": Test(
             "tests/plans/test_alltoallv.py::test_one_port_takes_what_the_busiest_node_sends_or_hears"
@@ -423,6 +437,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         "| 8 | 6 (4) |": Test(f"{ONE_PORT}/test_page.py::test_the_table_of_shapes"),
     },
     "docs/open.md": {
+        "allgather and allreduce over one port where nodes part": Test(
+            "tests/lower_bounds/test_windows.py::test_where_a_gap_is_left"
+        ),
         "on all 1,000 random graphs of the long test": Test(
             "tests/plans/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
         ),

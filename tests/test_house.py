@@ -17,6 +17,7 @@ import pytest
 
 import treecast
 from treecast import networks
+from treecast.cli.app import find_verbs
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "treecast"
@@ -30,6 +31,12 @@ def name_of(module):
 @cache
 def parsed(module):
     return ast.parse(module.read_text())
+
+
+@cache
+def nodes_of(module):
+    """Return all nodes of a module's syntax: walking it takes as long as parsing it."""
+    return list(ast.walk(parsed(module)))
 
 
 def of_kernels(module):
@@ -47,14 +54,12 @@ CLASSES = {
 }
 
 
-def questions_of_class(tree):
+def questions_of_class(nodes):
     """Return the calls in a module that ask whether something is of a class of networks which the module imports."""
-    imports = [
-        node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and "networks" in (node.module or "")
-    ]
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and "networks" in (node.module or "")]
     imported = {name.asname or name.name for node in imports for name in node.names}
     asking = list[str]()
-    for call in ast.walk(tree):
+    for call in nodes:
         if (
             isinstance(call, ast.Call)
             and isinstance(call.func, ast.Name)
@@ -67,11 +72,11 @@ def questions_of_class(tree):
     return asking
 
 
-def questions_of_family(tree):
+def questions_of_family(nodes):
     """Return the comparisons in a module that have the family of something on a side."""
     return [
         ast.unparse(node)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Compare)
         and any(isinstance(side, ast.Attribute) and side.attr == "family" for side in [node.left, *node.comparators])
     ]
@@ -79,7 +84,7 @@ def questions_of_family(tree):
 
 @cache
 def asked_anywhere(questions):
-    found = {name_of(module): questions(parsed(module)) for module in MODULES}
+    found = {name_of(module): questions(nodes_of(module)) for module in MODULES}
     return {name: asked for name, asked in found.items() if asked}
 
 
@@ -94,8 +99,8 @@ def asked_anywhere(questions):
 )
 def test_nobody_asks_a_network_for_its_class_or_family(questions, asking, harmless):
     imports = "from treecast.networks import Mesh, Network, Torus\n"
-    assert questions(ast.parse(imports + asking)) == [asking]
-    assert not questions(ast.parse(imports + harmless))
+    assert questions([*ast.walk(ast.parse(imports + asking))]) == [asking]
+    assert not questions([*ast.walk(ast.parse(imports + harmless))])
     assert len(CLASSES) > 9
     assert not {name: asked for name, asked in asked_anywhere(questions).items() if not name.startswith("networks/")}
 
@@ -115,7 +120,7 @@ def kernels_that_come_back():
     """Return the functions of kernels/ that call themselves, or one that does so in the end. Names are taken for one anywhere."""
     calls = dict[str, set[str]]()
     for module in MODULES:
-        for node in ast.walk(parsed(module)) if of_kernels(module) else ():
+        for node in nodes_of(module) if of_kernels(module) else ():
             if isinstance(node, ast.FunctionDef):
                 calls.setdefault(node.name, set()).update(
                     each.func.id
@@ -141,7 +146,7 @@ def too_long(module):
     """Return what is longer in a module than a reader likes: the module, functions, lists of arguments."""
     if len(module.read_text().splitlines()) > 400:
         yield "the module"
-    for node in ast.walk(parsed(module)):
+    for node in nodes_of(module):
         if isinstance(node, ast.FunctionDef):
             first = node.body[1:] if ast.get_docstring(node) and len(node.body) > 1 else node.body
             taken = [a for a in [*node.args.posonlyargs, *node.args.args] if a.arg not in ("self", "cls")]
@@ -157,7 +162,7 @@ def test_modules_and_functions_are_short():
 
 def test_no_statement_hides_a_check():
     for module in MODULES:
-        assert not [n for n in ast.walk(parsed(module)) if isinstance(n, ast.Assert)], name_of(module)
+        assert not [n for n in nodes_of(module) if isinstance(n, ast.Assert)], name_of(module)
 
 
 def test_the_formatter_is_obeyed():
@@ -338,6 +343,12 @@ assert treecast.network("net.txt").rank_count == 5
 for words in (["--help"], ["plan", "--help"], ["draw", "--help"]):
     main(words)
 """
+
+
+def test_every_verb_has_a_file_of_tests():
+    """A newcomer finds the tests of a verb by its name: in tests/cli, or where the verb starts programs."""
+    named = {file.stem.removeprefix("test_") for file in (ROOT / "tests").rglob("test_*.py")}
+    assert {verb.replace("-", "_") for verb in find_verbs()} <= named
 
 
 def test_a_new_idea_is_one_new_file_and_no_edit_elsewhere(tmp_path):

@@ -12,7 +12,7 @@ from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.models import MODELS, model, takes
 from treecast.networks import network
-from treecast.networks.flows import arcs_of
+from treecast.networks.arcs import arcs_of
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.verification.case import Case
 from treecast.verification.expanded import check_expanded
@@ -133,8 +133,11 @@ def test_a_new_machine_is_one_row(monkeypatch):
     """The planner, the bounds and both verifiers know it by what it is."""
     new = Model("pairs", "one", partner="same", what="a node has one partner in a step, and a message is one chunk")
     monkeypatch.setitem(MODELS, new.name, new)
-    for kind, where in product(
-        ("broadcast", "allgather", "alltoall", "allreduce"), ("complete:6", "mesh:3x3", "debruijn:2,3")
+    for kind, where in (
+        ("broadcast", "complete:6"),
+        ("allgather", "debruijn:2,3"),
+        ("alltoall", "mesh:3x3"),
+        ("allreduce", "mesh:3x3"),
     ):
         schedule = plan(kind, where, model="pairs")
         assert schedule.model == new

@@ -22,9 +22,9 @@ def test_each_row_comes_through_a_pipe_when_it_is_checked(monkeypatch):
 
     def read_first(n):
         seen.extend([] if seen else [os.read(reading, 1 << 16).decode()])
-        return first.check(n)
+        return first.claims(n)
 
-    monkeypatch.setitem(PAPERS, "star", (first, second._replace(check=read_first)))
+    monkeypatch.setitem(PAPERS, "star", (first, second._replace(claims=read_first)))
     with os.fdopen(writing, "w") as out:
         monkeypatch.setattr(sys, "stdout", out)
         main(["theorems", "star", "--up-to", "3"])

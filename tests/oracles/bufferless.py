@@ -23,12 +23,12 @@ def faults(schedule):
         chunks = [c for a, b in ranges for c in range(a, b)]
         if step < 0 or int(schedule.network.neighbor(src, port)) != dst:
             found.append(f"row {r} goes along no arc")
-        if steps != max(1, len(chunks)):
+        if steps == 1 < len(chunks):
             found.append(f"row {r} is no stream")
             continue
         if chunks:
             for i, chunk in enumerate(chunks):
-                data[step + i].append((src, dst, owner[chunk]))
+                data[step + i * (steps - 1) // max(len(chunks) - 1, 1)].append((src, dst, owner[chunk]))
         else:
             control.append((step, src, dst))
     everything = [(step, src, dst) for step, sends in data.items() for src, dst, _ in sends] + control

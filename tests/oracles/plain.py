@@ -31,10 +31,11 @@ def sends_of(schedule):
         if payload not in known:
             known[payload] = [c for a, b in rows.payloads.ranges(payload) for c in range(a, b)]
         chunks = known[payload]
-        if steps == len(chunks):
-            sends += [(step + i, *ends, chunk, r) for i, chunk in enumerate(chunks)]
+        if steps > 1:
+            pace, over = divmod(steps - 1, len(chunks) - 1)
+            assert not over
+            sends += [(step + i * pace, *ends, chunk, r) for i, chunk in enumerate(chunks)]
         else:
-            assert steps == 1
             sends += [(step, *ends, chunk, r) for chunk in chunks]
     return sorted(sends)
 

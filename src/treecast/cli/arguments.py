@@ -40,11 +40,7 @@ Spec = Annotated[
 ]
 Root = Annotated[str, Parameter(help="The node that all data comes from, or goes to: a label (21345) or a number.")]
 Messages = Annotated[
-    int,
-    Parameter(
-        converter=_read_by(parse_count),
-        help="The number of messages (chunks); 64k and 1e6 are understood.",
-    ),
+    int, Parameter(converter=_read_by(parse_count), help="The number of messages (chunks); 64k and 1e6 are understood.")
 ]
 Copies = Annotated[
     int | None, Parameter(help="The number of disjoint paths over which each message reaches each node.")
@@ -152,8 +148,7 @@ class JobOptions:
         ),
     ] = None
     files: Annotated[
-        str | None,
-        Parameter(help="A folder with a file for each node, for the lengths of their messages."),
+        str | None, Parameter(help="A folder with a file for each node, for the lengths of their messages.")
     ] = None
     flit: Annotated[
         int | None,
@@ -196,6 +191,11 @@ class JobOptions:
         root = None if find_kind(kind).all_source else root_of(where, self.root)
         return flits_of(where, node_files(where, self.files or "", root), self.flit_bytes)
 
+    def asked(self, kind: str, network: str) -> dict[str, Any]:
+        """Return all that is asked for, as ``treecast.plan`` takes it."""
+        names = ("root", "messages", "copies", "survive", "against", "model", "targets")
+        return {name: getattr(self, name) for name in names} | {"lengths": self.read_lengths(kind, network)}
+
     def read_collective(self, kind: str, network: "Network") -> "Collective":
         """Return the collective that is asked for."""
         from treecast.plans import collective_of
@@ -215,9 +215,7 @@ class TimeOptions:
     latency: Annotated[str | None, _Amount, Parameter(help="The start-up time of a send: 1us, 200ns.")] = None
     rate: Annotated[str | None, _Amount, Parameter(help="The rate of a link, each way: 12.5GB/s, 100Gbit/s.")] = None
     costs: Annotated[
-        str | None,
-        _Amount,
-        Parameter(help="A CSV file of arcs with costs of their own: source,target,latency,rate."),
+        str | None, _Amount, Parameter(help="A CSV file of arcs with costs of their own: source,target,latency,rate.")
     ] = None
 
     def usual(self, network: "Network | None" = None) -> "Costs | None":
@@ -361,7 +359,7 @@ class MpiOptions:
         Several,
         Parameter(
             help="With --mpi: ranks that kill themselves (SIGKILL) in the middle of a transfer: 5@3 17@10 at steps 3 and 10. "
-            "Nodes may be numbers or labels.",
+            "Nodes may be numbers or labels."
         ),
     ] = ()
     deadline: Annotated[

@@ -30,6 +30,18 @@ def save(schedule: "Schedule", output: str, to: str | None = None, **settings: A
     warn_of_suffix(output, to)
 
 
+def show_drawn(result: object, output: str | None, as_json: bool, picture: object = None) -> int:
+    """Print a result, and draw it, or another ``picture`` of it, into a file if one is named; return the exit status."""
+    if output is not None:
+        from treecast.drawing.pictures import draw
+
+        draw(result if picture is None else picture, output)
+    status = console.show(result, as_json)
+    if output is not None:
+        console.say(f"written: {output}")
+    return status
+
+
 def warn_of_suffix(output: str, to: str | None) -> None:
     """Say that a file is text where its name does not tell."""
     from treecast.formats.registry import unknown_suffix

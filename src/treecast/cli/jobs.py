@@ -30,7 +30,7 @@ plan allgather fat-tree:2 --messages 3 --builder split-off-trees
 plan broadcast mesh:3x4
 plan broadcast debruijn:3,2 --messages 9
 plan broadcast torus:8x8 --messages 90
-plan broadcast torus:7x7x7 --messages 6
+plan broadcast torus:7x7x7 --messages 1000
 plan broadcast circulant:9,1,2 --messages 30 --builder packed-trees
 plan broadcast kautz:2,3 --messages 9 --copies 2 --against links
 plan broadcast complete:6 --copies 3

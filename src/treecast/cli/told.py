@@ -50,11 +50,7 @@ class PlaceOptions:
         from treecast.formats import Told
 
         return Told(
-            network=self.network,
-            collective=self.collective,
-            root=self.root,
-            messages=self.messages,
-            allow=self.allow,
+            network=self.network, collective=self.collective, root=self.root, messages=self.messages, allow=self.allow
         )
 
 

@@ -24,17 +24,7 @@ def builders(
 
     network = broken.less(network)
     with console.progress("builders", after=2):
-        found = plans.alternatives(
-            collective,
-            network,
-            root=job.root,
-            messages=job.count,
-            copies=job.copies,
-            survive=job.survive,
-            against=job.against,
-            model=job.model,
-            targets=job.targets,
-            lengths=job.read_lengths(collective, network),
-        )
+        asked = job.asked(collective, network) | {"messages": job.count}
+        found = plans.alternatives(collective, network, **asked)
         shown = describe(found)
     return console.show(shown, as_json)

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from treecast.cli import console
 from treecast.cli.arguments import BrokenOptions, Json, Output, Root, Spec
+from treecast.cli.files import show_drawn
 
 
 def paths(
@@ -37,12 +37,4 @@ def paths(
 
     where = networks.network(broken.less(network))
     ports = None if order is None else ORDER.read(order, where)
-    found = api.paths(where, node, root, ports)
-    if output is not None:
-        from treecast.drawing.pictures import draw
-
-        draw(found, output)
-    status = console.show(found, as_json)
-    if output is not None:
-        console.say(f"written: {output}")
-    return status
+    return show_drawn(api.paths(where, node, root, ports), output, as_json)

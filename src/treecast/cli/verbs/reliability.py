@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from treecast.cli import console
 from treecast.cli.arguments import Json, Output, Seed, check_numbers
-from treecast.cli.files import load
+from treecast.cli.files import load, show_drawn
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:
@@ -68,7 +68,6 @@ def reliability(
         Also draw a picture into this file: the loss of each schedule by how likely faults are.
     """
     from treecast.against import covers
-    from treecast.drawing.pictures import draw
     from treecast.drawing.registry import medium_of
     from treecast.simulation.curves import Curves
     from treecast.simulation.spreading import processes
@@ -100,12 +99,7 @@ def reliability(
                 )
             )
     curves = Curves(tuple(found), tuple(PurePath(file).name for file in files))
-    if output is not None:
-        draw(curves, output)
-    status = console.show(found[0] if len(found) == 1 else curves, as_json)
-    if output is not None:
-        console.say(f"written: {output}")
-    return status
+    return show_drawn(found[0] if len(found) == 1 else curves, output, as_json, curves)
 
 
 def _read_chances(text: str) -> float | dict[str, float]:

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from treecast.cli import console
 from treecast.cli.arguments import DataOptions, Flag, Json, Output
+from treecast.cli.files import show_drawn
 from treecast.errors import TreecastError
 from treecast.papers.hypercube.times import COLLECTIVES
 from treecast.units import parse_bytes
@@ -48,16 +48,9 @@ def times(
     where, costs = networks.network(network), amount.read(networks.network(network))
     cost, size = costs and costs.default, parse_bytes(amount.size or 1)
     found = compare_schemes(where, survive, collective, fault_free=fault_free, cost=cost, chunk_bytes=size)
-    if output is not None:
-        from treecast.drawing.pictures import draw
-
-        r = size * cost.per_byte / cost.startup if cost is not None and cost.startup else None
-        draw(found[0].job._replace(r=r or None), output)
+    r = size * cost.per_byte / cost.startup if cost is not None and cost.startup else None
     notes = (
         "times when nothing fails: faults can make messages longer where nodes leave out data that was said before",
         "n = 2^d; β: start-up of a send, τ: time of a byte, F: bytes of a node's message",
     )
-    status = console.show(describe(found).adding(notes=notes), as_json)
-    if output is not None:
-        console.say(f"written: {output}")
-    return status
+    return show_drawn(describe(found).adding(notes=notes), output, as_json, found[0].job._replace(r=r or None))
