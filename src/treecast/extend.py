@@ -21,10 +21,9 @@ Examples
 from treecast.drawing.registry import View, picture
 from treecast.formats.registry import Setting, begins_with, exporter, importer
 from treecast.networks.family import family
-from treecast.plans.built import Built
+from treecast.plans.built import Built, Job
 from treecast.plans.registry import ALL_PORT, Option, builder
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 
 __all__ = [
     "ALL_PORT",

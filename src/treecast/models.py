@@ -273,13 +273,13 @@ def takes(machine: Model, network: "Network") -> Takes:
     --------
     >>> from treecast import network
     >>> takes(model("one-port"), network("path:3")).resource.tolist()
-    [[0, 4], [1, 3], [1, 5], [2, 4]]
+    [[0, 4], [1, 5], [1, 3], [2, 4]]
     >>> takes(model("all-port,half"), network("path:3")).resource.tolist()
-    [[0], [0], [1], [1]]
+    [[0], [1], [0], [1]]
     """
     import numpy as np
 
-    from treecast.networks.flows import arcs_of
+    from treecast.networks.arcs import arcs_of
 
     if machine.routing:
         raise PlanError(f"under {machine.name} a send takes the channels of its route, not an arc")

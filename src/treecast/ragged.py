@@ -3,6 +3,8 @@
 ``count[i]`` is how many entries row i has; row i's entries are at ``starts(count)[i] … starts(count)[i+1]-1``.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -100,3 +102,13 @@ def _dense_ranks(*columns: ArrayLike) -> Ints:
     rank = np.empty(len(order), np.int64)
     rank[order] = np.cumsum(greater)
     return rank
+
+
+def read_only(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """Return an array as kernels read it: of one kind of numbers, contiguous, not to be written.
+
+    A kernel is compiled anew for each kind of array. So where callers have several, they give it this one.
+    """
+    view = np.ascontiguousarray(array, dtype).view()
+    view.flags.writeable = False
+    return view

@@ -331,12 +331,7 @@ def run(schedule: Planned, data: Data, faults: Failing = None, *, progress: Prog
 
 
 def elect(
-    schedule: Planned,
-    data: Data,
-    liars: Failing,
-    faults: Failing = None,
-    *,
-    progress: Progress | None = None,
+    schedule: Planned, data: Data, liars: Failing, faults: Failing = None, *, progress: Progress | None = None
 ) -> "Election":
     """Carry out a schedule while ``liars`` alter data, and let each node elect the value of most of its copies.
 
