@@ -20,8 +20,8 @@ from treecast.graphs.flows import fewest_ways
 from treecast.kernels.compiled import policy
 from treecast.networks import network
 from treecast.plans import plan
-from treecast.plans.repairs import repair
-from treecast.plans.trees.packed import pack, packed_trees
+from treecast.plans.after.repairs import repair
+from treecast.plans.ways.trees.packed import pack, packed_trees
 from treecast.verification.verifier import verify
 
 
@@ -124,7 +124,12 @@ def forget() -> None:
                     value.cache_clear()
 
 
-_KEPT = ("treecast.discovery", "treecast.networks.family", "treecast.plans.registry", "treecast.plans.trees.disjoint")
+_KEPT = (
+    "treecast.discovery",
+    "treecast.networks.family",
+    "treecast.plans.registry",
+    "treecast.plans.ways.trees.disjoint",
+)
 """Modules that remember what is registered, not what was asked."""
 
 

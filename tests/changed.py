@@ -24,7 +24,7 @@ def changed_files(commit: str) -> list[Path]:
 
 
 def room_of(module: str) -> str:
-    """Return the folder or module of the package that a module lies in: ``plans`` of ``treecast.plans.ways.known``."""
+    """Return the folder or module of the package with a module: ``plans`` of ``treecast.plans.whole.any_machine.known``."""
     return ([*module.split("."), ""])[1]
 
 

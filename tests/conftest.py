@@ -31,8 +31,8 @@ FEWER = 0.15  # of the examples of hypothesis are tried by the quick tests; `mak
 
 FIRST = (
     "kernels/test_interpreted",
-    "plans/bufferless/test_cover",
-    "plans/wormhole",
+    "plans/whole/bufferless/test_cover",
+    "plans/whole/wormhole",
     "verification",
     "simulation",
     "drawing",

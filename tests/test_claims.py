@@ -60,16 +60,16 @@ LONG = ("tree:2,4", "star:4", "mesh:4x4", "debruijn:2,4", "hypercube:4", "peters
 DEFINITION, ADDRESS, PAPER = Says("a definition"), Says("an address or version"), Says("what a paper says or is called")
 DESIGN = Says("how something is made, which its own tests hold")
 UNEQUAL = "tests/plans/test_unequal_allgather.py"
-WORMHOLE, ALL_PORT, ONE_PORT = "tests/plans/wormhole", "tests/plans/all_port", "tests/plans/one_port"
+WORMHOLE, ALL_PORT, ONE_PORT = "tests/plans/whole/wormhole", "tests/plans/whole/all_port", "tests/plans/whole/one_port"
 SCALE = Test("tests/test_scale.py::test_broadcast_on_362880_nodes_is_planned_and_verified_within_2_gib")
 FEWEST_CALLS = Test(
-    "tests/plans/combining/test_dimension_order.py::test_every_plan_takes_the_fewest_steps_there_can_be"
+    "tests/plans/whole/combining/test_dimension_order.py::test_every_plan_takes_the_fewest_steps_there_can_be"
 )
 LARGEST_GAPS = Test(f"{ALL_PORT}/test_largest_gaps.py::test_hypercubes_meet_the_bound")
 STAR_LABELS = Test(f"{ALL_PORT}/test_star_labels.py::test_stars_meet_the_bound")
 LEAST_OF_ALL = Test(f"{WORMHOLE}/test_bisection.py::test_the_least_of_all_broadcasts_up_to_16_nodes")
 FARTHEST_FIRST = Test("tests/papers/test_trees.py::test_every_statement_of_the_tree_paper_is_as_it_is_known")
-ROTATED = Test("tests/plans/trees/test_rotated.py::test_trees_of_every_size_for_which_a_depth_is_stated")
+ROTATED = Test("tests/plans/ways/trees/test_rotated.py::test_trees_of_every_size_for_which_a_depth_is_stated")
 QUICKEST = Test(f"{ALL_PORT}/test_flow_over_time.py::test_the_steps_and_the_sends_are_the_fewest_there_can_be")
 SHOWN = Test("tests/test_shown.py::test_commands_print_what_is_shown_below_them")
 SIMGRID = "tests/formats/test_simgrid.py"
@@ -177,21 +177,21 @@ CLAIMS: dict[str, dict[str, object]] = {
         "An alltoall on 40,320": Test("tests/test_claims.py::test_an_alltoall_on_40320_nodes"),
         "1.6 billion pairs": Test("tests/test_claims.py::test_an_alltoall_on_40320_nodes"),
         "No schedule takes fewer": Test(
-            "tests/plans/combining/test_dimension_order.py::test_no_fewer_steps_survive_as_many_faults"
+            "tests/plans/whole/combining/test_dimension_order.py::test_no_fewer_steps_survive_as_many_faults"
         ),
         "Gossip on 65,536 nodes": Test("tests/test_claims.py::test_gossip_on_65536_nodes"),
         "takes the best of several trees": Test(
-            "tests/plans/bufferless/test_tree_plans.py::test_every_way_is_right_and_in_time"
+            "tests/plans/whole/bufferless/test_tree_plans.py::test_every_way_is_right_and_in_time"
         ),
     },
     "docs/copies.md": {
         "always there: Edmonds 1973": PAPER,
         "The number of trees is the one that takes the fewest steps": DESIGN,
         "on 1,000 random graphs, digraphs and graphs with several": Test(
-            "tests/plans/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
+            "tests/plans/ways/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
         ),
         "on 1,000 random graphs with relays": Test(
-            "tests/plans/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
+            "tests/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
         ),
     },
     "docs/figures.md": {
@@ -331,7 +331,7 @@ CLAIMS: dict[str, dict[str, object]] = {
     },
     "docs/new.md": {
         "allreduce of one message takes N - 1 steps without owners": Test(
-            "tests/plans/ways/test_without_owners.py::test_even_rings_take_a_step_less_than_with_owners"
+            "tests/plans/whole/any_machine/test_without_owners.py::test_even_rings_take_a_step_less_than_with_owners"
         ),
         "come within 3 % of that for random lengths to 100": Test(
             f"{UNEQUAL}::test_how_close_to_the_bound_lengths_to_100_come"
@@ -345,7 +345,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "this makes an allgather in x copies of": LARGEST_GAPS,
         "Messages combine: the fewest steps for any number": Test(
-            "tests/plans/combining/test_dimension_order.py::test_no_fewer_steps_survive_as_many_faults"
+            "tests/plans/whole/combining/test_dimension_order.py::test_no_fewer_steps_survive_as_many_faults"
         ),
         "and what the minimum is": SHOWN,
         "D(box, T)[s] is the least, over all such cuts": DEFINITION,
@@ -364,10 +364,10 @@ CLAIMS: dict[str, dict[str, object]] = {
         "Trees of least depth on tori with equal sides": ROTATED,
         "and 7 axes (a = 8). That is the least there can be": ROTATED,
         "on 1,000 random graphs, digraphs and graphs with parallel arcs": Test(
-            "tests/plans/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
+            "tests/plans/ways/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
         ),
         "on 1,000 random graphs with relays": Test(
-            "tests/plans/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
+            "tests/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
         ),
         "Scatter and gather in the fewest steps": QUICKEST,
         "the fewest steps of a scatter in one copy": QUICKEST,
@@ -398,11 +398,11 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/kernels/test_periods.py::test_a_thousand_multigraphs_have_as_many_colours_as_their_greatest_degree"
         ),
         "One period of an alltoall over one port on `star:4` is 62 steps": Test(
-            "tests/plans/ways/test_period.py::test_over_one_port_a_period_is_as_long_as_the_greatest_load"
+            "tests/plans/times/test_period.py::test_over_one_port_a_period_is_as_long_as_the_greatest_load"
         ),
         **dict.fromkeys(
             ("| broadcast of M messages | rows | 60 | 1,000 |", *(f"| `{spec}`" for spec in LONG)),
-            Test("tests/plans/ways/test_period.py::test_the_table_of_the_page"),
+            Test("tests/plans/times/test_period.py::test_the_table_of_the_page"),
         ),
         "As many steps as flits leave, or reach, the busiest node": Test(
             "tests/plans/test_alltoallv.py::test_one_port_takes_what_the_busiest_node_sends_or_hears"
@@ -441,7 +441,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/lower_bounds/test_windows.py::test_where_a_gap_is_left"
         ),
         "on all 1,000 random graphs of the long test": Test(
-            "tests/plans/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
+            "tests/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
         ),
         "| copies of a broadcast over one port": Test(f"{ONE_PORT}/test_page.py::test_the_shapes_whose_gap_is_open"),
         "over one port of half duplex": Test(f"{ONE_PORT}/test_page.py::test_gaps_are_as_the_pages_say"),
@@ -457,10 +457,10 @@ CLAIMS: dict[str, dict[str, object]] = {
         "406 steps of 600 messages": Test(
             f"{ALL_PORT}/test_overlapping_sums.py::test_a_reduce_broadcast_does_not_wait_for_its_first_half"
         ),
-        "between many ranks past relays": Test("tests/plans/trees/test_split_off.py::test_the_gap_of_many_ranks"),
+        "between many ranks past relays": Test("tests/plans/ways/trees/test_split_off.py::test_the_gap_of_many_ranks"),
         "59 steps of 64 messages": Test(f"{ALL_PORT}/test_overlapping_sums.py::test_a_ring_loses_more"),
         "696 steps of 600 messages": Test(f"{ALL_PORT}/test_balanced_trees.py::test_the_figures_of_the_page"),
-        "The rate is the optimum": Test("tests/plans/trees/test_split_off.py::test_the_rate_is_reached_exactly"),
+        "The rate is the optimum": Test("tests/plans/ways/trees/test_split_off.py::test_the_rate_is_reached_exactly"),
         "of a shouting broadcast on Q_d": Test(
             "tests/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
         ),
@@ -573,26 +573,26 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "most 2.75 times that": Test("tests/papers/test_trees.py::test_how_far_certificates_are_from_the_optimum"),
         "Farthest first is the best order": Test(
-            "tests/plans/bufferless/test_tree_plans.py::test_farthest_first_is_the_best_of_all_orders"
+            "tests/plans/whole/bufferless/test_tree_plans.py::test_farthest_first_is_the_best_of_all_orders"
         ),
         "10 steps, the lower bound": Test("tests/test_claims.py::test_the_pictures_of_trees"),
         "on the same path: 13 steps": Test("tests/test_claims.py::test_the_pictures_of_trees"),
         "24 steps": Test("tests/test_claims.py::test_the_pictures_of_trees"),
         "never fewer than slots take": Test(
-            "tests/plans/bufferless/test_tree_plans.py::test_every_way_is_right_and_in_time"
+            "tests/plans/whole/bufferless/test_tree_plans.py::test_every_way_is_right_and_in_time"
         ),
         "nearest-first is the best then": Test(
-            "tests/plans/bufferless/test_tree_plans.py::test_the_ideal_gather_takes_as_long_as_the_scatter"
+            "tests/plans/whole/bufferless/test_tree_plans.py::test_the_ideal_gather_takes_as_long_as_the_scatter"
         ),
         "whichever of them takes this collective the fewest steps": DEFINITION,
         "| broadcast-time | best |": DEFINITION,
         "never slower than the best single tree": Test(
-            "tests/plans/bufferless/test_cover.py::test_never_slower_than_the_best_of_all_trees_on_small_networks"
+            "tests/plans/whole/bufferless/test_cover.py::test_never_slower_than_the_best_of_all_trees_on_small_networks"
         ),
         "within 10 % of the lower bound": Test(
-            "tests/plans/bufferless/test_cover.py::test_near_the_bound_on_meshes_tori_and_hypercubes"
+            "tests/plans/whole/bufferless/test_cover.py::test_near_the_bound_on_meshes_tori_and_hypercubes"
         ),
-        "tree takes at least 5 % more": Test("tests/plans/bufferless/test_cover.py::test_it_gains_over_one_tree"),
+        "tree takes at least 5 % more": Test("tests/plans/whole/bufferless/test_cover.py::test_it_gains_over_one_tree"),
         "2.5 GHz cores": Measured("treecast plan"),
         "belongs to the best order": PAPER,
     }

@@ -254,7 +254,7 @@ def windmill(triangles):
 BUILDER_FILE = '''
 """Broadcast down one tree, but later, as one that waits."""
 
-from treecast.plans.all_port.broadcast import over_breadth_first_tree
+from treecast.plans.whole.all_port.broadcast import over_breadth_first_tree
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, Option, builder
 from treecast.schedule import Claims, Rows
@@ -322,7 +322,7 @@ def count(file: File, /) -> int:
     return 0
 '''
 NEW = {
-    "networks/windmill.py": FAMILY_FILE, "plans/all_port/patient.py": BUILDER_FILE, "formats/native/sends.py": FORMAT_FILE,
+    "networks/windmill.py": FAMILY_FILE, "plans/whole/all_port/patient.py": BUILDER_FILE, "formats/native/sends.py": FORMAT_FILE,
     "drawing/text/census.py": PICTURE_FILE, "cli/verbs/count.py": VERB_FILE, "networks/reading/wheel.py": READER_FILE,
 }  # fmt: skip
 SCRIPT = """

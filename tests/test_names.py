@@ -53,26 +53,30 @@ ALLOWED = (
     Allowed("edge", "src/treecast/formats/graphs.py", r"<edge |</edge>|edgedefault|for=\"edge\"", "GraphML's word"),
     Allowed("edge", "*", r"edgecolors?|pad_edge", "options of matplotlib and rich"),
     Allowed("edge", "src/treecast/drawing/*", "", "the edge of a picture or of a cell"),
-    Allowed("edge", "src/treecast/kernels/spanning.py", "", "the edge of what a search has reached"),
+    Allowed("edge", "src/treecast/kernels/plans/spanning.py", "", "the edge of what a search has reached"),
     Allowed(
         "edge", "src/treecast/networks/fattree.py", r"\bedge switch|\bedge-", "what the lowest switches are called"
     ),
-    Allowed("round", "src/treecast/kernels/spanning.py", "", "the literature's name for steps of a one-port broadcast"),
-    Allowed("round", "src/treecast/plans/trees/spanning.py", r"\brounds\b", "a kernel's name"),
+    Allowed(
+        "round", "src/treecast/kernels/plans/spanning.py", "", "the literature's name for steps of a one-port broadcast"
+    ),
+    Allowed("round", "src/treecast/plans/ways/trees/spanning.py", r"\brounds\b", "a kernel's name"),
     Allowed("phase", "*", r"four[- _]phases?", "the hypercube paper's name of a scheme"),
     Allowed(
         "phase", "*", r"(?:first|second)[ _]phase|paths\.phase", "the hypercube paper's word for parts of its schemes"
     ),
-    Allowed("phase", "src/treecast/plans/wormhole/eyes.py", "", "the mesh paper's word for d steps of its algorithm"),
+    Allowed(
+        "phase", "src/treecast/plans/whole/wormhole/eyes.py", "", "the mesh paper's word for d steps of its algorithm"
+    ),
     *(
         Allowed("channel", path, "", "under wormhole switching it is the word for an arc that a message holds")
         for path in (
-            "src/treecast/plans/wormhole/*",
+            "src/treecast/plans/whole/wormhole/*",
             "src/treecast/verification/*",
             "src/treecast/networks/core.py",
             "src/treecast/networks/grid.py",
             "src/treecast/drawing/explorer/data.py",
-            "src/treecast/kernels/contention.py",
+            "src/treecast/kernels/verification/contention.py",
             "src/treecast/models.py",
             "docs/mesh.md",
             "docs/papers/mesh.md",

@@ -56,7 +56,7 @@ def test_a_broadcast_on_a_random_graph_of_10000_nodes_within_2_gib():
 
 ONE_TREE = """
 from treecast import network
-from treecast.plans.trees.star import disjoint_tree
+from treecast.plans.ways.trees.star import disjoint_tree
 tree = disjoint_tree(network("{spec}"), 4)
 assert tree.height == {height}
 """
@@ -77,7 +77,7 @@ def test_all_trees_of_s_11_one_by_one_within_8_gib():
     assert (
         peak_gib("""
 from treecast import network
-from treecast.plans.trees.star import disjoint_tree
+from treecast.plans.ways.trees.star import disjoint_tree
 star = network("star:11")
 for t in range(10):
     assert disjoint_tree(star, t).height == 17

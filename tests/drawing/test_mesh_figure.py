@@ -15,8 +15,8 @@ from treecast.errors import TreecastError
 from treecast.formats import save as save_schedule
 from treecast.networks import Mesh
 from treecast.plans import plan
-from treecast.plans.wormhole.bisection import minimum
-from treecast.plans.wormhole.eyes import claimed_distance
+from treecast.plans.whole.wormhole.bisection import minimum
+from treecast.plans.whole.wormhole.eyes import claimed_distance
 from treecast.simulation.faults import Faults
 
 pytestmark = pytest.mark.each(2)

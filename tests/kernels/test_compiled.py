@@ -15,13 +15,13 @@ import pytest
 
 from treecast.kernels import compiled
 from treecast.kernels.compiled import Kernel, in_parallel, njit, policy
-from treecast.kernels.trees import depths
+from treecast.kernels.schedule.trees import depths
 from treecast.progress import reporting
 
 SUM = """
 import os, sys, numpy as np
 from treecast.kernels.compiled import policy
-from treecast.kernels.trees import depths
+from treecast.kernels.schedule.trees import depths
 with policy("compile"):
     depth = np.zeros(4, np.int32)
     assert depths(np.array([-1, 0, 1, 2], np.int32), 0, depth) == -1
@@ -140,7 +140,8 @@ def test_a_cache_cut_short(tmp_path):
 
 
 def test_what_has_been_compiled_is_known_without_the_compiler(tmp_path):
-    asked = "from treecast.kernels import compiled, trees; print(trees.depths.stored_name in compiled._stored())"
+    asked = "from treecast.kernels import compiled\nfrom treecast.kernels.schedule import trees\n"
+    asked += "print(trees.depths.stored_name in compiled._stored())"
     assert python(asked, NUMBA_CACHE_DIR=str(tmp_path)) == "False\n"
     python(SUM, NUMBA_CACHE_DIR=str(tmp_path))
     assert python(asked, NUMBA_CACHE_DIR=str(tmp_path)) == "True\n"
@@ -149,7 +150,9 @@ def test_what_has_been_compiled_is_known_without_the_compiler(tmp_path):
 @pytest.mark.long
 def test_a_terminal_is_told_once_what_takes_so_long(tmp_path):
     leader, follower = pty.openpty()
-    code = SUM + "from treecast.kernels.streams import branches\nwith policy('compile'): branches(depth, depth)"
+    code = (
+        SUM + "from treecast.kernels.schedule.streams import branches\nwith policy('compile'): branches(depth, depth)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         stdout=subprocess.PIPE,
@@ -224,14 +227,17 @@ def test_arrays_come_back_as_arrays():
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("annealing.anneal", [(np.zeros(10**7, np.int64),)]),
-        ("broadcasts.cheapest", [np.zeros((16, 16), np.int16), 4]),
-        ("star.walk_trees", [0, 40320, np.zeros(8, np.int64), 30, False]),
-        ("rarest.spread", [None, None, np.zeros(30240, np.int32), *[None] * 5, np.zeros((5040, 6), np.bool_)]),
+        ("plans.annealing.anneal", [(np.zeros(10**7, np.int64),)]),
+        ("lower_bounds.broadcasts.cheapest", [np.zeros((16, 16), np.int16), 4]),
+        ("networks.star.walk_trees", [0, 40320, np.zeros(8, np.int64), 30, False]),
+        (
+            "plans.rarest_first.spread",
+            [None, None, np.zeros(30240, np.int32), *[None] * 5, np.zeros((5040, 6), np.bool_)],
+        ),
     ],
 )
 def test_large_work_is_known_before_it_begins(name, arguments, monkeypatch):
-    module, _, function = name.partition(".")
+    module, _, function = name.rpartition(".")
     kernel = getattr(import_module(f"treecast.kernels.{module}"), function)
     monkeypatch.setattr(compiled, "_stored", set)
     with policy("pay"):
@@ -244,16 +250,17 @@ def test_a_change_of_a_file_concerns_the_kernels_of_those_that_import_it(tmp_pat
 
     def stamps():
         compiled._stamp.cache_clear()
-        return {file.stem: compiled._stamp(file) for file in tmp_path.glob("*.py")}
+        return {file.relative_to(tmp_path): compiled._stamp(file) for file in tmp_path.rglob("*.py")}
 
     before = stamps()
     with open(tmp_path / "dice.py", "a") as file:
         file.write("# changed\n")
     after = stamps()
-    users = {file.stem for file in tmp_path.glob("*.py") if "treecast.kernels.dice import" in file.read_text()}
+    every = {file.relative_to(tmp_path): file.read_text() for file in tmp_path.rglob("*.py")}
+    users = {name for name, text in every.items() if "treecast.kernels.dice import" in text}
     assert len(users) > 3
-    assert {name for name in before if before[name] != after[name]} == users | {"dice"}
+    assert {name for name in before if before[name] != after[name]} == users | {Path("dice.py")}
     with open(tmp_path / "views.py", "a") as file:
         file.write("# changed\n")
-    assert {name for name, stamp in stamps().items() if stamp == after[name]} == {"__init__"}
+    assert {name.stem for name, stamp in stamps().items() if stamp == after[name]} == {"__init__"}
     compiled._stamp.cache_clear()

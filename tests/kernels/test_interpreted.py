@@ -29,8 +29,8 @@ DEAR = 1.0  # seconds of compiling, with all that is called, beyond which a kern
 
 def all_kernels():
     found = {}
-    for module in pkgutil.iter_modules(kernels.__path__):
-        for value in vars(import_module(f"{kernels.__name__}.{module.name}")).values():
+    for module in pkgutil.walk_packages(kernels.__path__, f"{kernels.__name__}."):
+        for value in vars(import_module(module.name)).values():
             if isinstance(value, Kernel) and not isinstance(value, Instruction):
                 found[f"{value.__module__.split('.')[-1]}.{value.__name__}"] = value
     return found
@@ -259,6 +259,6 @@ def test_large_numbers():
     masks = random.integers(0, 2**64, (2, 64, 2), np.uint64)
     port, dies, arc_dies = np.array([0, 6]), np.full(128, 9), np.full((128, 7), 9)
     gone, saying = random.integers(0, 2**64, (7, 128, 2), np.uint64), np.zeros((2, 128, 2), np.uint64)
-    agree(KERNELS["gossip.say"], (0, 128, port, masks, has, gone, dies, 1, saying))
-    KERNELS["gossip.say"].interpret(0, 128, port, masks, has, gone, dies, 1, saying)
-    agree(KERNELS["gossip.hear"], (0, 128, port, has, gone, dies, arc_dies, 1, saying))
+    agree(KERNELS["bit_replay.say"], (0, 128, port, masks, has, gone, dies, 1, saying))
+    KERNELS["bit_replay.say"].interpret(0, 128, port, masks, has, gone, dies, 1, saying)
+    agree(KERNELS["bit_replay.hear"], (0, 128, port, has, gone, dies, arc_dies, 1, saying))

@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treecast.kernels.periods import colours, place
+from treecast.kernels.plans.periods import colours, place
 
 
 def coloured(out, into, nodes):

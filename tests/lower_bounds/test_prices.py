@@ -10,7 +10,7 @@ from tests.oracles.prices import cheapest_steiner, cheapest_tree, most_sold
 from treecast import bounds, plan
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import NetworkError
-from treecast.kernels.prices import paths, trees
+from treecast.kernels.lower_bounds.prices import paths, trees
 from treecast.lower_bounds import schedule_bounds
 from treecast.lower_bounds.one_port import senders
 from treecast.lower_bounds.prices import best_prices

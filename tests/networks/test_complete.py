@@ -6,7 +6,7 @@ from tests.oracles.plain import graph_of
 from treecast.errors import NetworkError, PlanError
 from treecast.networks import Complete, network
 from treecast.plans import disjoint_trees, plan
-from treecast.plans.trees import disjoint as rotational
+from treecast.plans.ways.trees import disjoint as rotational
 from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify
 

@@ -7,7 +7,7 @@ from tests import statements
 from treecast.papers import PAPERS, check_theorems
 from treecast.papers.mesh import formulas
 from treecast.papers.mesh import statements as mesh
-from treecast.plans.wormhole import eyes
+from treecast.plans.whole.wormhole import eyes
 
 NAMES = [statement.name for statement in PAPERS["mesh"]]
 verdict = partial(statements.verdict, "mesh")

@@ -14,7 +14,7 @@ from treecast.papers.star import collectives as star_collectives
 from treecast.papers.star import statements as star
 from treecast.papers.star import tables as star_tables
 from treecast.plans import plan
-from treecast.plans.trees import star as star_trees
+from treecast.plans.ways.trees import star as star_trees
 from treecast.schedule.trees import TreeSet
 
 

@@ -13,7 +13,7 @@ from treecast import formats
 from treecast.cli.lengths import parse_lengths
 from treecast.errors import PlanError
 from treecast.execution.local import run
-from treecast.kernels.bottleneck import widest_matching
+from treecast.kernels.plans.bottleneck import widest_matching
 from treecast.networks import network
 
 MACHINES = ("all-port", "all-port,half", "one-port", "one-port,half", "one-port,combining", "whispering", "shouting")

@@ -5,7 +5,7 @@ from collections import Counter
 import networkx as nx
 import pytest
 
-from tests.plans.test_through_one_node import NVSWITCH, SLURM, hosts_of
+from tests.plans.whole.all_port.test_through_one_node import NVSWITCH, SLURM, hosts_of
 from treecast import network, plan
 from treecast.errors import PlanError
 

@@ -4,9 +4,9 @@ import pytest
 
 import treecast
 from treecast.plans import registry
-from treecast.plans.all_port.broadcast import over_breadth_first_tree
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
+from treecast.plans.whole.all_port.broadcast import over_breadth_first_tree
 from treecast.schedule import Claims
 
 

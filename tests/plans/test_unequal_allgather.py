@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.plans.one_port.oracle import replay
+from tests.plans.whole.one_port.oracle import replay
 from treecast import bounds, formats, repair, simulate
 from treecast.cli import main
 from treecast.cli.lengths import parse_lengths

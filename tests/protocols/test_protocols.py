@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import treecast
-from tests.plans.bufferless.test_tree_plans import changed, with_rows
+from tests.plans.whole.bufferless.test_tree_plans import changed, with_rows
 from tests.tree_cases import MODELS, ON_PATHS, SHAPES, TOLD, cases, network_of, on_path, random_case, schedules
 from treecast import plan, protocols, verify
 from treecast.errors import PlanError, ProtocolError, ScheduleError

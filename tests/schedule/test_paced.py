@@ -17,7 +17,7 @@ from treecast.models import model
 from treecast.mpi.engine.transfers import transfers_of
 from treecast.networks import network
 from treecast.plans import plan
-from treecast.plans.repairs import repair
+from treecast.plans.after.repairs import repair
 from treecast.programs.messages import messages_of
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
 from treecast.simulation.faults import Faults

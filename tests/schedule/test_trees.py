@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.plans.trees.test_spanning import graphs
+from tests.plans.ways.trees.test_spanning import graphs
 from treecast.errors import ScheduleError
 from treecast.networks import network
 from treecast.plans import disjoint_trees
-from treecast.plans.trees.spanning import breadth_first
+from treecast.plans.ways.trees.spanning import breadth_first
 from treecast.schedule.trees import Tree, TreeSet
 
 FEW = ["star:4", "hypercube:3", "mesh:2x3", "torus:3x4", "ring:5", "path:1", "path:6", "tree:2,3", "complete:6"]

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.plain import all_sends_of, replay_sparing, sends_that_took_place, tasks_of, wanted_of
-from tests.plans.combining.test_dimension_order import KINDS, MODELS, without_the_last_step
+from tests.plans.whole.combining.test_dimension_order import KINDS, MODELS, without_the_last_step
 from tests.strategies import arbitrary, spread_at_random
 from treecast import formats
 from treecast.errors import TreecastError

@@ -15,8 +15,8 @@ from treecast.formats import decode, encode
 from treecast.models import model
 from treecast.networks import Mesh, Torus, network
 from treecast.plans import plan
-from treecast.plans.wormhole import bisection
-from treecast.plans.wormhole.contention import is_contention_free
+from treecast.plans.whole.wormhole import bisection
+from treecast.plans.whole.wormhole.contention import is_contention_free
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.simulation.replay import simulate
 from treecast.verification.rules.wormhole import depth_contention

@@ -13,7 +13,7 @@ from treecast.verification.verifier import verify
 if TYPE_CHECKING:
     from treecast.papers.paths import Paths
     from treecast.plans.advice import Advice, RatePer
-    from treecast.plans.differences import Difference
+    from treecast.plans.after.differences import Difference
     from treecast.plans.switchless import Switchless
 
 _MOST_SIZES = 1000
@@ -119,7 +119,7 @@ def diff(before: Planned, after: Planned) -> "Difference":
     >>> found.kept, found.moved, found.new, found.gone
     (2, 0, 2, 2)
     """
-    from treecast.plans.differences import difference
+    from treecast.plans.after.differences import difference
 
     return difference(schedule_of(before), schedule_of(after))
 

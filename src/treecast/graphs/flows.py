@@ -32,7 +32,7 @@ def away(arcs: Arcs, nodes: ArrayLike, *, back: bool = False, avoided: int = -1)
 
     int32 (N,), -1 where no way leads.
     """
-    from treecast.kernels.flows import distances
+    from treecast.kernels.graphs.flows import distances
 
     far = np.empty(len(arcs.first) - 1, np.int32)
     first, head = (arcs.into, read_only(arcs.tail[arcs.entering], np.int32)) if back else (arcs.first, arcs.head)
@@ -70,7 +70,7 @@ def fewest_ways(
     >>> fewest_ways(network("mesh:4x4"), 0), fewest_ways(network("tree:2,2"), 0).ways
     (Fewest(ways=2, node=15), 1)
     """
-    from treecast.kernels.flows import fewest_ways as count
+    from treecast.kernels.graphs.flows import fewest_ways as count
 
     arcs = arcs_of(network, single=single)
     counted = network.ranks if ranks else np.arange(network.nodes)

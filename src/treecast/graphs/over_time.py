@@ -70,7 +70,7 @@ def slowest_cuts(network: Network, root: int) -> tuple[Cut, ...]:
 
 def _slowest(network: Network, far: Ints, cut: Cut) -> Cut:
     """Return the worst cut at the distance of one that is known, or farther."""
-    from treecast.kernels.cuts import fill_still
+    from treecast.kernels.graphs.cuts import fill_still
 
     arcs, source = arcs_of(network), (far >= 0) & (far < cut.distance)
     wants = np.zeros(network.nodes, np.bool_)
@@ -109,7 +109,7 @@ def quickest(network: Network, root: int, chunks: int, *, patient: bool = True) 
     >>> quickest(network("torus:4x4x4"), 0, 1).steps, quickest(network("path:4"), 1, 3).steps
     (11, 6)
     """
-    from treecast.kernels.over_time import send
+    from treecast.kernels.graphs.over_time import send
 
     arcs, steps = arcs_of(network), least_steps(network, root, chunks)
     far = network.distance(root, np.arange(network.nodes)).astype(np.int32)
@@ -126,7 +126,7 @@ def quickest(network: Network, root: int, chunks: int, *, patient: bool = True) 
 
 
 def _followed(network: Network, root: int, flow: NDArray[np.int8], units: int) -> Flow:
-    from treecast.kernels.over_time import follow
+    from treecast.kernels.graphs.over_time import follow
 
     arcs, sends = arcs_of(network), int(np.count_nonzero(flow))
     unit, step, arc = np.empty((3, sends), np.int64)

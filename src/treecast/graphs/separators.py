@@ -90,7 +90,7 @@ def _orders(network: Network, arcs: Arcs) -> list[Ints]:
 
 
 def _improved(arcs: Arcs, weight: Ints, order: Ints) -> Separator:
-    from treecast.kernels.separators import improve
+    from treecast.kernels.graphs.separators import improve
 
     inside = np.zeros(len(order), np.bool_)
     inside[order[: _best_prefix(arcs, weight, order)]] = True

@@ -38,7 +38,7 @@ _LOAD = 0.04  # … to load a compiled kernel
 _COMPILE, _PER_BYTE = 0.3, 0.8e-3  # … to compile one, and for each byte of its bytecode
 
 _FOLDER = Path(__file__).parent
-_IMPORTS = re.compile(r"^from treecast\.kernels(?:\.(\w+) import| import (.+)$)", re.MULTILINE)
+_IMPORTS = re.compile(r"^from treecast\.kernels\.([\w.]+) import", re.MULTILINE)
 
 _lock = RLock()
 _policy: Policy = "interpret" if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") else "pay"
@@ -261,8 +261,7 @@ def _stamp(file: Path) -> str:
     while fresh:
         if (one := fresh.pop()) not in found and one.exists():
             found.add(one)
-            for module, names in _IMPORTS.findall(one.read_text("utf-8")):
-                fresh += [_FOLDER / f"{name.strip()}.py" for name in (module or names).split(",")]
+            fresh += [_FOLDER / f"{name.replace('.', '/')}.py" for name in _IMPORTS.findall(one.read_text("utf-8"))]
     for each in sorted(found):
         digest.update(each.read_bytes())
     return digest.hexdigest()
@@ -273,7 +272,7 @@ def _stored() -> set[str]:
     """Return which kernels have been compiled on this machine, as numba names its files, wherever it may keep them."""
     named, home = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     parent = Path(named) if named else Path(home).expanduser() / "numba"
-    folders = [] if named else [Path(__file__).parent / "__pycache__"]
+    folders = [] if named else [*_FOLDER.rglob("__pycache__")]
     with suppress(OSError):
         folders += parent.iterdir()
     found = set[str]()

@@ -2,7 +2,7 @@
 
 A permutation is a word (see treecast.networks.permutations), with positions, symbols and trees counted from 0: symbol 0
 is the paper's symbol 1, tree l (1 ≤ l < n) its T_(l+1), a position d ≥ 1 its dimension d+1. Run as they are, these functions
-tell what one node has to know, with no compiler at hand; ``kernels/star.py`` has the same in loops over all nodes.
+tell what one node has to know, with no compiler at hand; ``kernels/networks/star.py`` has the same in loops over all nodes.
 """
 
 from collections.abc import Callable

@@ -82,7 +82,7 @@ def optimum(network: Network) -> Fraction:
     >>> optimum(network("petersen")), optimum(network("mesh:3x4"))
     (Fraction(1, 3), Fraction(2, 11))
     """
-    from treecast.kernels.cuts import worst_cut
+    from treecast.kernels.graphs.cuts import worst_cut
 
     arcs = arcs_of(network)
     least, others = int(np.diff(arcs.into)[network.ranks].min()), network.rank_count - 1
@@ -97,7 +97,7 @@ def before_a_rank(job: Job, root: int) -> list[Bound]:
 
     All Mx chunks cross it to the rank's side, none before its distance from the root. The last has yet to reach the rank.
     """
-    from treecast.kernels.cuts import least_cut
+    from treecast.kernels.graphs.cuts import least_cut
 
     network = job.network
     if network.seen_alike or not 1 < network.rank_count <= network.nodes <= _MOST_SEARCHED:
@@ -158,7 +158,7 @@ def _by_flows(network: Network, arcs: Arcs, degree: int) -> list[Mask]:
 
     It is, if no fewer arcs lead to any set of nodes.
     """
-    from treecast.kernels.cuts import worst_cut
+    from treecast.kernels.graphs.cuts import worst_cut
 
     if network.relays is None and min(fewest_ways(some, 0).ways for some in (network, network.reversed())) == degree:
         return []

@@ -125,7 +125,7 @@ def _far_flits(flits: Ints, far: Ints, part: Ints, arcs: Ints) -> int:
 
 def _parts(network: Network, root: int) -> Ints | None:
     """Return the components of a network without its root, or None if there is one component or if an arc has no arc back."""
-    from treecast.kernels.streams import components
+    from treecast.kernels.schedule.streams import components
 
     if network.seen_alike or not network.both_ways:
         return None  # no single node takes a Cayley network apart

@@ -74,7 +74,7 @@ class _Demand(NamedTuple):
 
     def price(self, price: Floats, use: Floats) -> float:
         """Return the cost of the cheapest ways; add to ``use`` how often they take each arc."""
-        from treecast.kernels.prices import paths, trees
+        from treecast.kernels.lower_bounds.prices import paths, trees
 
         arcs, every = self.arcs, read_only(np.arange(len(self.arcs.tail)), np.int32)
         out, back = (arcs.tail, arcs.first, every), (arcs.head, arcs.into, arcs.entering)

@@ -100,7 +100,7 @@ class Star(Rotational):
 
     def _fill_table(self, start: int, stop: int) -> NDArray[np.int32]:
         from treecast.kernels.compiled import in_parallel
-        from treecast.kernels.star import fill_neighbors
+        from treecast.kernels.networks.star import fill_neighbors
 
         block = min(24, self.nodes)  # the kernel works in whole blocks: cut those parts that lie beyond
         low, high = start - start % block, stop + -stop % block

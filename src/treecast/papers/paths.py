@@ -11,7 +11,7 @@ from treecast.description import Description, describe
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.plans.order import check_order
-from treecast.plans.trees.disjoint import trees_of
+from treecast.plans.ways.trees.disjoint import trees_of
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 

@@ -8,6 +8,7 @@ from treecast.errors import PlanError
 from treecast.models import Model
 from treecast.networks import NodeName
 from treecast.networks import network as find_network
+from treecast.plans.after.repairs import Repair, repair
 from treecast.plans.baselines import Baseline, baseline, one_tree_steps, single_tree_steps
 from treecast.plans.carried import carried, known_node
 from treecast.plans.choice import Alternatives, Candidate, build, choose
@@ -18,7 +19,6 @@ from treecast.plans.fastest import amount_of, costs_of, plan_bytes
 from treecast.plans.lengths import lengths_by_node, lengths_by_pair
 from treecast.plans.registry import Builder, Option, all_builders, all_options
 from treecast.plans.registry import builders as _builders
-from treecast.plans.repairs import Repair, repair
 from treecast.plans.request import (
     check_memory,
     collective_of,
@@ -30,7 +30,7 @@ from treecast.plans.request import (
     request,
     schedule_of,
 )
-from treecast.plans.trees import disjoint
+from treecast.plans.ways.trees import disjoint
 from treecast.schedule import Schedule
 from treecast.schedule.trees import TreeSet
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from treecast.collectives import Collective
 from treecast.description import Description, count_of, describe
 from treecast.networks import Network
-from treecast.plans.bufferless.gather import certificates
-from treecast.plans.trees import spanning
+from treecast.plans.ways.trees import spanning
+from treecast.plans.whole.bufferless.gather import certificates
 from treecast.schedule import Schedule
 from treecast.schedule.trees import Tree
 

@@ -108,7 +108,7 @@ class Contents:
 
     @cached_property
     def _residues(self) -> tuple[Ints, Ints, Ints]:
-        from treecast.kernels.programs import add_up
+        from treecast.kernels.programs.queues import add_up
 
         random = np.random.default_rng(secrets.randbits(128))
         count = self.atoms + len(self.left)
@@ -163,7 +163,7 @@ def trace(
     way. ``twins``, int64 (2 · all places,): the two places that hold nothing more when a place is written, or -1. ``sets``:
     whether sums are maxima or minima.
     """
-    from treecast.kernels.programs import trace_values
+    from treecast.kernels.programs.queues import trace_values
 
     value = np.full(places.total + slots, -1, np.int64)
     for rank, count in enumerate(places.given.tolist()):

@@ -54,7 +54,7 @@ class Order:
 
 def find_order(program: Program, pairs: Pairs, together: bool = False) -> Order:
     """Return when each operation begins and ends, if nothing but waits, its lane and its messages holds it up."""
-    from treecast.kernels.programs import find_longest
+    from treecast.kernels.programs.queues import find_longest
 
     n = len(program)
     begin, end = 2 * np.arange(n), 2 * np.arange(n) + 1
@@ -105,7 +105,7 @@ def judge_in_flight(found: Findings, order: Order, room: int) -> None:
 
     Lanes get as far as they get in whatever order they take turns, so one run decides.
     """
-    from treecast.kernels.programs import run_program
+    from treecast.kernels.programs.queues import run_program
 
     program = order.program
     sends, receives = program.does(SEND), program.does(RECEIVE)

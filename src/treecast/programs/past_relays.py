@@ -10,7 +10,7 @@ from treecast.errors import FormatError
 from treecast.models import model
 from treecast.networks import Complete
 from treecast.networks.core import Ints
-from treecast.plans.patching import new_chunks
+from treecast.plans.after.patching import new_chunks
 from treecast.ragged import runs
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.verification.verifier import verify

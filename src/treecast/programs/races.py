@@ -65,7 +65,7 @@ def _unordered(order: Order, earlier: Ints, later: Ints) -> Ints:
 
 def _clock(order: Order, ended: Ints, sender: Ints, column: Ints, first: int) -> NDArray[np.int32]:
     """Return how many operations of each chosen lane have ended when one has: a row for each, from ``first`` on."""
-    from treecast.kernels.programs import spread_clocks
+    from treecast.kernels.programs.queues import spread_clocks
 
     program, columns = order.program, int(column.max()) + 1
     clock = np.zeros(len(ended) * columns, np.int32)

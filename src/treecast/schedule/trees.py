@@ -41,7 +41,7 @@ class Tree:
     Examples
     --------
     >>> from treecast.networks import network
-    >>> from treecast.plans.trees.spanning import breadth_first
+    >>> from treecast.plans.ways.trees.spanning import breadth_first
     >>> tree = breadth_first(network("mesh:2x3"), root=0)
     >>> tree
     Tree(mesh:2x3, root 0,0, 6 nodes)
@@ -70,7 +70,7 @@ class Tree:
 
         Nearest first, and siblings by port, cyclically from the first port, unless ``served`` says otherwise.
         """
-        from treecast.kernels.streams import breadth_first
+        from treecast.kernels.schedule.streams import breadth_first
 
         if self.served is not None:
             return self.served
@@ -86,14 +86,14 @@ class Tree:
     @cached_property
     def depth(self) -> Ints:
         """The number of arcs from the root to each node: int64 (N,); 0 outside."""
-        from treecast.kernels.streams import depths
+        from treecast.kernels.schedule.streams import depths
 
         return depths(self.parent, self.order)
 
     @cached_property
     def branch(self) -> Ints:
         """The child of the root above each node, or the node itself: int64 (N,); the root at the root."""
-        from treecast.kernels.streams import branches
+        from treecast.kernels.schedule.streams import branches
 
         return branches(self.parent, self.order)
 
@@ -130,7 +130,7 @@ class Tree:
     @cached_property
     def places(self) -> Ints:
         """The place of each node in a walk that goes down the tree before it goes on: int64 (N,); siblings in order."""
-        from treecast.kernels.trees import preorder
+        from treecast.kernels.schedule.trees import preorder
 
         return preorder(read_only(self.parent, np.int32), read_only(self.order, np.int32))[0]
 
@@ -262,7 +262,7 @@ class TreeSet:
         ScheduleError
             When a tree does not lead to every rank.
         """
-        from treecast.kernels.trees import depths
+        from treecast.kernels.schedule.trees import depths
 
         depth = np.empty(self.parent.shape, np.int32)
         for tree, parent in enumerate(self.parent):

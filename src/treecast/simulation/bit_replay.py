@@ -86,7 +86,7 @@ def gossip(schedule: Schedule, faults: Faults | None = None) -> Gossip:
     that do not all go together, and when the sets do not fit in memory.
     """
     from treecast.kernels.compiled import in_parallel
-    from treecast.kernels.gossip import fill_translates, hear, lacking, say
+    from treecast.kernels.simulation.bit_replay import fill_translates, hear, lacking, say
 
     cube, rows, faults = schedule.network, schedule.rows, faults or Faults()
     faults.check(schedule)

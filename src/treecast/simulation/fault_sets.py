@@ -82,7 +82,7 @@ class FaultSets:
 
 def sets_in_order(elements: int, start: int, stop: int, size: int) -> Ints:
     """Return the sets number ``start … stop-1`` of ``size`` of ``0 … elements-1``, in lexicographic order: int64 (sets, size)."""
-    from treecast.kernels.replay import next_sets
+    from treecast.kernels.simulation.replay import next_sets
 
     first, rank, low = list[int](), start, 0
     for place in range(size):

@@ -53,7 +53,7 @@ class SetReplay:
 
         The numbers are int64 (sets,).
         """
-        from treecast.kernels.replay import first_failing
+        from treecast.kernels.simulation.replay import first_failing
 
         lacking = np.zeros(len(sets), np.int64)
         index, node, atom = first_failing(sets, *self._elements, *self._moves, *self._sizes, *self._known, lacking)

@@ -13,7 +13,7 @@ def find_shared_arc(trees: TreeSet) -> tuple[int, int] | None:
     >>> find_shared_arc(disjoint_trees("star:4")) is None
     True
     """
-    from treecast.kernels.trees import shared_arc
+    from treecast.kernels.schedule.trees import shared_arc
 
     parent, port = read_only(trees.parent, np.int32), read_only(trees.port, np.int8)
     tree, node = shared_arc(parent, port, trees.network.ports, trees.root)
@@ -27,7 +27,7 @@ def find_meeting_ways(trees: TreeSet) -> tuple[int, int, int] | None:
     >>> find_meeting_ways(disjoint_trees("star:4")) is None
     True
     """
-    from treecast.kernels.trees import meeting
+    from treecast.kernels.schedule.trees import meeting
 
     parent = read_only(trees.parent, np.int32)
     ends = trees.network.ranks

@@ -13,7 +13,7 @@ from treecast.lower_bounds import tightest
 from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan_again
-from treecast.plans.ways.timetable import listed, there_and_back
+from treecast.plans.times.timetable import listed, there_and_back
 from treecast.plans.ways.ways import Ways
 from treecast.schedule import Payloads, Schedule
 

@@ -13,8 +13,8 @@ from treecast.drawing.theme import letters_on, theme
 from treecast.errors import TreecastError
 from treecast.networks import Grid, Mesh
 from treecast.networks.core import Ints
-from treecast.plans.wormhole.eyes import claimed_distance, level
-from treecast.plans.wormhole.spreading import least_by_source
+from treecast.plans.whole.wormhole.eyes import claimed_distance, level
+from treecast.plans.whole.wormhole.spreading import least_by_source
 from treecast.schedule import Schedule
 
 _MOST_WRITTEN = 256  # nodes of a heat map with numbers in its cells

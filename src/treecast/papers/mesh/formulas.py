@@ -8,7 +8,7 @@ import numpy as np
 
 from treecast.networks.core import Ints, ints
 from treecast.papers.statement import Claims, Statements
-from treecast.plans.wormhole import eyes
+from treecast.plans.whole.wormhole import eyes
 
 _D = 3
 

@@ -20,7 +20,7 @@ from treecast.networks.core import Ints, ints
 from treecast.papers.mesh import formulas
 from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
-from treecast.plans.wormhole import bisection, eyes
+from treecast.plans.whole.wormhole import bisection, eyes
 from treecast.progress import report
 from treecast.schedule import Schedule
 from treecast.verification.verifier import verify

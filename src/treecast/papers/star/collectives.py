@@ -12,7 +12,7 @@ from treecast.networks import Star
 from treecast.networks.core import Ints, ints
 from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
-from treecast.plans.trees import star as star_trees
+from treecast.plans.ways.trees import star as star_trees
 from treecast.schedule import Schedule
 from treecast.verification.verifier import verify
 

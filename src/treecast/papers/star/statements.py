@@ -10,7 +10,7 @@ from treecast.lower_bounds import best, schedule_bounds
 from treecast.networks import Star, permutations
 from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
-from treecast.plans.trees import star as star_trees
+from treecast.plans.ways.trees import star as star_trees
 from treecast.schedule.trees import TreeSet
 from treecast.simulation.fault_sets import Kind
 from treecast.simulation.faults import Faults
@@ -122,7 +122,7 @@ def _lemma_5(n: int) -> Claims:
 def _walked(n: int) -> tuple[int, int, int, int]:
     """Walk every node of every tree to the root; return (arcs walked, depth, lost node, node with a shared arc)."""
     from treecast.kernels.compiled import in_parallel
-    from treecast.kernels.star import walk_trees
+    from treecast.kernels.networks.star import walk_trees
 
     star, places, limit = Star(n), permutations.place_values(n), star_trees.paper_depth(n)
     parts = in_parallel(lambda a, b: walk_trees(a, b, places, limit, True), star.nodes, 1 << 15, "nodes")

@@ -14,7 +14,7 @@ from treecast.networks import Hypercube, Network, Star
 from treecast.papers.compare import tables
 from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
-from treecast.plans.trees import star as star_trees
+from treecast.plans.ways.trees import star as star_trees
 from treecast.schedule.trees import Tree
 from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify

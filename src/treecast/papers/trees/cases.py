@@ -10,7 +10,7 @@ import numpy as np
 from treecast.networks import Graph
 from treecast.networks.core import Ints, ints
 from treecast.plans import plan
-from treecast.plans.trees.spanning import breadth_first
+from treecast.plans.ways.trees.spanning import breadth_first
 from treecast.schedule import Schedule
 from treecast.schedule.trees import Tree
 

@@ -10,7 +10,7 @@ from treecast.networks import Network, network
 from treecast.networks.core import ints
 from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
-from treecast.plans.bufferless.cover import Cover, cover
+from treecast.plans.whole.bufferless.cover import Cover, cover
 from treecast.schedule.trees import Tree
 from treecast.verification.verifier import verify
 

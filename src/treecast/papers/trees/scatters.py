@@ -14,8 +14,8 @@ from treecast.papers.statement import Claims, Statements
 from treecast.papers.trees.cases import branches_of, depths_of, network_of, random_cases, rooted_trees
 from treecast.papers.trees.gatherings import ends_earlier
 from treecast.plans import plan
-from treecast.plans.bufferless.scatter import ORDERS
 from treecast.plans.lengths import lengths_of
+from treecast.plans.whole.bufferless.scatter import ORDERS
 from treecast.progress import report
 from treecast.verification.verifier import verify
 

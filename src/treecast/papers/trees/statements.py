@@ -17,8 +17,8 @@ from treecast.papers.trees import covers, scatters
 from treecast.papers.trees.cases import Case, network_of, random_cases, rooted_trees
 from treecast.papers.trees.gatherings import begins_earlier, gathers_earlier
 from treecast.plans import plan
-from treecast.plans.bufferless.gather import Certificates, certificates
-from treecast.plans.trees.spanning import breadth_first
+from treecast.plans.ways.trees.spanning import breadth_first
+from treecast.plans.whole.bufferless.gather import Certificates, certificates
 from treecast.progress import report
 from treecast.protocols import agrees
 from treecast.schedule import Schedule

@@ -1,1 +1,1 @@
-"""Ways: which way chunks go, without a time; and timetables: when, on any machine."""
+"""Ways: over which arcs chunks go, without a time."""

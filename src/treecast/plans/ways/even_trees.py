@@ -8,8 +8,8 @@ import numpy as np
 from treecast.models import Model, takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
-from treecast.plans.trees.packed import tree_set
-from treecast.plans.trees.spanning import breadth_first
+from treecast.plans.ways.trees.packed import tree_set
+from treecast.plans.ways.trees.spanning import breadth_first
 from treecast.plans.ways.ways import Ways
 
 _CHANGES, _MOST = 256, 2**21  # changes that are tried, for each arc in each tree; at most
@@ -32,7 +32,7 @@ def even_trees(network: Network, machine: Model, roots: list[int], deeper: float
     >>> int(found.loads(takes(model("one-port"), grid)).max())
     3
     """
-    from treecast.kernels.evening import even
+    from treecast.kernels.plans.evening import even
 
     arcs, wanted, top = arcs_of(network), takes(machine, network), np.array(roots, np.int64)
     up = np.full((len(top), network.nodes), -1, np.int32)

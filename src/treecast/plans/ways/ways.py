@@ -71,7 +71,7 @@ class Ways:
 
     @cached_property
     def _measures(self) -> tuple[Ints, Ints]:
-        from treecast.kernels.timetable import measure
+        from treecast.kernels.plans.timetable import measure
 
         found = np.ones((2, len(self)), np.int64)
         measure(*self.followers, np.bincount(self.after, minlength=len(self)), *found)

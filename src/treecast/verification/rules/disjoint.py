@@ -32,7 +32,7 @@ def copies(case: Case) -> Broken:
 
 def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
     from treecast.kernels.compiled import in_parallel
-    from treecast.kernels.rules import not_in_tree, tree_arrivals, ways
+    from treecast.kernels.verification.rules import not_in_tree, tree_arrivals, ways
 
     rows, atoms = case.rows, case.atoms
     carried = _atoms_of_trees(case)
@@ -92,7 +92,7 @@ def _atoms_of_trees(case: Case) -> NDArray[np.bool_]:
 
 def _meetings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32], root: int) -> Broken:
     """Return the first two ways of one chunk to one node that meet, for each set of trees that carries a chunk."""
-    from treecast.kernels.trees import meeting
+    from treecast.kernels.schedule.trees import meeting
 
     parent = read_only(parent, np.int32)
     text = "two ways to {} meet at {}, the second in tree {}: one fault cuts both"
@@ -101,7 +101,7 @@ def _meetings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32],
 
 def _sharings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32], root: int) -> Broken:
     """Return the same of two ways that share a link, or an arc."""
-    from treecast.kernels.trees import sharing
+    from treecast.kernels.schedule.trees import sharing
 
     nodes, node, row = (
         case.nodes,

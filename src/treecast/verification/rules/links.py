@@ -13,7 +13,7 @@ from treecast.verification.report import Broken
 def adjacent(case: Case) -> Broken:
     """Rule ``adjacent``: the arc that a row names exists: it leaves ``src`` by ``port`` and leads to ``dst``."""
     from treecast.kernels.compiled import in_parallel
-    from treecast.kernels.rules import wrong_arcs
+    from treecast.kernels.verification.rules import wrong_arcs
 
     rows, network = case.rows, case.schedule.network
     wrong = np.zeros(len(rows), bool)
@@ -38,7 +38,7 @@ def adjacent(case: Case) -> Broken:
 
 def _busy(case: Case, rule: str, node: NDArray[Any], port: NDArray[Any], ports: int, *, why: str) -> Broken:
     """Return the rows that begin while an earlier row of the same node and port is under way."""
-    from treecast.kernels.rules import overlaps
+    from treecast.kernels.verification.rules import overlaps
 
     streams = case.streams
     node, port, clash = streams.at(node), streams.of(port), np.zeros(len(streams.row), np.bool_)
@@ -89,7 +89,7 @@ def recv_port(case: Case) -> Broken:
 
 
 def _one_at_a_time(case: Case, rule: str, node: NDArray[Any], why: str) -> Broken:
-    from treecast.kernels.rules import elsewhere
+    from treecast.kernels.verification.rules import elsewhere
 
     rows, streams, none = case.rows, case.streams, np.zeros_like(node)
     node = none if case.schedule.orbit else node
@@ -107,7 +107,7 @@ def half_port(case: Case) -> Broken:
 
     Every row of an orbit breaks it: all nodes send and receive at once.
     """
-    from treecast.kernels.rules import both_roles
+    from treecast.kernels.verification.rules import both_roles
 
     rows, streams = case.rows, case.streams
     clash = np.full(len(streams.row), case.schedule.orbit, np.bool_)
@@ -121,7 +121,7 @@ def half_port(case: Case) -> Broken:
 
 def one_partner(case: Case) -> Broken:
     """Rule ``one-partner``: a node that sends to one neighbour and receives from another does so in different steps."""
-    from treecast.kernels.rules import partners
+    from treecast.kernels.verification.rules import partners
 
     rows, network, streams = case.rows, case.schedule.network, case.streams
     row, src, dst, turns = streams.row, rows.src, rows.dst, streams.turns
@@ -159,7 +159,7 @@ def duplex(case: Case) -> Broken:
 
 def _both_ways(case: Case, link: NDArray[Any], way: NDArray[np.bool_], own: NDArray[np.bool_], why: str) -> Broken:
     """Return the rows that begin while another message goes the other way over their link."""
-    from treecast.kernels.rules import opposed
+    from treecast.kernels.verification.rules import opposed
 
     streams = case.streams
     link, clash = np.unique(streams.at(link), return_inverse=True)[1].reshape(-1), np.zeros(len(streams.row), np.bool_)

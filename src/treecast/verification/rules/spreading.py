@@ -27,7 +27,7 @@ def first_missing(case: Case, since: NDArray[np.int32]) -> NDArray[np.int32]:
     ``since``: the step from which each node has the first chunk of each atom, int32 (N, atoms).
     """
     from treecast.kernels.compiled import in_parallel
-    from treecast.kernels.rules import not_held
+    from treecast.kernels.verification.rules import not_held
 
     rows, atoms = case.rows, case.atoms
     missing = np.empty(len(rows), np.int32)
@@ -39,7 +39,7 @@ def first_missing(case: Case, since: NDArray[np.int32]) -> NDArray[np.int32]:
 
 def delivered(case: Case) -> Broken:
     """Rule ``delivered``: after the last step every node holds all that the collective wants it to hold."""
-    from treecast.kernels.rules import undelivered
+    from treecast.kernels.verification.rules import undelivered
 
     wanted = case.schedule.part.wanted()
     first, stop = case.atoms.spans(wanted)

@@ -59,8 +59,8 @@ def depth_contention(schedule: Schedule, model: Model) -> int | None:
     parent = _behind(step, src, dst)
     if parent is None:
         return None
-    from treecast.kernels.contention import unordered, unordered_pairs
-    from treecast.kernels.trees import preorder
+    from treecast.kernels.schedule.trees import preorder
+    from treecast.kernels.verification.contention import unordered, unordered_pairs
 
     Case(schedule, model).afford(int(network.distance(src, dst).sum()), "routes")
     forwards = parent < np.arange(len(parent))  # rows are sorted by step: parents all come first, or all last
@@ -105,7 +105,7 @@ def _behind(step: Ints, src: Ints, dst: Ints) -> Ints | None:
 
 def _once(case: Case, rule: str, row: Ints, what: Ints, why: str) -> Broken:
     """Return the rows that need something while an earlier row, or one of the same step, is using it."""
-    from treecast.kernels.rules import overlaps
+    from treecast.kernels.verification.rules import overlaps
 
     streams = case.streams
     of, entry = explode(starts(np.bincount(streams.row, minlength=len(case.rows))), row)

@@ -1,0 +1,62 @@
+"""Inner loop that finds which chunk of a period each node of a circulant broadcast receives in each step.
+
+Source: Träff, "Round-optimal n-block broadcast schedules in logarithmic time" (2022-2024). See
+treecast.plans.whole.one_port.skips.
+"""
+# pyright: basic
+
+import numpy as np
+
+from treecast.kernels.compiled import njit
+
+
+@njit(work=lambda node, count, skips, _: 4 * len(node) * len(skips))
+def receive_lists(node, count, skips, found):
+    """Fill row i of ``found``, int64 (nodes, q), with the first ``count[i]`` entries of the receive list of ``node[i]``.
+
+    ``skips``: int64 (q + 1,), ascending; the last is the number of nodes. ``node`` counts from the root. An entry e ≥ 0 is
+    chunk e of this period of q steps, and e - q chunk e of the period before.
+
+    The entries are indices of skips. They are looked for such that the skips from there to the root add up to node + N greedily:
+    depth first, largest skips first, each index once. The free indices are a list linked downwards; some 2q are looked at.
+    """
+    q = len(skips) - 1
+    below, above = np.empty(q + 2, np.int64), np.empty(q + 2, np.int64)
+    where, index = np.empty(q + 2, np.int64), np.empty(q + 2, np.int64)  # the places to which the search comes back
+    for i in range(len(node)):
+        for e in range(q + 2):
+            below[e], above[e] = e - 1, e + 1
+        base, left = q, node[i]
+        for e in range(q - 1, -1, -1):
+            if left > 0 and skips[e] <= left:
+                base, left = e, left - skips[e]
+        below[above[base]] = below[base]
+        if below[base] >= 0:
+            above[below[base]] = above[base]
+        goal, last, got = skips[q] + node[i], 2 * skips[q], 0
+        at, e, depth = 0, below[q + 1], 0
+        while got < count[i]:
+            if e < 0:  # nothing more is found from here
+                if depth == 0:
+                    break
+                depth -= 1
+                at, e = where[depth], index[depth]
+            else:
+                here = at + skips[e]
+                if here > goal - skips[got] or here >= last:
+                    e = below[e]
+                    continue
+                if here <= goal - skips[got + 1]:
+                    where[depth], index[depth] = at, e
+                    at, e, depth = here, below[e], depth + 1
+                    continue
+            if at > goal - skips[got + 1]:
+                e = -1
+                continue
+            last = at + skips[e]
+            found[i, got] = base if e == q else e - q
+            got += 1
+            below[above[e]] = below[e]
+            if below[e] >= 0:
+                above[below[e]] = above[e]
+            e = below[e]

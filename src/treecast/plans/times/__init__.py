@@ -1,0 +1,1 @@
+"""Times: when the sends of ways go, on any machine."""

@@ -1,0 +1,218 @@
+"""Plans for long messages: the sends of one period, again and again, over any ways on any machine.
+
+Communication model: whatever is asked for, where a message is one chunk and nodes keep what they relay.
+One period sends m chunks of each block, each over ways of its own. Hop h begins in step b(h), after what it waits for, and sends
+the i-th chunk of its way in step b(h) + i T. It is right if in each step modulo T nothing is taken twice. So M chunks take about
+(M / m - 1) T steps more than one, over as many rows as a period has hops. T is the greatest load of a resource, or a little more:
+over all ports each resource has its hops in any order, and one port is a matter of colours (König). A single port of half duplex
+may need more.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treecast.collectives import Collective
+from treecast.errors import PlanError
+from treecast.models import Model, Takes, takes
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.plans.built import Built, Job, rows_over
+from treecast.plans.registry import any_machine, every_port
+from treecast.plans.ways.even_trees import even_trees
+from treecast.plans.ways.ways import Ways, grouped
+from treecast.plans.whole.any_machine.known import known_ways, least_steps, no_ways
+from treecast.schedule import Claims, Payloads
+
+_FEW = 2**14  # hops of a period that is tried in more ways
+_AGAIN, _FEW_TIMES = 40, 4  # how often a hop may look for a place; where periods of more and more steps are tried
+_VERY_FEW = 2**9  # hops for which the shortest period is tried often
+_OFTEN, _MOST_CHANCE = 24, 8  # how often, and how much of the order is by chance
+_LONGER, _BY_CHANCE = (0, 1, 2), (0, 2, 2)  # by how much periods are longer than the greatest load; how often by chance
+_LITTLE, _MOST = 2**20, 2**22  # hops times steps of periods that are tried: where one is as short as can be, and else
+_TREES, _DEEPER = (1, 2, 3, 4, 5, 6, 8), (0.02, 0.1)  # of each root, and what an arc more to a node costs
+_SEEDS = (1, 2)
+_LEAST = 32  # messages for which a period is worth its beginning and its end
+
+
+class Period(NamedTuple):
+    """The hops of one period, and what follows it: hop h sends in the steps ``begin[h]``, ``begin[h] + pace``, …"""
+
+    ways: Ways
+    begin: Ints
+    pace: int
+
+
+def periods(ways: Ways, machine: Model) -> Iterator[Period]:
+    """Yield periods of some ways on a machine, those of the greatest load among them, where there are such.
+
+    A hop of the ways is of one chunk, and takes all that it needs for itself, though with one partner two may go at once.
+
+    Examples
+    --------
+    >>> from treecast.models import model
+    >>> from treecast.plans import plan
+    >>> found = Ways.of_schedule(plan("alltoall", "hypercube:3", messages=1))
+    >>> min(each.pace for each in periods(found, model("one-port")))
+    12
+    """
+    from treecast.kernels.plans.periods import colours, place
+
+    wanted = takes(machine, ways.network)
+    least, taken = int(ways.loads(wanted).max(initial=1)), wanted.resource[ways.arc]
+    first, after = grouped(ways.before, ways.after, len(ways))
+    begin, before = grouped(ways.after, ways.before, len(ways))
+    urgent, colour, chance = ways.heights.astype(np.float64), np.full(len(ways), -1), np.random.default_rng(1)
+
+    def placed(pace: int, again: int, by_chance: int) -> Iterator[Period]:
+        order = np.argsort(-urgent - by_chance * chance.random(len(ways)), kind="stable")
+        began, budget = np.empty(len(ways), np.int64), again * len(ways)
+        if not place(first, after, begin, before, taken, order, colour, pace, wanted.resources, budget, began):
+            yield Period(ways, began, pace)
+
+    reached = two_sides = _two_sides(wanted)
+    for longer, by_chance in product(_LONGER, _BY_CHANCE) if len(ways) <= _FEW else ():
+        for found in placed(least + longer, _AGAIN, by_chance):
+            reached |= not longer
+            yield found
+    for _ in range(_OFTEN if len(ways) <= _VERY_FEW else 0):
+        if not reached:
+            for found in placed(least, _AGAIN, _MOST_CHANCE):
+                reached = True
+                yield found
+    if two_sides:
+        colours(taken, least, wanted.resources, colour)
+        yield from placed(least, 1, 0)
+    for pace in () if reached else dict.fromkeys(least + least * part // 32 for part in range(1, 33)):
+        for found in placed(pace, _FEW_TIMES, 0):
+            yield found
+            return
+
+
+def _two_sides(wanted: Takes) -> bool:
+    """Return whether each send takes one resource of either of two kinds, as over one port."""
+    return wanted.resource.shape[1] == 2 and not np.isin(wanted.resource[:, 0], wanted.resource[:, 1]).any()
+
+
+def repeated(period: Period, small: Collective, collective: Collective) -> Built:
+    """Return the rows of a collective of many messages by a period that is made for few, and what it claims.
+
+    The chunks of each block are dealt to the ways of the period such that the last come as early as they can.
+    """
+    ways, begin, pace = period
+    few, many = small.messages, collective.messages
+    sums = small.sums if small.results else small.chunks  # finished sums go as many as their sums
+    chunk = ways.payloads.first[ways.payloads.start[ways.payload]]
+    ends = np.zeros(sums, np.int64)
+    np.maximum.at(ends, chunk % sums, begin + 1)
+    count = _dealt(ends.reshape(-1, few), pace, many)
+    offset = np.arange(len(count))[:, None] * many + np.cumsum(count, axis=1) - count
+    turn, number = np.divmod(chunk, sums)
+    number_of, length = offset.reshape(-1)[number] + turn * len(count) * many, count.reshape(-1)[number]
+    kept = length > 0
+    begin, length = begin[kept], length[kept]
+    first, payload = np.unique(number_of[kept], return_inverse=True)
+    sizes = np.zeros(len(first), np.int64)
+    sizes[payload] = length
+    steps = (length - 1) * pace + 1
+    table, more = Payloads.of_ranges(first, first + sizes), {"tree": ways.tree[kept], "payload": payload.reshape(-1)}
+    rows = rows_over(ways.network, table, begin, ways.arc[kept], steps=steps, **more)
+    owners = tuple((int(offset.reshape(-1)[at]), node) for at, node in small.owners)
+    made = replace(collective, owners=owners)
+    return Built(rows, Claims(int((begin + steps).max(initial=0)), int(length.sum())), made if owners else None)
+
+
+def _dealt(ends: Ints, pace: int, many: int) -> Ints:
+    """Return how many of ``many`` chunks of each block go each way: int64 (blocks, ways); ``ends``: when the first has come."""
+
+    def room(steps: Ints) -> Ints:
+        return np.maximum((steps[:, None] - ends) // pace + 1, 0)
+
+    low: Ints = np.zeros(len(ends), np.int64)
+    high: Ints = ends.min(axis=1) + (many - 1) * pace
+    while (low < high).any():
+        middle = (low + high) // 2
+        enough = room(middle).sum(axis=1) >= many
+        low, high = np.where(enough, low, middle + 1), np.where(enough, middle, high)
+    count = room(low - 1)
+    more, left = room(low) > count, many - count.sum(axis=1)
+    return count + (more & (np.cumsum(more, axis=1) <= left[:, None]))
+
+
+def _fits(job: Job[Any]) -> str:
+    collective = job.collective
+    if job.model.combining:
+        return "is for models under which a message is one chunk"
+    if collective.lengths is not None:
+        return "is for messages of one length"
+    if collective.messages < _LEAST:
+        return f"is for {_LEAST} messages and more"
+    return no_ways(_few(job, 1))
+
+
+def _few(job: Job[Any], messages: int) -> Job[Any]:
+    return replace(job, collective=replace(job.collective, messages=messages))
+
+
+@any_machine(
+    "overlapping-periods",
+    "reduce-broadcast",
+    "allreduce",
+    fits=_fits,
+    orbit=False,
+    rank=97,
+    what="the ways of a plan of few messages, again and again: finished sums go out while others come in",
+)
+@any_machine(
+    "periods",
+    "broadcast",
+    "scatter",
+    "allgather",
+    "alltoall",
+    by_root=True,
+    most_copies=every_port,
+    fits=_fits,
+    orbit=False,
+    rank=98,
+    what="the ways of a plan of few messages, again and again, in as few steps as they leave",
+)
+def by_periods(job: Job[Network]) -> Built:
+    """Any machine on which a message is one chunk: M messages in about (M / m - 1) T + L steps, if a period of L steps sends m.
+
+    It is not proved how near the bound this is: each schedule shows it.
+    """
+    least, best, work, fast = least_steps(job), None, 0, False
+    for small, ways in chain(_known(job), _even(job)):
+        for period in periods(ways, job.model):
+            made = repeated(period, small, job.collective)
+            best = min(best or made, made, key=lambda built: (built.claims.steps, built.claims.transmissions))
+            fast |= period.pace * job.collective.messages <= least * small.messages
+            work += len(ways) * period.pace
+        if best and (best.claims.steps <= least or work > (_LITTLE if fast else _MOST)):
+            break
+    if not best:
+        raise PlanError("no period was found")
+    return best
+
+
+def _known(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
+    """Yield the ways of plans for all ports of few messages, and what they carry out."""
+    for messages in dict.fromkeys((1, job.network.ports, 2 * job.network.ports)):
+        if messages <= job.collective.messages and not no_ways(small := _few(job, messages)):
+            for ways, collective in known_ways(small):
+                if int(ways.lengths.max(initial=1)) == 1:
+                    yield collective or small.collective, ways
+
+
+def _even(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
+    """Yield the ways of trees that load nodes evenly, of data that everybody wants."""
+    roots = job.collective.ranks.tolist() if job.collective.all_source else [job.collective.root]
+    if job.copies > 1 or job.collective.personal or job.collective.traits.adds:
+        return
+    for seed, trees, deeper in product(_SEEDS, _TREES, _DEEPER):
+        if trees <= job.collective.messages and trees * len(roots) * job.network.nodes <= _FEW:
+            small = _few(job, trees).collective
+            yield small, even_trees(job.network, job.model, np.repeat(roots, trees).tolist(), deeper, seed)

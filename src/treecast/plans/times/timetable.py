@@ -1,0 +1,170 @@
+"""Timetables: any ways, on any machine, by a list schedule; and from the end and from the start again, to shorten it.
+
+In each step the arcs ask one after the other, in the order of the first hops that wait for them. A hop begins if all that it
+takes is free. Where messages combine, all hops that wait for an arc go over it at once.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from treecast.errors import PlanError
+from treecast.models import Model, Takes, model, takes
+from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
+from treecast.networks.core import Ints
+from treecast.plans.built import Built, rows_over
+from treecast.plans.ways.ways import Ways, grouped
+from treecast.ragged import explode, starts
+from treecast.schedule import Claims, Payloads
+
+_MOST_WORK = 2**20  # hops that are timed there and back
+MOST_IN_TURNS = 2**18  # hops of all turns
+
+
+class Timed(NamedTuple):
+    """Ways on a machine, the step in which each hop begins, int64 (hops,), and the number of steps."""
+
+    ways: Ways
+    model: Model
+    step: Ints
+    steps: int
+
+    @property
+    def transmissions(self) -> int:
+        """How often a chunk goes over an arc."""
+        return int(self.ways.lengths.sum())
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """The steps, and then the transmissions: the less, the better."""
+        return self.steps, self.transmissions
+
+    def built(self) -> Built:
+        """Return the rows; runs of chunks that follow each other over an arc are a stream, and what goes at once is a message."""
+        ways, combining = self.ways, self.model.combining
+        hop, piece = explode(ways.payloads.start, ways.payload)
+        first, lasts = ways.payloads.first[piece], (ways.payloads.stop - ways.payloads.first)[piece]
+        shift = 0 if combining else np.cumsum(lasts) - lasts - (np.cumsum(ways.lengths) - ways.lengths)[hop]
+        arc, tree, step = ways.arc[hop], ways.tree[hop], self.step[hop] + shift
+        order = np.lexsort((first, step, tree, arc))
+        arc, tree, step, first, hop = (column[order] for column in (arc, tree, step, first, hop))
+        stop = first + lasts[order]
+        fresh = np.ones(len(order), np.bool_)
+        follows = (np.diff(arc) == 0) & (np.diff(tree) == 0)
+        if combining:
+            fresh[1:] = ~(follows & (np.diff(step) == 0))
+        else:
+            follows &= (first[1:] == stop[:-1]) | (np.diff(hop) == 0)
+            fresh[1:] = ~(follows & (np.diff(step) == (stop - first)[:-1]))
+        begins = np.flatnonzero(fresh)
+        payloads, more = Payloads(np.append(begins, len(order)), first, stop), {"steps": 1} if combining else {}
+        rows = rows_over(ways.network, payloads, step[begins], arc[begins], tree=tree[begins], **more)
+        return Built(rows, Claims(self.steps, self.transmissions))
+
+
+def translated(network: Network) -> Takes:
+    """Return what an arc takes where all nodes do the translate of what node 0 does, over all ports: its port, at all nodes."""
+    port = arcs_of(network).port.astype(np.int64)[:, None]
+    return Takes(port, np.full_like(port, -1), network.ports)
+
+
+def parallel(network: Network) -> Ints:
+    """Return a number for each arc, the same for those from one node to another: int64 (arcs,)."""
+    arcs = arcs_of(network)
+    return np.unique(arcs.tail.astype(np.int64) * network.nodes + arcs.head, return_inverse=True)[1].astype(np.int64)
+
+
+def listed(
+    ways: Ways,
+    machine: Model,
+    keys: list[Ints],
+    *,
+    back: bool = False,
+    wanted: Takes | None = None,
+    pools: Ints | None = None,
+) -> Timed:
+    """Return the list schedule of some ways on a machine without routes, whose nodes keep what they relay.
+
+    ``keys``, int64 (hops,) each: the order in which hops go if they are in each other's way, compared from first to last: the
+    least goes first, and of equal ones the hop of lower number. ``back``: the steps are filled from the last to the first.
+    ``wanted``: what the arcs take, where that is not what they take on the machine. ``pools``, int64 (arcs,): a hop may go
+    over any arc with the number of its own, and the ways change.
+
+    >>> from treecast.models import model
+    >>> from treecast.plans import plan
+    >>> found = Ways.of_schedule(plan("broadcast", "star:4"))
+    >>> [listed(found, model(name), [-found.heights]).steps for name in ("all-port", "one-port")]
+    [4, 6]
+    """
+    from treecast.kernels.plans.timetable import time_sends
+
+    wanted, count = wanted or takes(machine, ways.network), len(ways)
+    lasts = np.ones(count, np.int64) if machine.combining else ways.lengths
+    first, follow = grouped(ways.after, ways.before, count) if back else ways.followers
+    pool = np.arange(len(wanted.resource)) if pools is None else pools
+    arc, ranked = ways.arc.astype(np.int32), np.lexsort(keys[::-1])
+    narrow = (follow, np.bincount(follow, minlength=count), arc, lasts, wanted.resource, wanted.key)
+    busy, step = np.zeros((wanted.resources, 2), np.int64), np.empty(count, np.int64)
+    room = starts(np.bincount(pool[arc], minlength=int(pool.max(initial=-1)) + 1))
+    columns = [
+        *(column.astype(np.int32, copy=False) for column in narrow),
+        busy,
+        *(c.astype(np.int32) for c in (ranked, pool)),
+    ]
+    steps = int(time_sends(first, *columns, room, machine.combining, step))
+    if pools is not None:
+        ways = replace(ways, arc=arc.astype(np.int64))
+    if steps < 0:
+        raise PlanError("hops wait for each other in a circle")
+    return Timed(ways, machine, steps - lasts - step if back else step, steps)
+
+
+def list_paths(network: Network, path: Ints, port: Ints, length: Ints) -> tuple[Ints, int]:
+    """Return when each hop of some paths of node 0 begins, and the number of steps; all nodes do the same, translated.
+
+    Hop i is of path ``path[i]``; the hops of a path come one behind the other. Each takes its port for ``length`` steps. Those go
+    first that have farthest to go.
+    """
+    first = np.append(np.flatnonzero(np.diff(path, prepend=-1)), len(path))
+    ways = Ways.of_paths(network, first, port, chunk=first[:-1] * 0, size=length[first[:-1]])
+    timed = listed(ways, model("all-port"), [-ways.heights * ways.lengths], wanted=translated(network))
+    return timed.step, timed.steps
+
+
+def in_turns(ways: Ways, part: Ints) -> Built:
+    """Return a list schedule for all ports in which payloads go in blocks: of a block all goes before any of the next.
+
+    If no arc is in more than s trees, a turn keeps it busy for s blocks at most. So a block waits no longer than if there were
+    only the turns before it: T turns take T s times the length of a block, and a number of steps that does not grow with T.
+    Blocks are as short as the number of sends allows, and longer ones are tried. Of a turn those sends go first that are farthest
+    from the end; or the parts one after the other. ``part``: that of each hop, int64.
+    """
+    longest, found = int(ways.lengths.max()), list[Timed]()
+    least = max(1, -(-int(ways.lengths.sum()) // MOST_IN_TURNS))
+    for block in sorted({least, max(least, longest // 8)}):
+        cut, hop = ways.in_blocks(block)
+        left, when, number = ways.heights[hop], cut.turn, part[hop]
+        for keys in ([when, -left], [when * (1 + int(part.max())) + number - left]):
+            found.append(listed(cut, model("all-port"), keys, pools=parallel(ways.network)))
+    return min(found, key=lambda timed: timed.steps).built()
+
+
+def there_and_back(*tables: Timed, least: int = 0, passes: int = 5) -> Timed:
+    """Return a timetable with as many steps or fewer: the shortest are timed from their ends, then from their starts, and so
+    on.
+
+    With ``least`` steps it is content. It goes there and back so many times, less often where there are many hops.
+    """
+    ranked, work = sorted(tables, key=lambda timed: timed.cost), _MOST_WORK
+    found = ranked[0]
+    for now in ranked:
+        for back in [True, False] * passes:
+            if found.steps <= least or work < len(now.ways):
+                break
+            work -= len(now.ways)
+            end = now.step + (1 if now.model.combining else now.ways.lengths)
+            now = listed(now.ways, now.model, [-end if back else now.step], back=back)
+            found = min(found, now, key=lambda timed: timed.cost)
+    return found

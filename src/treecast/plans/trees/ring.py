@@ -1,7 +1,0 @@
-"""The two disjoint trees of a ring: both ways round. They are those of a torus of one axis."""
-
-from dataclasses import replace
-
-from treecast.plans.trees import directions
-
-DISJOINT_TREES = replace(directions.DISJOINT_TREES, family="ring")

@@ -1,0 +1,43 @@
+"""The edge-disjoint spanning trees of the hypercube. Source: Johnsson & Ho, "Optimum Broadcasting and Personalized
+Communication in Hypercubes" (1989).
+
+Seen from the root (xor), tree j has the root's child over dimension j. The parent of a node whose bit j is 0 lies over
+dimension j; that of any other node over the next bit that is 1, cyclically after j (j itself when it is the only one).
+The d trees are arc-disjoint, the d ways to any node are node-disjoint, and tree j + 1 is the rotation of tree j.
+"""
+
+import numpy as np
+
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.networks.hypercube import rotate_bits
+from treecast.plans.ways.trees.disjoint import DisjointTrees
+from treecast.plans.ways.trees.hops import Rule
+
+
+def exact_depth(d: int) -> int:
+    """Return the depth of the edge-disjoint trees in arcs: d + 1, and 1 for d = 1."""
+    return d + 1 if d > 1 else d
+
+
+def parent_ports(cube: Network, seen: Ints, tree: int | Ints) -> Ints:
+    """Return the dimension over which the parent lies of the nodes ``seen`` from the root; the arrays broadcast."""
+    behind = rotate_bits(seen, -(tree + 1), cube.ports)  # bit tree + 1 first, bit tree last
+    place = np.bitwise_count((behind & -behind) - 1).astype(np.int64)
+    return np.where(seen >> tree & 1, (place + tree + 1) % cube.ports, tree)
+
+
+def _parents(cube: Network, root: int, nodes: Ints, tree: Ints) -> tuple[Ints, Ints]:
+    port = parent_ports(cube, nodes ^ root, tree)
+    return nodes ^ (np.int64(1) << port), port
+
+
+RULE = Rule(_parents, turned=True)
+disjoint_trees, parent, children, depth_of = RULE.trees, RULE.parent, RULE.children, RULE.depth_of
+
+
+def _depth(cube: Network) -> int:
+    return exact_depth(cube.ports)
+
+
+DISJOINT_TREES = DisjointTrees.by(RULE, family="hypercube", depth=_depth)

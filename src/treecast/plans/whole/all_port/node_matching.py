@@ -1,0 +1,190 @@
+"""Allgather on any network: in each step every node hears over as many arcs as it can, each arc bringing what it lacks.
+
+Each node takes a maximum matching of its arcs with chunks that it lacks and that their tails hold (Kuhn's augmenting ways): those
+first that no other node has chosen in this step, and that few nodes hold. Random numbers break ties; the plan is made again with
+others until it takes as few steps as a lower bound, or the work allowed is done.
+"""
+
+from collections.abc import Iterator
+from math import gcd
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.collectives import Collective, Lengths
+from treecast.errors import PlanError
+from treecast.lower_bounds import is_least
+from treecast.models import model
+from treecast.networks import Network
+from treecast.networks.arcs import Arcs, arcs_of
+from treecast.networks.core import Ints
+from treecast.networks.kept import kept
+from treecast.plans.built import NO_ROWS, Built, Job, joined, rows_over
+from treecast.plans.lengths import in_streams
+from treecast.plans.registry import builder
+from treecast.plans.ways.trees.packed import number_of_seed
+from treecast.ragged import places
+from treecast.schedule import Claims, Payloads, Rows
+
+_MOST_SENDS = 2**22  # of one message for each node
+_MOST_MATCHED = 2**20  # sends that are matched one by one, where some would do for several messages
+_TRIES = 16
+_MOST_WORK = 2**28  # chunks looked at in all tries, about: a third of a second
+
+
+class _Plan(NamedTuple):
+    """An allgather of so many chunks of each node, int64 (N,); its sends: int32 (3, sends), step, arc as in ``arcs_of``, chunk.
+
+    They are in the order of steps, then of the ends of arcs. Chunks are numbered node by node.
+    """
+
+    counts: Ints
+    steps: int
+    sends: NDArray[np.int32]
+
+
+class _Part(NamedTuple):
+    """A plan that carries ``size`` chunks where it says one, in streams; ``before`` of each node went before, int64 (N,)."""
+
+    plan: _Plan
+    size: int
+    before: Ints
+
+
+def _lacks_need(job: Job[Network]) -> str:
+    """Return why a network has relays, or is too large; empty when it will do."""
+    if job.network.relays is not None:
+        return f"is for networks without relays, and {job.network.spec} has some: builder balanced-trees passes them"
+    if job.network.nodes * (job.network.nodes - 1) > _MOST_SENDS:
+        return f"matches up to {_MOST_SENDS:,} pairs of nodes, and {job.network.spec} has more"
+    return ""
+
+
+@builder(
+    "node-matching",
+    "allgather",
+    "allgatherv",
+    fits=_lacks_need,
+    orbit=False,
+    rank=45,
+    what="each step joins the arcs into each node with chunks that it lacks, by a maximum matching",
+)
+def over_node_matchings(job: Job[Network]) -> Built:
+    """All-port: each step joins the arcs into each node with chunks that it lacks, by a maximum matching; x = 1, anywhere.
+
+    In most cases it takes max(diameter, ⌈M (N-1) / least in-degree⌉) steps, a lower bound. This is not proved; each schedule
+    shows it. Of many messages several go together, in streams, over what was planned for a few: the rows do not grow with M.
+    Blocks may have different lengths.
+    """
+    network, collective = job.network, job.collective
+    sends = int(collective.sizes().sum()) * (network.nodes - 1)
+    if not sends:
+        return Built(_rows(job, []), Claims(0, 0))
+    found = list[tuple[int, list[_Part]]]()
+    for parts in _unequal(job) if collective.lengths is not None else _equal(job):
+        found.append((sum(part.plan.steps * part.size for part in parts), parts))
+        if is_least(found[-1][0], collective, network, model("all-port")):
+            break
+    steps, parts = min(found, key=lambda each: each[0])
+    return Built(_rows(job, parts), Claims(steps, sends))
+
+
+def _equal(job: Job[Network]) -> Iterator[list[_Part]]:
+    """Yield ways to carry M messages of each node: so many at once, again and again, and what is left with the last of them."""
+    network, messages = job.network, job.collective.messages
+    one = np.ones(network.nodes, np.int64)
+    for each in _numbers(network, messages):
+        times, rest = divmod(messages, each)
+        if rest:  # goes with the last of the others: what is sent together fills the arcs better
+            times, rest = times - 1, rest + each
+        parts = [_Part(_planned(network, one * each), times, 0 * one)] if times else []
+        yield parts + ([_Part(_planned(network, one * rest), 1, each * times * one)] if rest else [])
+
+
+def _unequal(job: Job[Network]) -> Iterator[list[_Part]]:
+    """Yield ways to carry blocks of different lengths: a plan of as many flits as are matched one by one, then of those left.
+
+    All flits at once where they are few enough. Else each stands for a stream of s, and what that leaves of each block follows.
+    """
+    network, flits = job.network, job.collective.sizes()
+    for most in (_MOST_MATCHED // 16, _MOST_MATCHED // 256):
+        streams = in_streams(flits, most // max(1, network.nodes - 1))
+        yield [_Part(_planned(network, counts), size, before) for counts, size, before in streams]
+
+
+def _numbers(network: Network, messages: int) -> list[int]:
+    """Return of how many messages at once a plan is worth trying: all of them if that is little; else few that fill all arcs."""
+    pairs = network.nodes * (network.nodes - 1)
+    degree = int(np.diff(arcs_of(network).into).min())
+    period = degree // gcd(degree, network.nodes - 1)  # of so many messages a node of least degree hears all arcs full
+    found = [messages] if messages * pairs <= _MOST_MATCHED // 16 else []
+    while period < messages and 2 * period * pairs <= _MOST_MATCHED:
+        found.append(period)
+        period *= 2
+    return list(dict.fromkeys(found)) or [1]
+
+
+def _is_least(steps: int, network: Network, counts: Ints) -> bool:
+    """Return whether so many chunks of each node cannot reach all in fewer steps."""
+    if counts.min() == counts.max():
+        collective = Collective.over(network, "allgather", int(counts[0]))
+    else:
+        collective = Collective.over(network, "allgatherv", lengths=Lengths.of(counts))
+    return is_least(steps, collective, network, model("all-port"))
+
+
+def _planned(network: Network, counts: Ints) -> _Plan:
+    """Return the best plan that was found for so few chunks of each node. Raises PlanError."""
+    return matched(network, tuple(counts.tolist()))
+
+
+@kept(8)
+def matched(network: Network, chunks: tuple[int, ...]) -> _Plan:
+    """Return the best plan that was found for so few chunks of each node. Raises PlanError."""
+    from treecast.kernels.plans.node_matching import hear
+
+    arcs, nodes, counts = arcs_of(network), network.nodes, np.array(chunks)
+    tail, head = arcs.tail[arcs.entering], arcs.head[arcs.entering]
+    owner = np.repeat(np.arange(nodes), counts)
+    fewest, found = 0, np.empty((0, 3), np.int32)
+    for turn in range(_tries(len(owner), nodes, len(head))):
+        sends = np.empty((len(owner) * (nodes - 1), 3), np.int32)
+        steps = int(hear(tail, head, arcs.into, owner, number_of_seed(turn), sends))
+        if steps < 0:
+            raise PlanError(f"{network.spec} is not connected: some node does not reach every other")
+        if turn == 0 or steps < fewest:
+            fewest, found = steps, sends
+        if _is_least(fewest, network, counts):
+            break
+    return _Plan(counts, fewest, _in_order(arcs, found))
+
+
+def _in_order(arcs: Arcs, sends: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return sends by step, then by the ends of their arcs; given by step, as (step, slot of ``entering``, chunk)."""
+    from treecast.kernels.plans.node_matching import in_order
+
+    order = np.lexsort((arcs.head, arcs.tail))
+    slot = np.empty(len(order), np.int64)
+    slot[arcs.entering] = np.arange(len(order))
+    rows = np.empty((3, len(sends)), np.int32)
+    in_order(sends, slot[order], order, rows)
+    return rows
+
+
+def _tries(chunks: int, nodes: int, arcs: int) -> int:
+    work = 2 * chunks**2 * nodes**2 // max(arcs, 1)
+    return int(np.clip(_MOST_WORK // max(work, 1), 1, _TRIES))
+
+
+def _rows(job: Job[Network], parts: list[_Part]) -> Rows:
+    """Return the rows of plans, one after the other."""
+    network, block = job.network, job.collective.begins()
+    found, later = [NO_ROWS], [0, 0]
+    for plan, size, before in parts:
+        step, arc, chunk = plan.sends
+        first = np.repeat(block + before, plan.counts) + places(plan.counts) * size
+        table = Payloads.of_ranges(first, first + size)
+        found.append(rows_over(network, table, step.astype(np.int64) * size, arc, payload=chunk))
+        later.append(later[-1] + plan.steps * size)
+    return joined(found, later[:-1])

@@ -1,0 +1,206 @@
+"""Broadcast over arc-disjoint trees of any network: those that are packed (plans/ways/trees/packed.py).
+
+Each tree is a pipeline, and carries as many messages as its depth leaves it steps for. Few messages go over few trees, which are
+less deep; one message over one tree of shortest paths. Several copies of a message go over trees whose ways to
+each node share no other node; against dead links no link, against dead arcs no arc.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from treecast.against import Against, apart
+from treecast.description import Description
+from treecast.errors import PlanError
+from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart, fewest_ways
+from treecast.lower_bounds.depths import least_depth
+from treecast.networks import Network
+from treecast.networks.kept import kept
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import Option, builder
+from treecast.plans.times.pipelines import rows_of_streams, sends_of_streams, streams, uneven_streams
+from treecast.plans.ways.trees import axes, rotated
+from treecast.plans.ways.trees.disjoint import known_trees
+from treecast.plans.ways.trees.independent import independent_trees
+from treecast.plans.ways.trees.packed import packed_trees
+from treecast.plans.ways.ways import Ways
+from treecast.plans.whole.all_port.independent_trees import list_of_trees
+from treecast.plans.whole.all_port.tree_facts import facts_of_trees
+from treecast.schedule import Claims, Rows, Schedule
+from treecast.schedule.trees import TreeSet
+
+_MOST_ARCS = 2**17  # of larger networks no trees are packed
+_MOST_BESIDE_A_RULE = 2**16  # arcs times diameter, where trees for copies are searched for though a rule gives such
+_NEEDLESS = "is for networks on which no rule gives trees as good: builder"
+
+
+class _Choice(NamedTuple):
+    trees: TreeSet
+    steps: int
+    carried: list[list[tuple[int, int]]]
+    rows: Rows | None = None  # where trees share arcs, so that streams go one after the other
+
+
+def _read_seed(text: str, network: Network) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise PlanError(f"{text!r} is no seed: write a number from 0 to 999999999")
+    return int(text)
+
+
+SEED = Option(
+    name="tree-seed",
+    what="What the search for packed trees begins with: the same seed gives the same trees.",
+    read=_read_seed,
+)
+
+
+def _lacks_need(network: Network) -> str:
+    """Return why no trees are packed on a network; empty when they are."""
+    known = known_trees().get(network.family)
+    if known is not None and known.none_is_less_deep(network):
+        return f"{_NEEDLESS} disjoint-trees has those"
+    if network.arcs > _MOST_ARCS:
+        return f"packs trees on networks of up to {_MOST_ARCS:,} arcs"
+    return ""
+
+
+def _why_not(job: Job[Network]) -> str:
+    """Return who has better trees for one copy; of several copies which node has fewer ways."""
+    network, root, copies = job.network, job.collective.root, job.copies
+    if copies == 1 and rotated.none_is_less_deep(network):
+        return f"{_NEEDLESS} rotated-trees has those"
+    if copies == 1 or network.nodes == 1:
+        return ""
+    ruled = known_trees().get(network.family) is not None
+    if ruled and network.arcs * network.diameter > _MOST_BESIDE_A_RULE:
+        return f"would search long for trees less deep than those of a rule on {network.spec}: builder disjoint-trees has these"
+    found = fewest_apart(network, root, job.against)
+    if copies <= found.ways:
+        return ""
+    return f"needs {copies} {apart(job.against)} ways from {network.label(root)}; {network.label(found.node)} has {found.ways}"
+
+
+def _claims(job: Job[Network]) -> Claims:
+    """Return the fewest steps over the trees that are found; Mx(N - 1) transmissions, and those to relays."""
+    if job.network.nodes == 1:
+        return Claims(0, 0)
+    found = _choice_of(job)
+    return Claims(found.steps, sends_of_streams(found.trees, found.carried))
+
+
+def _facts(job: Job[Network], schedule: Schedule, depth: int) -> Description:
+    found, seed = facts_of_trees(job, schedule, depth), _seed(job)
+    return found.adding({"seed": seed}, {"seed": seed}) if schedule.trees > 1 else found
+
+
+@builder(
+    "packed-trees",
+    "broadcast",
+    on=_lacks_need,
+    what="pipelines down arc-disjoint trees packed by Edmonds' theorem, as many as take the fewest steps",
+    most_copies=connectivity,
+    weaker={"links": arc_connectivity, "arcs": arc_connectivity},
+    by_root=True,
+    fits=_why_not,
+    claims=_claims,
+    options=(SEED,),
+    rank=95,
+    facts=_facts,
+)
+def over_packed_trees(job: Job[Network]) -> Built:
+    """All-port: broadcast down arc-disjoint trees of depths d_i, as many as take the fewest steps; Mx(N-1) transmissions.
+
+    The least T with Σ max(0, T - d_i + 1) ≥ Mx; every living node gets everything under any x-1 faults.
+    """
+    if job.network.nodes == 1:
+        return Built(rows_of_streams(packed_trees(job.network, 0, 1), [[]]), Claims(0, 0))
+    found = _choice_of(job)
+    return Built(found.rows or rows_of_streams(found.trees, found.carried), _claims(job))
+
+
+def _seed(job: Job[Network]) -> int:
+    return int(job.options.get(SEED.keyword, 1))
+
+
+def _choice_of(job: Job[Network]) -> _Choice:
+    collective = job.collective
+    return _choice(job.network, collective.root, collective.messages, job.copies, against=job.against, seed=_seed(job))
+
+
+@kept(16)
+def _choice(network: Network, root: int, messages: int, copies: int, *, against: Against, seed: int) -> _Choice:
+    """Return the trees that take the fewest steps of all numbers of trees, and the chunks of each. Raises PlanError."""
+    if copies > 1:
+        return _apart(network, root, messages, copies, against=against, seed=seed)
+    far, best = network.eccentricity(root), _over(packed_trees(network, root, 1), messages, 1)
+    most = 1 if messages == 1 else fewest_ways(network, root, ranks=True).ways
+    numbers = [number for number in range(most, 1, -1) if -(-messages // number) + far - 1 < best.steps]
+    for number in numbers:
+        if -(-messages // number) + far - 1 < best.steps:
+            for trees in _arc_disjoint(network, root, number, seed, len(numbers)):
+                found = _over(trees, messages, 1)
+                best = found if found.steps < best.steps else best
+    return best
+
+
+def _arc_disjoint(network: Network, root: int, number: int, seed: int, searches: int) -> list[TreeSet]:
+    """Return so many trees that share no arc: packed ones, and past relays others, too.
+
+    Packed trees lead to every relay, so there are no more of them than ways to each.
+    """
+    packed = not _is_mesh(network) and (network.relays is None or number <= fewest_ways(network, root).ways)
+    found = [packed_trees(network, root, number, seed, searches)] if packed else []
+    ruled = network.relays is not None or _is_mesh(network)
+    others = _trees(network, root, number, "arcs", seed) if ruled else None
+    return [*found, others] if others is not None else found
+
+
+def _apart(network: Network, root: int, messages: int, copies: int, *, against: Against, seed: int) -> _Choice:
+    """Return the same of trees whose ways to each rank share no node, link or arc. Raises PlanError.
+
+    Of numbers of trees of which each carries as many messages the least is tried: its trees are found more easily. Where trees
+    share an arc that leads to a relay, it serves them in turn.
+    """
+    total, best = messages * copies, None
+    for number in range(fewest_apart(network, root, against).ways, copies - 1, -1):
+        if number > copies and not _is_mesh(network) and -(-total // (number - 1)) == -(-total // number):
+            continue
+        if best is not None and -(-total // number) + least_depth(network, root, number) - 1 >= best.steps:
+            continue
+        trees = _trees(network, root, number, against, seed)
+        if trees is not None:
+            found = _in_turn(trees, messages, copies) if _share_arcs(trees) else _over(trees, messages, copies)
+            best = found if best is None or found.steps < best.steps else best
+    if best is None:
+        raise PlanError(
+            f"no {copies} trees to all ranks with {apart(against)} ways were found on {network.spec}: try another --tree-seed"
+        )
+    return best
+
+
+def _trees(network: Network, root: int, number: int, against: Against, seed: int) -> TreeSet | None:
+    """Return so many trees; None where none are found. On a mesh those of the axes are as many as there can be."""
+    if _is_mesh(network):
+        return axes.axis_trees(network, root) if number == len(axes.axes_of(network)) else None
+    return independent_trees(network, root, number, seed, against)
+
+
+def _is_mesh(network: Network) -> bool:
+    return network.grid is not None and not network.grid.wraps
+
+
+def _over(trees: TreeSet, messages: int, copies: int) -> _Choice:
+    steps, carried = uneven_streams(messages, copies, [int(depth) for depth in trees.depths.max(axis=1)])
+    return _Choice(trees, steps, carried)
+
+
+def _share_arcs(trees: TreeSet) -> bool:
+    taken = trees.network.arc(trees.parent.astype(np.int64), trees.port)[trees.parent >= 0]
+    return len(np.unique(taken)) < len(taken)
+
+
+def _in_turn(trees: TreeSet, messages: int, copies: int) -> _Choice:
+    """Return the same of trees that share arcs."""
+    carried = streams(messages, len(trees), copies)
+    made = list_of_trees(Ways.of_trees(trees.network, [(trees, carried)]))
+    return _Choice(trees, made.claims.steps, carried, made.rows)

@@ -1,0 +1,224 @@
+"""Alltoall over shortest paths chosen by price: on any network, by any demands, each pair of nodes by itself.
+
+Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step; or any other model.
+What an arc takes on the machine, itself or ports, costs more, the more ways use it: 4^(12 (n+1-B)/B) for n ways, if none of it
+need be used by more than B. Where blocks differ in length, a way counts by its length. Each pair takes the cheapest of its
+shortest ways. Pairs choose anew, one after the other, until nothing is used by more than B or they have chosen 12 times. Where
+messages combine, ways over the same ports in the same order are tried, too: hops that go together take one step. Then a list
+schedule: of the chunks that wait for an arc, the one that has farthest to go, or the most waiting ahead, goes first.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.graphs.separators import best_separator
+from treecast.lower_bounds import best, bounds
+from treecast.models import Takes, model, takes
+from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
+from treecast.networks.core import Ints
+from treecast.networks.kept import kept
+from treecast.plans.built import NO_ROWS, Built, Job, best_of
+from treecast.plans.registry import builder
+from treecast.plans.times.timetable import Timed, listed, there_and_back, translated
+from treecast.plans.ways.trees.packed import number_of_seed
+from treecast.plans.ways.ways import Ways
+from treecast.ragged import places, read_only, starts
+from treecast.schedule import Claims
+
+_TURNS, _TRIES = 12, 6
+_MOST_HOPS, _MOST_OF_ORBIT = 2**22, 2**17  # of all ways; where every node has the same part, orbits do as well
+_MOST_WORK = 2**23  # hops of all tries
+_SEED = 54  # of ways from node 0: with these, list schedules on other machines take the fewest steps
+_ALIGNED = -1  # in place of a seed: ways that are not chosen by price
+_MANY_HOPS, _MOST_LOAD = 2**16, 2**12  # of blocks of different lengths: hops of runs; how finely loads are told apart
+UNIT = 2**20
+"""The price of an arc that carries what it should."""
+
+
+def _too_many_hops(job: Job[Network]) -> str:
+    network = job.network
+    most = _MOST_OF_ORBIT if network.seen_alike and job.collective.alike else _MOST_HOPS
+    pairs = network.rank_count * (network.rank_count - 1)
+    if pairs > most or pairs * (network.diameter if network.diameter_is_cheap else 1) // 2 > most:
+        return f"finds a way for each pair of nodes, up to about {most:,} hops"
+    return ""
+
+
+@builder(
+    "priced-paths",
+    "alltoall",
+    "alltoallv",
+    any_model=True,
+    fits=_too_many_hops,
+    orbit=False,
+    rank=60,
+    what="a shortest way for each pair of nodes, chosen by price so that arcs are used alike",
+)
+def over_priced_paths(job: Job[Network]) -> Built:
+    """All-port, or any other model: each message goes a shortest way; those of a pair in up to 4 streams of equal length. x = 1.
+
+    As few transmissions as there can be: M times the sum of all distances.
+    """
+    network = job.network
+    if not job.collective.demands().any():
+        return Built(NO_ROWS, Claims(0, 0))
+    least = best(bounds(job.collective, network, 1, job.model), "steps").value
+    found, share, work = list[Timed](), least_load(job, least), 0
+    for size, seed in _tries(job):
+        ways = _ways(job, size, share, seed)
+        for keys in orders(ways, takes(job.model, network), max(0, seed)):
+            found.append(listed(ways, job.model, keys))
+            if found[-1].steps == least:
+                return found[-1].built()
+        work += 2 * len(ways)
+        one_way_each = network.arcs == 2 * (network.nodes - 1)  # a tree: other prices change nothing
+        if work > _MOST_WORK or (one_way_each and job.collective.lengths is None):
+            break
+    return there_and_back(*found, least=least).built()
+
+
+def least_load(job: Job[Network], least: int) -> int:
+    """Return how many chunks some arc has to carry, by the bound ``least`` of steps, less those in which a cut is idle."""
+    cut = best_separator(job.network) if job.collective.lengths is None else None
+    chunks = job.copies * job.collective.messages
+    return least - (cut.late if cut is not None and -(-chunks * cut.pairs // cut.arcs) + cut.late == least else 0)
+
+
+def _tries(job: Job[Network]) -> list[tuple[int, int]]:
+    """Return for each attempt how many chunks a run has at most, and the seed of the ways.
+
+    Runs of a block are alike. Those of blocks of different lengths are short first, as they get past each other.
+    """
+    messages, flits = job.collective.messages, job.collective.demands()
+    if job.collective.lengths is None:
+        some = [
+            (messages // parts, seed) for parts in (2, 3, 4) if messages % parts == 0 for seed in range(_TRIES // 3)
+        ]
+        together = [(messages, _ALIGNED)] if job.model.combining else []
+        return [*together, *((messages, seed) for seed in range(_TRIES)), *some]
+    far, size = distances_from_all(job.network).astype(np.int64), 1
+    while (hops := int((-(-flits[job.network.ranks] // size) * far).sum())) > _MANY_HOPS and size < flits.max():
+        size *= 2
+    sizes = {size, *(-(-int(flits.max()) // parts) for parts in (4, 2, 1) if hops <= _MOST_HOPS)}
+    return [(each, seed) for each in sorted(sizes) for seed in range(_TRIES // 3)]
+
+
+def orders(ways: Ways, wanted: Takes, seed: int) -> list[list[Ints]]:
+    """Return the keys of orders in which hops of paths may go: those farthest from the end, or with the most waiting ahead.
+
+    Of those equally far from the end the first are, in one order, those whose targets are fewest numbers behind their sources: so
+    all nodes send to different ones at a time.
+    """
+    taken = wanted.resource[ways.arc]
+    load = np.bincount(taken.ravel())[taken].max(axis=1, initial=0)
+    chance = np.random.default_rng(seed).permutation(len(ways)) if seed else np.zeros_like(ways.arc)
+    left = ways.heights
+    ahead = load + left
+    for hop in range(1, int(left.max(initial=1))):  # the most that anything ahead has to carry
+        later = np.flatnonzero(left > hop)
+        ahead[later] = np.maximum(ahead[later], load[later + hop] + left[later] - hop)
+    arcs, run, number = arcs_of(ways.network), ways.payload, np.zeros(ways.network.nodes, np.int64)
+    number[ways.network.ranks] = np.arange(ways.network.rank_count)
+    source = arcs.tail[ways.arc[np.searchsorted(run, run)]]
+    target = arcs.head[ways.arc[np.searchsorted(run, run, side="right") - 1]]
+    behind = (number[target] - number[source]) % ways.network.rank_count
+    return [[-left, chance], [-ahead, -left, chance], *([] if seed else [[-left, behind]])]
+
+
+def _ways(job: Job[Network], size: int, share: int, seed: int) -> Ways:
+    """Return ways of runs of at most so many chunks of each pair; nothing is to be taken by more than ``share`` chunks."""
+    network, flits, equal = job.network, job.collective.demands(), job.collective.lengths is None
+    of, to = np.nonzero(flits[network.ranks])
+    block, parts = network.ranks[of] * network.nodes + to, -(-flits[network.ranks[of], to] // size)
+    part = places(parts) * size
+    of, goal, block = (np.repeat(column, parts) for column in (of, to, block))
+    chunk, lasts = job.collective.begins()[block] + part, np.minimum(job.collective.sizes()[block] - part, size)
+    unit = size if equal else -(-share // _MOST_LOAD)  # of loads
+    weight, share = -(-lasts // unit), -(-share // unit)
+    pairs = _Pairs(network, takes(job.model, network), distances_from_all(network), of, goal, weight)
+    routed = pairs.aligned() if seed == _ALIGNED else pairs.routed(share, seed)
+    return Ways.of_paths(network, *routed, chunk=chunk, size=lasts)
+
+
+class _Pairs(NamedTuple):
+    """Pairs of nodes: ``of`` is a row of ``far``, the distances from some nodes, ``goal`` a node, ``weight`` the load of a way.
+
+    int64 (pairs,) each.
+    """
+
+    network: Network
+    wanted: Takes
+    far: NDArray[np.int16]
+    of: Ints
+    goal: Ints
+    weight: Ints
+
+    def routed(self, share: int, seed: int) -> tuple[Ints, Ints]:
+        """Return shortest ways chosen by price: where that of each pair begins, and the arcs of all, one way behind the other."""
+        from treecast.kernels.plans.priced_paths import route
+
+        arcs, first = arcs_of(self.network), starts(self.far[self.of, self.goal])
+        arc, load = np.full(first[-1], -1, np.int64), np.zeros(self.wanted.resources, np.int64)
+        chance, state = np.random.default_rng(seed), number_of_seed(seed)
+        columns = (*arcs[1:5], self.wanted.resource, self.far, self.of, self.goal, self.weight, first)
+        for _ in range(_TURNS):
+            order = chance.permutation(len(self.of))
+            state = np.uint64(route(*columns, order, prices(share), state, load, arc))
+            if load.max() <= share:
+                break
+        return first, arc
+
+    def aligned(self) -> tuple[Ints, Ints]:
+        """Return shortest ways of which those of a node make a tree, over ports of low numbers first: many go together."""
+        arcs, first = arcs_of(self.network), starts(self.far[self.of, self.goal])
+        up, arc = np.full(self.far.shape, -1), np.empty(first[-1], np.int64)
+        for a in np.lexsort((arcs.tail, arcs.port))[::-1].tolist():
+            near = self.far[:, arcs.tail[a]] + 1 == self.far[:, arcs.head[a]]
+            up[near, arcs.head[a]] = a
+        here, at = self.goal.copy(), first[1:].copy()
+        while len(left := np.flatnonzero(at > first[:-1])):
+            at[left] -= 1
+            arc[at[left]] = up[self.of[left], here[left]]
+            here[left] = arcs.tail[arc[at[left]]]
+        return first, arc
+
+
+def paths_of_node_zero(network: Network, goal: Ints, runs: int) -> Timed:
+    """Return ways of node 0 to some nodes, for several runs of a chunk each, and when their hops begin; all do so, translated.
+
+    The ways are shortest ones, chosen by price so that ports are used alike. Run i to the j-th node is chunk j runs + i.
+    """
+    goal = np.repeat(goal, runs)
+    far = network.distance(0, np.arange(network.nodes)).astype(np.int16)[None]
+    pairs = _Pairs(network, translated(network), far, goal * 0, goal, np.ones_like(goal))
+    chunk, share = np.arange(len(goal)), -(-int(far[0, goal].sum()) // network.ports)
+    tables = (
+        listed(ways, model("all-port"), keys, wanted=pairs.wanted)
+        for seed in range(_SEED, _SEED + _TRIES)
+        for ways in [Ways.of_paths(network, *pairs.routed(share, seed), chunk=chunk, size=np.ones_like(chunk))]
+        for keys in orders(ways, pairs.wanted, seed)
+    )
+    return best_of(tables, lambda timed: timed.cost, max(share, int(far[0, goal].max(initial=0))))
+
+
+def prices(share: int) -> Ints:
+    """Return what an arc costs that 0, 1, 2 … ways use already, if no arc is to carry more than ``share``: int64."""
+    used = np.arange(2 * share + 2)
+    exponent = 12 * (used + 1 - share) / max(share, 1)
+    return np.minimum(UNIT * 4.0**exponent, 2.0**40).astype(np.int64) + 1
+
+
+@kept(4)
+def distances_from_all(network: Network) -> NDArray[np.int16]:
+    """Return how many arcs lead from each rank (row) to each node, -1 where no way does: int16 (ranks, N)."""
+    from treecast.kernels.graphs.flows import distances
+
+    arcs, far = arcs_of(network), np.empty((network.rank_count, network.nodes), np.int16)
+    row = np.empty(network.nodes, np.int32)
+    for i, start in enumerate(network.ranks):
+        distances(arcs.first, arcs.head, read_only(start, np.int32), -1, row)
+        far[i] = row
+    return far

@@ -1,0 +1,131 @@
+"""Scatter and alltoall in several copies, on any network: disjoint ways to each node, chosen by price.
+
+Each pair of nodes takes x ways that share no node between the ends (or no link, or no arc) and are cheapest together: a flow of
+least cost. An arc has a
+price for its length, and costs more, the more ways use it. Pairs choose anew, one after the other, while that makes the most used
+arc less used. Then a list schedule: of the chunks that wait for an arc, the one that has farthest to go goes first. At least one
+of the ways avoids any x - 1 nodes or links, whenever they fail.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treecast.against import apart
+from treecast.errors import PlanError
+from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart
+from treecast.lower_bounds import best, bounds
+from treecast.models import takes
+from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
+from treecast.networks.core import Ints
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import builder
+from treecast.plans.times.timetable import Timed, listed, there_and_back
+from treecast.plans.ways.ways import Ways
+from treecast.plans.whole.all_port.priced_paths import UNIT, least_load, orders, prices
+from treecast.ragged import starts
+
+_TURNS, _TRIES = 12, 8
+_MOST_WORK = 2**26  # arcs, pairs and copies, multiplied
+_LENGTH = UNIT // 8  # the price of a hop beside what an arc costs for being used
+
+
+class _Pairs(NamedTuple):
+    """The source and the target of each pair of nodes, and the first chunk and the length of its block."""
+
+    source: Ints
+    target: Ints
+    chunk: Ints
+    size: Ints
+
+
+def _why_not(job: Job[Network]) -> str:
+    """Return why there are no such copies: who has better schedules of one copy, or which node has too few ways."""
+    network, copies = job.network, job.copies
+    if copies == 1:
+        return "is for several copies"
+    if network.rank_count == 1:
+        return ""
+    count = (network.rank_count - 1) * (network.rank_count if job.collective.all_source else 1)
+    if network.nodes * network.degree * count * copies > _MOST_WORK:
+        return f"finds ways where arcs, pairs of nodes and copies, multiplied, are at most {_MOST_WORK:,}"
+    sources = network.ranks[: 1 if network.seen_alike else None].tolist()
+    for source in sources if job.collective.all_source else [job.collective.root]:
+        few = fewest_apart(network, source, job.against)
+        if few.ways < copies:
+            start, end = network.labels([source, few.node])
+            return f"needs {copies} {apart(job.against)} ways from {start} to every node, but {end} has {few.ways}"
+    return ""
+
+
+def _pairs(job: Job[Network]) -> _Pairs:
+    collective, ranks = job.collective, job.network.ranks
+    if collective.all_source:
+        source, target = np.nonzero(collective.demands())
+        block = source * job.network.nodes + target
+    else:
+        block = target = ranks[ranks != collective.root]
+        source = np.full_like(target, collective.root)
+    return _Pairs(source, target, collective.begins()[block], collective.sizes()[block])
+
+
+_WAYS: dict[str, Any] = {
+    "most_copies": connectivity,
+    "weaker": {"links": arc_connectivity, "arcs": arc_connectivity},
+    "by_root": True,
+    "fits": _why_not,
+    "rank": 65,
+    "what": "disjoint ways to each node, chosen by price so that arcs are used alike: copies on any network",
+}
+
+
+@builder("priced-ways", "scatter", **_WAYS)
+@builder("priced-ways", "alltoall", "alltoallv", orbit=False, **_WAYS)
+def over_priced_ways(job: Job[Network]) -> Built:
+    """All-port: each message goes over x disjoint ways, as a stream over each, and survives any x-1 faults.
+
+    Raises
+    ------
+    PlanError
+        When there are not so many ways.
+    """
+    network, found, size = job.network, list[Timed](), int(_pairs(job).size.max(initial=1))
+    least = best(bounds(job.collective, network, job.copies, job.model, against=job.against), "steps").value
+    for seed in range(_TRIES if network.rank_count > 1 else 1):
+        ways = _ways(job, -(-least_load(job, least) // size), seed)
+        found += [listed(ways, job.model, keys) for keys in orders(ways, takes(job.model, network), seed)]
+        if min(timed.steps for timed in found) == least:
+            break
+    return there_and_back(*found, least=least).built()
+
+
+def _ways(job: Job[Network], share: int, seed: int) -> Ways:
+    """Return a run of all messages for each way of each pair; no arc is to carry more than ``share`` runs."""
+    from treecast.kernels.graphs.ways import priced_ways
+
+    network, copies, pairs = job.network, job.copies, _pairs(job)
+    arcs, count, meeting = arcs_of(network, single=job.against == "links"), len(pairs.source), job.against != "nodes"
+    table = prices(share) + _LENGTH
+    load, price = np.zeros(len(arcs.head), np.int64), np.full(len(arcs.head), table[0])
+    most_arcs = network.nodes * copies if meeting else network.nodes + copies
+    way, length = np.zeros((count, most_arcs), np.int32), np.zeros((count, copies), np.int32)
+    kept, most, chance = (way, length), 1 << 62, np.random.default_rng(seed)
+    for turn in range(_TURNS):
+        order = chance.permutation(count)
+        ends = (pairs.source, pairs.target, order, copies)
+        if not priced_ways(*arcs[:5], *ends, table, load, price, way, length, meeting):
+            raise PlanError(f"there are no {copies} {apart(job.against)} ways from each node to each on {network.spec}")
+        if int(load.max(initial=0)) < most:
+            kept, most = (way.copy(), length.copy()), int(load.max(initial=0))
+        elif turn > 3:
+            break
+        if most <= share:
+            break
+    way, length = kept
+    total = length.sum(axis=1)
+    taken, every = way[np.arange(way.shape[1]) < total[:, None]], arcs_of(network)
+    arc = every.number(arcs.tail[taken], arcs.port[taken])
+    chunk, size = np.repeat(pairs.chunk, copies), np.repeat(pairs.size, copies)
+    tree = np.tile(np.arange(copies), count)
+    return Ways.of_paths(network, starts(length.reshape(-1)), arc, chunk=chunk, size=size, tree=tree)

@@ -1,0 +1,139 @@
+"""Collectives on the complete network: a copy goes straight to its target over one arc, or by a relay over two.
+
+The x ways to a node have no relay in common, so any x - 1 nodes or links that fail leave one way. One copy goes straight to
+its target. Broadcasts in more than one copy go over the trees of ``plans/ways/trees/complete.py``.
+"""
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treecast.networks.complete import Complete
+from treecast.networks.core import Ints
+from treecast.plans.built import Built, Job, rows_between
+from treecast.plans.registry import builder, every_port
+from treecast.plans.times.timetable import list_paths
+from treecast.schedule import Claims, Payloads
+
+_RELAYS: dict[str, Any] = {
+    "on": Complete,
+    "what": "to the target itself; more copies by way of relays",
+    "rank": 10,
+}
+
+
+def _claims(job: Job[Complete]) -> Claims:
+    others = job.network.nodes - 1
+    return Claims(job.collective.messages * min(1, others), job.collective.messages * others)
+
+
+@builder("direct", "broadcast", on=Complete, claims=_claims, what="to each target itself", rank=10)
+def broadcast(job: Job[Complete]) -> Built:
+    """All-port: one copy of everything from the root to all others: M steps, M (N - 1) transmissions; no relay, no delay."""
+    network, collective = job.network, job.collective
+    others = np.delete(np.arange(network.nodes), collective.root)
+    table = Payloads.of([[(0, collective.messages)]])
+    rows = rows_between(network, table, others * 0, collective.root, others, tree=0, payload=0)
+    return Built(rows, _claims(job))
+
+
+@builder("direct", "scatter", most_copies=every_port, **_RELAYS)
+def scatter(job: Job[Complete]) -> Built:
+    """All-port: x - 1 copies of each message to a relay each, one behind the other, and then one to its target itself.
+
+    Mx steps, as many as the root needs to send them; M (2x - 1) (N - 1) transmissions.
+    """
+    network, messages, copies = job.network, job.collective.messages, job.copies
+    others = np.arange(1, network.nodes)
+    none, columns = np.zeros_like(others), list[tuple[Ints, ...]]()
+    for way in range(1, copies):
+        relay = (others - 1 + way) % len(others) + 1
+        start, tree = (np.full(len(others), number) for number in ((way - 1) * messages, way))
+        columns += [(start, none, relay, others, tree), (start + 1, relay, others, others, tree)]
+    columns.append((none + (copies - 1) * messages, none, others, others, none))
+    step, source, target, block, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
+    source, target, block = (network.translate(job.collective.root, u) for u in (source, target, block))
+    return _assemble(network, messages, _Hops(step, source, target, block, tree), copies * messages, 1)
+
+
+def _claims_of_allgather(job: Job[Complete]) -> Claims:
+    copies, others = job.collective.messages * job.copies, job.network.nodes - 1
+    return Claims(copies * min(1, others), copies * others * job.network.nodes)
+
+
+@builder("direct", "allgather", most_copies=every_port, claims=_claims_of_allgather, **_RELAYS)
+def allgather(job: Job[Complete]) -> Built:
+    """All-port: every node sends to all others itself; of x copies, x - 1 come by relays. M x steps, the fewest there can be.
+
+    Node 0 sends to all in step 0. In step s = 1 … x - 1 node s sends to all nodes behind it, and node s + 1 to the nodes 1 … s.
+    The first go by the ports 0 … N - 2 - s, as seen from each source, the others by the ports behind these: no port is used
+    twice. A node v is met once in each step, by node 0 and then by nodes that differ, none of them v: those below v in the steps
+    before v, those above v from step v on. So the x ways share no node. M x (N - 1) N transmissions. An orbit.
+
+    In tree t node t + 1 is the relay; in the last tree it is that of the nodes below x, and the others hear from node 0.
+    """
+    network, messages, copies = job.network, job.collective.messages, job.copies
+    others = np.arange(1, network.nodes)
+    columns = [(others * 0, others * 0, others, np.minimum(others, copies) - 1)]
+    for step in range(1, copies):
+        relay = np.where(others > step, step, step + 1)
+        columns.append((others * 0 + step * messages, relay, others, relay - 1))
+    step, source, target, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
+    built = _assemble(network, messages, _Hops(step, source, target, source * 0, tree), 0, network.nodes)
+    return Built(built.rows, _claims_of_allgather(job))
+
+
+@builder("direct", "alltoall", most_copies=every_port, **_RELAYS)
+def alltoall(job: Job[Complete]) -> Built:
+    """All-port: each message to its target itself, and by way of x - 1 relays, which are chosen so that all ports have as much.
+
+    A greedy list schedule, near the bound of M (2x - 1) steps; M (2x - 1) (N - 1) N transmissions. An orbit.
+    """
+    network, messages, copies, nodes = job.network, job.collective.messages, job.copies, job.network.nodes
+    relays = _choose_relays(nodes, copies - 1)
+    hops: list[tuple[int, int, int, int, int]] = []  # path, source, target, block, tree
+    for v in range(1, nodes):
+        for way, relay in enumerate([0, *relays[v - 1]]):
+            path = (v - 1) * copies + way
+            ends = [0, relay, v] if relay else [0, v]
+            hops += [(path, a, b, v, way) for a, b in pairwise(ends)]
+    path, source, target, block, tree = np.array(hops, np.int64).reshape(-1, 5).T
+    length = np.full(len(path), messages)
+    step, steps = list_paths(network, path, network.port_between(source, target), length)
+    return _assemble(network, messages, _Hops(step, source, target, block, tree), steps, nodes)
+
+
+def _choose_relays(nodes: int, ways: int) -> list[list[int]]:
+    """Return the relays of each node 1 … N-1 seen from node 0, such that the load on the ports is even."""
+    load, found = np.zeros(nodes, np.int64), list[list[int]]()
+    for v in range(1, nodes):
+        found.append([])
+        free = np.array([relay for relay in range(1, nodes) if relay != v], np.int64)
+        for _ in range(ways):
+            taken = np.maximum(load[free], load[(v - free) % nodes]) * 2 * nodes + load[free] + load[(v - free) % nodes]
+            place = int(np.argmin(taken))
+            relay = int(free[place])
+            free = np.delete(free, place)
+            load[relay] += 1
+            load[(v - relay) % nodes] += 1
+            found[-1].append(relay)
+    return found
+
+
+class _Hops(NamedTuple):
+    """What goes where: the block of each hop, over one arc, from ``step`` on; int64 arrays of one length."""
+
+    step: Ints
+    source: Ints
+    target: Ints
+    block: Ints
+    tree: Ints
+
+
+def _assemble(network: Complete, messages: int, hops: _Hops, steps: int, sources: int) -> Built:
+    """Return the schedule in which all M messages of a block go over each arc, one step after the other."""
+    every, count = np.arange(network.nodes) * messages, len(hops.step)
+    table, more = Payloads.of_ranges(every, every + messages), {"tree": hops.tree, "payload": hops.block}
+    rows = rows_between(network, table, hops.step, hops.source, hops.target, **more)
+    return Built(rows, Claims(steps if count else 0, count * messages * sources))

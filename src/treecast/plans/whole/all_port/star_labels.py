@@ -1,0 +1,204 @@
+"""Allgather on the star network by label sets: x copies in the fewest steps there can be, where such sets are known.
+
+The trees are those of Fragopoulou & Akl as the paper has them: their depth does not count here. For x = 1 there is a rule: a node
+whose symbol 1 is at position j receives by T_j, and a node with symbol 1 in front by any tree, in which it is a leaf. T_j's part
+with symbol 1 at j leads to the root, so these labels are closed. Necklaces of fewer than n-1 nodes have symbol 1 in front, so
+nothing hangs below a ragged pair (label_sets.py), and the steps are ⌈M (N - 1) / (n - 1)⌉. For 2 ≤ x ≤ n-2 no rule is known. Sets
+that a search found come with the package (star_labels.npz); what is read there is checked to be closed. ``search`` looks for
+others. Source: treecast's own.
+"""
+
+import zlib
+from functools import cache
+from importlib.resources import files
+from zipfile import BadZipFile
+
+import numpy as np
+
+from treecast.errors import PlanError
+from treecast.networks import Network, Star
+from treecast.networks.core import Ints
+from treecast.networks.permutations import inverse, symbol_at
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import Option, builder, every_port
+from treecast.plans.times.packing import pack
+from treecast.plans.ways.label_search import find
+from treecast.plans.ways.label_sets import Preferences, Ranges, by_rotation, by_sets, left_over
+from treecast.plans.ways.trees import star as star_trees
+from treecast.plans.whole.all_port.allgather import walked
+from treecast.schedule import Rows
+from treecast.schedule.trees import TreeSet
+
+_FILE = "star_labels.npz"
+_HOT = 0.7, 0.9  # at which heat a search begins, for n ≤ 6 and above
+
+
+@cache
+def known_sets() -> dict[tuple[int, int], bytes]:
+    """Return the sets that come with the package, by (n, x), as ``stored`` has them. Raises PlanError when their file is
+    missing or damaged.
+    """
+    try:
+        with files("treecast.plans.whole.all_port").joinpath(_FILE).open("rb") as file, np.load(file) as table:
+            return {_numbers(name): table[name].tobytes() for name in table}
+    except (OSError, EOFError, ValueError, BadZipFile, zlib.error) as error:
+        raise PlanError(f"the label sets that come with treecast cannot be read: {error}; install it again") from error
+
+
+def _numbers(name: str) -> tuple[int, int]:
+    n, copies = name.split("-")
+    return int(n), int(copies)
+
+
+def stored(star: Star, masks: Ints) -> bytes:
+    """Return label sets as they are stored: a byte for each node, by necklaces.
+
+    It holds what the node's set would be if its necklace were turned back until the node is the least: in sets that rotation
+    keeps, all nodes of a necklace have the same byte, and files of them are small.
+    """
+    k, node, turn = star.ports, *_by_necklaces(star)
+    return (((masks[node] >> turn) | (masks[node] << (k - turn))) & ((1 << k) - 1)).astype(np.uint8).tobytes()
+
+
+def read_sets(star: Star, copies: int, data: bytes) -> Ints:
+    """Return the masks of stored label sets, int64 (N,).
+
+    Raises PlanError when there are not ``copies`` labels for each node but the root. Whether they are closed, ``pack``
+    checks.
+    """
+    k, node, turn = star.ports, *_by_necklaces(star)
+    kept = np.frombuffer(data, np.uint8).astype(np.int64)
+    if len(kept) != len(node):
+        raise PlanError(f"label sets of {star.spec} have {len(node):,} bytes, not {len(kept):,}")
+    masks = np.zeros(star.nodes, np.int64)
+    masks[node] = ((kept << turn) | (kept >> (k - turn))) & ((1 << k) - 1)
+    few = np.flatnonzero(np.bitwise_count(masks[1:]) < copies)
+    if len(few):
+        raise PlanError(f"label sets that give {star.label(int(few[0]) + 1)} fewer than {copies} copies")
+    return masks
+
+
+def _by_necklaces(star: Star) -> tuple[Ints, Ints]:
+    """Return all nodes but the root, necklace by necklace, and how far each is turned from the least."""
+    first, size = star.necklaces()
+    turn = np.arange(star.ports)
+    node = np.stack([star.rotate(first, int(i)) for i in turn], axis=1)
+    there = turn < size[:, None]
+    return node[there], np.broadcast_to(turn, node.shape)[there]
+
+
+def _read_search(text: str, network: Network) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < len(text) < 7 and int(text)):
+        raise PlanError(f"search takes the number of moves in millions, from 1 to 999999, not {text!r}")
+    return int(text)
+
+
+SEARCH = Option(
+    name="search",
+    read=_read_search,
+    what="For how many million moves to look for label sets; a million takes about a second.",
+)
+
+
+def _fits(job: Job[Star]) -> str:
+    if job.copies == 1 or not left_over(job):
+        return (
+            "has nothing to search for where whole trees or the rule of one copy do" if "search" in job.options else ""
+        )
+    if "search" in job.options or (job.network.n, job.copies) in known_sets():
+        return ""
+    return f"knows no label sets of {job.copies} copies on {job.network.spec}: give the option search to look for some"
+
+
+@builder(
+    "label-sets",
+    "allgather",
+    on=Star,
+    most_copies=every_port,
+    fits=_fits,
+    options=(SEARCH,),
+    rank=10,
+    what="each node by trees chosen so that all ports are used alike",
+)
+def over_label_sets(job: Job[Star]) -> Built:
+    """All-port: each node receives by x of the n-1 disjoint trees, chosen node by node so that all ports are used alike.
+
+    ⌈Mx(N-1)/(n-1)⌉ steps with one copy; with more where the known sets have no conflict, which is all of S_4 … S_6, x ≤ 4 on
+    S_7, and x = 2 on S_8. Of M messages those whose copies fill all trees go by whole trees, the others by label sets.
+
+    Raises
+    ------
+    PlanError
+        When the sets that come with the package are not closed: then the file is damaged.
+    """
+    star = job.network
+    trees = star_trees.disjoint_trees(star, paper=True)  # over which the known sets were found
+    if job.copies == 1:
+        return by_rotation(job, _rule_of_one_copy(star, trees))
+
+    def whole(carried: Ranges, each: int) -> tuple[Rows, int]:
+        return walked(star, trees, carried, each), each * (star.nodes - 1)
+
+    return by_sets(job, trees, whole, lambda rest: pack(trees, np.stack(_turned(star, trees, _sets(job, trees), rest))))
+
+
+def _rule_of_one_copy(star: Star, trees: TreeSet) -> Preferences:
+    """Return which tree the least node of each necklace prefers: that of the position of symbol 1, if it is not in front."""
+    node, size = star.necklaces()
+    hole = symbol_at(inverse(star.words(node), star.n), 0)
+    depth = trees.depths[:, node].astype(np.int64)
+    tree = np.arange(star.ports)[:, None]
+    key = np.where(tree == hole - 1, -1, depth)
+    key[tree >= size] = star.nodes  # rotations of trees before them
+    order = np.argsort(key, axis=0, kind="stable")
+    return Preferences(
+        node, size, order, trees.port[:, node].astype(np.int64), trees.parent[:, node].astype(np.int64), depth
+    )
+
+
+def _sets(job: Job[Star], trees: TreeSet) -> Ints:
+    """Return the label sets of a job: those that come with the package, or those that the search asked for finds."""
+    star = job.network
+    if "search" not in job.options:
+        return read_sets(star, job.copies, known_sets()[star.n, job.copies])
+    return find(trees, begin(star, job.copies), moves=job.options["search"] * 10**6, hot=_HOT[star.n > 6])
+
+
+def begin(star: Star, copies: int) -> Ints:
+    """Return the label sets with which a search begins: int64 masks (N,), the same for all nodes of a full necklace.
+
+    With symbol 1 at position j: T_j, the tree of the first symbol, and T_(j+1), T_(j+2) … in a circle. With symbol 1 in front:
+    the trees of the symbols that are least far right of their own positions, those that are at home last.
+    """
+    k, (node, size) = star.ports, star.necklaces()
+    words = star.words(node)
+    back, tree = inverse(words, star.n), np.arange(k)[:, None]
+    hole, first = symbol_at(back, 0), symbol_at(words, 0)
+    away = (tree + 1 - symbol_at(back, tree + 1)) % k
+    behind = np.where(tree == hole - 1, -2, np.where(tree == first - 1, -1, (tree - hole + 1) % k))
+    key = np.where(hole == 0, np.where(away == 0, k, away), behind)
+    mask = (np.int64(1) << np.argsort(key, axis=0, kind="stable")[:copies]).sum(axis=0)
+    masks = np.zeros(star.nodes, np.int64)
+    for i in range(k):
+        masks[star.rotate(node, i)[i < size]] = (((mask << i) | (mask >> (k - i))) & ((1 << k) - 1))[i < size]
+    return masks
+
+
+def _turned(star: Star, trees: TreeSet, masks: Ints, count: int) -> list[Ints]:
+    """Return rotations of label sets, one for each of ``count`` chunks, such that together they use the ports alike."""
+    k, found, load = star.ports, list[Ints](), np.zeros(star.ports, np.int64)
+    uses = np.zeros(k, np.int64)
+    for tree in range(k):
+        has = (masks >> tree & 1 == 1) & (trees.port[tree] >= 0)
+        uses += np.bincount(trees.port[tree][has], minlength=k)
+
+    def crowd(turn: int) -> list[int]:
+        return sorted((load + np.roll(uses, turn)).tolist(), reverse=True)
+
+    for _ in range(count):
+        turn = min(range(k), key=crowd)
+        load += np.roll(uses, turn)
+        moved = np.zeros_like(masks)
+        moved[star.rotate(np.arange(star.nodes), turn)] = ((masks << turn) | (masks >> (k - turn))) & ((1 << k) - 1)
+        found.append(moved)
+    return found

@@ -1,0 +1,153 @@
+"""Plans for any machine: the ways of plans for all ports, timed anew.
+
+Communication model: whatever is asked for, if nodes keep what they relay and messages have no routes.
+The ways of a schedule hold on every machine, and copies are a property of ways alone. So every collective that has a plan for all
+ports on a network has one under every other machine, too: a list schedule of its ways, with all copies.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from treecast.collectives import Collective
+from treecast.errors import PlanError, ScheduleError
+from treecast.lower_bounds import bounds, tightest
+from treecast.models import MODELS, Model, model
+from treecast.networks import Network
+from treecast.plans.built import Built, Job, best_of
+from treecast.plans.registry import Builder, any_machine, builders, every_port
+from treecast.plans.times.timetable import Timed, listed, there_and_back
+from treecast.plans.ways.ways import Ways
+
+_ALL_PORT = next(iter(MODELS.values()))
+_MOST_PAIRS = 2**21  # of a source and a node, and of copies
+_FEW = 2**14  # hops of plans of which all are tried, not the first alone, and in more orders
+_TRIES = 20  # of those
+
+
+def _for_all_ports(job: Job[Any]) -> Job[Any]:
+    """Return the same job for all ports; where messages combine, of one message for each source: all others go with it."""
+    one = {"messages": 1} if job.model.combining else {}
+    return replace(job, model=_ALL_PORT, options={}, collective=replace(job.collective, **one), likeness=None)
+
+
+def _known(job: Job[Any]) -> list[Builder]:
+    """Return the builders of a job for all ports."""
+    from treecast.plans.choice import serious
+
+    known = [entry for entry in builders(job.collective.kind, job.network) if entry.is_for(job.model)]
+    return serious([entry for entry in known if not entry.why_not(job)], job.model)
+
+
+def no_ways(job: Job[Any]) -> str:
+    """Return why a job has no ways that could be timed, or an empty text."""
+    collective, network = job.collective, job.network
+    pairs = network.rank_count * job.copies * (network.rank_count if collective.all_source else 1)
+    if pairs > _MOST_PAIRS:
+        return f"goes through each of {pairs:,} pairs of a source and a node, and {_MOST_PAIRS:,} at most"
+    free = _for_all_ports(job)
+    if _known(free):
+        return ""
+    reasons = [entry.why_not(free) for entry in builders(collective.kind, network) if entry.is_for(free.model)]
+    return f"times a plan for all ports: {reasons[0]}" if reasons else "times a plan for all ports, and there is none"
+
+
+def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
+    """Yield the ways of plans for all ports, the best first; the others where they have few hops.
+
+    Beside each what it carries out, where its builder chose that.
+    """
+    from treecast.plans.choice import choose, run_builder
+    from treecast.plans.request import schedule_of
+
+    free, scale = _for_all_ports(job), job.collective.messages if job.model.combining else 1
+    known = _known(free)
+    chosen, made = choose(free, known)
+    for entry in [chosen, *(entry for entry in known if entry != chosen)]:
+        try:
+            built = made if made and entry == chosen else run_builder(free, entry)
+            found = Ways.of_schedule(schedule_of(free, entry, built), scale=scale)
+        except (PlanError, ScheduleError) as error:
+            if entry == chosen:
+                raise PlanError(str(error)) from None
+            continue
+        yield found, built.collective and _scaled(built.collective, scale)
+        if len(found) > _FEW:
+            return
+
+
+def _scaled(collective: Collective, scale: int) -> Collective:
+    """Return a collective of ``scale`` times as many messages."""
+    owners = tuple((first * scale, node) for first, node in collective.owners)
+    return replace(collective, messages=collective.messages * scale, owners=owners)
+
+
+def _tables(ways: Ways, machine: Model, least: int) -> Iterator[Timed]:
+    """Yield timetables by orders in which hops may go, those first that are best most often, until ``least`` steps are enough."""
+    soonest, count = ways.turn - ways.heights, len(ways)
+    seeds = range(_TRIES if count <= _FEW else 0)
+    chance = ([soonest, np.random.default_rng(seed).permutation(count)] for seed in seeds)
+    for keys in chain([[soonest], [-ways.below], [np.arange(count)]], chance):
+        yield (timed := listed(ways, machine, keys))
+        if timed.steps <= least:
+            return
+
+
+def _machines(machine: Model) -> list[Model]:
+    """Return the machines for which to time ways: where messages combine, to meet one partner in a step may take less."""
+    may_meet = machine.combining and not machine.normal <= model("whispering")
+    return [machine, model("whispering")] if may_meet and machine.ports == "one" else [machine]
+
+
+def _fewest(ways: Iterator[tuple[Ways, Collective | None]], machine: Model, least: int) -> Built:
+    """Return the schedule of the fewest steps of some ways, which are tried until ``least`` steps are enough."""
+    tables = (
+        (there_and_back(*_tables(each, own, least), least=least), collective)
+        for each, collective in ways
+        for own in _machines(machine)
+    )
+    timed, collective = best_of(tables, lambda each: each[0].cost, least)
+    return timed.built()._replace(collective=collective)
+
+
+def least_steps(job: Job[Any]) -> int:
+    """Return the lower bound of the steps of a job; 0 where none is known."""
+    try:
+        known = bounds(job.collective, job.network, job.copies, job.model, against=job.against)
+    except PlanError:
+        return 0
+    return tightest(known, "steps").value
+
+
+_ANY: dict[str, Any] = {"fits": no_ways, "orbit": False, "rank": 99}
+
+
+@any_machine(
+    "overlapping-list",
+    "reduce-broadcast",
+    "allreduce",
+    what="the ways of the best plan for all ports, timed anew: finished sums go out while others come in",
+    **_ANY,
+)
+@any_machine(
+    "list-schedule",
+    "broadcast",
+    "scatter",
+    "allgather",
+    "allgatherv",
+    "alltoall",
+    "alltoallv",
+    by_root=True,
+    most_copies=every_port,
+    what="the ways of the best plan for all ports, timed anew",
+    **_ANY,
+)
+def list_schedule(job: Job[Network]) -> Built:
+    """Any machine: a list schedule of the ways of a plan for all ports, timed from its end and from its start again.
+
+    It is not proved how near the bound this is: each schedule shows it.
+    """
+    return _fewest(known_ways(job), job.model, least_steps(job))

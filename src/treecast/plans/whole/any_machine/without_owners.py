@@ -1,0 +1,216 @@
+"""Allreduce without owners: partial sums meet and are exchanged, and no node completes a sum for all others.
+
+Communication model: nodes that send and receive at once; of recursive doubling, messages combine.
+
+Where a sum has an owner, all contributions reach it before anybody hears of the sum: the eccentricity of a node, twice. But the
+two ends of a link may exchange what each half of the nodes has added, in one step, and both know the sum. So with h arcs at most
+to the nearer end a sum takes 2h + 1 steps: one less than by way of a node, on even rings, hypercubes and even tori. An even ring
+of N nodes takes N - 1 steps, the fewest there can be: 2 (N - 1) sends of N sums over 2N arcs.
+
+*Recursive doubling* exchanges everything, with the node that differs in one bit after the other. So d steps do for 2^d nodes,
+where messages combine (Thakur, Rabenseifner & Gropp 2005). Of other numbers of nodes those beyond 2^d first tell one of them.
+
+Nobody can verify that by one rule for each node: sets of contributions are carried along, and two that meet share none.
+"""
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from treecast.collectives.collective import NO_OWNERS
+from treecast.lower_bounds import best, bounds
+from treecast.models import Takes, takes
+from treecast.networks import Network
+from treecast.networks.arcs import Arcs, arcs_of
+from treecast.networks.core import Ints
+from treecast.plans.built import Built, Job, best_of, rows_between, rows_over
+from treecast.plans.registry import Option, any_machine, builder
+from treecast.plans.times.timetable import Timed, listed
+from treecast.plans.ways.ways import Ways
+from treecast.schedule import Claims, Payloads
+
+_MOST_NODES, _MOST_HOPS, _TRIES = 256, 2**18, 12
+_MOST_TREES = 2**8  # where each chunk has a tree of its own
+_ASKED = Option(
+    name="without-owners",
+    what="Partial sums are exchanged where they meet, and nobody owns a sum: it may take fewer steps.",
+    flag=True,
+)
+_SHARED: dict[str, Any] = {"options": (_ASKED,), "needs": _ASKED.keyword, "orbit": False}
+
+
+def _no_halves(job: Job[Network]) -> str:
+    network, model = job.network, job.model
+    if model.duplex == "half":
+        return "exchanges partial sums over both arcs of a link at once, which half duplex does not allow"
+    if network.relays is not None or not network.both_ways or network.rank_count < 2:
+        return "is for two ranks or more without relays, joined both ways"
+    if network.nodes > _MOST_NODES or 2 * _groups(job) * network.nodes > _MOST_HOPS:
+        return f"is for few messages on networks of up to {_MOST_NODES:,} nodes"
+    return ""
+
+
+def _groups(job: Job[Network]) -> int:
+    """Return into how many groups the sums are divided, which go down a tree each: where messages combine, one."""
+    if job.model.combining:
+        return 1
+    every = job.collective.sums
+    return every if every <= _MOST_TREES else job.network.nodes
+
+
+@any_machine(
+    "meeting-halves",
+    "allreduce",
+    fits=_no_halves,
+    rank=101,
+    what="each sum is added up in two halves, which meet at the ends of a link, and goes out from there",
+    **_SHARED,
+)
+def meeting_halves(job: Job[Network]) -> Built:
+    """Any machine of full duplex: the fewest steps of some tries; it is not proved how near the bound this is.
+
+    2 M N (N - 1) transmissions, the fewest there can be.
+    """
+    known = bounds(replace(job.collective, owners=()), job.network, 1, job.model)
+    tables = (
+        listed(ways, job.model, keys, wanted=_taken(job))
+        for ways in (_grown(job, Random(seed)) for seed in range(_TRIES))
+        for keys in ([ways.turn - ways.heights], [-ways.heights], [ways.turn, -ways.heights])
+    )
+    return _built(job, best_of(tables, lambda timed: timed.cost, best(known, "steps").value))
+
+
+def _grown(job: Job[Network], chance: Random) -> Ways:
+    """Return trees of all groups, each around a link, over arcs that are little used so far.
+
+    Where the network looks alike from all nodes they are translates of one, in which ports are used alike.
+    """
+    network, arcs, groups = job.network, arcs_of(job.network), _groups(job)
+    far, links = _links(network, arcs)
+    tail, head, port, back = arcs.tail.astype(np.int64), arcs.head.astype(np.int64), arcs.port, _back(network, arcs)
+    alike = network.seen_alike and groups > 1
+    kind = port if alike else np.arange(len(tail))
+    load, trees = np.zeros(int(kind.max()) + 1, np.int64), list[tuple[Ints, Ints, Ints]]()
+    for _ in range(1 if alike else groups):
+        middle, down = _tree(network, far, links, load[kind] + load[kind[back]], chance)
+        np.add.at(load, kind[[middle, *down]], 1)
+        np.add.at(load, kind[back[[middle, *down]]], 1)
+        waits = _hops(network.nodes, [tail[middle], head[middle]], tail[down], head[down])
+        trees.append((np.concatenate([back[down[::-1]], [middle], down]), *waits))
+    if alike:
+        (arc, before, after), blocks = trees[0], np.arange(groups) * network.nodes // groups
+        trees = [(arcs.number(network.translate(v, tail[arc]), port[arc]), before, after) for v in blocks.tolist()]
+    hops, size = 2 * network.nodes - 3, job.collective.sums // groups
+    place, group = np.tile(np.arange(hops), groups), np.repeat(np.arange(groups), hops)
+    arc, before, after = (np.concatenate(column) for column in zip(*trees, strict=True))
+    own = np.repeat(np.arange(groups) * hops, len(before) // groups)
+    first = np.arange(2 * groups) * size
+    return Ways(
+        network,
+        arc + len(tail) * (place == network.nodes - 2),
+        group + groups * (place > network.nodes - 2),
+        Payloads.of_ranges(first, first + size),
+        np.full_like(arc, -1),
+        group,
+        before + own,
+        after + own,
+    )
+
+
+def _tree(network: Network, far: Ints, links: Ints, load: Ints, chance: Random) -> tuple[int, Ints]:
+    """Return an arc of a link in the middle, and the arc down to each other node, the nearest first: those of least load."""
+    arcs, load = arcs_of(network), load.copy()
+    by_chance = sorted(links.tolist(), key=lambda a: (load[a], chance.random()))
+    middle = by_chance[0]
+    away = np.minimum(far[arcs.tail[middle]], far[arcs.head[middle]])
+    down, order = list[int](), sorted(np.flatnonzero(away).tolist(), key=lambda v: (away[v], chance.random()))
+    for v in order:
+        near = [a for a in arcs.entering[arcs.into[v] : arcs.into[v + 1]].tolist() if away[arcs.tail[a]] < away[v]]
+        down.append(min(near, key=lambda a: (load[a], chance.random())))
+        load[down[-1]] += 1
+    return middle, np.array(down, np.int64)
+
+
+def _hops(nodes: int, ends: list[int], above: Ints, below: Ints) -> tuple[Ints, Ints]:
+    """Return pairs of hops of a tree, of which one waits for the other: up from the farthest, over the link, and down again."""
+    others = len(below)
+    up, down = np.full((2, nodes), others)
+    up[below], down[below] = np.arange(others)[::-1], others + 1 + np.arange(others)
+    up[ends] = down[ends] = others
+    return np.concatenate([up[below], down[above]]), np.concatenate([up[above], down[below]])
+
+
+def _links(network: Network, arcs: Arcs) -> tuple[Ints, Ints]:
+    """Return all distances, and of the links from whose ends no node is far one arc each."""
+    every = np.arange(network.nodes)
+    far = network.distance(every[:, None], every)
+    depth = np.minimum(far[arcs.tail], far[arcs.head]).max(axis=1)
+    return far, np.flatnonzero((depth == depth.min()) & (arcs.tail < arcs.head))
+
+
+def _taken(job: Job[Network]) -> Takes:
+    """Return what a send over each arc takes, and behind the arcs what two sends take that go over both arcs of a link."""
+    wanted, arcs = takes(job.model, job.network), arcs_of(job.network)
+    resource, key = (
+        np.concatenate([np.hstack([each, each]), np.hstack([each, each[_back(job.network, arcs)]])])
+        for each in (wanted.resource, wanted.key)
+    )
+    return Takes(resource, key, wanted.resources)
+
+
+def _back(network: Network, arcs: Arcs) -> Ints:
+    """Return the number of the arc back of each arc."""
+    return arcs.number(arcs.head, network.back(arcs.tail, arcs.port))
+
+
+def _built(job: Job[Network], timed: Timed) -> Built:
+    """Return the rows: a hop over both arcs of a link is two of them."""
+    arcs, ways = arcs_of(job.network), timed.ways
+    count = len(arcs.head)
+    both = np.flatnonzero(ways.arc >= count)
+    hop = np.concatenate([np.arange(len(ways)), both])
+    arc = np.concatenate([ways.arc % count, _back(job.network, arcs)[ways.arc[both] - count]])
+    steps = 1 if job.model.combining else ways.lengths[hop]
+    more = {"steps": steps, "tree": ways.tree[hop], "payload": ways.payload[hop]}
+    rows = rows_over(job.network, ways.payloads, timed.step[hop], arc, **more)
+    return Built(rows, Claims(timed.steps, int(ways.lengths[hop].sum())), replace(job.collective, owners=NO_OWNERS))
+
+
+def _by_bits(network: Network) -> str:
+    return "" if network.flips_bits or network.every_pair_joined else "needs a hypercube, or all pairs joined"
+
+
+def _claims(job: Job[Network]) -> Claims:
+    nodes, sums = job.network.nodes, job.collective.sums
+    bits = nodes.bit_length() - 1
+    beyond = nodes - (1 << bits)
+    return Claims(bits + 2 * (beyond > 0), sums * ((bits << bits) + 2 * beyond))
+
+
+@builder(
+    "recursive-doubling",
+    "allreduce",
+    on=_by_bits,
+    under=("whispering", "one-port,combining", "shouting"),
+    claims=_claims,
+    rank=20,
+    what="all that has been added so far is exchanged with the node that differs in one bit after the other",
+    **_SHARED,
+)
+def recursive_doubling(job: Job[Network]) -> Built:
+    """Combining: all sums of N = 2^d nodes in d steps, the fewest there can be over one port; else in ⌊log2 N⌋ + 2 steps."""
+    network, sums, claims = job.network, job.collective.sums, _claims(job)
+    bits = network.nodes.bit_length() - 1
+    few = np.arange(1 << bits)
+    beyond = np.arange(1 << bits, network.nodes)
+    late = int(len(beyond) > 0)
+    parts = [(beyond * 0, beyond, beyond - len(few), beyond * 0)]
+    parts += [(few * 0 + late + bit, few, few ^ (1 << bit), few * 0) for bit in range(bits)]
+    parts.append((beyond * 0 + claims.steps - 1, beyond - len(few), beyond, beyond * 0 + 1))
+    step, src, dst, finished = (np.concatenate(column) for column in zip(*parts, strict=True))
+    used, payload = np.unique(finished, return_inverse=True)
+    table = Payloads.of_ranges(used * sums, (used + 1) * sums)
+    rows = rows_between(network, table, step, src, dst, steps=1, payload=payload.reshape(-1))
+    return Built(rows, claims, replace(job.collective, owners=NO_OWNERS))

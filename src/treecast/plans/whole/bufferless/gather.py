@@ -1,0 +1,162 @@
+"""Gather of messages of any length up a tree whose nodes do not know, at first, when to begin.
+
+Communication model: bufferless: a node sends one flit in a step and receives one, or does so over every link (multi-port);
+what arrives is sent on in the next step, and a message is never interrupted. Control flits take a step like any other.
+Computing takes no time. Source: Bhatt, Pucci, Ranade & Rosenberg: SHOULDER-TAP (Theorem 2), TRANSMISSION-CERTIFICATE (Theorem 3).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from treecast.collectives import Lengths
+from treecast.errors import PlanError
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.plans.built import Built, Job, joined
+from treecast.plans.lengths import lengths_of
+from treecast.plans.registry import BUFFERLESS, Option, builder
+from treecast.plans.ways.trees.spanning import TREE, breadth_first, spanning_tree
+from treecast.plans.whole.bufferless.scatter import MOST_RUNS, control, rows_of
+from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.trees import Tree
+
+COLLECT = Option(
+    name="collect",
+    what="How certificates come up: in slots of their own, or asked for child by child.",
+    choices=("slots", "walk"),
+)
+
+
+def _no_path(job: Job[Network]) -> str:
+    network, root = job.network, job.collective.root
+    tree = breadth_first(network, root)
+    if tree.height < network.nodes - 1:
+        return f"needs a path with the root at one end, not {network.spec} from {network.label(root)}"
+    back = tree.port_up[tree.order[1:]]
+    return "" if (back >= 0).all() else f"needs a path with arcs both ways, not {network.spec}"
+
+
+@builder(
+    "shoulder-tap",
+    "gatherv",
+    under=BUFFERLESS,
+    fits=_no_path,
+    rank=30,
+    baseline=True,
+    what="of a path with the root at its end: a wake-up goes out",
+)
+def shoulder_tap(job: Job[Network]) -> Built:
+    """Bufferless: gather at the end of a path: a wake-up goes outwards, each node begins as soon as what is nearer lets it."""
+    from treecast.kernels.schedule.streams import shoulder_taps
+
+    network, collective, ports = job.network, job.collective, job.model.ports
+    tree, lengths = breadth_first(network, collective.root, both_ways=True), lengths_of(collective)
+    below = tree.order[1:].astype(np.int64)
+    start = shoulder_taps(tree.order, lengths.flits, int(ports == "one"))
+    numbered = replace(collective, lengths=Lengths(lengths.flits, tree.order.astype(np.int64)))
+    runs = _count_runs(tree, start, lengths.flits)
+    if runs > MOST_RUNS:
+        raise PlanError(
+            f"{runs:,} runs of flits on the arcs of {network.spec} are too many to write down: SHOULDER-TAP leaves a gap "
+            "behind each message of one flit; take longer messages, or transmission-certificate"
+        )
+    first, stop = lengths_of(numbered).first, lengths_of(numbered).stop
+    rows = rows_of(tree, first, stop, start + tree.depth - 1 - first, away=False)
+    taps = control(tree.depth[below] - 1, tree.parent[below], below, tree.port[below])
+    ends = (start + lengths.flits + tree.depth - 1)[lengths.flits > 0]
+    steps = max(int(ends.max(initial=0)), len(below))
+    return Built(joined([rows, taps]), Claims(steps, int((lengths.flits * tree.depth).sum()) + len(below)), numbered)
+
+
+def _count_runs(path: Tree, start: Ints, flits: Ints) -> int:
+    """Return the runs of flits on the arcs of a path: one an arc, and one more for each gap that its flits have."""
+    order = path.order[flits[path.order] > 0]
+    depth, reach = path.depth[order], start[order] + path.depth[order]
+    gaps = reach[1:] != (reach + flits[order])[:-1]
+    return int(depth.max(initial=0)) + int(depth[:-1][gaps].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Certificates:
+    """When everything happens in TRANSMISSION-CERTIFICATE: int64 (N,) by node, -1 where it does not.
+
+    ``token``, ``told``: the step in which a node is sent the token, and the order to begin. ``certificate``: the step in which it
+    sends its certificate, which says: ``lag`` steps after I am told I can begin a stream of ``total`` flits without a gap.
+    ``start``: the step in which that stream begins to leave. ``first``, ``own``: the places of the stream, and of the node's own
+    message, in all that reaches the root. ``done``: the step of the last certificate. ``rest``: the steps behind it.
+    """
+
+    token: Ints
+    certificate: Ints
+    told: Ints
+    lag: Ints
+    total: Ints
+    start: Ints
+    first: Ints
+    own: Ints
+    done: int
+    rest: int
+
+    @property
+    def tokens(self) -> int:
+        """B: the steps of the broadcast of the token."""
+        return int(self.token.max(initial=-1)) + 1
+
+    @property
+    def steps(self) -> int:
+        """The steps of the whole."""
+        return self.done + 1 + self.rest
+
+    @property
+    def collection(self) -> int:
+        """C: the steps from the end of that until the root has all certificates."""
+        return self.done + 1 - self.tokens
+
+
+def certificates(tree: Tree, flits: Ints, ports: str = "one", collect: str = "slots") -> Certificates:
+    """Return when everything happens in TRANSMISSION-CERTIFICATE on a tree.
+
+    ``collect``: with ``slots`` a child sends its certificate in steps of its own, which the token names; with ``walk``, as in the
+    paper's text, the token goes to the next child when the certificate of the one before has arrived. Children whose
+    certificates say 0 flits are not told to begin. Raises PlanError for another way to collect.
+    """
+    from treecast.kernels.schedule.streams import certificates as found
+
+    if collect not in ("slots", "walk"):
+        raise PlanError(f"certificates cannot be collected by {collect!r}: write slots or walk")
+    return Certificates(*found(tree.parent, tree.order, *tree.child_lists, flits, ports == "one", collect == "walk"))
+
+
+@builder(
+    "transmission-certificate",
+    "gatherv",
+    under=BUFFERLESS,
+    options=(TREE, COLLECT),
+    rank=10,
+    what="up one tree, told when to begin by control flits",
+)
+def transmission_certificate(job: Job[Network]) -> Built:
+    """Bufferless: gather up any tree: tokens, certificates, orders, and then streams without a gap."""
+    network, collective, ports = job.network, job.collective, job.model.ports
+    lengths, collect = lengths_of(collective), job.options.get("collect", "slots")
+
+    def steps_of(tree: Tree) -> int:
+        return certificates(tree, lengths.flits, ports, collect).steps
+
+    kind = job.options.get("tree", "breadth-first")
+    spanning = spanning_tree(network, collective.root, kind, lengths.flits, steps_of, both_ways=True)
+    when = certificates(spanning, lengths.flits, ports, collect)
+    below = spanning.order[1:].astype(np.int64)
+    above, up, down = spanning.parent[below].astype(np.int64), spanning.port_up[below], spanning.port[below]
+    some, told = when.total[below] > 0, when.told[below] >= 0
+    node = below[some]
+    table = Payloads.of_ranges(when.first[node], when.first[node] + when.total[node])
+    data = Rows.of(table, step=when.start[node], src=node, dst=above[some], port=up[some], tree=0)
+    tokens = control(when.token[below], above, below, down)
+    answers = control(when.certificate[below], below, above, up)
+    orders = control(when.told[below[told]], above[told], below[told], down[told])
+    rows = joined([data, tokens, answers, orders])
+    numbered = replace(collective, lengths=Lengths(lengths.flits, np.argsort(when.own, kind="stable")))
+    sent = int((lengths.flits * spanning.depth).sum()) + 2 * len(below) + int(told.sum())
+    return Built(rows, Claims(when.steps, sent), numbered)

@@ -1,0 +1,53 @@
+"""An allgather over one port around a cycle through all nodes: the fewest steps there can be, on any network that has one.
+
+Communication model: store-and-forward, one-port, full or half duplex, one message of fixed length per arc and step.
+
+Each node sends on what it got last, along a Hamiltonian cycle. So it hears something new in every step. With half duplex, and an
+even number of nodes, every other one sends in turn.
+"""
+
+import numpy as np
+
+from treecast.networks import Network
+from treecast.plans.built import Built, Job, rows_between
+from treecast.plans.registry import any_machine
+from treecast.plans.whole.one_port.chain import path_through_all
+from treecast.schedule import Claims, Payloads
+
+_MOST_NODES = 2**10
+
+
+def _fits(job: Job[Network]) -> str:
+    network, model = job.network, job.model
+    if model.ports != "one" or model.combining or (model.partner == "same" and not model.half_port):
+        return "is for one port, where a message is one chunk, and a node may have two partners"
+    if network.relays is not None or not 3 <= network.nodes <= _MOST_NODES:
+        return f"is for 3 to {_MOST_NODES:,} nodes, none of them a relay"
+    if model.half_port and network.nodes % 2:
+        return "is for an even number of nodes, of which every other one sends"
+    return "" if path_through_all(network, 0, closed=True) else "finds no cycle through all nodes"
+
+
+def _claims(job: Job[Network]) -> Claims:
+    others, messages = job.network.nodes - 1, job.collective.messages
+    return Claims((1 + job.model.half_port) * messages * others, messages * others * job.network.nodes)
+
+
+@any_machine(
+    "hamiltonian-cycle",
+    "allgather",
+    fits=_fits,
+    claims=_claims,
+    orbit=False,
+    rank=97,
+    what="each node sends on what it got last, around a cycle through all nodes",
+)
+def hamiltonian_cycle(job: Job[Network]) -> Built:
+    """One-port: M (N - 1) steps, the fewest; of half duplex 2 M (N - 1), the fewest. M N (N - 1) transmissions, the fewest."""
+    cycle, nodes = np.array(path_through_all(job.network, 0, closed=True)), job.network.nodes
+    messages, half = job.collective.messages, int(job.model.half_port)
+    place, turn = (each.ravel() for each in np.indices((nodes, nodes - 1)))
+    src, dst, blocks = cycle[place], cycle[(place + 1) % nodes], np.arange(nodes) * messages
+    step, table = ((1 + half) * turn + half * (place % 2)) * messages, Payloads.of_ranges(blocks, blocks + messages)
+    rows = rows_between(job.network, table, step, src, dst, payload=cycle[(place - turn) % nodes])
+    return Built(rows, _claims(job))

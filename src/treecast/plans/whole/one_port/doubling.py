@@ -1,0 +1,157 @@
+"""Collectives over one port on complete networks in ⌈log2 N⌉ turns: where messages combine, these are the fewest steps.
+
+Communication model: store-and-forward, one-port, full duplex, messages combine; the broadcast also where they do not.
+Sources: binomial trees; Bruck, Ho, Kipnis, Upfal & Weathersby (1997) for allgather and alltoall; Träff (arXiv 2410.14234) for
+reduce-scatter, which is that allgather backwards. Its sums are commutative.
+"""
+
+import numpy as np
+
+from treecast.networks.complete import Complete
+from treecast.networks.core import Ints, Network
+from treecast.plans.built import Built, Job, rows_between
+from treecast.plans.registry import builder, every
+from treecast.plans.whole.one_port.models import COMBINING, COMBINING_HALF, EITHER, turn
+from treecast.plans.whole.one_port.skips import skips
+from treecast.ragged import places
+from treecast.schedule import Claims, Payloads, Rows
+
+_MOST_NODES = 2**14
+
+
+def _too_large(network: Network) -> str:
+    return "" if network.nodes <= _MOST_NODES else f"lists the chunks of at most {_MOST_NODES:,} nodes"
+
+
+def _depth(job: Job[Complete]) -> int:
+    """Return ⌈log2 N⌉."""
+    return (job.network.nodes - 1).bit_length()
+
+
+def _claims_of_broadcast(job: Job[Complete]) -> Claims:
+    others = job.network.nodes - 1
+    sources = job.network.nodes if job.collective.all_source else 1
+    return Claims(_depth(job) * turn(job), job.collective.messages * others * sources)
+
+
+@builder(
+    "binomial",
+    "broadcast",
+    on=Complete,
+    under=(*EITHER, *COMBINING_HALF),
+    claims=_claims_of_broadcast,
+    what="down a binomial tree: in each turn all that know tell one more",
+    rank=15,
+)
+def broadcast(job: Job[Complete]) -> Built:
+    """One-port: all M chunks down a binomial tree: ⌈log2 N⌉ turns, M (N - 1) transmissions.
+
+    A turn is a step where messages combine, which makes these the fewest steps, also of half duplex: who knows never hears again.
+    Else it is M steps.
+    """
+    nodes, root = job.network.nodes, job.collective.root
+    step, source, skip = _spread([min(2**step, nodes) for step in range(_depth(job) + 1)])
+    src = job.network.translate(root, source)
+    dst = job.network.translate(src, skip)
+    return Built(_one_block(job, step, src, dst), _claims_of_broadcast(job))
+
+
+@builder(
+    "bruck",
+    "allgather",
+    on=Complete,
+    under=COMBINING,
+    claims=_claims_of_broadcast,
+    what="Bruck et al.: in each step a node gets nearly as much again as it has, from one node",
+    rank=15,
+)
+def allgather(job: Job[Complete]) -> Built:
+    """One-port, combining: ⌈log2 N⌉ steps and M (N - 1) N transmissions, the fewest there can be. An orbit.
+
+    Before step k a node has the blocks of as many nodes from itself on as skip k says; it gets those beyond from the node so many
+    labels on.
+    """
+    nodes = job.network.nodes
+    step, source, skip = _spread(skips(nodes))
+    return Built(_one_block(job, step, -source % nodes, -(source + skip) % nodes), _claims_of_broadcast(job))
+
+
+def _spread(known: list[int]) -> tuple[Ints, Ints, Ints]:
+    """Return the step, source and skip of each send if the first known[k] nodes know before step k, and tell the next ones."""
+    count = np.diff(np.array(known, np.int64))
+    step = np.repeat(np.arange(len(count)), count)
+    return step, places(count), np.array([*known, 0], np.int64)[step]
+
+
+def _one_block(job: Job[Complete], step: Ints, src: Ints, dst: Ints) -> Rows:
+    table = Payloads.of([[(0, job.collective.messages)]])
+    return rows_between(job.network, table, step * turn(job), src, dst, steps=turn(job), tree=0, payload=0)
+
+
+def _popcounts(nodes: int) -> int:
+    """Return how many bits are set in 1 … N - 1 together.
+
+    >>> _popcounts(64)
+    192
+    """
+    return sum((nodes >> bit + 1 << bit) + max(0, nodes % (2 << bit) - (1 << bit)) for bit in range(nodes.bit_length()))
+
+
+def _claims_of_scatter(job: Job[Complete]) -> Claims:
+    return Claims(_depth(job), job.collective.messages * _popcounts(job.network.nodes))
+
+
+def _claims_of_alltoall(job: Job[Complete]) -> Claims:
+    return Claims(_depth(job), job.collective.messages * _popcounts(job.network.nodes) * job.network.nodes)
+
+
+@builder(
+    "binomial",
+    "scatter",
+    on=every(Complete, _too_large),
+    under=(*COMBINING, *COMBINING_HALF),
+    claims=_claims_of_scatter,
+    what="down a binomial tree: half of what a node has for others in each step",
+    rank=15,
+)
+def scatter(job: Job[Complete]) -> Built:
+    """One-port, combining: ⌈log2 N⌉ steps, the fewest; a block goes as many arcs as its node's number has bits set.
+
+    Numbers count from the root. The highest bit comes first, so each step halves what is left to be sent.
+    """
+    built = _by_bits(job, range(_depth(job) - 1, -1, -1))
+    return Built(built, _claims_of_scatter(job))
+
+
+@builder(
+    "bruck",
+    "alltoall",
+    on=every(Complete, _too_large),
+    under=COMBINING,
+    claims=_claims_of_alltoall,
+    what="Bruck et al.: in step k all whose distance has bit k set go 2^k labels on",
+    rank=15,
+)
+def alltoall(job: Job[Complete]) -> Built:
+    """One-port, combining: ⌈log2 N⌉ steps, the fewest; a block goes as many arcs as its distance has bits set. An orbit."""
+    return Built(_by_bits(job, range(_depth(job))), _claims_of_alltoall(job))
+
+
+def _by_bits(job: Job[Complete], order: range) -> Rows:
+    """Return rows by which each block goes on by one bit of its node's number a step, in an order of bits."""
+    network, messages, root = job.network, job.collective.messages, job.collective.root
+    number, gone = np.arange(network.nodes), np.zeros(network.nodes, np.int64)
+    columns, table = list[tuple[Ints, ...]](), list[list[tuple[int, int]]]()
+    for step, bit in enumerate(order):
+        moving = number[number >> bit & 1 == 1]
+        where = np.unique(gone[moving])
+        for node in where.tolist():
+            blocks = np.sort(network.translate(root, moving[gone[moving] == node]))
+            table.append([(block * messages, (block + 1) * messages) for block in blocks.tolist()])
+        columns.append((where * 0 + step, where, where + (1 << bit)))
+        gone[moving] += 1 << bit
+    if not columns:
+        return _one_block(job, *np.zeros((3, 0), np.int64))
+    step, source, target = (np.concatenate(column) for column in zip(*columns, strict=True))
+    source, target = (network.translate(root, u) for u in (source, target))
+    return rows_between(network, Payloads.of(table), step, source, target, steps=1, tree=0)

@@ -1,0 +1,115 @@
+"""Plans for one port of half duplex: the ways of a plan for full duplex, timed anew.
+
+Communication model: store-and-forward, one-port, half duplex: in a step a node sends or receives.
+
+In a full-duplex step a node sends once and receives once at most, so the sends make paths and cycles. Along each, every other
+send goes in a first part and the others in a second. A cycle of odd length has one left, which goes in a third. By steps, and in
+a step by parts, sends go as early as both their ports are free: in two or three steps for one, or fewer where parts leave gaps.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from treecast.collectives import find_kind
+from treecast.models import model
+from treecast.networks.arcs import arcs_of
+from treecast.networks.complete import Complete
+from treecast.networks.core import Ints
+from treecast.plans.built import Built, Job, rows_between
+from treecast.plans.registry import Build, builder, every_port, one_way
+from treecast.plans.times.timetable import listed, there_and_back
+from treecast.plans.ways.ways import Ways
+from treecast.plans.whole.any_machine.known import least_steps
+from treecast.plans.whole.one_port import circulant, one_by_one, shifted_trees
+from treecast.plans.whole.one_port.models import HALF, ONE_PORT
+from treecast.schedule import Claims, Payloads, Schedule
+
+_MOST_SENDS = 2**22  # that are timed one by one
+_MOST_ARCS = 2**20  # of networks on which they are
+
+
+def _halved(job: Job[Complete], build: Build) -> Built:
+    """Half duplex: the ways of a plan for full duplex, timed anew; on large networks each of its steps cut in parts."""
+    full = replace(job, model=model(ONE_PORT[0]))
+    orbit = job.collective.all_source
+    known = Schedule(job.network, job.collective, full.model, build(full).rows, job.copies, orbit)
+    if job.network.arcs > _MOST_ARCS:
+        return _cut(known.plain())
+    ways, arcs = Ways.of_schedule(known, most=_MOST_SENDS), arcs_of(job.network)
+    step, part = listed(ways, full.model, [np.arange(len(ways))]).step, np.zeros(len(ways), np.int64)
+    order = np.argsort(step, kind="stable")
+    for now in np.split(order, np.flatnonzero(np.diff(step[order])) + 1):
+        source, target = (each[ways.arc[now]].astype(np.int64) for each in (arcs.tail, arcs.head))
+        part[now] = parts_of_step(source, target, job.network.nodes)
+    return there_and_back(listed(ways, job.model, [step, part]), least=least_steps(job)).built()
+
+
+def _cut(schedule: Schedule) -> Built:
+    """Return the sends of a schedule, with every step cut into parts."""
+    begun, columns = 0, [np.zeros((5, 0), np.int64)]
+    for sends in schedule.expand():
+        part = begun + parts_of_step(sends.src, sends.dst, schedule.network.nodes)
+        columns.append(np.stack([part, sends.src, sends.dst, sends.tree, sends.chunk]))
+        begun = int(part.max(initial=begun - 1)) + 1
+    step, src, dst, tree, chunk = np.concatenate(columns, axis=1)
+    used, payload = np.unique(chunk, return_inverse=True)
+    table, more = Payloads.of_ranges(used, used + 1), {"tree": tree, "payload": payload.reshape(-1)}
+    return Built(rows_between(schedule.network, table, step, src, dst, **more), Claims(begun, len(step)))
+
+
+def parts_of_step(source: Ints, target: Ints, nodes: int) -> Ints:
+    """Return in which part of a step each send goes, 0, 1 or 2, such that no node sends and receives in one part.
+
+    ``source`` and ``target``, int64 (sends,), are those of one step: each node is either once at most.
+
+    >>> parts_of_step(np.array([0, 1, 2]), np.array([1, 2, 0]), 3).tolist()
+    [0, 1, 2]
+    >>> parts_of_step(np.array([3, 0, 1]), np.array([1, 2, 0]), 4).tolist()
+    [0, 0, 1]
+    """
+    from treecast.kernels.plans.halves import parts
+
+    found, by_source, heard = np.empty(len(source), np.int64), np.full(nodes, -1), np.zeros(nodes, np.bool_)
+    by_source[source] = np.arange(len(source))
+    heard[target] = True
+    parts(source, target, by_source, heard, found)
+    return found
+
+
+def _fits_together(job: Job[Complete]) -> str:
+    """Return why a plan in which all nodes have data of their own is none for half duplex, or an empty text."""
+    if job.copies == 1:
+        return "is for several copies: in-pairs sends one"
+    sends = 2 * job.collective.messages * job.copies * job.network.nodes**2
+    return f"times {sends:,} sends, and {_MOST_SENDS:,} at most" if sends > _MOST_SENDS else ""
+
+
+def _halve(name: str, kind: str, build: Build, fits: Callable[[Job[Any]], str], *, several: bool = True) -> None:
+    """Register the half-duplex form of a builder."""
+    alone = {"circulant": "all send as many labels on", "shifted-trees": "trees of one shape, each behind the other"}
+
+    def halved(job: Job[Complete]) -> Built:
+        return _halved(job, build)
+
+    halved.__doc__ = _halved.__doc__
+    builder(
+        f"halved-{name}",
+        kind,
+        on=Complete,
+        under=HALF,
+        most_copies=every_port if several else one_way,
+        fits=fits,
+        what=f"{alone.get(name, 'one send after the other')}, each step cut into two or three, or fewer",
+        backwards=not several,
+        orbit=not find_kind(kind).all_source,
+        rank=10,
+    )(halved)
+
+
+_halve("circulant", "broadcast", circulant.broadcast, lambda job: "", several=False)
+_halve("shifted-trees", "broadcast", shifted_trees.shifted_trees, shifted_trees.fits)
+_halve("one-by-one", "allgather", one_by_one.allgather, _fits_together)
+_halve("one-by-one", "alltoall", one_by_one.alltoall, _fits_together)

@@ -1,0 +1,182 @@
+"""Scatter, allgather and alltoall over one port on complete networks: one send after the other, to the target or a relay.
+
+Communication model: store-and-forward, one-port, full duplex; where messages combine, a block is one message.
+
+What ``direct`` does over all ports at once is done in turns. A row of an orbit is a shift of all nodes by as many labels. So in
+a step of one row each node sends once and receives once, and R rows take R turns, in any order in which relays have what they
+send.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from treecast.networks.complete import Complete
+from treecast.networks.core import Ints
+from treecast.plans.built import Built, Job, rows_between
+from treecast.plans.lengths import lengths_of
+from treecast.plans.registry import builder, every_port
+from treecast.plans.whole.one_port.models import EITHER, HALF, check_rows, turn
+from treecast.schedule import Claims, Payloads, Rows
+
+_TURNS: dict[str, Any] = {"on": Complete, "under": EITHER, "most_copies": every_port, "rank": 20}
+
+
+def claims_of_scatter(job: Job[Complete]) -> Claims:
+    """Return the steps and transmissions of x copies of a scatter."""
+    others, copies = job.network.nodes - 1, job.copies
+    turns = len(_turns_of_scatter(others, copies, job.model.half_port)[0]) if others == 2 else copies * others
+    return Claims(turn(job) * turns, job.collective.messages * (2 * copies - 1) * others)
+
+
+@builder(
+    "one-by-one",
+    "scatter",
+    claims=claims_of_scatter,
+    what="to one target after the other; more copies by way of relays",
+    **_TURNS | {"under": (*EITHER, *HALF)},
+)
+def scatter(job: Job[Complete]) -> Built:
+    """One-port: x - 1 copies of each block to a relay each, then one to its target itself: M x (N - 1) steps, the fewest.
+
+    M (2x - 1) (N - 1) transmissions. A relay passes on what it gets in the next turn. Relays of way w are w labels beyond the
+    target. The same holds for half duplex; there three nodes take 6M steps with two copies, as each send keeps two of them busy.
+    """
+    others = job.network.nodes - 1
+    when, way, target = _turns_of_scatter(others, job.copies, job.model.half_port)
+    when, way, target = when[way >= 0], way[way >= 0], target[way >= 0]
+    start, relay, more = when * turn(job), (target + way) % max(others, 1), np.flatnonzero(way)
+    step = np.concatenate([start, start[more] + turn(job)])
+    source = np.concatenate([way * 0, relay[more] + 1])
+    ends = np.concatenate([relay, target[more]]) + 1
+    block, tree = np.concatenate([target, target[more]]) + 1, np.concatenate([way, way[more]])
+    source, ends, block = (job.network.translate(job.collective.root, u) for u in (source, ends, block))
+    return Built(_rows(job, step, (source, ends), block=block, tree=tree), claims_of_scatter(job))
+
+
+def _turns_of_scatter(others: int, copies: int, half: bool) -> tuple[Ints, Ints, Ints]:
+    """Return the number, way and target, counted from 0, of each turn of the root; way -1 where it waits.
+
+    The last way is direct. To whom the root sends is neither the relay nor the target of the turn before, which are busy with
+    each other. A way goes through the targets upwards, or downwards where its relays would be in the way.
+    """
+    if (others, copies) == (2, 2):  # too few nodes for that
+        way, target = ([1, -1, 1, -1, 0, 0], [0, 0, 1, 1, 1, 0]) if half else ([1, 0, 1, 0], [0, 1, 1, 0])
+        return np.arange(len(way)), np.array(way), np.array(target)
+    place, ways, busy = np.arange(others), list[Ints](), set[int]()
+    for way in range(copies - 1, -1, -1) if others else ():
+        step = -1 if way and (way + 1) % others == 0 else 1
+        first = next(target for target in range(others) if (target + way) % others not in busy)
+        ways.append((first + step * place) % others)
+        busy = {int(ways[-1][-1]), int(ways[-1][-1] + way) % others} if way else busy
+    target = np.concatenate([place[:0], *ways])
+    return np.arange(len(target)), np.repeat(np.arange(copies)[::-1], others), target
+
+
+def claims_of_allgather(job: Job[Complete]) -> Claims:
+    """Return the steps and transmissions of x copies of an allgather."""
+    sends = job.copies * (job.network.nodes - 1)
+    return Claims(turn(job) * sends, job.collective.messages * sends * job.network.nodes)
+
+
+@builder(
+    "one-by-one",
+    "allgather",
+    claims=claims_of_allgather,
+    what="to the node k labels on in turn k, without relays; of x copies, each by way of one relay",
+    **_TURNS,
+)
+def allgather(job: Job[Complete]) -> Built:
+    """One-port: of x copies tree t leads by way of node t + 1 to all others; one copy goes to each node itself. An orbit.
+
+    M x (N - 1) steps and M x (N - 1) N transmissions, the fewest there can be. With one copy dead nodes hurt nobody else.
+    """
+    source, target, tree = _turns_of_allgather(job)
+    step = np.arange(len(source)) * turn(job)
+    return Built(_rows(job, step, (source, target), block=source * 0, tree=tree), claims_of_allgather(job))
+
+
+def _turns_of_allgather(job: Job[Complete]) -> tuple[Ints, Ints, Ints]:
+    """Return the source, target and tree of each turn, for the block of node 0."""
+    others, columns = np.arange(1, job.network.nodes), list[tuple[Ints, ...]]()
+    if job.copies == 1:
+        columns.append((others * 0, others, others * 0))
+    for tree in range(job.copies if job.copies > 1 else 0):
+        relay = tree + 1
+        targets = others[others != relay]
+        source = np.concatenate([[0], np.full(len(targets), relay)])
+        columns.append((source, np.concatenate([[relay], targets]), np.full(len(source), tree)))
+    source, target, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return source, target, tree
+
+
+def _claims_of_allgatherv(job: Job[Complete]) -> Claims:
+    sends, lengths = job.copies * (job.network.nodes - 1), lengths_of(job.collective)
+    turns = int(lengths.flits.max()) if lengths.total and not job.model.combining else int(lengths.total > 0)
+    return Claims(sends * turns, sends * lengths.total)
+
+
+@builder(
+    "one-by-one",
+    "allgatherv",
+    claims=_claims_of_allgatherv,
+    orbit=False,
+    what="to the node k labels on in turn k, without relays; of x copies, each by way of one relay",
+    **_TURNS,
+)
+def allgatherv(job: Job[Complete]) -> Built:
+    """One-port: what each node does in ``allgather``, where a turn takes as long as the longest block.
+
+    (N - 1) x times the longest block, or (N - 1) x where messages combine: the fewest steps without relays, as who has it sends
+    it to all. x Σ length (N - 1) transmissions, the fewest.
+    """
+    network, lengths = job.network, lengths_of(job.collective)
+    source, target, tree = _turns_of_allgather(job)
+    check_rows(len(source), network.nodes, network)
+    node = np.flatnonzero(lengths.flits)[:, None]
+    step = np.arange(len(source)) * (1 if job.model.combining else int(lengths.flits.max()))
+    found = np.broadcast_arrays(step, network.translate(node, source), network.translate(node, target), tree, node)
+    step, source, target, tree, block = (column.ravel() for column in found)
+    return Built(_rows(job, step, (source, target), block=block, tree=tree), _claims_of_allgatherv(job))
+
+
+def claims_of_alltoall(job: Job[Complete]) -> Claims:
+    """Return the steps and transmissions of x copies of an alltoall."""
+    sends = (2 * job.copies - 1) * (job.network.nodes - 1)
+    return Claims(turn(job) * sends, job.collective.messages * sends * job.network.nodes)
+
+
+@builder(
+    "one-by-one",
+    "alltoall",
+    claims=claims_of_alltoall,
+    what="to the node k labels on in turn k; more copies by way of relays",
+    **_TURNS,
+)
+def alltoall(job: Job[Complete]) -> Built:
+    """One-port: one way goes to the target itself, the others by way of a relay each, w labels beyond the target. An orbit.
+
+    M (2x - 1) (N - 1) steps and M (2x - 1) (N - 1) N transmissions, the fewest there can be.
+    """
+    others = job.network.nodes - 1
+    place, columns = np.arange(others), list[tuple[Ints, ...]]()
+    columns.append((place * 0, place + 1, place + 1, place * 0))
+    for way in range(1, job.copies):
+        relay = (place + way) % others + 1
+        columns.append((place * 0, relay, place + 1, place * 0 + way))
+        columns.append((relay, place + 1, place + 1, place * 0 + way))
+    source, target, block, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
+    step = np.arange(len(source)) * turn(job)
+    return Built(_rows(job, step, (source, target), block=block, tree=tree), claims_of_alltoall(job))
+
+
+def _rows(job: Job[Complete], step: Ints, ends: tuple[Ints, Ints], *, block: Ints, tree: Ints) -> Rows:
+    """Return rows that carry all chunks of a block each, one after the other or, where messages combine, together.
+
+    ``block``: of which node, of those that are not empty.
+    """
+    first, sizes = job.collective.begins(), job.collective.sizes()
+    some = np.flatnonzero(sizes)
+    table, payload = Payloads.of_ranges(first[some], (first + sizes)[some]), np.searchsorted(some, block)
+    steps = 1 if job.model.combining else sizes[block]
+    return rows_between(job.network, table, step, *ends, steps=steps, tree=tree, payload=payload)

@@ -1,0 +1,108 @@
+"""Several copies of a broadcast over one port on complete networks: x trees of one shape, each a step behind the other.
+
+Communication model: store-and-forward, one-port, full duplex; where messages combine, all M chunks are one message.
+Source: ours; the shape is explained in ``shape``.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from treecast.description import Description
+from treecast.networks.complete import Complete
+from treecast.networks.core import Ints
+from treecast.plans.built import Built, Job, rows_between
+from treecast.plans.registry import builder, every_port
+from treecast.plans.whole.one_port.models import EITHER, check_rows
+from treecast.plans.whole.one_port.own_trees import Positions, arcs_of
+from treecast.plans.whole.one_port.shape import Shape, shape
+from treecast.schedule import Claims, Payloads, Rows, Schedule
+
+
+class Trees(NamedTuple):
+    """x trees: int64 (x, N - 1) of the arcs, of which each leads to another node in each tree; nodes count from the root."""
+
+    step: Ints
+    source: Ints
+    target: Ints
+
+
+def fits(job: Job[Complete]) -> str:
+    """Return why there are no shifted trees for a job, or an empty text."""
+    if job.copies == 1:
+        return "is for several copies: circulant sends one"
+    found = shape(job.network.nodes - 1, job.copies)
+    return "" if found else f"knows no shape of {job.copies} trees of {job.network.nodes:,} nodes"
+
+
+def claims(job: Job[Complete]) -> Claims:
+    """Return x(M - 1) + L steps and M x (N - 1) transmissions; where messages combine, L steps."""
+    found = shape(job.network.nodes - 1, job.copies)
+    messages, others = job.collective.messages, job.network.nodes - 1
+    repeats = 0 if job.model.combining else messages - 1
+    return Claims(job.copies * repeats + (found.length if found else 0), job.copies * messages * others)
+
+
+def _facts(job: Job[Complete], schedule: Schedule, depth: int) -> Description:
+    found = shape(job.network.nodes - 1, job.copies)
+    if found is None:
+        return Description({})
+    least = job.copies - 1 + (job.network.nodes - 1).bit_length()
+    text = f"{found.length} for one chunk; no less than {least} for any {job.copies} disjoint ways"
+    return Description({"first_chunk_steps": found.length, "first_chunk_bound": least}, {"first chunk": text})
+
+
+def at(job: Job[Complete], node: int) -> Built:
+    """One-port: the rows of one node in ``shifted_trees``, from its label and the shape alone."""
+    found = shape(job.network.nodes - 1, job.copies)
+    arcs = arcs_of(found, int(job.network.untranslate(job.collective.root, node))) if found else []
+    tree, step, source, target = np.array(arcs, np.int64).reshape(-1, 4).T
+    return Built(_rows(job, tree, Trees(step, source, target)), claims(job))
+
+
+@builder(
+    "shifted-trees",
+    "broadcast",
+    on=Complete,
+    under=EITHER,
+    most_copies=every_port,
+    fits=fits,
+    claims=claims,
+    at=at,
+    facts=_facts,
+    backwards=False,
+    what="several copies down trees of one shape, each a step behind the other, in which each node passes on once",
+    rank=20,
+)
+def shifted_trees(job: Job[Complete]) -> Built:
+    """One-port: x(M - 1) + L steps, where L is what the shape takes for one chunk; M x (N - 1) transmissions.
+
+    The bound is x(M - 1) + x - 1 + ⌈log2 N⌉. Where messages combine, L steps.
+    """
+    network, messages, copies = job.network, job.collective.messages, job.copies
+    found = shape(network.nodes - 1, copies)
+    check_rows(1 if job.model.combining else messages, copies * (network.nodes - 1), network)
+    trees = trees_of(found) if found else Trees(*np.zeros((3, copies, 0), np.int64))
+    tree = np.broadcast_to(np.arange(copies)[:, None], trees.step.shape)
+    return Built(_rows(job, tree, trees), claims(job))
+
+
+def _rows(job: Job[Complete], tree: Ints, arcs: Trees) -> Rows:
+    """Return the rows of all chunks over some arcs of the trees."""
+    network, messages, copies = job.network, job.collective.messages, job.copies
+    tree, step, source, target = (each.reshape(-1) for each in (tree, *arcs))
+    source, target = (network.translate(job.collective.root, u) for u in (source, target))
+    times = 1 if job.model.combining else messages
+    chunk = np.repeat(np.arange(times), len(step))
+    step, source, target, tree = (np.tile(each, times) for each in (step, source, target, tree))
+    table = Payloads.of_ranges(np.arange(times), np.arange(times) + (messages if job.model.combining else 1))
+    step = step + copies * chunk
+    return rows_between(network, table, step, source, target, steps=1, tree=tree, payload=chunk)
+
+
+@lru_cache(4)
+def trees_of(of: Shape) -> Trees:
+    """Return the trees of a shape."""
+    tree = Positions(of)
+    return Trees(*np.stack([tree.sends(np.arange(tree.count), copy) for copy in range(of.copies)], axis=1))

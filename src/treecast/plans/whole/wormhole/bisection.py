@@ -1,0 +1,264 @@
+"""Broadcast of least total communication distance on meshes and tori, by recursive bisection.
+
+Communication model: one-port, wormhole: in a step a node sends one message to any node, or receives one, or idles; a message
+takes one step whatever its distance; ⌈log2 N⌉ steps are the fewest. The goal is a small sum of all distances (TCD).
+
+Let B be a set of at most 2^T nodes, and s a node of it. D(B, T)[s] is the least value of
+
+    D(part of s, T-1)[s] + min over t in the other part of (|s - t| + D(other part, T-1)[t])
+
+over cuts of B into two parts of at most 2^(T-1) nodes. A box is cut straight where both parts are then small enough, and along
+a staircase otherwise. The inner minimum is an L1 distance transform: two sweeps per axis. Source: the model and its optimum
+are those of Cang & Wu; the recursion is treecast's, and its result is never above theirs.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.collectives import Collective
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.plans.built import Built, check_memory
+from treecast.plans.whole.wormhole.divisions import Effort, divisions
+from treecast.plans.whole.wormhole.symmetry import Shape
+from treecast.progress import report
+from treecast.schedule import Claims, Payloads, Rows
+
+_SHIFT = 32  # a value and the node that attains it in one integer: value << 32 | node
+_FAR = np.int64(2**29) << _SHIFT
+_WIDE = 128  # longer lines are worth a call each
+_SMALL = 512  # nodes: the tables of many such meshes are kept, they take little memory
+_CELLS_AT_ONCE = 1 << 16  # of how many cells the cuts of a set are looked at together
+_BYTES_PER_NODE = 200  # that a table and a schedule take, measured
+
+
+THOROUGH, USUAL, HASTY = Effort(36, 64, 1024), Effort(0, 64, 1024), Effort(0, 4, 12)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """D of one set and one number of steps, for every source in it: ``least``, int64 of the shape of its bounding box.
+
+    ``cut``: which of ``cuts`` attains it. Each cut is a mask of the low part, and where the parts lie.
+    """
+
+    mask: NDArray[np.bool_]
+    steps: int
+    least: Ints
+    cut: NDArray[np.int16]
+    cuts: tuple["Cut", ...]
+
+    @property
+    def packed(self) -> Ints:
+        """D of each node with its number in the box; far where no node is."""
+        numbers = np.arange(self.mask.size).reshape(self.mask.shape)
+        return np.where(self.mask, (self.least << _SHIFT) | numbers, _FAR)
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Two parts of a set, each a table, with the corner of its bounding box."""
+
+    parts: tuple[Table, Table]
+    corners: tuple[Shape, Shape]
+
+    def inside(self, part: int, nodes: Ints) -> NDArray[np.bool_]:
+        """Return which nodes, int64 (dimensions, n), lie in a part."""
+        corner, mask = np.array(self.corners[part])[:, None], self.parts[part].mask
+        local = nodes - corner
+        within = np.logical_and.reduce((local >= 0) & (local < np.array(mask.shape)[:, None]), axis=0)
+        within[within] = mask[tuple(local[:, within])]
+        return within
+
+
+class Bisection:
+    """The tables of all sets that occur, each made once.
+
+    ``around``: how long each axis is where its ends are joined, as in a torus, else 0 or nothing.
+    """
+
+    def __init__(self, effort: Effort, around: Shape = ()) -> None:
+        self.effort, self.around = effort, around
+        self.tables: dict[tuple[Shape, bytes, int], Table] = {}
+
+    def table(self, mask: NDArray[np.bool_], steps: int) -> Table:
+        """Return the table of a set, given by a mask of its bounding box."""
+        key = mask.shape, mask.tobytes(), steps
+        if key not in self.tables:
+            self.tables[key] = self._make_table(mask, steps)
+            if len(self.tables) % 32 == 0:
+                report(len(self.tables), 0, "sets of nodes divided")
+        return self.tables[key]
+
+    def _make_table(self, mask: NDArray[np.bool_], steps: int) -> Table:
+        least, which = np.full(mask.shape, _FAR >> _SHIFT), np.zeros(mask.shape, np.int16)
+        if mask.size == 1:  # a box of one node
+            least[mask] = 0
+            return Table(mask, steps, least, which, ())
+        lows = divisions(mask, 1 << (steps - 1), self.effort)
+        sides = np.concatenate((lows, mask & ~lows))
+        corners, stops = _boxes(sides)
+        parts = [
+            self.table(np.ascontiguousarray(side[tuple(map(slice, corner, stop))]), steps - 1)
+            for side, corner, stop in zip(sides, corners, stops, strict=True)
+        ]
+        count = len(lows)
+        cuts = [Cut((parts[i], parts[i + count]), (corners[i], corners[i + count])) for i in range(count)]
+        at_once = max(1, _CELLS_AT_ONCE // mask.size)
+        for first in range(0, count, at_once):
+            total = self._totals(mask.shape, cuts[first : first + at_once])
+            value = total.min(axis=-1)
+            better = mask & (value < least)
+            least[better] = value[better]
+            which[better] = total[better].argmin(axis=-1) + first
+        return Table(mask, steps, least, which, tuple(cuts))
+
+    def _totals(self, shape: Shape, cuts: list[Cut]) -> Ints:
+        """Return D by each of several cuts, int64 (*shape, cuts), for each node of the set that they divide."""
+        field = np.full((*shape, 2, len(cuts)), _FAR)
+        if len(cuts) == 1:  # a large set: cells side by side
+            field = np.moveaxis(np.full((2, 1, *shape), _FAR), (0, 1), (-2, -1))
+        for number, cut in enumerate(cuts):
+            for part in (0, 1):
+                field[(*_window(cut, part), part, number)] = cut.parts[part].packed
+        own = field >> _SHIFT
+        transform(field, self.around, len(shape))
+        field >>= _SHIFT
+        own += field[..., ::-1, :]
+        return np.minimum(own[..., 0, :], own[..., 1, :])
+
+    def reach(self, cut: Cut, there: int, window: tuple[slice, ...]) -> Ints:
+        """Return, for each node of a window, the least distance + D over all nodes of a part, and which node attains it."""
+        part, corner = cut.parts[there], cut.corners[there]
+        stop = [c + s for c, s in zip(corner, part.mask.shape, strict=True)]
+        low = [min(c, w.start) for c, w in zip(corner, window, strict=True)]
+        high = [max(c, w.stop) for c, w in zip(stop, window, strict=True)]
+        field = np.full([b - a for a, b in zip(low, high, strict=True)], _FAR)
+        inside = tuple(slice(c - a, e - a) for c, e, a in zip(corner, stop, low, strict=True))
+        field[inside] = part.packed
+        transform(field, self.around)
+        return field[tuple(slice(w.start - a, w.stop - a) for w, a in zip(window, low, strict=True))]
+
+
+def transform(field: Ints, around: Shape = (), axes: int | None = None) -> None:
+    """Replace each entry by the least of entry + L1 distance over all entries: two sweeps per axis, in place.
+
+    ``around``: how long each axis is where its ends are joined, else 0; the field may be a window of it. ``axes``: how many
+    axes distances are along, by default all; along others lie fields of their own.
+    """
+    for axis, side in enumerate(field.shape[:axes]):
+        lines, wide = field.swapaxes(0, axis), axis < (axes or field.ndim) - 1 and field.size > _WIDE * side
+        _sweep(lines, wide)
+        if around and around[axis]:
+            gap, ends = around[axis] - side + 1 << _SHIFT, lines[[0, -1]]
+            np.minimum(ends, ends[::-1] + gap, out=ends)
+            lines[0], lines[-1] = ends  # both, where there is one line
+            _sweep(lines, wide)  # what came round goes on
+
+
+def _sweep(lines: Ints, wide: bool) -> None:
+    """Replace each entry by the least of entry + distance along the first axis; line by line where lines are wide."""
+    if wide:
+        for way in (lines, lines[::-1]):
+            for i in range(1, len(way)):
+                np.minimum(way[i], way[i - 1] + (1 << _SHIFT), out=way[i])
+        return
+    slope = (np.arange(len(lines)) << _SHIFT).reshape(-1, *[1] * (lines.ndim - 1))
+    lines -= slope
+    np.minimum.accumulate(lines, 0, out=lines)
+    lines += 2 * slope
+    np.minimum.accumulate(lines[::-1], 0, out=lines[::-1])
+    lines -= slope
+
+
+def _window(cut: Cut, part: int) -> tuple[slice, ...]:
+    shape = cut.parts[part].mask.shape
+    return tuple(slice(c, c + s) for c, s in zip(cut.corners[part], shape, strict=True))
+
+
+def _boxes(parts: NDArray[np.bool_]) -> tuple[list[Shape], list[Shape]]:
+    """Return the corners of the bounding boxes of several parts, bool (parts, *shape), and where the boxes stop."""
+    low, high = list[list[int]](), list[list[int]]()
+    for axis in range(1, parts.ndim):
+        layers: NDArray[np.bool_] = np.asarray(parts.any(axis=tuple(a for a in range(1, parts.ndim) if a != axis)))
+        low.append(layers.argmax(axis=1).tolist())
+        high.append((layers.shape[1] - layers[:, ::-1].argmax(axis=1)).tolist())
+    return list(zip(*low, strict=True)), list(zip(*high, strict=True))
+
+
+def effort(shape: Shape) -> Effort:
+    """Return how many cuts of a mesh are tried: fewer in larger ones, so that it takes seconds."""
+    nodes, flat = prod(shape), sum(side > 1 for side in shape) < 3
+    if nodes <= (256 if flat else 64):
+        return THOROUGH
+    return USUAL if flat or nodes <= 128 else Effort(0, 12, 1024, 72)
+
+
+def minimum(shape: Shape) -> tuple[Bisection, Table]:
+    """Return the table of a whole mesh, in the fewest steps, and the tables that it was made from.
+
+    One table serves every source: many of small meshes are kept, and some of large ones.
+    """
+    return _of_small(shape) if prod(shape) <= _SMALL else _of_large(shape)
+
+
+def divide(shape: Shape) -> tuple[Bisection, Table]:
+    """Return what ``minimum`` does, made anew."""
+    check_memory(_BYTES_PER_NODE * prod(shape), f"the tables of {'x'.join(map(str, shape))} nodes")
+    tables = Bisection(effort(shape))
+    return tables, tables.table(np.ones(shape, bool), (prod(shape) - 1).bit_length())
+
+
+_of_small, _of_large = lru_cache(maxsize=64)(divide), lru_cache(maxsize=4)(divide)
+
+
+def sends(tables: Bisection, whole: Table, source: int) -> tuple[Ints, Ints, Ints]:
+    """Return (step, source, target) of every message of a broadcast of least distance from ``source``, by levels.
+
+    Node numbers are those of the whole mesh. All sets of one kind are divided at once.
+    """
+    shape = whole.mask.shape
+    strides = np.array([prod(shape[axis + 1 :]) for axis in range(len(shape))], np.int64)
+    at = np.array(np.unravel_index(source, shape), np.int64)[:, None]
+    active: dict[int, tuple[Table, list[tuple[Ints, Ints]]]] = {id(whole): (whole, [(np.zeros_like(at), at)])}
+    found: list[tuple[Ints, Ints, Ints]] = []
+    for step in range(whole.steps):
+        after: dict[int, tuple[Table, list[tuple[Ints, Ints]]]] = {}
+        for table, places in active.values():
+            corner, here = (np.concatenate(parts, axis=1) for parts in zip(*places, strict=True))
+            which = table.cut[tuple(here)] if table.cuts else np.zeros(0, np.int16)
+            for number, cut in enumerate(table.cuts):
+                chosen = np.flatnonzero(which == number)
+                low = cut.inside(0, here[:, chosen])
+                for part, mine in ((0, chosen[low]), (1, chosen[~low])):
+                    if len(mine):
+                        window = _window(cut, part)
+                        local = here[:, mine] - np.array(cut.corners[part])[:, None]
+                        reached = tables.reach(cut, 1 - part, window)[tuple(local)] & ((1 << _SHIFT) - 1)
+                        target = np.array(np.unravel_index(reached, cut.parts[1 - part].mask.shape), np.int64)
+                        for side, place in ((part, local), (1 - part, target)):
+                            offset = corner[:, mine] + np.array(cut.corners[side])[:, None]
+                            kept = after.setdefault(id(cut.parts[side]), (cut.parts[side], []))
+                            kept[1].append((offset, place))
+                        there = corner[:, mine] + np.array(cut.corners[1 - part])[:, None] + target
+                        here_all = corner[:, mine] + here[:, mine]
+                        found.append((np.full(len(mine), step), strides @ here_all, strides @ there))
+        active = after
+    if not found:
+        none = np.empty(0, np.int64)
+        return none, none, none
+    step, src, dst = (np.concatenate(column) for column in zip(*found, strict=True))
+    return step, src, dst
+
+
+def build_from_messages(
+    network: Network, collective: Collective, step: Ints, src: Ints, dst: Ints, *, nodes: int | None = None
+) -> Built:
+    """Return the schedule of messages that each carry everything. They name no port, because the model determines routes."""
+    rows = Rows.of(Payloads.of([[(0, collective.messages)]]), step=step, steps=1, src=src, dst=dst, port=-1, payload=0)
+    nodes = network.nodes if nodes is None else nodes
+    return Built(rows, Claims((nodes - 1).bit_length(), (nodes - 1) * collective.messages))

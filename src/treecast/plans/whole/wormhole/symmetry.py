@@ -1,0 +1,109 @@
+"""Sources of a mesh that are images of one another: by reflections, and exchanges of axes of equal sides.
+
+A mesh is planned in one shape: its sides that are longer than 1, in ascending order. Nodes are carried there and back. So what is
+planned there from one of the images of a source serves them all, and meshes whose sides are the same in another order, too.
+Source: treecast's own.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby, permutations
+from math import prod
+
+import numpy as np
+
+from treecast.networks import Mesh, Torus
+from treecast.networks.core import Ints
+from treecast.plans.whole.wormhole.contention import is_contention_free
+
+Shape = tuple[int, ...]
+Messages = tuple[Ints, Ints, Ints]
+"""Step, source and target of each."""
+
+
+def shape_of(sides: Sequence[int]) -> Shape:
+    """Return the shape in which a mesh is planned."""
+    return tuple(sorted(side for side in sides if side > 1)) or (1,)
+
+
+def place_in_shape(sides: Sequence[int], node: int) -> int:
+    """Return the node of the shape that a node of a mesh is when the axes are put in order."""
+    at = [int(c) for c in np.unravel_index(node, tuple(sides))]
+    return int(np.ravel_multi_index(tuple(at[axis] for axis in _axes(sides)) or (0,), shape_of(sides)))
+
+
+def images(shape: Shape, node: int) -> Ints:
+    """Return the nodes of a shape that are images of a node, itself among them: int64, ascending."""
+    at = [int(c) for c in np.unravel_index(node, shape)]
+    folded = [min(c, side - 1 - c) for c, side in zip(at, shape, strict=True)]
+    found: list[Ints] = []
+    for near in _exchanged(shape, folded):
+        numbers = np.zeros(1, np.int64)
+        for c, side in zip(near, shape, strict=True):
+            numbers = (numbers[:, None] * side + np.array(sorted({c, side - 1 - c}))).reshape(-1)
+        found.append(numbers)
+    return np.sort(np.concatenate(found))
+
+
+def _exchanged(shape: Shape, at: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield coordinates with those of equal sides exchanged in every way, each result once."""
+    if not shape:
+        yield ()
+        return
+    alike = sum(side == shape[0] for side in shape)
+    for first in _arrangements(sorted(at[:alike])):
+        for rest in _exchanged(shape[alike:], at[alike:]):
+            yield first + rest
+
+
+def _arrangements(values: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    if not values:
+        yield ()
+    for value, _ in groupby(values):
+        rest = list(values)
+        rest.remove(value)
+        for others in _arrangements(rest):
+            yield (value, *others)
+
+
+def carry(sides: Sequence[int], image: int, root: int, nodes: Ints) -> Ints:
+    """Return where nodes of the shape go by a symmetry that carries ``image``, one of them, to ``root`` of the mesh."""
+    shape = shape_of(sides)
+    if shape == tuple(sides) and image == root:
+        return nodes
+    here, there = np.unravel_index(image, shape), np.unravel_index(root, tuple(sides))
+
+    def how_near(side: int, at: int) -> tuple[int, int]:
+        return side, min(at, side - 1 - at)
+
+    begin = sorted(range(len(shape)), key=lambda axis: how_near(shape[axis], int(here[axis])))
+    end = sorted(_axes(sides), key=lambda axis: how_near(sides[axis], int(there[axis])))
+    at = np.unravel_index(nodes, shape)
+    moved = np.zeros((len(sides), len(nodes)), np.int64)
+    for a, b in zip(begin, end, strict=bool(end)):
+        moved[b] = at[a] if here[a] == there[b] else shape[a] - 1 - at[a]
+    return np.ravel_multi_index(tuple(moved), tuple(sides)).astype(np.int64)
+
+
+def reorder(sides: Sequence[int], nodes: Ints) -> Ints:
+    """Return where nodes of the shape go when the axes are put in the order that they have on the mesh."""
+    strides = [prod(sides[axis + 1 :]) for axis in _axes(sides)] or [0]
+    return sum(
+        (at * stride for at, stride in zip(np.unravel_index(nodes, shape_of(sides)), strides, strict=True)), nodes * 0
+    )
+
+
+def _axes(sides: Sequence[int]) -> list[int]:
+    """Return the axes of a mesh that are longer than 1, in the order in which they stand in its shape."""
+    return sorted((axis for axis, side in enumerate(sides) if side > 1), key=lambda axis: sides[axis])
+
+
+def never_meet(shape: Shape, messages: Messages, *, wraps: bool = False) -> bool:
+    """Return whether no two messages of a step share a channel, on the mesh or torus with its axes in any order."""
+    step, *ends = messages
+    for order in permutations(range(len(shape))):
+        sides = tuple(shape[axis] for axis in order)
+        at = [np.unravel_index(end, shape) for end in ends]
+        src, dst = (np.ravel_multi_index(tuple(c[axis] for axis in order), sides).astype(np.int64) for c in at)
+        if not is_contention_free(Torus(sides) if wraps else Mesh(sides), step, src, dst):
+            return False
+    return True

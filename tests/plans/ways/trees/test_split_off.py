@@ -1,0 +1,165 @@
+"""Trees of every rank by splitting off relays: as many as the optimum has messages, no arc in more than it has steps."""
+
+from collections import Counter
+from contextlib import nullcontext, suppress
+from fractions import Fraction
+from math import ceil
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.lower_bounds.test_cuts import boxes, worst_of_all
+from tests.networks.test_relays import capacities, multigraphs
+from tests.plans.whole.all_port.test_balanced_trees import fat_tree, weak_torus
+from treecast import network, plan, verify
+from treecast.errors import PlanError
+from treecast.lower_bounds.cuts import optimum
+from treecast.plans.ways.trees.split_off import trees_split_off
+
+NAMED = {
+    "two boxes of 4": boxes(2, 4, 9, 1),
+    "two boxes of 8": boxes(2, 8, 12, 1),
+    "three boxes of 3": boxes(3, 3, 5, 2),
+    "fat tree": fat_tree(),
+    "dual-homed": fat_tree(2),
+    "weak torus": weak_torus(),
+}
+
+
+def all_relays_are_even(graph):
+    """Whether as many arcs lead to each relay as from it."""
+    count = capacities(graph)
+    relays = [v for v, relay in graph.nodes(data="relay") if relay]
+    return all(
+        sum(c for (u, _), c in count.items() if u == w) == sum(c for (_, v), c in count.items() if v == w)
+        for w in relays
+    )
+
+
+def load_of(found):
+    """Return in how many trees the busiest arc is, after walking each tree from every rank to its root."""
+    load = Counter[tuple[int, int]]()
+    for trees in found:
+        where = trees.network
+        for tree in range(len(trees)):
+            for rank in where.ranks.tolist():
+                seen = {rank}
+                while rank != trees.root:
+                    up, port = int(trees.parent[tree, rank]), int(trees.port[tree, rank])
+                    assert int(where.neighbor(up, port)) == rank
+                    rank = up
+                    assert rank not in seen
+                    seen.add(rank)
+            inside = trees.parent[tree] >= 0
+            load.update(zip(trees.parent[tree][inside].tolist(), trees.port[tree][inside].tolist(), strict=True))
+    return max(load.values(), default=0)
+
+
+@given(multigraphs(most=8, whole=True), st.integers(0, 3))
+@settings(max_examples=60, deadline=None)
+def test_the_optimum_of_all_cuts_is_met_on_every_multigraph(graph, seed):
+    """Counted over all sets of nodes; where arcs lead one way, relays may have more arcs in than out, and are refused."""
+    where = network(graph)
+    if where.rank_count == 1:
+        return
+    found = None
+    with nullcontext() if not graph.is_directed() else suppress(PlanError):
+        found = trees_split_off(where, seed)
+    if found is None:
+        assert not all_relays_are_even(graph)
+        return
+    rate = 1 / worst_of_all(graph)
+    assert [len(trees) for trees in found] == [rate.numerator] * where.rank_count
+    assert [trees.root for trees in found] == where.ranks.tolist()
+    assert load_of(found) <= rate.denominator
+
+
+@pytest.mark.each(3)
+@pytest.mark.parametrize("name", NAMED)
+def test_no_arc_is_in_more_trees_than_the_optimum_has_steps(name):
+    where = network(NAMED[name])
+    rate, found = optimum(where), trees_split_off(where)
+    assert {len(trees) for trees in found} == {rate.numerator}
+    assert load_of(found) == rate.denominator
+
+
+@pytest.mark.each(3)
+@pytest.mark.parametrize("name", NAMED)
+def test_the_rate_is_reached_exactly(name):
+    """What M messages take beyond M U steps does not grow with M."""
+    where = network(NAMED[name])
+    rate = optimum(where)
+    late = list[Fraction]()
+    for turns in (2, 8, 24):
+        messages = turns * rate.numerator
+        schedule = plan("allgather", where, messages=messages, builder="split-off-trees")
+        assert verify(schedule).holds
+        late.append(schedule.steps - messages / rate)
+    assert min(late) >= 0
+    assert late[2] <= late[1] <= late[0] + 1 <= 16
+
+
+@given(
+    multigraphs(most=7, whole=True), st.integers(1, 9), st.sampled_from(["allgather", "reduce-scatter", "allreduce"])
+)
+@settings(max_examples=15, deadline=None)
+def test_plans_hold_on_every_multigraph(graph, messages, kind):
+    where = network(graph)
+    if where.relays is None and not where.parallel_arcs:
+        with pytest.raises(PlanError, match="there is no builder 'split-off-trees'"):
+            plan(kind, where, messages=messages, builder="split-off-trees")
+        return
+    schedule = None
+    with nullcontext() if all_relays_are_even(graph) else suppress(PlanError):
+        schedule = plan(kind, where, messages=messages, builder="split-off-trees")
+    if schedule is None:
+        return
+    assert verify(schedule).holds
+    assert verify(schedule, method="expanded").holds
+
+
+def test_a_relay_with_more_arcs_in_than_out_is_named():
+    graph = nx.DiGraph([(0, "w"), ("w", 1), ("w", 2), (1, 0), (2, 0)])
+    graph.nodes["w"]["relay"] = True
+    where = network(graph)
+    with pytest.raises(
+        PlanError, match=r"cannot split off relay w of graph:4: as many arcs have to lead to it as from it"
+    ):
+        trees_split_off(where)
+
+
+def test_long_blocks_lose_little():
+    """So many messages that they go in blocks: the rate is still within a half per cent of the optimum."""
+    where = network(boxes(2, 4, 9, 1))
+    schedule = plan("allgather", where, messages=40_000, builder="split-off-trees")
+    assert verify(schedule).holds
+    assert len(schedule.rows) <= 2**18
+    assert 40_000 <= schedule.steps <= ceil(40_000 * 1.005)
+
+
+def test_turns_take_fewer_steps_than_streams():
+    where = network(boxes(2, 8, 12, 1))
+    assert plan("allgather", where, messages=600).steps == 696
+    assert plan("allgather", where, messages=600, builder="balanced-trees").steps == 740
+
+
+def test_more_ranks_are_refused():
+    wired = nx.grid_2d_graph(13, 13)
+    nx.set_edge_attributes(wired, 2, "capacity")
+    with pytest.raises(PlanError, match=r"packs trees of up to 144 ranks, which takes seconds, and .* has 169"):
+        plan("allgather", network(wired), builder="split-off-trees")
+    where = network(boxes(17, 8, 9, 1))
+    with pytest.raises(PlanError, match="split-off-trees splits off relays for as long as that takes seconds"):
+        plan("allgather", where, builder="split-off-trees")
+
+
+@pytest.mark.long
+def test_the_gap_of_many_ranks():
+    """As docs/open.md says."""
+    where = network(boxes(19, 8, 9, 1))
+    schedule = plan("allgather", where, messages=20)
+    report = verify(schedule)
+    assert report.holds
+    assert (report.steps, max(b.value for b in report.bounds if b.of == "steps")) == (523, 361)
