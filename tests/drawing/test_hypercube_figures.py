@@ -97,6 +97,11 @@ def test_texts_of_times_have_room(collective, d):
     check_room(draw_times(job_of(collective, d)))
 
 
+@pytest.mark.parametrize(("d", "k", "free"), [(5, 2, False), (4, 1, True)])  # two crossings, and three, side by side
+def test_labels_of_crossings_that_are_near_lie_apart(d, k, free):
+    check_room(draw_times(job_of("allgather", d, k, free)))
+
+
 @pytest.mark.parametrize(
     ("spec", "node"), [("hypercube:1", 1), ("hypercube:4", 14), ("hypercube:9", 0b101100111), ("star:5", 77), ("star:2", 1)]
 )  # fmt: skip

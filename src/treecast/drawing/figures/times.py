@@ -47,10 +47,10 @@ def _draw_curves(axes: Any, job: Job) -> None:
     low, high = -1 - ceil(log10(1 << job.d)), 1
     exponents = [low + (high - low) * i / (_POINTS - 1) for i in range(_POINTS)]
     axis = [Fraction(10**e).limit_denominator(10**15) for e in exponents]
-    found = timings(job, measure=False)
-    closed = [(t.scheme, t.closed) for t in found]
+    times = timings(job, measure=False)
+    closed = [(t.scheme, t.closed) for t in times]
     least = [min(time.units(r) for _, time in closed) for r in axis]
-    for t in found:
+    for t in times:
         place = SCHEMES.index(t.scheme)
         for name, time, look in (
             ("claimed", t.claimed, {"linewidth": 1.1, "linestyle": "--", "zorder": 2}),
@@ -60,8 +60,9 @@ def _draw_curves(axes: Any, job: Job) -> None:
                 ratio = [float(time.units(r) / base) for r, base in zip(axis, least, strict=True)]
                 gid = f"{name}-{job.model}-{t.scheme}"
                 axes.plot([float(r) for r in axis], ratio, color=colour(place), gid=gid, **look)
+    found = crossings(closed)
     labelled = set[Fraction]()
-    for crossing in crossings(closed):
+    for crossing in found:
         if crossing.r is not None:
             time = next(time for name, time in closed if name == crossing.first)
             height = float(time.units(crossing.r) / min(other.units(crossing.r) for _, other in closed))
@@ -69,8 +70,12 @@ def _draw_curves(axes: Any, job: Job) -> None:
             if crossing.r in labelled:
                 continue
             labelled.add(crossing.r)
+            near = [c.r for c in found if c.r not in (None, crossing.r) and 1 / 5 < c.r / crossing.r < 5]
+            offset, ha = (0, 11), "center"
+            if near and not min(near) < crossing.r < max(near):  # beside the mark, away from its neighbours
+                offset, ha = ((9, -3), "left") if crossing.r > min(near) else ((-9, -3), "right")
             at = float(crossing.r), height
-            write(axes, at, f"r = {crossing.r}", 8, offset=(0, 11), va="baseline", zorder=9, halo=3)
+            write(axes, at, f"r = {crossing.r}", 8, offset=offset, ha=ha, va="baseline", zorder=9, halo=3)
     axes.set_xscale("log")
     axes.set_xlim(min(10.0**low, job.r or 1), max(10.0**high, job.r or 1))
     ratios = [height for line in axes.lines for height in line.get_ydata()]
