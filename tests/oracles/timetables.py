@@ -15,9 +15,9 @@ def list_schedule(ways, machine, order):
     while len(began) < len(order):
         ready = [h for h in order if h not in began and all(began.get(b, step) < step for b in waits_for[h])]
         for arc in sorted({ways.arc[h] for h in ready}, key=lambda a: min(place[h] for h in ready if ways.arc[h] == a)):
-            taken = [held for need, key in needs[arc] for held in busy.get(need, ()) if held[0] >= step]
-            keys = {key for _, key in needs[arc]}
-            if any(key < 0 or key not in keys for _, key in taken):
+            # a key says something of its own resource alone: that of a pair of nodes may be the number of another cable
+            taken = [(own, key) for need, own in needs[arc] for last, key in busy.get(need, ()) if last >= step]
+            if any(key < 0 or key != own for own, key in taken):
                 continue
             going = [h for h in ready if ways.arc[h] == arc][: None if machine.combining else 1]
             for hop in going:
