@@ -1,6 +1,6 @@
 """Statements of papers, by name."""
 
-from treecast.papers import PAPERS
+from treecast.papers.theorems import PAPERS
 
 
 def verdict(paper, name, size):

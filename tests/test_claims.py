@@ -312,7 +312,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "(minimum for a given source)": PAPER,
         "best order is not least": Test("tests/papers/test_mesh.py::test_the_counter_example_to_theorem_3"),
-        "minimum is 525": Test(f"{WORMHOLE}/test_eyes.py::test_values_of_three_dimensions"),
+        "minimum is 525": Test("tests/papers/test_eyes.py::test_values_of_three_dimensions"),
         "the paper's in the best order": DEFINITION,
     },
     "docs/mpi.md": {

@@ -66,7 +66,7 @@ ALLOWED = (
         "phase", "*", r"(?:first|second)[ _]phase|paths\.phase", "the hypercube paper's word for parts of its schemes"
     ),
     Allowed(
-        "phase", "src/treecast/plans/whole/wormhole/eyes.py", "", "the mesh paper's word for d steps of its algorithm"
+        "phase", "src/treecast/papers/mesh/builders/eyes.py", "", "the mesh paper's word for d steps of its algorithm"
     ),
     *(
         Allowed("channel", path, "", "under wormhole switching it is the word for an arc that a message holds")

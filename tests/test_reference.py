@@ -11,7 +11,7 @@ from treecast.cli.topics.rules import read_rules
 from treecast.collectives import COLLECTIVES
 from treecast.formats import read
 from treecast.networks import families
-from treecast.papers import PAPERS
+from treecast.papers.theorems import PAPERS
 from treecast.plans import all_builders
 from treecast.verification.verifier import verify
 

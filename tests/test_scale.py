@@ -88,7 +88,7 @@ for t in range(10):
 
 @pytest.mark.long
 def test_every_node_of_every_tree_of_s_11():
-    from treecast.papers import check_theorems
+    from treecast.papers.theorems import check_theorems
 
     found = {f.name: f for f in check_theorems("star", up_to=11)}
     assert all(f.holds for f in found.values())

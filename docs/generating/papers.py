@@ -1,6 +1,6 @@
 """The tables of the papers' statements, which the pages on papers include: what is checked, and how far."""
 
-from treecast.papers import PAPERS, SIZES
+from treecast.papers.theorems import PAPERS, SIZES
 
 from .markdown import cell, table
 

@@ -25,7 +25,7 @@ _NAMES = {
     "plans": ("plan", "program", "repair", "builders", "alternatives", "disjoint_trees"),
     "api": ("bounds", "verify", "judge", "simulate", "sweep", "run", "elect", "export", "advise", "diff", "paths"),
     "protocols": ("agrees",),
-    "papers": ("check_theorems",),
+    "papers.theorems": ("check_theorems",),
     "papers.compare": ("compare",),
     "drawing.look": ("Look",),
     "drawing.pictures": ("draw",),

@@ -32,8 +32,8 @@ from treecast.networks import families as families
 from treecast.networks import network as network
 from treecast.networks.wired import Machine as Machine
 from treecast.networks.wired import machine as machine
-from treecast.papers import check_theorems as check_theorems
 from treecast.papers.compare import compare as compare
+from treecast.papers.theorems import check_theorems as check_theorems
 from treecast.plans import alternatives as alternatives
 from treecast.plans import builders as builders
 from treecast.plans import disjoint_trees as disjoint_trees

@@ -17,16 +17,19 @@ from typing import Any
 
 
 @cache
-def import_all(package: str) -> None:
+def import_all(package: str, within: str = "") -> None:
     """Import every module below a package, and those of other packages, so that all entries in them are registered.
 
     Parameters
     ----------
     package
         The name of the package, as in ``treecast.formats``.
+    within
+        Only the modules in folders of this name, as ``builders``, wherever these stand below the package.
     """
     for module in walk_packages(import_module(package).__path__, f"{package}."):
-        import_module(module.name)
+        if not within or f".{within}." in module.name:
+            import_module(module.name)
     for name in _of_others():
         try:
             import_module(name)

@@ -9,7 +9,7 @@ import pytest
 
 import treecast
 from treecast.cli import main
-from treecast.papers import PAPERS
+from treecast.papers.theorems import PAPERS
 
 TREECAST = [sys.executable, "-m", "treecast"]
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tests import statements
-from treecast.papers import PAPERS, check_theorems
 from treecast.papers.mesh import formulas
 from treecast.papers.mesh import statements as mesh
-from treecast.plans.whole.wormhole import eyes
+from treecast.papers.mesh.builders import eyes
+from treecast.papers.theorems import PAPERS, check_theorems
 
 NAMES = [statement.name for statement in PAPERS["mesh"]]
 verdict = partial(statements.verdict, "mesh")

@@ -7,12 +7,12 @@ import pytest
 from tests import statements
 from treecast.errors import PlanError
 from treecast.networks import Star
-from treecast.papers import PAPERS, check_theorems
 from treecast.papers.hypercube import statements as hypercube
 from treecast.papers.hypercube import totals
 from treecast.papers.star import collectives as star_collectives
 from treecast.papers.star import statements as star
 from treecast.papers.star import tables as star_tables
+from treecast.papers.theorems import PAPERS, check_theorems
 from treecast.plans import plan
 from treecast.plans.ways.trees import star as star_trees
 from treecast.schedule.trees import TreeSet

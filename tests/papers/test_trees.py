@@ -8,7 +8,7 @@ import pytest
 from tests import statements
 from treecast.cli import main
 from treecast.errors import PlanError
-from treecast.papers import PAPERS, check_theorems
+from treecast.papers.theorems import PAPERS, check_theorems
 from treecast.papers.trees import cases, covers, scatters
 from treecast.papers.trees import statements as trees
 from treecast.papers.trees.gatherings import begins_earlier, ends_earlier, gathers_earlier

@@ -284,6 +284,7 @@ def all_builders() -> tuple[Builder, ...]:
     from treecast.plans.derived import derived
 
     import_all("treecast.plans")
+    import_all("treecast.papers", "builders")
     found = list(_ENTRIES)
     return tuple(sorted([*found, *derived(found)], key=lambda entry: (entry.baseline, entry.rank)))
 

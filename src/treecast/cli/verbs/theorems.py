@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from treecast.cli import console
 from treecast.cli.arguments import Json, Several
 from treecast.cli.output import flush
-from treecast.papers import PAPERS, SIZES, Finding, each_theorem
+from treecast.papers.theorems import PAPERS, SIZES, Finding, each_theorem
 
 _LETTERS = ", ".join(f"{size.letter} of the {size.network}" for size in SIZES.values())
 

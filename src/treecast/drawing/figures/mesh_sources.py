@@ -13,7 +13,7 @@ from treecast.drawing.theme import letters_on, theme
 from treecast.errors import TreecastError
 from treecast.networks import Grid, Mesh
 from treecast.networks.core import Ints
-from treecast.plans.whole.wormhole.eyes import claimed_distance, level
+from treecast.papers.mesh.builders.eyes import claimed_distance, level
 from treecast.plans.whole.wormhole.spreading import least_by_source
 from treecast.schedule import Schedule
 

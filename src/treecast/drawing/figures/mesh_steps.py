@@ -14,7 +14,7 @@ from treecast.drawing.theme import theme
 from treecast.errors import TreecastError
 from treecast.networks import Grid
 from treecast.networks.core import Ints
-from treecast.plans.whole.wormhole.eyes import total_distance
+from treecast.papers.mesh.builders.eyes import total_distance
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from treecast.errors import PlanError
 from treecast.networks import Grid
 from treecast.networks.core import Ints
-from treecast.plans.whole.wormhole.eyes import eyes, level
+from treecast.papers.mesh.builders.eyes import eyes, level
 
 MOST_NODES, MOST_AXES = 2000, 3
 """The largest mesh that can be drawn."""

@@ -13,7 +13,7 @@ from treecast.papers.hypercube.times import MODELS, Job
 from treecast.papers.hypercube.totals import cost
 from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
-from treecast.plans.whole.combining.calling_paths import calling_trees
+from treecast.plans.ways.trees.calling_paths import calling_trees
 from treecast.progress import report
 from treecast.schedule import Schedule
 from treecast.simulation.bit_replay import gossip

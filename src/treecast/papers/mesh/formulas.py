@@ -7,8 +7,8 @@ of the paper's regions leave out the outermost nodes; here they are those of the
 import numpy as np
 
 from treecast.networks.core import Ints, ints
+from treecast.papers.mesh.builders import eyes
 from treecast.papers.statement import Claims, Statements
-from treecast.plans.whole.wormhole import eyes
 
 _D = 3
 

@@ -10,8 +10,9 @@ import pytest
 from treecast.collectives import Collective
 from treecast.models import model
 from treecast.networks import network
+from treecast.papers.mesh.builders import eyes
 from treecast.plans.built import Job
-from treecast.plans.whole.wormhole import bisection, eyes, local_search, spreading
+from treecast.plans.whole.wormhole import bisection, local_search, spreading
 from treecast.plans.whole.wormhole.bisection import minimum, transform
 from treecast.progress import reporting
 

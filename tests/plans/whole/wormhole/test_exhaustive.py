@@ -14,9 +14,9 @@ from treecast.lower_bounds import LEAST_OF_ALL, best, bounds
 from treecast.lower_bounds.across import fewest_across
 from treecast.models import model
 from treecast.networks import Mesh, Torus, network
+from treecast.papers.mesh.builders.eyes import optimum, total_distance
 from treecast.plans import plan
 from treecast.plans.whole.wormhole import contention
-from treecast.plans.whole.wormhole.eyes import optimum, total_distance
 from treecast.verification.verifier import verify
 
 

@@ -9,11 +9,11 @@ import pytest
 from tests.plans.whole.wormhole.test_bisection import distances, least
 from treecast.kernels.plans.annealing import anneal
 from treecast.networks import network
+from treecast.papers.mesh.builders.eyes import total_distance
 from treecast.plans import plan
 from treecast.plans.whole.wormhole import local_search
 from treecast.plans.whole.wormhole.bisection import minimum, sends
 from treecast.plans.whole.wormhole.contention import is_contention_free
-from treecast.plans.whole.wormhole.eyes import total_distance
 from treecast.verification.verifier import verify
 
 

@@ -13,7 +13,7 @@ from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job
 from treecast.plans.order import ORDER, check_order
 from treecast.plans.registry import builder
-from treecast.plans.whole.combining.calling_paths import calling_trees
+from treecast.plans.ways.trees.calling_paths import calling_trees
 from treecast.plans.whole.combining.dimension_order import CUBE
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.trees import TreeSet

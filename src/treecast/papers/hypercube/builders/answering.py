@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from treecast.networks import Hypercube
+from treecast.papers.hypercube.builders.four_phases import INITIATOR, start_by_initiator
 from treecast.plans.built import Built, Job
 from treecast.plans.order import ORDER, check_order
 from treecast.plans.registry import builder
 from treecast.plans.whole.combining.dimension_order import CUBE, FAULT_FREE, claimed, count_messages, last_of, shouted
-from treecast.plans.whole.combining.four_phases import INITIATOR, start_by_initiator
 from treecast.schedule import Claims, Rows
 
 SHOUTED: dict[str, Any] = CUBE | {"under": ("shouting",), "sparing": True, "baseline": True}

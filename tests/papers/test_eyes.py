@@ -10,9 +10,9 @@ from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.models import model
 from treecast.networks import network
+from treecast.papers.mesh.builders import eyes
 from treecast.plans import plan
 from treecast.plans.built import Job
-from treecast.plans.whole.wormhole import eyes
 
 pytestmark = pytest.mark.each(3)
 

@@ -1,0 +1,1 @@
+"""The builders of the schemes that the hypercube paper compares."""

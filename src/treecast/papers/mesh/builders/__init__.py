@@ -1,0 +1,1 @@
+"""The builder of the mesh paper: its own scheme, to compare with."""

@@ -1,0 +1,1 @@
+"""The builders of the trees that the star paper begins with."""
