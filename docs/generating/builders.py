@@ -38,7 +38,7 @@ def _builder(name: str) -> str:
     options = {option.name: option for entry in every for option in entry.options}
     modules = list(dict.fromkeys(entry.build.__module__ for entry in own))
     models = list(dict.fromkeys(model for entry in every for model in entry.models))
-    any_model = [] if not any(entry.any_model for entry in every) else ["any other whose nodes keep what they relay"]
+    any_model = [] if not any(entry.any_model for entry in every) else ["any other whose nodes keep relayed chunks"]
     rows = [
         ["collectives", ", ".join(map(code, kinds))],
         ["models", ", ".join([*map(code, models), *any_model])],

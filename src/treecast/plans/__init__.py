@@ -89,13 +89,13 @@ def plan(
     Parameters
     ----------
     collective
-        What is to be done: ``"broadcast"``, ``"allgather"``, …
+        The collective: ``"broadcast"``, ``"allgather"``, …
     network
         Where: a Network, its spelling (``"star:5"``), or a networkx graph.
     root
         The node, or its label, that all data comes from or goes to; the default is the first rank.
     messages
-        The number of chunks of each source; 1 by default, or what takes the least time for the bytes.
+        The number of chunks of each source; 1 by default, or the number that takes the least time for the bytes.
     copies, survive
         Over how many disjoint ways each chunk reaches each node, or how many unannounced faults must do no harm:
         ``survive`` = ``copies`` - 1. The default is one copy.
@@ -103,18 +103,19 @@ def plan(
         Against which faults the copies are: dead ``"nodes"`` (the default; they cover links and arcs), ``"links"`` or ``"arcs"``.
         A network may survive more dead links, or arcs, than nodes.
     model
-        The machine: a Model or the name of a preset. The default is ``all-port``, or what the builder is for.
+        The machine: a Model or the name of a preset. The default is ``all-port``, or the model of the builder.
     builder
         The name of a builder. The default is the one that takes the fewest steps, then the fewest transmissions.
     targets
         The nodes or labels that a multicast is to reach.
     lengths
         The flits of each node's message, of a scatterv, gatherv or allgatherv: one number for all, one for each node, or a
-        mapping from nodes or labels; a root's counts as 0. Of an alltoallv a matrix: what each node (row) has for each (column).
+        mapping from nodes or labels; a root's counts as 0. Of an alltoallv a matrix: the flits of each node (row) for each
+        (column).
     bytes
         How much data there is: ``"16MiB"``, or a number of bytes; all blocks together, those of all nodes or the sum.
     latency, rate
-        What a send costs: its start-up time (``"1us"``, or seconds), and what an arc carries (``"12.5GB/s"``, ``"100Gbit/s"``, or
+        The costs of a send: its start-up time (``"1us"``, or seconds), and the rate of arcs (``"12.5GB/s"``, ``"100Gbit/s"``, or
         bytes a second). Then the builder and the number of chunks are those that take the least time.
     item
         The bytes of an item, which is not cut, as 8 of a float64.
@@ -123,7 +124,7 @@ def plan(
     chunk
         The bytes of a chunk, where they are given; where there are lengths, of a flit, which says how many bytes there are.
     **options
-        What the builder is told besides: ``treecast.builders(collective, network)`` lists the options of each.
+        Options of the builder: ``treecast.builders(collective, network)`` lists those of each.
 
     Returns
     -------
@@ -202,7 +203,7 @@ def program(
     Parameters
     ----------
     collective : str
-        What is to be done.
+        The collective, as ``plan`` takes it.
     network : Network, str or networkx graph
         Where.
     node : int or str
@@ -212,7 +213,7 @@ def program(
     builder : str, optional
         The name of a builder. The default is the best of those that know a node's rows from its label.
     **options : str
-        What the builder is told besides, as ``plan`` takes it.
+        Options of the builder, as ``plan`` takes them.
 
     Returns
     -------

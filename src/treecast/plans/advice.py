@@ -1,4 +1,4 @@
-"""Which network to build, and how to send over it: what each takes for so many bytes, beside its degree and its links."""
+"""Which network to build, and how to send over it: the time of each for so many bytes, beside its degree and its links."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -58,7 +58,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Advice:
-    """Options for a collective, the best one first, and what could not be done where."""
+    """Options for a collective, the best one first, and the networks that have no plan, with the reasons."""
 
     kind: str
     amount: Amount
@@ -124,7 +124,7 @@ def advise(
 
 @dataclass(frozen=True)
 class Asked:
-    """A collective that is asked for: under which model, to survive what, of how many bytes, at which costs and degrees."""
+    """A collective that is asked for: its model, the faults to survive, its bytes, its costs, and the greatest degree."""
 
     kind: str
     machine: str

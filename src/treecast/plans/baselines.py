@@ -48,7 +48,7 @@ class Baseline:
 
 
 def baseline(schedule: Schedule) -> Baseline:
-    """Return what the job of a schedule takes over a single tree."""
+    """Return the steps of the job of a schedule over a single tree."""
     steps = 0
     if schedule.collective.lengths is None:
         steps = single_tree_steps(schedule.network, schedule.collective)

@@ -68,7 +68,7 @@ class Job(Generic[Where]):
 
 
 class Built(NamedTuple):
-    """The rows of a schedule, and what its builder claims of them: computed by other means than from the rows."""
+    """The rows of a schedule, and the claims of its builder: computed by other means than from the rows."""
 
     rows: Rows
     claims: Claims

@@ -47,7 +47,7 @@ def build(job: Job[Any], entries: list[Builder]) -> Schedule:
 def choose(
     job: Job[Any], entries: list[Builder], known: Mapping[str, Candidate] = MappingProxyType({})
 ) -> tuple[Builder, Built | None]:
-    """Return the best of some builders for a job, and what it built if that was needed to find out.
+    """Return the best of some builders for a job, and the rows it built if they were needed to find out.
 
     Builders are tried until one meets both lower bounds; of those that go there and back, those of each way. On networks of more
     than 4096 nodes the first is taken if it has no closed form. ``known``: the costs of some, by name.
@@ -84,7 +84,7 @@ class Alternatives:
     Parameters
     ----------
     job : Job
-        What is to be done.
+        The collective, the network, and the wishes of the caller.
     candidates : tuple of Candidate
         The cost of each, or why it has no plan.
     why : str
@@ -163,7 +163,8 @@ def _try(job: Job[Any], entry: Builder) -> Candidate:
 def _is_least(job: Job[Any], candidate: Candidate, *, halved: bool = False) -> bool:
     """Return whether a candidate meets the lower bounds of steps and transmissions, so that nobody has to look further.
 
-    ``halved``: the bounds of both ways, one after the other, of what goes there and back. Where distance counts too, none tell.
+    ``halved``: the bounds of both ways, one after the other, of a schedule that goes there and back. Where distance counts too,
+    none tell.
     """
     if job.model.routing or candidate.claims is None:
         return False

@@ -1,4 +1,4 @@
-"""How many copies are asked for, how many a network allows, and what cuts off a node to which too few ways lead."""
+"""How many copies are asked for, how many a network allows, and the least cut before a node that too few ways reach."""
 
 from typing import Any
 
@@ -48,9 +48,10 @@ def against_of(against: str | None, copies: int) -> Against:
 
 
 def lacks_ways(job: Job[Any]) -> str:
-    """Return why a network has not the ways for so many copies, as a sentence that begins with what is asked; empty if it has.
+    """Return why a network has not the ways for so many copies, as a sentence that begins with the request; empty if it has.
 
-    It names a node to which too few ways lead, what cuts it off, and what is possible. Of large networks nothing is said.
+    It names a node to which too few ways lead, the cut before it, and the numbers that are possible. Of large networks nothing
+    is said.
     """
     network, found = job.network, None
     if job.copies == 1 or network.rank_count == 1 or network.arcs > _MOST_ARCS:
@@ -85,7 +86,7 @@ def _worst_root(network: Network, against: Against) -> tuple[int, Fewest]:
 
 
 def _cut(network: Network, root: int, node: int, against: Against) -> str:
-    """Return what cuts a node off, in brackets; empty where no way leads there at all."""
+    """Return the least cut before a node, in brackets; empty where no way leads there at all."""
     names = least_cut(network, root, node, against)
     if not names:
         return ""

@@ -19,7 +19,7 @@ from treecast.schedule import Claims, Schedule
 def derived(entries: Iterable[Builder]) -> list[Builder]:
     """Return a builder of every collective that follows from one of some builders.
 
-    A sparing schedule cannot be run backwards: what is silent in it depends on what went before. Messages that differ in
+    A sparing schedule cannot be run backwards: its silent sends depend on the sends before them. Messages that differ in
     length have builders of their own: nobody knows at first when to begin.
     """
     return [

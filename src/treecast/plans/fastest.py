@@ -197,7 +197,7 @@ class Search:
         return divided(self.one.collective, amount.total, cut(self.block, messages, amount.item).chunk, amount.item)
 
     def job(self, messages: int, entry: Builder) -> Job[Any]:
-        """Return the job with so many chunks, and with what suits a builder best of all that is not said."""
+        """Return the job with this many chunks, and the builder's best values for the options that the user left open."""
         job = replace(self.one, collective=replace(self.one.collective, messages=messages))
         suited = entry.suits(job, cut(self.block, messages, self.amount.item).chunk, self.costs.default)
         return replace(job, options={**suited, **job.options})

@@ -42,13 +42,13 @@ class Option:
     what
         One sentence of help.
     read, write
-        From text to the value that the builder gets, and back. ``read(text, network)`` raises PlanError for what is none.
+        From text to the value that the builder gets, and back. ``read(text, network)`` raises PlanError for any other text.
     choices
         The values that there are, if they can be listed.
     flag
         Whether it is given or not, without a value.
     before
-        ``before(network)``: what a file means that cannot say its options, being of version 1; empty: as if not given.
+        ``before(network)``: the value of files of version 1, which cannot say their options; empty: as if not given.
     """
 
     name: str
@@ -81,7 +81,7 @@ def every_port(network: Network) -> int:
 
 
 def no_facts(job: Job[Any], schedule: Schedule, depth: int) -> Description:
-    """Say nothing of a plan but what can be measured."""
+    """Say nothing of a plan beside its measured figures."""
     return Description({})
 
 
@@ -102,7 +102,7 @@ class Builder:
     Parameters
     ----------
     name, what
-        How it is called, and what it does, in a few words.
+        Its name, and its method in a few words.
     kinds
         The collectives that it plans.
     models
@@ -115,7 +115,7 @@ class Builder:
     most_copies
         Over how many node-disjoint ways it can send on a network, from any root. They are link- and arc-disjoint, too.
     weaker
-        Over how many ways that share no link, or no arc, by what they are good against: ``{"arcs": …}``.
+        Over how many ways that share no link, or no arc, by the faults they are good against: ``{"arcs": …}``.
     by_root
         Whether ``fits`` says of each root how many ways there are: from some there may be more.
     fits
@@ -125,10 +125,10 @@ class Builder:
     at
         One node's rows from the node's label alone, in time that does not depend on the size of the network.
     facts
-        ``(job, schedule, depth)``: what it knows of a plan of its own beside what is measured, as lines and figures; ``depth`` is
-        that of the trees, measured. ``plan`` prints it.
+        ``(job, schedule, depth)``: the facts it knows of a plan of its own beside the measured ones, as lines and figures;
+        ``depth`` is that of the trees, measured. ``plan`` prints it.
     options
-        What it can be told.
+        Its options.
     sparing
         Whether it makes sparing schedules.
     backwards
@@ -142,7 +142,7 @@ class Builder:
     suits
         ``(job, chunk, cost)``: the options that take least time where a chunk has so many bytes and a send costs so much.
     any_model
-        Whether it also makes schedules for any other model without routes in which nodes keep what they relay.
+        Whether it also makes schedules for any other model without routes in which nodes keep the chunks that they relay.
     needs
         The keyword of the option without which it does not plan, and is no candidate; empty for most.
     rank
@@ -205,7 +205,7 @@ class Builder:
             return reason
         if not self.serves(job.model):
             full = [name for name in self.models if not name.endswith(",half")] or self.models
-            full = full or ["without routes, in which nodes keep what they relay"]
+            full = full or ["without routes, in which nodes keep the chunks that they relay"]
             return f"needs model {' or '.join(full)}, not {job.model.name}"
         if job.copies > 1 and not self.by_root and job.copies > (most := self.most(job.network, job.against)):
             return f"sends over at most {most} {apart(job.against)} ways, not {job.copies}"
@@ -266,7 +266,7 @@ def _is_older(entry: Builder, new: Builder) -> bool:
 
 
 def every(*parts: type[Network] | Callable[[Network], str]) -> Callable[[Network], str]:
-    """Return what gives the first reason why a network will not do for one of several kinds of networks or conditions."""
+    """Return a function that gives the first reason why a network does not meet several conditions, or kinds of networks."""
     reasons = [_reason(part) for part in parts]
     return lambda network: next((reason for each in reasons if (reason := each(network))), "")
 

@@ -26,7 +26,7 @@ from treecast.schedule import Schedule
 from treecast.schedule.recipe import Recipe
 
 _MOST_PORTS = 2**15  # as many as a column of ports can tell apart
-_BYTES_PER_ROW = 72  # a row and what sorting it takes
+_BYTES_PER_ROW = 72  # a row and the memory of sorting it
 
 
 def collective_of(
@@ -87,7 +87,7 @@ def place_of(kind: str, network: Any) -> Network:
 def root_of(network: Network, root: NodeName | None) -> int:
     """Return the node that a root is given by: a number or label; by nothing, the first rank.
 
-    Raises PlanError and NetworkError for what names no node, and for a relay.
+    Raises PlanError and NetworkError for a value that names no node, and for a relay.
     """
     if root is None:
         return 0 if network.relays is None else int(network.ranks[0])
@@ -133,7 +133,7 @@ def request(
     )
     known = as_known(job)
     if known.likeness is not None:
-        with suppress(PlanError):  # what graphs alone can do, and the reasons why not, are the graph's own
+        with suppress(PlanError):  # builders for graphs alone look at the graph itself
             return _fitting(known, builder, model is not None)
     return _fitting(job, builder, model is not None)
 
@@ -179,7 +179,7 @@ def schedule_of(job: Job[Any], entry: Builder, built: Built) -> Schedule:
 
 
 def recipe_of(job: Job[Any], entry: Builder, copies: int) -> Recipe:
-    """Return what a schedule of a job is planned from, as its file says it."""
+    """Return the recipe of a schedule, as its file says it: its builder, options and copies."""
     known = {option.keyword: option for option in entry.options}
     written: dict[str, str] = {}
     for keyword, value in sorted(job.options.items()):
@@ -193,7 +193,7 @@ def recipe_of(job: Job[Any], entry: Builder, copies: int) -> Recipe:
 def job_of(schedule: Schedule) -> tuple[Job[Any], Builder]:
     """Return the job and the builder that a schedule was planned from.
 
-    Raises PlanError when the schedule does not say, or says what no builder can do.
+    Raises PlanError when the schedule does not say, or when no builder can do its recipe.
     """
     recipe, collective, lengths = schedule.recipe, schedule.collective, schedule.collective.lengths
     network = schedule.network
@@ -216,7 +216,7 @@ def job_of(schedule: Schedule) -> tuple[Job[Any], Builder]:
 
 
 def options_of(schedule: Schedule) -> dict[str, str]:
-    """Return the options of a recipe by keyword; of a file that does not say them, what was meant when it was written."""
+    """Return the options of a recipe by keyword; of a file that does not say them, the defaults of its time."""
     recipe, network = schedule.recipe, schedule.network
     said = {name.replace("-", "_"): value for name, value in recipe.options.items()}
     if recipe.whole:
@@ -239,7 +239,7 @@ def check_memory(rows: int, what: str, ruled: Callable[[], str]) -> None:
 
 
 def node_of(network: Network, value: Any, what: str) -> int:
-    """Return the node that a number or label names. Raises PlanError and NetworkError for what names none.
+    """Return the node that a number or label names. Raises PlanError and NetworkError for a value that names none.
 
     A graph may have whole numbers for names: one that is the name of a node and the number of another is refused.
     """
@@ -259,7 +259,7 @@ def node_of(network: Network, value: Any, what: str) -> int:
 
 
 def keywords() -> list[str]:
-    """Return what ``plan`` takes by keyword, whatever the builder."""
+    """Return the keywords that ``plan`` takes, whatever the builder."""
     from treecast.plans import plan
 
     return [name for name, given in signature(plan).parameters.items() if given.kind is given.KEYWORD_ONLY]
@@ -287,7 +287,7 @@ def _own_model(entries: list[Builder], options: Mapping[str, Any]) -> Model:
 
 
 def _read_options(network: Network, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as builders read them; what is not given, or switched off, is left out."""
+    """Return options as builders read them; those not given, or switched off, are left out."""
     asked = {keyword: value for keyword, value in given.items() if value is not None and value is not False}
     known, found = all_options() if asked else {}, dict[str, Any]()
     for keyword, value in asked.items():

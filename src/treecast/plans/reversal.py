@@ -18,13 +18,13 @@ from treecast.schedule import Claims, Payloads, Rows
 def reverse_in_time(network: Network, collective: Collective, built: Built) -> Built:
     """Return the rows backwards in time: broadcast becomes reduce, scatter gather, allgather reduce-scatter.
 
-    A stream goes backwards too, so within each block of M chunks the last chunk becomes the first. What is reversed must be
-    a schedule on ``network.reversed()``, which is another network where arcs lead one way only. Raises PlanError when it is not.
+    A stream goes backwards too, so within each block of M chunks the last chunk becomes the first. The rows must be of a
+    schedule on ``network.reversed()``, which is another network where arcs lead one way only. Raises PlanError when it is not.
     """
     rows, claims = built.rows, built.claims
     cable = network.reversed().cable(rows.src, rows.port)
     turned = network.port_of_cable(rows.dst, rows.src, cable)
-    port = np.where(rows.port < 0, -1, turned)  # what names no port has a route
+    port = np.where(rows.port < 0, -1, turned)  # a row without a port has a route
     if bool(((port < 0) & (rows.port >= 0)).any()):
         raise PlanError(f"{network.spec} has arcs that lead one way only: reverse a schedule on network.reversed()")
     columns = rows.columns() | {
@@ -47,7 +47,7 @@ def _backwards(table: Payloads, messages: int) -> Payloads:
 
 
 def one_after_the_other(collective: Collective, reduction: Built, spreading: Built) -> Built:
-    """Return a reduction, and behind it the spreading of its finished sums; ``collective``: what the rows of both carry out."""
+    """Return a reduction, and behind it the spreading of its finished sums; ``collective``: that of the rows of both."""
     (first, done), (second, more) = ((part.rows, part.claims) for part in (reduction, spreading))
     finished = replace(second, payloads=second.payloads.shifted(collective.sums))
     claims = Claims(done.steps + more.steps, done.transmissions + more.transmissions)

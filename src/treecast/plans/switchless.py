@@ -47,7 +47,7 @@ class Wiring:
 
 @dataclass(frozen=True)
 class Switchless:
-    """The best graphs, the best first; of how many, of what these are all, and by which share another might do it sooner."""
+    """The best graphs, the best first, of how many and of which class; and the share by which another might be faster."""
 
     kind: str
     amount: Amount
@@ -111,7 +111,7 @@ def switchless(kind: str, nodes: int, ports: int, amount: Amount, costs: Costs, 
 
 
 def _graphs(nodes: int, ports: int) -> tuple[list[Network], str]:
-    """Return the graphs to look at, and of what these are all; an empty text where they are some."""
+    """Return the graphs to look at, and the class of which they are all; an empty text where they are a sample."""
     if nodes <= _EXHAUSTIVE:
         for parallel, every in ((True, "graphs"), (False, "graphs without parallel cables")):
             try:

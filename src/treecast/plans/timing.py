@@ -1,4 +1,4 @@
-"""How long a plan takes in seconds, beside what is least."""
+"""How long a plan takes in seconds, beside the least time."""
 
 from dataclasses import dataclass
 
@@ -38,7 +38,7 @@ def time_plan(schedule: Schedule, costs: Costs | None = None) -> Timing:
     """
     costs = costs or schedule.costs
     if costs is None:
-        raise ScheduleError("nobody says what sends cost: plan with latency='1us', rate='12.5GB/s'")
+        raise ScheduleError("the costs of sends are not given: plan with latency='1us', rate='12.5GB/s'")
     steps = seconds_by_steps(schedule, costs)
     try:
         events = seconds_by_events(schedule, costs)

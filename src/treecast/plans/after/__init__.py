@@ -1,1 +1,1 @@
-"""After a plan: what is kept of it when nodes or links fail, and how it differs from another."""
+"""After a plan: the rows that are kept when nodes or links fail, and the differences from another plan."""

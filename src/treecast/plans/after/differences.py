@@ -1,7 +1,7 @@
-"""What two plans of one collective have in common: which rows are kept, and who must learn of those that are not.
+"""The rows that two plans of one collective share, and the nodes that must learn of the other rows.
 
 A row is as its two nodes see it: who sends what to whom in which steps. Nodes have their labels, and chunks the node whose they
-are, so that the plans may be on different networks: the second on what faults have left of the first.
+are, so that the plans may be on different networks: the second on the rest of the first after faults.
 """
 
 from collections import Counter
@@ -82,7 +82,7 @@ def all_labels(network: Network) -> tuple[str, ...]:
 
 
 def _carried(rows: Counter[Spelled]) -> Counter[tuple[str, str, Chunks]]:
-    """Return what rows carry from where to where, whenever that may be."""
+    """Count the chunks of rows by their two ends, whatever their steps."""
     found = Counter[tuple[str, str, Chunks]]()
     for (src, dst, _, _, chunks), count in rows.items():
         found[src, dst, chunks] += count

@@ -1,10 +1,12 @@
-"""A schedule patched after faults: rows that still carry stay in their steps, and free arcs bring what is lost with the others.
+"""A schedule patched after faults: rows that still carry stay in their steps, and free arcs bring the chunks lost with the
+others.
 
-Communication model: that of the schedule, if nodes may keep what they relay: all-port, shouting or one-port, full or half duplex.
-A row still carries a chunk if its arc is there and its source holds the chunk by then, without any help. Chunks that a node would
-never get are then sent, step by step, over any arc that is free in that step and whose source holds them by then. Personal data,
-where each chunk is for one node, goes chunk by chunk on the way that arrives first, from any node that holds the chunk. So
-nothing that is kept ever waits for new sends. A row that still carries stays, even if it leads to nobody who wants its chunk.
+Communication model: that of the schedule, if nodes may keep the chunks that they relay: all-port, shouting or one-port, full or
+half duplex. A row still carries a chunk if its arc is there and its source holds the chunk by then, without any help. Chunks
+that a node would never get are then sent, step by step, over any arc that is free in that step and whose source holds them by
+then. Personal data, where each chunk is for one node, goes chunk by chunk on the way that arrives first, from any node that
+holds the chunk. So nothing that is kept ever waits for new sends. A row that still carries stays, even if it leads to nobody
+who wants its chunk.
 """
 
 from collections.abc import Iterator
@@ -28,7 +30,7 @@ from treecast.steps import NEVER
 _MOST_SENDS = 1 << 18  # which are gone through one by one: about a second
 
 Load = tuple[int, int, int]
-"""A step, the number of an arc, and what goes over it then: the chunks as the bits of a number."""
+"""A step, the number of an arc, and the chunks that go over it then, as the bits of a number."""
 Piece = tuple[int, int, int, list[tuple[int, int]]]
 """A row to be: its first step, how many it takes, the number of its arc, and its ranges of chunks."""
 
@@ -144,7 +146,7 @@ def _runs(
 
 
 def _completed(schedule: Schedule, collective: Collective, left: Network, kept: _Kept) -> list[Load] | None:
-    """Return what free arcs carry so that every node gets what it wants; None where it cannot."""
+    """Return the loads of free arcs by which every node gets the chunks that it wants; None where it cannot."""
     arcs, table = arcs_of(left), _Timetable.of(schedule, left, kept.loads)
     tail: list[int] = arcs.tail.tolist()
     head: list[int] = arcs.head.tolist()
@@ -242,7 +244,7 @@ class _Timetable(NamedTuple):
         self.taken.setdefault(step, {}).update(self.needs[arc])
 
     def is_free(self, arc: int, step: int) -> bool:
-        """Return whether an arc can carry something in a step: where messages combine, also beside what it carries then."""
+        """Return whether an arc can carry something in a step: where messages combine, also beside its load."""
         busy = self.taken.get(step)
         return not busy or all(need not in busy or busy[need] == key >= 0 for need, key in self.needs[arc])
 
@@ -254,7 +256,7 @@ class _Timetable(NamedTuple):
 
 
 def _needed(found: list[Load], wanted: list[int], tail: list[int], head: list[int]) -> list[Load]:
-    """Return the loads that bring a node what it wants, or what it sends on: relays want nothing."""
+    """Return the loads that bring a node a chunk that it wants, or that it sends on: relays want nothing."""
     used, needed = list(wanted), list[Load]()
     for step, arc, mask in reversed(found):
         if mask := mask & used[head[arc]]:

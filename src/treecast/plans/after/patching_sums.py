@@ -1,9 +1,9 @@
-"""A schedule of sums patched after faults: what still carries stays in its steps, as long as nothing has to begin later.
+"""A schedule of sums patched after faults: the rows that still carry stay in their steps, as long as none has to begin later.
 
 Communication model: that of the schedule. A reduction backwards is data that spreads, on the network with its arcs turned
-round: so it is patched backwards (plans/after/patching.py), and turned again. What is new goes last there, and first in the
+round: so it is patched backwards (plans/after/patching.py), and turned again. New rows go last there, and first in the
 reduction. If it needs steps of its own, all that is kept would begin later, and every node would have to be told: then there is
-no patch. What goes there and back is patched in both halves, if one begins when the other is over.
+no patch. An allreduce of a reduction and a spreading is patched in both halves, if one begins when the other is over.
 """
 
 import numpy as np
@@ -63,13 +63,13 @@ def patched_sums(schedule: Schedule, left: Network) -> Patch | None:
 
 
 def _part(plain: Schedule, kind: str, rows: Rows, root: int) -> Schedule:
-    """Return one half of what goes there and back."""
+    """Return one half of a schedule that goes there and back."""
     collective = Collective.over(plain.network, kind, plain.collective.messages, root=root)
     return Schedule(plain.network, collective, plain.model, rows)
 
 
 def _turned(reduction: Schedule, forward: str, left: Network) -> tuple[Built, Ints, Ints] | None:
-    """Return what is left of a reduction, patched, as it runs backwards; and the nodes of the reduction as ``Patch`` has them."""
+    """Return the rest of a reduction, patched, as it runs backwards; and the nodes of the reduction as ``Patch`` has them."""
     turned, steps, messages = reduction.network.reversed(), reduction.steps, reduction.collective.messages
     collective = Collective.over(turned, forward, messages, root=reduction.collective.root)
     rows = reverse_in_time(turned, collective, Built(reduction.rows, Claims(steps, reduction.transmissions))).rows

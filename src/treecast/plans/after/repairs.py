@@ -1,10 +1,10 @@
-"""A plan after nodes or links have failed: what still carries is kept, and the rest is planned again.
+"""A plan after nodes or links have failed: the rows that still carry are kept, and the rest is planned again.
 
 The new schedule is one on the rest of the network, where labels are as before. There are three ways to it, and the one that
 takes the fewest steps is taken; of equal ones the first. A schedule of one copy is patched: its rows stay in their steps, and
-free arcs bring what is lost (plans/after/patching.py); sums, if nothing has to begin later (plans/after/patching_sums.py). A
-broadcast down trees keeps of each tree what hangs from the root (plans/ways/trees/repaired.py). All others are planned anew.
-Nodes that are no longer reached are left out, too, so the others go on.
+free arcs bring the lost chunks (plans/after/patching.py); sums, if nothing has to begin later (plans/after/patching_sums.py). A
+broadcast down trees keeps the part of each tree that hangs from the root (plans/ways/trees/repaired.py). All others are planned
+anew. Nodes that are no longer reached are left out, too, so the others go on.
 """
 
 from collections.abc import Sequence
@@ -85,7 +85,7 @@ class Repair:
 def repair(
     schedule: Schedule, *, dead_nodes: Sequence[str | int] = (), cut_links: Sequence[str] = (), within: float = 0.0
 ) -> Repair:
-    """Return a schedule of the same collective on the rest of the network, that keeps what it can of the old one.
+    """Return a schedule of the same collective on the rest of the network, that keeps as many rows of the old one as it can.
 
     Parameters
     ----------
@@ -101,7 +101,8 @@ def repair(
     Returns
     -------
     Repair
-        The new schedule, what was kept, and whom it concerns. It has fewer copies where what is left allows no more.
+        The new schedule, the rows that were kept, and the nodes concerned. It has fewer copies where the rest of the network
+        allows no more.
 
     Raises
     ------
@@ -340,6 +341,6 @@ def _(found: Repair) -> Description:
             "unreached": f"{count_of(len(found.unreached), 'node')}: {list_few(list(found.unreached), _SHOWN)}"
         } | lines
     if before.copies > 1:
-        fewer = ": what is left has no more ways" if after.copies < before.copies else ""
+        fewer = ": the rest of the network has no more ways" if after.copies < before.copies else ""
         lines["copies"] = f"{after.copies} to each node, {before.copies} before{fewer}"
     return Description(figures, lines).joined(describe(Loss(after, before)), after="must be told")

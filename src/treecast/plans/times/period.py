@@ -1,11 +1,11 @@
 """Plans for long messages: the sends of one period, again and again, over any ways on any machine.
 
-Communication model: whatever is asked for, where a message is one chunk and nodes keep what they relay.
-One period sends m chunks of each block, each over ways of its own. Hop h begins in step b(h), after what it waits for, and sends
-the i-th chunk of its way in step b(h) + i T. It is right if in each step modulo T nothing is taken twice. So M chunks take about
-(M / m - 1) T steps more than one, over as many rows as a period has hops. T is the greatest load of a resource, or a little more:
-over all ports each resource has its hops in any order, and one port is a matter of colours (König). A single port of half duplex
-may need more.
+Communication model: any in which a message is one chunk and nodes keep the chunks that they relay.
+One period sends m chunks of each block, each over ways of its own. Hop h begins in step b(h), after the hops it waits for, and
+sends the i-th chunk of its way in step b(h) + i T. It is right if in each step modulo T nothing is taken twice. So M chunks
+take about (M / m - 1) T steps more than one, over as many rows as a period has hops. T is the greatest load of a resource, or a
+little more: over all ports each resource has its hops in any order, and one port is a matter of colours (König). A single port
+of half duplex may need more.
 """
 
 from collections.abc import Iterator
@@ -33,13 +33,13 @@ _VERY_FEW = 2**9  # hops for which the shortest period is tried often
 _OFTEN, _MOST_CHANCE = 24, 8  # how often, and how much of the order is by chance
 _LONGER, _BY_CHANCE = (0, 1, 2), (0, 2, 2)  # by how much periods are longer than the greatest load; how often by chance
 _LITTLE, _MOST = 2**20, 2**22  # hops times steps of periods that are tried: where one is as short as can be, and else
-_TREES, _DEEPER = (1, 2, 3, 4, 5, 6, 8), (0.02, 0.1)  # of each root, and what an arc more to a node costs
+_TREES, _DEEPER = (1, 2, 3, 4, 5, 6, 8), (0.02, 0.1)  # of each root, and the cost of an arc more to a node
 _SEEDS = (1, 2)
 _LEAST = 32  # messages for which a period is worth its beginning and its end
 
 
 class Period(NamedTuple):
-    """The hops of one period, and what follows it: hop h sends in the steps ``begin[h]``, ``begin[h] + pace``, …"""
+    """The hops of one period, and its repetition: hop h sends in the steps ``begin[h]``, ``begin[h] + pace``, …"""
 
     ways: Ways
     begin: Ints
@@ -98,7 +98,7 @@ def _two_sides(wanted: Takes) -> bool:
 
 
 def repeated(period: Period, small: Collective, collective: Collective) -> Built:
-    """Return the rows of a collective of many messages by a period that is made for few, and what it claims.
+    """Return the rows of a collective of many messages by a period that is made for few, and their claims.
 
     The chunks of each block are dealt to the ways of the period such that the last come as early as they can.
     """
@@ -199,7 +199,7 @@ def by_periods(job: Job[Network]) -> Built:
 
 
 def _known(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
-    """Yield the ways of plans for all ports of few messages, and what they carry out."""
+    """Yield the ways of plans for all ports of few messages, and their collectives."""
     for messages in dict.fromkeys((1, job.network.ports, 2 * job.network.ports)):
         if messages <= job.collective.messages and not no_ways(small := _few(job, messages)):
             for ways, collective in known_ways(small):

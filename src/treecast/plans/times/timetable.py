@@ -42,7 +42,7 @@ class Timed(NamedTuple):
         return self.steps, self.transmissions
 
     def built(self) -> Built:
-        """Return the rows; runs of chunks that follow each other over an arc are a stream, and what goes at once is a message."""
+        """Return the rows; chunks that follow each other over an arc are a stream, and chunks that go at once are a message."""
         ways, combining = self.ways, self.model.combining
         hop, piece = explode(ways.payloads.start, ways.payload)
         first, lasts = ways.payloads.first[piece], (ways.payloads.stop - ways.payloads.first)[piece]
@@ -65,7 +65,7 @@ class Timed(NamedTuple):
 
 
 def translated(network: Network) -> Takes:
-    """Return what an arc takes where all nodes do the translate of what node 0 does, over all ports: its port, at all nodes."""
+    """Return the resource of each arc where all nodes do the translate of node 0's part, over all ports: its port."""
     port = arcs_of(network).port.astype(np.int64)[:, None]
     return Takes(port, np.full_like(port, -1), network.ports)
 
@@ -85,11 +85,11 @@ def listed(
     wanted: Takes | None = None,
     pools: Ints | None = None,
 ) -> Timed:
-    """Return the list schedule of some ways on a machine without routes, whose nodes keep what they relay.
+    """Return the list schedule of some ways on a machine without routes, whose nodes keep the chunks that they relay.
 
     ``keys``, int64 (hops,) each: the order in which hops go if they are in each other's way, compared from first to last: the
     least goes first, and of equal ones the hop of lower number. ``back``: the steps are filled from the last to the first.
-    ``wanted``: what the arcs take, where that is not what they take on the machine. ``pools``, int64 (arcs,): a hop may go
+    ``wanted``: the resources of the arcs, where they are not those of the machine. ``pools``, int64 (arcs,): a hop may go
     over any arc with the number of its own, and the ways change.
 
     >>> from treecast.models import model

@@ -20,7 +20,7 @@ _HEAT = 0.1
 def even_trees(network: Network, machine: Model, roots: list[int], deeper: float, seed: int = 1) -> Ways:
     """Return the ways of one chunk down each of some trees, chunk i down the i-th; ``roots``: that of each, equal ones together.
 
-    ``deeper``: what an arc more to a node costs, beside 1 for a send more of a resource that has as many as the mean.
+    ``deeper``: the cost of an arc more to a node, beside 1 for a send more of a resource that has as many as the mean.
     ``seed``: of the random numbers. Each root reaches all nodes.
 
     Examples

@@ -1,8 +1,8 @@
 """The search for closed label sets by which every port is used alike: the method of least conflicts, with heat.
 
 It begins with any sets of x labels, closed or not, and exchanges labels one at a time until all are closed and the uses of any
-two ports differ by at most 1 (kernels/plans/label_search.py). What is not closed at the end gets the labels that it lacks.
-Source: treecast's own, after Minton, Johnston, Philips & Laird, "Minimizing Conflicts: a Heuristic Repair Method" (1992).
+two ports differ by at most 1 (kernels/plans/label_search.py). A set that is not closed at the end gets the labels that it
+lacks. Source: treecast's own, after Minton, Johnston, Philips & Laird, "Minimizing Conflicts: a Heuristic Repair Method" (1992).
 """
 
 import numpy as np

@@ -1,9 +1,10 @@
 """Label sets: by which x of k disjoint trees each node of an allgather receives, chosen node by node.
 
 The *labels* of a node are the x trees by which it receives. They are *closed* when the parent of a node, in each tree that the
-node has as a label, has that label too, or is the root. Then a node's parent has what the node is to hear, and the ways to a node
-are its ways in x of the disjoint trees, so they share no other node: x - 1 faults leave one of them. Whole trees are closed, and
-use some ports more than others. Labels that differ from node to node can use all ports alike: then nothing is lost.
+node has as a label, has that label too, or is the root. Then a node's parent has the chunks that the node is to receive, and
+the ways to a node are its ways in x of the disjoint trees, so they share no other node: x - 1 faults leave one of them. Whole
+trees are closed, and use some ports more than others. Labels that differ from node to node can use all ports alike: then
+nothing is lost.
 
 **By rotation.** Where the network has a rotation R and the trees are rotations of one another, a pair (node v, tree t) stands
 for its *orbit*, the k pairs (R^i(v), t + i). Their arcs have k different ports, so a whole orbit goes in one step. A necklace of
@@ -67,7 +68,7 @@ class Preferences(NamedTuple):
     """Which trees the least node of each necklace prefers; a column for each necklace.
 
     ``node``, ``size``: int64 (necklaces,). ``order``: int64 (k, necklaces), of the s orbits of a necklace the trees 0 … s-1,
-    best first; what stands below them does not count. ``port``, ``above`` and ``depth``: int64 (k, necklaces), by tree, where
+    best first; the entries below them do not count. ``port``, ``above`` and ``depth``: int64 (k, necklaces), by tree, where
     the node hangs in it.
     """
 

@@ -159,7 +159,7 @@ class Ways:
         together. Raises ScheduleError when there are too many hops whatever the payloads.
         """
         if schedule.collective.shared:
-            raise ScheduleError("where nobody owns a sum, what a node sends depends on when it does")
+            raise ScheduleError("where nobody owns a sum, the contents of a send depend on its step")
         plain = schedule.plain()
         block = max(1, -(-plain.transmissions // most)) if scale == 1 else plain.collective.chunks
         atoms = cut_into_atoms(plain)
@@ -180,7 +180,7 @@ def _ways_of(plain: Schedule, atoms: Atoms, scale: int) -> Ways:
     at = (atom * (int(tree.max(initial=0)) + 1) + tree) * network.nodes  # a visit: a node, and an atom in a tree
     new = np.zeros(len(row), np.bool_)
     new[np.unique(at + dst, return_index=True)[1]] = True
-    kept = (atom < sums) | (new & (dst != owner))  # what a node has already need not come again
+    kept = (atom < sums) | (new & (dst != owner))  # chunks that a node has already need not come again
     row, atom, src, dst, at, chunk, owner, tree = np.stack([row, atom, src, dst, at, chunk, owner, tree])[:, kept]
     # a finished sum waits at its owner for all contributions
     finished = np.where((atom >= sums) & (src == owner) & (sums > 0), sums * network.nodes, 0)
@@ -198,7 +198,7 @@ def _ways_of(plain: Schedule, atoms: Atoms, scale: int) -> Ways:
 
 
 def pairs_of(brings: Ints, needs: Ints) -> tuple[Ints, Ints]:
-    """Return all pairs of hops of which the first brings what the second needs."""
+    """Return all pairs of hops of which the first brings the chunk that the second needs."""
     order = np.argsort(brings, kind="stable")
     first = np.searchsorted(brings[order], needs, side="left")
     count = np.searchsorted(brings[order], needs, side="right") - first

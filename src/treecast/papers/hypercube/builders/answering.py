@@ -1,4 +1,4 @@
-"""The shouting broadcast and gossip of Chau & Fu as the paper has them: nodes answer what they hear.
+"""The shouting broadcast and gossip of Chau & Fu as the paper has them: nodes answer the messages they receive.
 
 Communication model: shouting: store-and-forward, full duplex, all ports, messages combine.
 Source: Chau & Fu, "An Optimal (d-1)-Fault-Tolerant All-to-All Broadcasting Scheme for d-Dimensional Hypercubes", section 2.
@@ -25,15 +25,15 @@ SHOUTED: dict[str, Any] = CUBE | {"under": ("shouting",), "sparing": True, "base
     "allgather",
     options=(ORDER, FAULT_FREE),
     rank=40,
-    what="Chau & Fu, shouting as in the paper: nodes answer what they hear in the second phase",
+    what="Chau & Fu, shouting as in the paper: nodes answer messages in the second phase",
     **SHOUTED,
 )
 def answering(job: Job[Hypercube]) -> Built:
     """Shouting: broadcast or gossip that survives k = ``copies`` - 1 faults, in d + 1 steps; d when ``fault_free``.
 
-    As dimension-order, but a node leaves out only what it has sent over a link, or received over it in the first phase. In the
-    first phase it receives from the node without its last bit. Its rows back to there name no tree; all others name tree 0, and
-    answer. n - 1 messages in the first phase, nd - n + 1 in all for k = d-1.
+    As dimension-order, but a node leaves out only the chunks that it has sent over a link, or received over it in the
+    first phase. In the first phase it receives from the node without its last bit. Its rows back to there name no tree; all
+    others name tree 0, and answer. n - 1 messages in the first phase, nd - n + 1 in all for k = d-1.
     """
     cube, d, units = job.network, job.network.d, min(job.copies, job.network.d)
     steps = d if job.options.get("fault_free") else d + (d > 0)

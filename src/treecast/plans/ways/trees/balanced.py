@@ -1,6 +1,6 @@
 """Trees from one root or many to all ranks, past relays, such that no arc is in more of them than need be.
 
-Relays need not be in a tree, and one that is sends on what it hears over several arcs. Where as many arcs lead to each relay as
+Relays need not be in a tree, and one that is sends each chunk on over several arcs. Where as many arcs lead to each relay as
 from it, there are as many arc-disjoint trees from a root as ways lead to every rank (Bang-Jensen, Frank & Jackson 1995).
 Prices find such trees in most cases; they prove nothing.
 """
@@ -17,7 +17,7 @@ from treecast.ragged import places, read_only
 from treecast.schedule.trees import TreeSet
 
 PASSES = 6  # how often each tree is grown, beside all others
-_STEEP = 12.0  # doublings of the price of an arc between no load and what it should carry at most
+_STEEP = 12.0  # doublings of the price of an arc between no load and the most it should carry
 
 
 def balanced_trees(

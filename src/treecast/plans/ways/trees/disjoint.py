@@ -1,6 +1,6 @@
 """Disjoint trees: as many as a network has ports, such that the ways of any two to a node share no other node.
 
-What is known of a family of networks stands at the end of the file of its trees, as ``DISJOINT_TREES``: a new family is a
+The facts of a family of networks stand at the end of the file of its trees, as ``DISJOINT_TREES``: a new family is a
 new file in this folder.
 """
 

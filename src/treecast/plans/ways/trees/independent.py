@@ -99,7 +99,7 @@ def _trees_of(network: Network, root: int, up: NDArray[np.int32], part: Part, ag
 
 
 def needs_of(arcs: Arcs, root: int, against: Against) -> NDArray[np.int32]:
-    """Return what a way needs to take each arc, by number: the node that the arc leaves, -1 for the root, or its link."""
+    """Return the resource that a way uses with each arc: the node that the arc leaves, -1 for the root, or its link."""
     if against == "nodes":
         return np.where(arcs.tail == root, -1, arcs.tail).astype(np.int32)
     nodes = len(arcs.first) - 1

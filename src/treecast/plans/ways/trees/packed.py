@@ -24,7 +24,7 @@ _AT_ONCE, _LONG = 40, 2000  # moves of an attempt, for each node of each tree: o
 _SHORT_TRIES = 10  # first attempts
 _TRIES = 4  # attempts to shorten trees before they are packed anew
 _ALL_TRIES = 10000  # moves of all attempts, for each node of each tree
-_MOST_TRIED, _MOST_CLIMBED = 2**25, 2**28  # of all searches: the most moves; of moves times depth, about what they cost
+_MOST_TRIED, _MOST_CLIMBED = 2**25, 2**28  # of all searches: the most moves, and moves times depth
 
 
 def number_of_seed(seed: int) -> Any:

@@ -1,8 +1,8 @@
-"""Spanning trees after nodes or links have failed: what still hangs from the root stays, and the rest is packed again.
+"""Spanning trees after nodes or links have failed: the parts that still hang from the root stay, and the rest is packed again.
 
 Parts of arc-disjoint trees that contain the root can be completed if, and only if, every set of nodes is entered by as many
 free arcs as there are parts without a node in it (Edmonds, "Edge-disjoint branchings", 1973; the strong form). If fewer trees fit
-than before, those that have lost most are given up. The others keep what they have, and flows show how to go on. Where
+than before, those that have lost most are given up. The others keep their parts, and flows show how to go on. Where
 they cannot go on, the trees are packed anew.
 """
 

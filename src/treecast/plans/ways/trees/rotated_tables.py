@@ -23,7 +23,7 @@ EVEN: dict[Slacks, str] = {
     (1, 0, 1, 1): "UwupW",
     (1, 1, 1, 1): "upUwW",
 }
-"""Even sides, three axes or more: whose arcs the trees u, U, p, w and W take. What is not listed: each its own."""
+"""Even sides, three axes or more: whose arcs the trees u, U, p, w and W take. Not listed: each its own."""
 
 ODD: dict[tuple[int, int, int, int, int], str] = {
     (0, 0, 1, 1, 1): "uUpWw",

@@ -123,7 +123,7 @@ def broadcast_time(network: Network, root: int, both_ways: bool = False) -> Tree
     """Return a tree down which a broadcast takes few steps when a node tells one neighbour a step; children in that order."""
     from treecast.kernels.plans.spanning import rounds
 
-    _spanning(network, root, both_ways)  # for what it refuses
+    _spanning(network, root, both_ways)  # for its errors
     arcs = arcs_of(network, both_ways=both_ways)
     parent, by = np.full((2, network.nodes), -1, np.int32)
     return _tree(network, root, arcs, parent, by, order=rounds(*arcs[:5], root, parent, by))

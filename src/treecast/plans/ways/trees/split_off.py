@@ -54,7 +54,7 @@ def trees_split_off(network: Network, seed: int = 1) -> tuple[TreeSet, ...]:
 
 
 def _split(network: Network, room: Splits, each: int) -> Splits:
-    """Split the relays off what goes from node to node; return from where past which relay to where how much goes then."""
+    """Split the relays off the flow from node to node; return from where past which relay to where how much goes then."""
     from treecast.kernels.plans.split_off import split_off
 
     relays = np.zeros(0, np.int64) if network.relays is None else np.flatnonzero(network.relays)
@@ -87,8 +87,8 @@ def _through_relays(
 ) -> list[tuple[int, set[tuple[int, int]]]]:
     """Return the root of each tree, by its place among the ranks, and the pairs of nodes that it goes over.
 
-    What was split off last becomes two arcs again first, in as many trees as have no room otherwise; first in those that pass the
-    relay anyway.
+    The pair split off last becomes two arcs again first, in as many trees as have no room otherwise; first in those that pass
+    the relay anyway.
     """
     trees, users = list[tuple[int, set[tuple[int, int]]]](), dict[tuple[int, int], list[int]]()
     ranks = network.ranks.tolist()

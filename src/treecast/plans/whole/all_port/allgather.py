@@ -1,4 +1,5 @@
-"""Allgather (multinode broadcast) on Cayley networks, as an orbit: every node does the translate of what is built here.
+"""Allgather (multinode broadcast) on Cayley networks, as an orbit: every node does the translate of node 0's part, which is
+built here.
 
 No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Akl no two translates share an arc.
 """
@@ -34,7 +35,7 @@ _MOST_SETS = 2000
     options=(TREES,),
 )
 def over_disjoint_trees(job: Job[Rotational]) -> Built:
-    """All-port: each tree is walked depth first, all k trees at once; what that leaves over is packed.
+    """All-port: each tree is walked depth first, all k trees at once; the copies left over are packed.
 
     Of the Mx copies each tree carries q = ⌊Mx/k⌋ over one arc after the other, q (N-1) steps in which every arc of the
     network is busy: the paper's multinode broadcast, with a step count in place of its acknowledgements. The Mx - qk

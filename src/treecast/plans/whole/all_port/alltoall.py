@@ -1,4 +1,5 @@
-"""Alltoall (total exchange) on Cayley networks, as an orbit: every node does the translate of what is built here.
+"""Alltoall (total exchange) on Cayley networks, as an orbit: every node does the translate of node 0's part, which is built
+here.
 
 No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Akl no two translates share an arc.
 """
@@ -37,7 +38,7 @@ _MOST_WORK = 500_000  # sends tried, of all tries
 def over_disjoint_trees(job: Job[Rotational]) -> Built:
     """All-port: node 0 serves one unfolded necklace after the other, the i-th node of each over tree i, all at once.
 
-    M Σ depths steps for x = k, the number of trees. What short necklaces leave over when x < k is packed behind.
+    M Σ depths steps for x = k, the number of trees. The copies that short necklaces leave over when x < k are packed behind.
     Source: Fragopoulou & Akl, section 4 (total exchange).
     """
     network, messages = job.network, job.collective.messages

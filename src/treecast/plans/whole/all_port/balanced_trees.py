@@ -1,6 +1,6 @@
 """Allgather on any network, with relays and capacities: trees at every rank, chosen such that no arc is in many of them.
 
-Every rank deals its messages over trees of its own. A tree passes relays, which send on what they hear over several arcs. Arcs
+Every rank deals its messages over trees of its own. A tree passes relays, which send each chunk on over several arcs. Arcs
 have prices that grow with the trees they are in, and trees are grown anew until the prices have done their work. Then an arc that
 is free begins the send that has most sends below it. For many messages the steps are M times the trees in the busiest arc for
 each tree of a rank, and some more.
@@ -21,7 +21,7 @@ from treecast.schedule import Schedule
 _MOST_SENDS = 2**21  # arcs of all trees
 _MOST_GROWN = 2**24  # trees that are grown, times arcs
 _MOST_TRIED = 2**18  # arcs of all trees that are tried, where several numbers are; growing them counts, too
-_DEEPER = (0, 256)  # what depth may cost, beside a price of 1024 for an arc that is as full as it should be
+_DEEPER = (0, 256)  # the costs of depth to try, beside a price of 1024 for an arc that is as full as it should be
 _TREES = (32, 16, 8, 4, 2)  # of each rank, beside 1 and those that the optimum asks for
 
 
@@ -75,7 +75,7 @@ def over_balanced_trees(job: Job[Network]) -> Built:
 
 
 def _attempts(network: Network, messages: int) -> list[tuple[int, int]]:
-    """Return how many trees for each rank are worth trying, with what depth costs: as many pairs as the work allowed."""
+    """Return how many trees for each rank are worth trying, with the cost of depth: as many pairs as the work allowed."""
     most, left = optimum(network).numerator, _MOST_TRIED
     counts = dict.fromkeys(count for count in (1, 4 * most, 2 * most, most, *_TREES) if count <= messages)
     found = list[tuple[int, int]]()

@@ -1,4 +1,5 @@
-"""Alltoall over disjoint ways of least total length, as an orbit: every node does the translate of what is built here.
+"""Alltoall over disjoint ways of least total length, as an orbit: every node does the translate of node 0's part, which is
+built here.
 
 No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Akl no two translates share an arc.
 

@@ -1,8 +1,8 @@
 """Scatter by a flow over time: on any network, in the fewest steps there can be for few messages.
 
-What the root sends to different nodes is alike until it arrives. So a scatter is a flow over time (graphs/over_time.py), whose
-units are named by where they end. Many messages go in runs: a flow of few units for each node says which ways the runs take,
-and in which order.
+The chunks that the root sends to different nodes are alike until they arrive. So a scatter is a flow over time
+(graphs/over_time.py), whose units are named by where they end. Many messages go in runs: a flow of few units for each node says
+which ways the runs take, and in which order.
 """
 
 from math import gcd

@@ -63,7 +63,7 @@ def _most(network: Network, against: Against) -> int:
 
 
 def _cut_off(job: Job[Network]) -> str:
-    """Return between which nodes there are fewer ways than copies, and what cuts them."""
+    """Return between which nodes there are fewer ways than copies, and the least cut between them."""
     network = job.network
     if network.rank_count == 1:
         return f"sends nothing on {network.spec}, which has one node: one copy, then"
@@ -87,7 +87,7 @@ _TREES: dict[str, Any] = {
 }
 _EVERY_ROOT: dict[str, Any] = _TREES | {
     "orbit": False,
-    "what": "trees at every root with node-disjoint ways, a list schedule: an arc sends what has most below it",
+    "what": "trees at every root with node-disjoint ways; an arc first sends the chunk with most sends below it",
 }
 
 
@@ -109,7 +109,7 @@ def over_trees_of_every_root(job: Job[Network]) -> Built:
     "independent-trees",
     "allgather",
     on=every(_looks_different, _lacks_rotation),
-    what="trees with node-disjoint ways, translated to every root, a list schedule: a port sends what has most below it",
+    what="trees with node-disjoint ways, translated to every root; a port first sends the chunk with most sends below it",
     **_TREES,
 )
 def over_translated_trees(job: Job[Network]) -> Built:
@@ -200,6 +200,6 @@ def ways_of_trees(job: Job[Network], found: list[TreeSet], longer: list[list[int
 def list_of_trees(ways: Ways, wanted: Takes | None = None) -> Built:
     """Return a list schedule of ways down trees for all ports: those go first that have most sends below them.
 
-    ``wanted``: what arcs take, where that is not the arc itself.
+    ``wanted``: the resources of arcs, where those are not the arcs themselves.
     """
     return listed(ways, model("all-port"), [-ways.below * ways.lengths], wanted=wanted).built()

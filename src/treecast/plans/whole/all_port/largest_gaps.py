@@ -9,7 +9,7 @@ of its 0-bits. Ties are broken alike for all rotations of a node.
 Why that is right (see also docs/allgather.md):
 
 - *The labels are closed.* Let t be a 1-bit and a label of v, and w ≥ x. The parent lacks bit q. There the gap of t is larger than
-  before, that of q is gone, and the others are what they were. So nobody who was not ahead of t is ahead of it now: t is a label.
+  before, that of q is gone, and the others are unchanged. So nobody who was not ahead of t is ahead of it now: t is a label.
   With w < x all 1-bits are labels. If t is a 0-bit, w < x; the parent has bit t, and in all w + 1 ≤ x 1-bits, all of them labels.
 - *Nothing hangs below a ragged pair* (label_sets.py). Of a ragged 0-bit t that is clear: in tree t only nodes with bit t are
   parents. Let t be a ragged 1-bit of v, in the orbit of the smallest gap that is taken. A child of v whose bit t is 1 has one

@@ -1,4 +1,4 @@
-"""Allgather on any network: in each step every node hears over as many arcs as it can, each arc bringing what it lacks.
+"""Allgather on any network: in each step every node hears over as many arcs as it can, each arc bringing a chunk that it lacks.
 
 Each node takes a maximum matching of its arcs with chunks that it lacks and that their tails hold (Kuhn's augmenting ways): those
 first that no other node has chosen in this step, and that few nodes hold. Random numbers break ties; the plan is made again with
@@ -74,7 +74,7 @@ def over_node_matchings(job: Job[Network]) -> Built:
     """All-port: each step joins the arcs into each node with chunks that it lacks, by a maximum matching; x = 1, anywhere.
 
     In most cases it takes max(diameter, ⌈M (N-1) / least in-degree⌉) steps, a lower bound. This is not proved; each schedule
-    shows it. Of many messages several go together, in streams, over what was planned for a few: the rows do not grow with M.
+    shows it. Of many messages several go together, in streams, over the plan for a few: the rows do not grow with M.
     Blocks may have different lengths.
     """
     network, collective = job.network, job.collective
@@ -91,12 +91,12 @@ def over_node_matchings(job: Job[Network]) -> Built:
 
 
 def _equal(job: Job[Network]) -> Iterator[list[_Part]]:
-    """Yield ways to carry M messages of each node: so many at once, again and again, and what is left with the last of them."""
+    """Yield ways to carry M messages of each node: so many at once, again and again, and the rest with the last of them."""
     network, messages = job.network, job.collective.messages
     one = np.ones(network.nodes, np.int64)
     for each in _numbers(network, messages):
         times, rest = divmod(messages, each)
-        if rest:  # goes with the last of the others: what is sent together fills the arcs better
+        if rest:  # goes with the last of the others: chunks sent together fill the arcs better
             times, rest = times - 1, rest + each
         parts = [_Part(_planned(network, one * each), times, 0 * one)] if times else []
         yield parts + ([_Part(_planned(network, one * rest), 1, each * times * one)] if rest else [])
@@ -105,7 +105,7 @@ def _equal(job: Job[Network]) -> Iterator[list[_Part]]:
 def _unequal(job: Job[Network]) -> Iterator[list[_Part]]:
     """Yield ways to carry blocks of different lengths: a plan of as many flits as are matched one by one, then of those left.
 
-    All flits at once where they are few enough. Else each stands for a stream of s, and what that leaves of each block follows.
+    All flits at once where they are few enough. Else each stands for a stream of s, and the rest of each block follows.
     """
     network, flits = job.network, job.collective.sizes()
     for most in (_MOST_MATCHED // 16, _MOST_MATCHED // 256):

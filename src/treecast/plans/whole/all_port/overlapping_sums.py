@@ -28,7 +28,7 @@ _MOST_TRIED = 2**17  # sends of all numbers of trees that are tried, of one shap
 _TIMES, _TREES = (8, 4, 2, 1), (128, 64, 32, 16, 8, 4, 2)
 _FULL = 6  # numbers of trees that fill all arcs
 _SHAPES = ((1.0, 0), (1.0, 64), (1.0, 256), (0.75, 16))
-"""In what part of the trees that it can be in an arc should be, and what depth costs."""
+"""The share of the trees that an arc can be in that it should be in, and the cost of depth."""
 
 
 def _lacks_need(job: Job[Network]) -> str:
@@ -107,7 +107,7 @@ def _grow(network: Network, owners: Ints, trees: int, most: float, deeper: int =
     """Return the arc of each node in each tree, int32 (trees, 2, N): the one it hears over, the one it sends its sum over.
 
     ``most`` and ``deeper`` are as of ``balanced_trees``. Tree t belongs to owner t modulo their number. The arcs stand twice in
-    what is searched, the second time turned round.
+    the graph that is searched, the second time turned round.
     """
     arcs, nodes, roots = arcs_of(network), network.nodes, np.tile(owners, trees)
     first = np.concatenate([arcs.first, arcs.into[1:] + len(arcs.head)])
@@ -124,7 +124,7 @@ def _grow(network: Network, owners: Ints, trees: int, most: float, deeper: int =
 def _ways(job: Job[Network], taken: NDArray[np.int32]) -> Ways:
     """Return the ways of sums over the arcs that nodes take in trees, and behind them of finished sums."""
     network, arcs, owners, (base, size) = job.network, arcs_of(job.network), _owners(job), _parts(job, len(taken))
-    tree, down, node = np.nonzero(taken[:, ::-1] >= 0)  # first what goes up
+    tree, down, node = np.nonzero(taken[:, ::-1] >= 0)  # first the arcs that go up
     arc = taken[:, ::-1][tree, down, node].astype(np.int64)
     number = np.full((len(taken), 2, network.nodes), -1)
     number[tree, down, node] = every = np.arange(len(arc))

@@ -1,8 +1,8 @@
 """Alltoall over shortest paths chosen by price: on any network, by any demands, each pair of nodes by itself.
 
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step; or any other model.
-What an arc takes on the machine, itself or ports, costs more, the more ways use it: 4^(12 (n+1-B)/B) for n ways, if none of it
-need be used by more than B. Where blocks differ in length, a way counts by its length. Each pair takes the cheapest of its
+A resource of an arc on the machine, itself or a port, costs more, the more ways use it: 4^(12 (n+1-B)/B) for n ways, if none of
+it need be used by more than B. Where blocks differ in length, a way counts by its length. Each pair takes the cheapest of its
 shortest ways. Pairs choose anew, one after the other, until nothing is used by more than B or they have chosen 12 times. Where
 messages combine, ways over the same ports in the same order are tried, too: hops that go together take one step. Then a list
 schedule: of the chunks that wait for an arc, the one that has farthest to go, or the most waiting ahead, goes first.
@@ -35,7 +35,7 @@ _SEED = 54  # of ways from node 0: with these, list schedules on other machines 
 _ALIGNED = -1  # in place of a seed: ways that are not chosen by price
 _MANY_HOPS, _MOST_LOAD = 2**16, 2**12  # of blocks of different lengths: hops of runs; how finely loads are told apart
 UNIT = 2**20
-"""The price of an arc that carries what it should."""
+"""The price of an arc with the load that it should have."""
 
 
 def _too_many_hops(job: Job[Network]) -> str:
@@ -205,7 +205,7 @@ def paths_of_node_zero(network: Network, goal: Ints, runs: int) -> Timed:
 
 
 def prices(share: int) -> Ints:
-    """Return what an arc costs that 0, 1, 2 … ways use already, if no arc is to carry more than ``share``: int64."""
+    """Return the prices of an arc that 0, 1, 2 … ways use already, if no arc is to carry more than ``share``: int64."""
     used = np.arange(2 * share + 2)
     exponent = 12 * (used + 1 - share) / max(share, 1)
     return np.minimum(UNIT * 4.0**exponent, 2.0**40).astype(np.int64) + 1

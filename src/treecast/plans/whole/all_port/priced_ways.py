@@ -28,7 +28,7 @@ from treecast.ragged import starts
 
 _TURNS, _TRIES = 12, 8
 _MOST_WORK = 2**26  # arcs, pairs and copies, multiplied
-_LENGTH = UNIT // 8  # the price of a hop beside what an arc costs for being used
+_LENGTH = UNIT // 8  # the price of a hop beside the price of an arc for being used
 
 
 class _Pairs(NamedTuple):

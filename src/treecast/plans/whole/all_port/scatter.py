@@ -19,7 +19,7 @@ from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.trees import Tree, TreeSet
 
-_UNEVEN = 4  # what a share more than in another tree counts beside an arc more to go
+_UNEVEN = 4  # the weight of a share more than in another tree, beside an arc more to go
 
 
 @builder(
@@ -71,7 +71,7 @@ def over_trees_by_rule(job: Job[Network]) -> Built:
     """All-port: scatter over disjoint trees, each message over x of them; on meshes over those of the axes.
 
     Each node takes trees that carry little so far and in which it is not deep. ⌈Mx(N-1)/k⌉ steps, the fewest there can be with k
-    ports, and what the depth of the last shares adds.
+    ports, and the steps that the depth of the last shares adds.
     """
     network, root = job.network, job.collective.root
     wraps = network.grid is None or network.grid.wraps

@@ -1,4 +1,4 @@
-"""Scatter down the disjoint trees in the order of the nodes' numbers: what a node does follows from its label.
+"""Scatter down the disjoint trees in the order of the nodes' numbers: the part of a node follows from its label.
 
 Every node but the root has a number i = 1 … N-1, as seen from the root, and takes its x copies over the trees i, i+1, …, i+x-1
 modulo k. The root sends each tree its shares one behind the other, the greatest number first, and a share on its way never
@@ -61,7 +61,7 @@ def by_number_at(job: Job[Rotational], node: int) -> Built:
         if below > _MOST_BELOW:
             raise PlanError(
                 f"{network.label(node)} has more than {_MOST_BELOW:,} nodes below it in the trees of {job.collective.kind} on "
-                f"{network.spec}, and passes on what is for them: ask for a node with fewer"
+                f"{network.spec}, and passes on the chunks for them: ask for a node with fewer"
             )
 
     def below(top: int, tree: int) -> Iterator[int]:

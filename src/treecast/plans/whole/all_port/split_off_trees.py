@@ -18,7 +18,7 @@ from treecast.plans.whole.all_port.balanced_trees import facts_of_rate
 from treecast.plans.whole.all_port.independent_trees import list_of_trees, spread_evenly, ways_of_trees
 from treecast.plans.whole.all_port.packed_trees import SEED
 
-_MOST_SPLIT = 2**31  # ranks, pairs of arcs through relays and nodes twice, multiplied: what splitting off takes
+_MOST_SPLIT = 2**31  # ranks, pairs of arcs through relays and nodes twice, multiplied: the work of splitting off
 _MOST_RANKS = 144  # some two seconds of packing, which grows with their fourth power
 
 

@@ -4,8 +4,8 @@ The trees are those of Fragopoulou & Akl as the paper has them: their depth does
 whose symbol 1 is at position j receives by T_j, and a node with symbol 1 in front by any tree, in which it is a leaf. T_j's part
 with symbol 1 at j leads to the root, so these labels are closed. Necklaces of fewer than n-1 nodes have symbol 1 in front, so
 nothing hangs below a ragged pair (label_sets.py), and the steps are ⌈M (N - 1) / (n - 1)⌉. For 2 ≤ x ≤ n-2 no rule is known. Sets
-that a search found come with the package (star_labels.npz); what is read there is checked to be closed. ``search`` looks for
-others. Source: treecast's own.
+that a search found come with the package (star_labels.npz); the sets that are read there are checked to be closed. ``search``
+looks for others. Source: treecast's own.
 """
 
 import zlib
@@ -53,8 +53,8 @@ def _numbers(name: str) -> tuple[int, int]:
 def stored(star: Star, masks: Ints) -> bytes:
     """Return label sets as they are stored: a byte for each node, by necklaces.
 
-    It holds what the node's set would be if its necklace were turned back until the node is the least: in sets that rotation
-    keeps, all nodes of a necklace have the same byte, and files of them are small.
+    It holds the set that the node would have if its necklace were turned back until the node is the least: in sets that
+    rotation keeps, all nodes of a necklace have the same byte, and files of them are small.
     """
     k, node, turn = star.ports, *_by_necklaces(star)
     return (((masks[node] >> turn) | (masks[node] << (k - turn))) & ((1 << k) - 1)).astype(np.uint8).tobytes()

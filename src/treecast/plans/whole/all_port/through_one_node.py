@@ -1,8 +1,9 @@
 """Allreduce by way of one node: a reduce-broadcast of all sums, past relays or completed in one.
 
 Communication model: that of the builder of the reduce-broadcast. Where hosts have one cable, or a tree of switches lies between
-them, all sums may as well meet in the middle: they go up to it and down the same tree. The middle may be a relay, since a switch
-that adds what passes can complete a sum. So an allreduce never takes more steps than a reduce-broadcast of the same sums there.
+them, all sums may as well meet in the middle: they go up to it and down the same tree. The middle may be a relay, since a
+switch that adds passing contributions can complete a sum. So an allreduce never takes more steps than a reduce-broadcast of the
+same sums there.
 """
 
 from dataclasses import replace
@@ -46,7 +47,7 @@ def _through(job: Job[Any], node: int) -> Job[Any]:
 def _able(job: Job[Any]) -> list[Builder]:
     entries = builders(job.collective.kind, job.network)
     if job.model.name == ALL_PORT[0]:
-        return fitting(entries, job)  # to time anew what is for all ports would take as long again
+        return fitting(entries, job)  # to time plans for all ports anew would take as long again
     return [entry for entry in entries if not entry.why_not(job)]
 
 

@@ -14,7 +14,7 @@ _MOST_ARCS = 2**17  # of larger networks the ways are not counted, unless all no
 
 
 def facts_of_trees(job: Job[Any], schedule: Schedule, depth: int) -> Description:
-    """Return the facts of a broadcast down trees from its root, whose copies are against what the job says."""
+    """Return the facts of a broadcast down trees from its root, whose copies are against the faults that the job names."""
     found = about_trees(job.network, job.collective.root, schedule.trees, depth)
     return found.joined(about_copies(job.copies, job.against))
 
@@ -44,7 +44,7 @@ def about_trees(network: Network, root: int, used: int, depth: int) -> Descripti
 
 
 def about_copies(copies: int, against: Against = "nodes") -> Description:
-    """Return what the ways of several copies to a node do not share."""
+    """Return the fact that the ways of several copies to a node share no node, link or arc."""
     if copies == 1:
         return Description({})
     kept = "other node, and no arc" if against == "nodes" else against[:-1]

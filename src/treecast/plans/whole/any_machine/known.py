@@ -1,6 +1,6 @@
 """Plans for any machine: the ways of plans for all ports, timed anew.
 
-Communication model: whatever is asked for, if nodes keep what they relay and messages have no routes.
+Communication model: any in which nodes keep the chunks that they relay, and messages have no routes.
 The ways of a schedule hold on every machine, and copies are a property of ways alone. So every collective that has a plan for all
 ports on a network has one under every other machine, too: a list schedule of its ways, with all copies.
 """
@@ -58,7 +58,7 @@ def no_ways(job: Job[Any]) -> str:
 def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
     """Yield the ways of plans for all ports, the best first; the others where they have few hops.
 
-    Beside each what it carries out, where its builder chose that.
+    Beside each its collective, where its builder chose that.
     """
     from treecast.plans.choice import choose, run_builder
     from treecast.plans.request import schedule_of

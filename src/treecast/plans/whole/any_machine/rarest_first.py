@@ -1,9 +1,9 @@
 """Plans for any machine by exchange, step by step: whatever is free carries the rarest chunk that the other end lacks.
 
-Communication model: whatever is asked for, where a message is one chunk and nodes keep what they relay.
+Communication model: any in which a message is one chunk and nodes keep the chunks that they relay.
 Disjoint trees use the arcs of a root as they fill, and an exchange uses all of them from the first step on. So it is good for
-some ten messages, and for one port. The arcs are asked by the rarity of what they would carry, or by how much their heads lack.
-What is equal goes by chance, several times. Then the ways are timed from the end and from the start again.
+some ten messages, and for one port. The arcs are asked by the rarity of the chunk that they would carry, or by how much their
+heads lack. Ties go by chance, several times. Then the ways are timed from the end and from the start again.
 """
 
 from collections.abc import Iterable
@@ -50,7 +50,7 @@ def _fits(job: Job[Network]) -> str:
     fits=_fits,
     orbit=False,
     rank=100,
-    what="step by step, what is free carries the rarest chunk that the other end lacks; timed from both ends again",
+    what="step by step, each free arc carries the rarest chunk that the other end lacks; timed from both ends again",
 )
 def rarest_first(job: Job[Network]) -> Built:
     """Any machine on which a message is one chunk: the fewest steps of some exchanges, timed from both ends again.
@@ -68,9 +68,9 @@ def exchanged(
 ) -> tuple[Ints, Ints, Ints]:
     """Return the step, arc and chunk of each send of an exchange in which all ranks get all chunks, int64, in order of steps.
 
-    ``wanted``: what arcs take. ``given``: who has which ``chunks``: a node, the first and the one behind the last. Arcs are
-    asked by what their heads lack, ``by_need``, or else by how rare what they carry is. Raises PlanError when some rank
-    cannot be reached.
+    ``wanted``: the resources of arcs. ``given``: who has which ``chunks``: a node, the first and the one behind the last. Arcs
+    are asked by how much their heads lack, ``by_need``, or else by the rarity of the chunk they would carry. Raises PlanError
+    when some rank cannot be reached.
     """
     from treecast.kernels.plans.rarest_first import spread
 
@@ -88,7 +88,7 @@ def exchanged(
 
 
 def _exchanged(job: Job[Network], seed: int, by_need: bool) -> Timed:
-    """Return what one exchange sends, and when, without what nobody needs."""
+    """Return the sends of one exchange, and their steps, without sends that nobody needs."""
     network, collective, arcs = job.network, job.collective, arcs_of(job.network)
     chunks, wants = collective.chunks, np.isin(np.arange(network.nodes), network.ranks)
     wanted = takes(job.model, network)
@@ -102,7 +102,7 @@ def _exchanged(job: Job[Network], seed: int, by_need: bool) -> Timed:
 
 
 def _needed(network: Network, wants: NDArray[np.bool_], arc: Ints, chunk: Ints) -> NDArray[np.bool_]:
-    """Return which sends, given in the order of their steps, bring a node what it wants or sends on: relays want nothing."""
+    """Return which sends, in the order of their steps, bring a node a chunk that it wants or sends on: relays want nothing."""
     arcs = arcs_of(network)
     needed = wants[arcs.head[arc]]
     if not needed.all():

@@ -3,9 +3,9 @@
 Communication model: nodes that send and receive at once; of recursive doubling, messages combine.
 
 Where a sum has an owner, all contributions reach it before anybody hears of the sum: the eccentricity of a node, twice. But the
-two ends of a link may exchange what each half of the nodes has added, in one step, and both know the sum. So with h arcs at most
-to the nearer end a sum takes 2h + 1 steps: one less than by way of a node, on even rings, hypercubes and even tori. An even ring
-of N nodes takes N - 1 steps, the fewest there can be: 2 (N - 1) sends of N sums over 2N arcs.
+two ends of a link may exchange the sums of the two halves of the nodes, in one step, and both know the sum. So with h arcs at
+most to the nearer end a sum takes 2h + 1 steps: one less than by way of a node, on even rings, hypercubes and even tori. An
+even ring of N nodes takes N - 1 steps, the fewest there can be: 2 (N - 1) sends of N sums over 2N arcs.
 
 *Recursive doubling* exchanges everything, with the node that differs in one bit after the other. So d steps do for 2^d nodes,
 where messages combine (Thakur, Rabenseifner & Gropp 2005). Of other numbers of nodes those beyond 2^d first tell one of them.
@@ -151,7 +151,7 @@ def _links(network: Network, arcs: Arcs) -> tuple[Ints, Ints]:
 
 
 def _taken(job: Job[Network]) -> Takes:
-    """Return what a send over each arc takes, and behind the arcs what two sends take that go over both arcs of a link."""
+    """Return the resources of a send over each arc, and behind the arcs those of two sends over both arcs of a link."""
     wanted, arcs = takes(job.model, job.network), arcs_of(job.network)
     resource, key = (
         np.concatenate([np.hstack([each, each]), np.hstack([each, each[_back(job.network, arcs)]])])

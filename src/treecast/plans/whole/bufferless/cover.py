@@ -1,10 +1,10 @@
 """Scatter and ideal gather over a *cover*: several trees with one root that share no link and together reach every node.
 
-Communication model: bufferless, multi-port: a node sends one flit in a step over each of its links, and receives one; what
-arrives is sent on in the next step, and a message is never interrupted. Source: Bhatt, Pucci, Ranade & Rosenberg, who name such
-covers of the mesh, the de Bruijn network and the hypercube; their figures are lost, and they do not say how they found them.
-Here each link of the root begins a tree. The trees divide the nodes and then grow over free links. Each message is dealt to the
-tree on which it arrives soonest. Then messages, and subtrees where that helps, move from the slowest tree to others.
+Communication model: bufferless, multi-port: a node sends one flit in a step over each of its links, and receives one; a flit
+that arrives is sent on in the next step, and a message is never interrupted. Source: Bhatt, Pucci, Ranade & Rosenberg, who name
+such covers of the mesh, the de Bruijn network and the hypercube; their figures are lost, and they do not say how they found
+them. Here each link of the root begins a tree. The trees divide the nodes and then grow over free links. Each message is dealt
+to the tree on which it arrives soonest. Then messages, and subtrees where that helps, move from the slowest tree to others.
 """
 
 import sys

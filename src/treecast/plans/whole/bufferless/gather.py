@@ -1,7 +1,7 @@
 """Gather of messages of any length up a tree whose nodes do not know, at first, when to begin.
 
 Communication model: bufferless: a node sends one flit in a step and receives one, or does so over every link (multi-port);
-what arrives is sent on in the next step, and a message is never interrupted. Control flits take a step like any other.
+a flit that arrives is sent on in the next step, and a message is never interrupted. Control flits take a step like any other.
 Computing takes no time. Source: Bhatt, Pucci, Ranade & Rosenberg: SHOULDER-TAP (Theorem 2), TRANSMISSION-CERTIFICATE (Theorem 3).
 """
 
@@ -47,7 +47,7 @@ def _no_path(job: Job[Network]) -> str:
     what="of a path with the root at its end: a wake-up goes out",
 )
 def shoulder_tap(job: Job[Network]) -> Built:
-    """Bufferless: gather at the end of a path: a wake-up goes outwards, each node begins as soon as what is nearer lets it."""
+    """Bufferless: gather at the end of a path: a wake-up goes outwards, each node begins as soon as the nearer nodes let it."""
     from treecast.kernels.schedule.streams import shoulder_taps
 
     network, collective, ports = job.network, job.collective, job.model.ports

@@ -1,7 +1,7 @@
 """Scatter of messages of any length down trees, farthest destination first (FDF).
 
 Communication model: bufferless: a node sends one flit in a step and receives one, or does so over every link (multi-port);
-what arrives is sent on in the next step, and a message is never interrupted.
+a flit that arrives is sent on in the next step, and a message is never interrupted.
 The root sends one message right behind the other. Source: Bhatt, Pucci, Ranade & Rosenberg, Theorem 1: on a tree with one
 port farthest first is best, whatever the lengths. Over several ports each child of the root has a stream of its own. A message
 of l flits for a node at distance d, with s flits sent before it, has arrived after s + l + d - 1 steps.
@@ -108,8 +108,8 @@ def build_streams(collective: Collective, trees: Sequence[Tree], dealt: Ints, po
 def rows_of(tree: Tree, first: Ints, stop: Ints, offset: Ints, *, away: bool, number: int = 0) -> Rows:
     """Return the rows of messages that move without a pause, away from the root of a tree or towards it.
 
-    Flit c of node v, of ``first[v] … stop[v]-1``, leaves or reaches the root in step c + ``offset[v]``. What goes towards the
-    root goes up a tree of the network with its arcs turned round. Raises PlanError when there are too many rows to hold.
+    Flit c of node v, of ``first[v] … stop[v]-1``, leaves or reaches the root in step c + ``offset[v]``. Flits towards the root
+    go up a tree of the network with its arcs turned round. Raises PlanError when there are too many rows to hold.
     """
     from treecast.kernels.schedule.streams import runs
 
@@ -136,7 +136,7 @@ def _of_own_tree(values: Sequence[Ints], dealt: Ints) -> Ints:
 
 
 def _key(first: str, depth: Ints, flits: Ints, trees: Sequence[Tree], dealt: Ints) -> tuple[Ints, ...]:
-    """Return what to sort the messages of a stream by, last key first: messages of one subtree stay together."""
+    """Return the keys to sort the messages of a stream by, last key first: messages of one subtree stay together."""
     if first not in ORDERS:
         raise PlanError(f"there is no order {first!r}: write one of {', '.join(ORDERS)}")
     near = _of_own_tree([tree.places for tree in trees], dealt)

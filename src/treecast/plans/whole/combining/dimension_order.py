@@ -1,8 +1,8 @@
 """Fault-tolerant broadcast and gossip on the hypercube, one dimension after the other.
 
 Communication model: store-and-forward, full duplex, messages combine; *whispering*: a node exchanges with one neighbour in
-a step; *shouting*: with all. A node does not send over a link what has gone over it before, in either direction (a *sparing*
-schedule). This saves messages, and it is all that a node has to remember.
+a step; *shouting*: with all. A node does not send a chunk over a link that it has gone over before, in either direction (a
+*sparing* schedule). This saves messages, and it is all that a node has to remember.
 Source: Chau & Fu, "An Optimal (d-1)-Fault-Tolerant All-to-All Broadcasting Scheme for d-Dimensional Hypercubes".
 
 With k faults to survive it takes as few steps as there can be: whispering d, d + k + 1 from k = 1 on; shouting d, and
@@ -89,8 +89,8 @@ def shouting(job: Job[Hypercube]) -> Built:
 
     An informed node sends along all dimensions behind the last one by which it differs from the root, and along the first
     k + 1 if there are faults to survive (k ≥ 1): as soon as it is informed, whenever that is. ``fault_free``: in d steps for
-    k = d-1, too. n - 1 messages for k = 0, nd/2 for k = d-1: fewer than the nd - n + 1 of the paper, whose nodes answer what
-    they hear.
+    k = d-1, too. n - 1 messages for k = 0, nd/2 for k = d-1: fewer than the nd - n + 1 of the paper, whose nodes answer the
+    messages they receive.
 
     Why d steps do for k ≤ d-2: way j = 0 … k to a node takes bit j, then the node's other bits in cyclic order, then j again
     if the node lacks it. These k + 1 ways share no node, and are as long as the node's weight w, or w + 2. Only for

@@ -1,6 +1,7 @@
 """Alltoall by any matrix of demands over one port on complete networks: one matching of senders and receivers after the other.
 
-Communication model: store-and-forward, one-port, full duplex; where messages combine, what goes between two nodes is one message.
+Communication model: store-and-forward, one-port, full duplex; where messages combine, all chunks from one node to another are
+one message.
 
 A matrix whose rows and columns all add up to T is a sum of matchings whose lengths add up to T (Birkhoff 1946, von Neumann
 1953), as a bipartite multigraph of degree T has T colours (König 1916). Any matrix of sums up to T can be filled up. Each time

@@ -85,7 +85,7 @@ def path_through_all(network: Network, root: int, *, closed: bool = False) -> tu
                 ways_on = [sum(w not in place for w in near[v]) + (0.01 + noise) * chance.random() for v in free]
                 path.append(free[ways_on.index(min(ways_on))])
                 place[path[-1]] = len(path) - 1
-            else:  # by an arc back to the path: what is behind its end goes the other way round
+            else:  # by an arc back to the path: the nodes behind its end go the other way round
                 back = [v for v in near[path[-1]] if v not in path[-2:]] if network.both_ways else []
                 if not back:
                     break

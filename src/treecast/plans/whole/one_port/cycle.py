@@ -2,8 +2,8 @@
 
 Communication model: store-and-forward, one-port, full or half duplex, one message of fixed length per arc and step.
 
-Each node sends on what it got last, along a Hamiltonian cycle. So it hears something new in every step. With half duplex, and an
-even number of nodes, every other one sends in turn.
+Each node sends on the chunk it got last, along a Hamiltonian cycle. So it hears something new in every step. With half duplex,
+and an even number of nodes, every other one sends in turn.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ def _claims(job: Job[Network]) -> Claims:
     claims=_claims,
     orbit=False,
     rank=97,
-    what="each node sends on what it got last, around a cycle through all nodes",
+    what="each node sends on the chunk it got last, around a cycle through all nodes",
 )
 def hamiltonian_cycle(job: Job[Network]) -> Built:
     """One-port: M (N - 1) steps, the fewest; of half duplex 2 M (N - 1), the fewest. M N (N - 1) transmissions, the fewest."""

@@ -111,13 +111,13 @@ def _claims_of_alltoall(job: Job[Complete]) -> Claims:
     on=every(Complete, _too_large),
     under=(*COMBINING, *COMBINING_HALF),
     claims=_claims_of_scatter,
-    what="down a binomial tree: half of what a node has for others in each step",
+    what="down a binomial tree: half of the blocks that a node has for others in each step",
     rank=15,
 )
 def scatter(job: Job[Complete]) -> Built:
     """One-port, combining: ⌈log2 N⌉ steps, the fewest; a block goes as many arcs as its node's number has bits set.
 
-    Numbers count from the root. The highest bit comes first, so each step halves what is left to be sent.
+    Numbers count from the root. The highest bit comes first, so each step halves the blocks left to be sent.
     """
     built = _by_bits(job, range(_depth(job) - 1, -1, -1))
     return Built(built, _claims_of_scatter(job))

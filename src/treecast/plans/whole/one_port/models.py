@@ -1,4 +1,4 @@
-"""The models under which nodes have one port each, and what the builders for them share."""
+"""The models under which nodes have one port each, and the parts that the builders for them share."""
 
 from typing import Any
 

@@ -2,9 +2,9 @@
 
 Communication model: store-and-forward, one-port, full duplex; where messages combine, a block is one message.
 
-What ``direct`` does over all ports at once is done in turns. A row of an orbit is a shift of all nodes by as many labels. So in
-a step of one row each node sends once and receives once, and R rows take R turns, in any order in which relays have what they
-send.
+The sends that ``direct`` does over all ports at once are done in turns. A row of an orbit is a shift of all nodes by as many
+labels. So in a step of one row each node sends once and receives once, and R rows take R turns, in any order in which relays
+have the chunks that they send.
 """
 
 from typing import Any
@@ -39,8 +39,9 @@ def claims_of_scatter(job: Job[Complete]) -> Claims:
 def scatter(job: Job[Complete]) -> Built:
     """One-port: x - 1 copies of each block to a relay each, then one to its target itself: M x (N - 1) steps, the fewest.
 
-    M (2x - 1) (N - 1) transmissions. A relay passes on what it gets in the next turn. Relays of way w are w labels beyond the
-    target. The same holds for half duplex; there three nodes take 6M steps with two copies, as each send keeps two of them busy.
+    M (2x - 1) (N - 1) transmissions. A relay passes a chunk on in the turn after it came. Relays of way w are w labels beyond
+    the target. The same holds for half duplex; there three nodes take 6M steps with two copies, as each send keeps two of them
+    busy.
     """
     others = job.network.nodes - 1
     when, way, target = _turns_of_scatter(others, job.copies, job.model.half_port)
@@ -125,7 +126,7 @@ def _claims_of_allgatherv(job: Job[Complete]) -> Claims:
     **_TURNS,
 )
 def allgatherv(job: Job[Complete]) -> Built:
-    """One-port: what each node does in ``allgather``, where a turn takes as long as the longest block.
+    """One-port: the turns of ``allgather``, where a turn takes as long as the longest block.
 
     (N - 1) x times the longest block, or (N - 1) x where messages combine: the fewest steps without relays, as who has it sends
     it to all. x Σ length (N - 1) transmissions, the fewest.

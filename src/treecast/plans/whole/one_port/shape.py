@@ -24,7 +24,7 @@ from functools import lru_cache
 
 _TRIES, _MOVES = 20, 200  # deals of the last groups, and exchanges for each group of a deal
 _ORDERS = 20_000  # exchanges that are tried to put a group in order
-_BULK = 4  # of what there is of the scarcest positions, one in so many goes into groups of one kind
+_BULK = 4  # of the scarcest positions, one in so many goes into groups of one kind
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def at(job: Job[Complete], node: int) -> Built:
     rank=20,
 )
 def shifted_trees(job: Job[Complete]) -> Built:
-    """One-port: x(M - 1) + L steps, where L is what the shape takes for one chunk; M x (N - 1) transmissions.
+    """One-port: x(M - 1) + L steps, where L is the steps of the shape for one chunk; M x (N - 1) transmissions.
 
     The bound is x(M - 1) + x - 1 + ⌈log2 N⌉. Where messages combine, L steps.
     """

@@ -42,8 +42,8 @@ def receive_lists(nodes: int, which: Ints | list[int]) -> Ints:
 def lists_of(nodes: int, node: int) -> tuple[Ints, Ints]:
     """Return which chunk of a period one node receives, and which it sends, in each of its steps: int64 (q,) each.
 
-    What it sends in step k is what the node skips[k] labels on receives then. Both are found from the label alone, with O(q²)
-    numbers looked at.
+    The chunk it sends in step k is the one that the node skips[k] labels on receives then. Both are found from the label alone,
+    with O(q²) numbers looked at.
 
     >>> received, sent = lists_of(9, 2)
     >>> received.tolist(), sent.tolist()

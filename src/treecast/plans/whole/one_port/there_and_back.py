@@ -3,7 +3,7 @@
 Communication model: store-and-forward, one-port, half duplex; messages combine.
 
 All blocks go up a binomial tree to node 0, in which a node strips the lowest bit of its number. Then all go down another, in
-which a node strips the highest bit; no node hears again what it has had or passed on.
+which a node strips the highest bit; no node receives again a block that it has had or passed on.
 """
 
 import numpy as np

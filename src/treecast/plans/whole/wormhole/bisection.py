@@ -157,7 +157,7 @@ def transform(field: Ints, around: Shape = (), axes: int | None = None) -> None:
             gap, ends = around[axis] - side + 1 << _SHIFT, lines[[0, -1]]
             np.minimum(ends, ends[::-1] + gap, out=ends)
             lines[0], lines[-1] = ends  # both, where there is one line
-            _sweep(lines, wide)  # what came round goes on
+            _sweep(lines, wide)  # distances that came round go on
 
 
 def _sweep(lines: Ints, wide: bool) -> None:
@@ -207,7 +207,7 @@ def minimum(shape: Shape) -> tuple[Bisection, Table]:
 
 
 def divide(shape: Shape) -> tuple[Bisection, Table]:
-    """Return what ``minimum`` does, made anew."""
+    """Return the tables of a shape, as ``minimum`` does, but made anew."""
     check_memory(_BYTES_PER_NODE * prod(shape), f"the tables of {'x'.join(map(str, shape))} nodes")
     tables = Bisection(effort(shape))
     return tables, tables.table(np.ones(shape, bool), (prod(shape) - 1).bit_length())

@@ -1,6 +1,6 @@
 """The ways that are tried to divide a set of nodes of a mesh into two parts: straight cuts, and cuts along staircases.
 
-Communication model: one-port, wormhole, as in ``bisection``: what a node informs in t steps are at most 2^t nodes, so both
+Communication model: one-port, wormhole, as in ``bisection``: a node informs at most 2^t nodes in t steps, so both
 parts have a greatest size. A staircase cuts through the nodes in one of the orders by coordinates.
 """
 

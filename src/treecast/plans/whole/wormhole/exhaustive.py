@@ -64,7 +64,7 @@ def _least(grid: Mesh | Torus, nodes: Sequence[int], root: int) -> Iterator[list
 
     @cache
     def choices(t: int, whole: int, source: int) -> list[tuple[int, int, int]]:
-        """The part that another node takes over, which, and what is left; no part where the source idles."""
+        """The part that another node takes over, that node, and the rest; no part where the source idles."""
         least = inside[t, whole, source]
         found = [(0, source, whole)] if inside[t - 1, whole, source] == least else []
         parts = sets[(sets & ~whole == 0) & (sets >> source & 1 == 0) & (sets > 0)]

@@ -54,7 +54,7 @@ def shorten(sides: Shape, root: int, messages: Messages, least: int) -> Messages
 
 
 def _changes(distance: Ints, seed: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return what is to be tried, as ``anneal`` wants it: a node, a neighbour, which change, how much longer it may get.
+    """Return the moves to try, as ``anneal`` wants them: a node, a neighbour, which change, how much longer it may get.
 
     Drawn from the bits of a generator, which are the same in every version of NumPy.
     """

@@ -43,7 +43,7 @@ class Frame(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A way of doing a multicast, and what to call it."""
+    """A way of doing a multicast, and its name."""
 
     name: str
     sends: Callable[[], Sends]

@@ -152,7 +152,7 @@ def _with_blocks(spread: Built, collective: Collective) -> Built:
     behind: list[list[Ints]] = [[np.array([v])] for v in range(collective.nodes)]
     payloads: list[list[tuple[int, int]]] = [[] for _ in range(len(rows))]
     sends = 0
-    for row in range(len(rows) - 1, -1, -1):  # the last first: what is behind a node is then known
+    for row in range(len(rows) - 1, -1, -1):  # the last first: the nodes behind a node are then known
         src, dst = int(rows.src[row]), int(rows.dst[row])
         nodes = np.sort(np.concatenate(behind[dst]))
         behind[dst] = []

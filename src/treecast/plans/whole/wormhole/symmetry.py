@@ -1,7 +1,7 @@
 """Sources of a mesh that are images of one another: by reflections, and exchanges of axes of equal sides.
 
-A mesh is planned in one shape: its sides that are longer than 1, in ascending order. Nodes are carried there and back. So what is
-planned there from one of the images of a source serves them all, and meshes whose sides are the same in another order, too.
+A mesh is planned in one shape: its sides that are longer than 1, in ascending order. Nodes are carried there and back. So a
+plan made there from one of the images of a source serves them all, and meshes whose sides are the same in another order, too.
 Source: treecast's own.
 """
 
