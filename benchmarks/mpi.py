@@ -184,8 +184,8 @@ def unequal(size: int, ranks: int) -> list[int]:
 
 def steps_of(comm: Any, collective: str, size: int, options: Any) -> int:
     """Return the steps of the schedule that treecast takes."""
-    from treecast.mpi.engine.choose import schedule_of
-    from treecast.mpi.engine.communicator import communicator_of
+    from treecast.engine.choose import schedule_of
+    from treecast.mpi.communicator import communicator_of
 
     ours, data = communicator_of(comm), size if collective == "broadcast" else size // comm.size
     named = options["network"] or (f"complete:{comm.size}" if ours.near else None)  # in one memory it goes straight

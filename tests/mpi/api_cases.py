@@ -11,7 +11,7 @@ from hosts import take_for_hosts
 from mpi4py import MPI
 
 import treecast.mpi as ours
-from treecast.mpi.engine.choose import ONE_PORT, most_survived
+from treecast.engine.choose import ONE_PORT, most_survived
 from treecast.networks import network
 
 comm = MPI.COMM_WORLD

@@ -64,7 +64,7 @@ def test_to_survive_a_job_has_to_be_launched():
 
 
 NAMES = (
-    "import json; from treecast.mpi.comm.collectives import FAR_FROM, OBJECTS, ROWS; from treecast.mpi.comm.trees import KINDS; "
+    "import json; from treecast.calls.collectives import FAR_FROM, OBJECTS, ROWS; from treecast.mpi.comm.trees import KINDS; "
     "print(json.dumps([{name: row.own_from for name, row in ROWS.items()}, [*OBJECTS], [*KINDS], FAR_FROM]))"
 )
 

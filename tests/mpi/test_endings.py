@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.mpi.conftest import ROOT, missing
-from treecast.mpi.job.launch import ending_the_job
+from treecast.jobs.command import ending_the_job
 from treecast.mpi.job.records import marked_records
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "MPI is there")
@@ -139,7 +139,7 @@ def test_a_rank_that_fails_ends_the_job(fail, status, says, tmp_path):
     assert (done, out) == (status, "last words\n")
     assert says in err
     assert f"treecast: rank 1 ended with {status}; 0 of 3 ended with 0; 2 had not ended\n" in err
-    assert "job/program.py" not in err  # the traceback is the program's own
+    assert "jobs/program.py" not in err  # the traceback is the program's own
 
 
 EARLY = """
@@ -403,7 +403,7 @@ def paths():
 def test_a_python_program_is_known(words, place):
     words = words.split()
     found = ending_the_job(words)
-    at = next(k for k, word in enumerate(found) if word.endswith("job/program.py"))
+    at = next(k for k, word in enumerate(found) if word.endswith("jobs/program.py"))
     if place:
         assert (at, found[:at] + found[at + 1 :]) == (place, words)
     else:

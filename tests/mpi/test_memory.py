@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.mpi.conftest import ROOT
-from treecast.mpi.engine.memory import Memory, Part
-from treecast.mpi.engine.transfers import Transfer
+from treecast.engine.memory import Memory, Part
+from treecast.engine.transfers import Transfer
 
 LARGE = 1 << 16
 

@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treecast import plan, verify
-from treecast.errors import PlanError
-from treecast.execution.layout import file_layout
-from treecast.mpi.engine.choose import (
+from treecast.engine.choose import (
     ONE_PORT,
     Operation,
     check_survive,
@@ -21,8 +19,10 @@ from treecast.mpi.engine.choose import (
     program_of,
     trees_of,
 )
-from treecast.mpi.engine.hosts import broadcast_program
-from treecast.mpi.engine.transfers import Expected, Transfer, transfers_of
+from treecast.engine.hosts import broadcast_program
+from treecast.engine.transfers import Expected, Transfer, transfers_of
+from treecast.errors import PlanError
+from treecast.execution.layout import file_layout
 from treecast.mpi.job import run
 from treecast.mpi.job.data import find_source
 from treecast.networks import network

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.oracles.plain import sends_of
 from tests.strategies import arbitrary, paced, planned, stretched
 from treecast.collectives import Collective
+from treecast.engine.transfers import transfers_of
 from treecast.errors import ScheduleError
 from treecast.execution.local import run
 from treecast.formats import load, save
 from treecast.models import model
-from treecast.mpi.engine.transfers import transfers_of
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.plans.after.repairs import repair

@@ -7,9 +7,9 @@ import pytest
 
 from tests.tcp.threads import run_ranks
 from treecast import tcp
+from treecast.calls.collectives import OBJECTS as OBJECT_JOBS
+from treecast.calls.collectives import ROWS
 from treecast.errors import DeliveryError, Evicted, PlanError
-from treecast.mpi.comm.collectives import OBJECTS as OBJECT_JOBS
-from treecast.mpi.comm.collectives import ROWS
 from treecast.transport.base import Kind
 
 

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Sequence
 
 from treecast.errors import LabError
+from treecast.jobs.command import ending_the_job
 from treecast.lab.wiring import DAEMONS_SUBNET, HOSTS_SUBNET, Wiring, host
-from treecast.mpi.job.launch import FAULT_TOLERANT, ending_the_job
+from treecast.mpi.job.launch import FAULT_TOLERANT
 
 _PORT = 7000
 _NAMED = 'echo "$h" > /proc/sys/kernel/hostname'

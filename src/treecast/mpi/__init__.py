@@ -30,7 +30,7 @@ __all__ = ["Comm", "wrap"]
 def __getattr__(name: str) -> Any:
     if name == "Comm":
         return _comm()
-    from treecast.mpi.comm.collectives import ROWS
+    from treecast.calls.collectives import ROWS
 
     if name in ROWS:
         return _for_one_call(name, ROWS[name].make.__doc__)
@@ -122,7 +122,7 @@ def wrap(
     >>> comm = wrap(MPI.COMM_WORLD, survive=1)                      # doctest: +SKIP
     >>> comm.Bcast(data, root=0)                                    # doctest: +SKIP
     """
-    from treecast.mpi.comm.ending import end_with_the_job
+    from treecast.jobs.leaving import end_with_the_job
     from treecast.mpi.library import load_mpi
 
     wrapped = _around(comm, Options(survive, deadline, network, on_error, own, on_failed), together=True)

@@ -111,7 +111,7 @@ def init(
     >>> comm.rank, comm.size                                        # doctest: +SKIP
     (0, 4)
     """
-    from treecast.mpi.comm.options import check_common
+    from treecast.calls.options import check_common
     from treecast.tcp.comm import Comm
     from treecast.tcp.meeting import TooLateError
     from treecast.tcp.places import Start, find_start, read_places

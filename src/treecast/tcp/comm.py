@@ -9,13 +9,13 @@ from time import perf_counter
 from typing import Any
 
 from treecast.algorithms.share import share
+from treecast.calls.call import Call
+from treecast.calls.collectives import OBJECTS, ROWS
+from treecast.calls.last import Last
+from treecast.calls.table import Given, Job, Rank, Row, job_of, read_now
+from treecast.engine.choose import ONE_PORT
 from treecast.errors import PlanError
 from treecast.groups.group import Group, called
-from treecast.mpi.comm.call import Call
-from treecast.mpi.comm.collectives import OBJECTS, ROWS
-from treecast.mpi.comm.last import Last
-from treecast.mpi.comm.table import Given, Job, Rank, Row, job_of, read_now
-from treecast.mpi.engine.choose import ONE_PORT
 from treecast.networks import network
 from treecast.tcp import library
 from treecast.tcp.arguments import Reader

@@ -1,11 +1,11 @@
 """The links of a rank as the engine of plans sees them."""
 
+from treecast.engine.choose import Program
+from treecast.engine.engine import Engine, Part
+from treecast.engine.links import Links
 from treecast.errors import Evicted
 from treecast.execution.layout import Bytes
 from treecast.groups.group import Group
-from treecast.mpi.engine.choose import Program
-from treecast.mpi.engine.engine import Engine, Part
-from treecast.mpi.engine.links import Links
 from treecast.transport.base import Key, Kind, Ticket, Until
 from treecast.transport.sockets import Sockets
 

@@ -4,22 +4,18 @@ import os
 import secrets
 import subprocess
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from treecast.errors import PlanError
-from treecast.mpi.job.ending import end_all, ended_by_signals
-from treecast.mpi.job.launch import TIMED_OUT, ending_the_job, torch_place
-from treecast.mpi.job.watch import Ending, Watch
+from treecast.jobs.command import ending_the_job, torch_place
+from treecast.jobs.ending import end_all, ended_by_signals
+from treecast.jobs.watch import Ending, Watch
 from treecast.tcp.hosts import deal_out, own_addresses, start_there
 from treecast.tcp.meeting import Place
 from treecast.tcp.proof import Trust
-
-_LOOK = 0.05
-_PRINTING = 0.3  # seconds that other ranks have to print, when one has failed
 
 
 class _Starter(NamedTuple):
@@ -102,7 +98,8 @@ def launch(
         try:
             for rank in range(count):
                 children[rank] = starter.start(rank)
-            return _wait(children, timeout, watch, (starter, respawn))
+            left = [1] * respawn
+            return watch.wait(lambda: _look(children, watch, starter, left), timeout)
         finally:
             for child in children.values():
                 if child.stdin is not None:
@@ -115,30 +112,17 @@ def launch(
             place.close()
 
 
-def _wait(
-    children: "dict[int, subprocess.Popen[bytes]]",
-    timeout: float | None,
-    watch: Watch,
-    respawn: tuple[_Starter, int],
-) -> Ending:
-    """Wait until all have ended, one has failed, or the time is up; return the status of the job."""
-    starter, left = respawn
-    until = None if timeout is None else time.monotonic() + timeout
-    while True:
-        if watch.status.exists():
-            time.sleep(_PRINTING)
-            return watch.ending(0)
-        statuses = {rank: starter.status_of(child) for rank, child in children.items()}
-        for rank, status in statuses.items():
-            if status is not None and status > 0:
-                return watch.ending(status)
-            if left and status is not None and status < 0 and any(other is None for other in statuses.values()):
-                left -= 1
-                children[rank] = starter.start(rank, TREECAST_JOIN="1")
-                statuses[rank] = None
-        if all(status is not None for status in statuses.values()):
-            ended = [status for status in statuses.values() if status is not None]
-            return watch.ending(0 if 0 in ended else 128 - min(ended))
-        if until is not None and time.monotonic() >= until:
-            return watch.ending(TIMED_OUT, f"the time limit of {timeout:g} s was up")
-        time.sleep(_LOOK)
+def _look(
+    children: "dict[int, subprocess.Popen[bytes]]", watch: Watch, starter: _Starter, respawn: list[int]
+) -> Ending | None:
+    """Return how the job ended, when all have ended or one has failed; start some of those anew that a signal has ended."""
+    statuses = {rank: starter.status_of(child) for rank, child in children.items()}
+    for rank, status in statuses.items():
+        if status is not None and status > 0:
+            return watch.ending(status)
+        if respawn and status is not None and status < 0 and any(other is None for other in statuses.values()):
+            respawn.pop()
+            children[rank] = starter.start(rank, TREECAST_JOIN="1")
+            statuses[rank] = None
+    ended = [status for status in statuses.values() if status is not None]
+    return watch.ending(0 if 0 in ended else 128 - min(ended)) if len(ended) == len(statuses) else None

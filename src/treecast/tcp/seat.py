@@ -13,9 +13,8 @@ from contextlib import suppress
 from threading import Event, Thread
 
 from treecast import __version__
-from treecast.mpi.job.launch import ending_the_job
-
-_GRACE = 3.0
+from treecast.jobs.command import ending_the_job
+from treecast.jobs.ending import end_all
 
 
 def main() -> int:
@@ -63,11 +62,7 @@ def _read_input(ended: Event) -> None:
 
 def _end_when(ended: Event, child: "subprocess.Popen[bytes]") -> None:
     ended.wait()
-    child.terminate()
-    try:
-        child.wait(_GRACE)
-    except subprocess.TimeoutExpired:
-        child.kill()
+    end_all(child)
 
 
 if __name__ == "__main__":

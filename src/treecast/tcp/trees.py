@@ -16,14 +16,14 @@ from typing import Any
 
 from treecast.algorithms import personal, spread, sums
 from treecast.algorithms.sums import Sums
+from treecast.calls.call import Call
+from treecast.calls.table import Algorithm
+from treecast.engine import blocks as parts
+from treecast.engine.blocks import Blocks, bytes_of
+from treecast.engine.choose import ALL_PORT, Operation, Program, flit_of, messages_of, program_of
 from treecast.execution.layout import Bytes
 from treecast.groups.group import Group, Shape
 from treecast.groups.memory import scratch
-from treecast.mpi.comm.call import Call
-from treecast.mpi.comm.table import Algorithm
-from treecast.mpi.engine import blocks as parts
-from treecast.mpi.engine.blocks import Blocks, bytes_of
-from treecast.mpi.engine.choose import ALL_PORT, Operation, Program, flit_of, messages_of, program_of
 from treecast.networks import Graph, Network, network
 from treecast.networks.kept import kept
 from treecast.tcp.lane import TAGS, Lane

@@ -10,10 +10,10 @@ from threading import Thread, current_thread
 from types import SimpleNamespace
 from typing import Any
 
+from treecast.calls.collectives import ROWS
+from treecast.calls.table import Rank, job_of
 from treecast.errors import DeliveryError, PlanError
 from treecast.groups.members import name_ranks
-from treecast.mpi.comm.collectives import ROWS
-from treecast.mpi.comm.table import Rank, job_of
 from treecast.tcp import library
 from treecast.tcp.comm import Comm
 from treecast.torch.calls import CALLS, Asked, One

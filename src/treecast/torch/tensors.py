@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from treecast.mpi.arguments.reader import Entries, Place
+from treecast.calls.reader import Entries, Place
 from treecast.tcp.library import IN_PLACE, buffer
 
 torch: Any = import_module("torch")

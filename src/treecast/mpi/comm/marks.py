@@ -2,13 +2,13 @@
 
 import atexit
 import mmap
-import os
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from zlib import crc32
 
 from mpi4py import MPI
+
+from treecast.jobs.program import job_file
 
 _HEAD = 8  # bytes that say how often calls were entered or left: odd inside one
 _made = Counter[str]()  # marks of communicators of the same ranks, which all make in the same order
@@ -29,7 +29,7 @@ class Mark:
         _made[ranks] += 1
         name = f"calls-{world.rank}-{crc32(ranks.encode())}.{_made[ranks]}"  # alike at all ranks but for the rank
         try:
-            with _place(name).open("xb+") as file:
+            with job_file(name).open("xb+") as file:
                 file.write(bytes(_HEAD) + ranks.encode())
                 file.flush()
                 self.times = memoryview(mmap.mmap(file.fileno(), 0))[:_HEAD].cast("Q")
@@ -39,10 +39,6 @@ class Mark:
     def step(self) -> None:
         """Note that a call is entered, or left."""
         self.times[0] += 1
-
-
-def _place(name: str) -> Path:
-    return Path(os.environ.get("TREECAST_JOB", "/none/status")).with_name(name)
 
 
 def before_the_end(work: Callable[[], None]) -> None:
@@ -62,7 +58,7 @@ def not_before_the_end(work: Callable[[], None]) -> None:
 
 def _leave(comm: MPI.Comm | None, key: int, rank: int) -> None:
     """Note that this rank makes no calls any more."""
-    place = _place(f"left-{rank}")
+    place = job_file(f"left-{rank}")
     if place.parent.is_dir():
         place.write_text("0")
     while _BEFORE and not MPI.Is_finalized():

@@ -1,12 +1,11 @@
 """The options with which a communicator was wrapped."""
 
 import os
-from numbers import Integral, Real
 from typing import Any, NamedTuple
 
+from treecast.calls.options import check_common, check_word
 from treecast.errors import PlanError
 
-ON_ERROR = ("abort", "die")
 ON_FAILED = ("warn", "raise", "ignore")
 _ULFM = "OMPI_MCA_mpi_ft_enable"  # which mpirun --with-ft ulfm sets
 FOR_ONE_CALL = frozenset({"survive", "deadline", "network", "on_failed"})
@@ -29,28 +28,13 @@ class Options(NamedTuple):
         return self.own or self.survive > 0
 
 
-def check_common(survive: Any, on_error: str, **seconds: Any) -> None:
-    """Raise PlanError for options of any communicator that make no sense; ``seconds``: times by name, None for none."""
-    if not isinstance(survive, Integral) or survive < 0:
-        raise PlanError(f"survive is a number of failures from 0, not {survive!r}")
-    for name, given in seconds.items():
-        if given is not None and not (isinstance(given, Real) and float(given) > 0):
-            raise PlanError(f"{name} is a number of seconds above 0, not {given!r}")
-    _check_word("on_error", on_error, ON_ERROR)
-
-
-def _check_word(name: str, given: Any, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise PlanError(f"{name} is {' or '.join(map(repr, known))}, not {given!r}")
-
-
 def check_options(options: Options) -> Options:
     """Return options that make sense. Raises PlanError for others."""
     survive, deadline, _, on_error, own, on_failed = options
     check_common(survive, on_error, deadline=deadline)
     if own not in (True, False):
         raise PlanError(f"own is True or False, not {own!r}")
-    _check_word("on_failed", on_failed, ON_FAILED)
+    check_word("on_failed", on_failed, ON_FAILED)
     if survive and os.environ.get(_ULFM, "") not in ("1", "true"):
         raise PlanError(
             f"survive={survive} needs a job that outlives a rank: start it by treecast launch -n RANKS -- COMMAND"

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from mpi4py import MPI
 
 from treecast.algorithms.sums import Sums, fold
+from treecast.calls.items import NATIVE
+from treecast.calls.sums import is_exact
 from treecast.groups.group import AHEAD, SAY_END
-from treecast.mpi.arguments.items import NATIVE
 from treecast.mpi.comm.state import State
-from treecast.mpi.comm.sums import is_exact
 from treecast.mpi.together import Together
 from treecast.transport.base import SMALL, Piece
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from mpi4py import MPI
 
+from treecast.calls.table import Rank
 from treecast.groups.group import Group
-from treecast.mpi.arguments.reader import Reader
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
 from treecast.mpi.comm.requests import Worker
-from treecast.mpi.comm.table import Rank
-from treecast.mpi.engine.communicator import Communicator
+from treecast.mpi.communicator import Communicator
+from treecast.mpi.reader import Reader
 from treecast.mpi.together import Together
 from treecast.mpi.transport import MpiTransport
 from treecast.transport.base import Kind, Steps, T, carry_out

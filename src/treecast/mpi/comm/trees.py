@@ -9,20 +9,20 @@ import numpy as np
 from treecast.algorithms import personal, sums
 from treecast.algorithms.spread import copy_here
 from treecast.algorithms.sums import Sums
+from treecast.calls.call import Call
+from treecast.calls.table import Failed
 from treecast.collectives import COLLECTIVES
+from treecast.engine import blocks
+from treecast.engine.blocks import Blocks, bytes_of
+from treecast.engine.choose import Operation, Program
+from treecast.engine.memory import Part
 from treecast.errors import DeliveryError
 from treecast.execution.layout import Bytes
 from treecast.groups.group import Group, Shape
 from treecast.groups.memory import scratch
-from treecast.mpi.comm.call import Call
 from treecast.mpi.comm.options import Options
 from treecast.mpi.comm.state import State
-from treecast.mpi.comm.table import Failed
-from treecast.mpi.engine import blocks
-from treecast.mpi.engine.blocks import Blocks, bytes_of
-from treecast.mpi.engine.choose import Operation, Program
-from treecast.mpi.engine.communicator import builder_of
-from treecast.mpi.engine.memory import Part
+from treecast.mpi.communicator import builder_of
 from treecast.transport.base import Piece, Steps
 
 _BETWEEN_HOSTS = {"Bcast", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Scatter", "Gather", "Allreduce"}

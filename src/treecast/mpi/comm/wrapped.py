@@ -7,17 +7,17 @@ from typing import Any, Self, cast
 
 from mpi4py import MPI
 
+from treecast.calls.call import Call
+from treecast.calls.collectives import OBJECTS, ROWS, least_bytes
+from treecast.calls.last import Last
+from treecast.calls.table import Failed, Given, Job, Row, job_of, read_now
 from treecast.errors import PlanError
 from treecast.groups.group import Group, Shape
-from treecast.mpi.comm.call import Call
-from treecast.mpi.comm.collectives import OBJECTS, ROWS, least_bytes
-from treecast.mpi.comm.last import Last
 from treecast.mpi.comm.missing import tell_failed
 from treecast.mpi.comm.options import Options, check_options
 from treecast.mpi.comm.quick import QUICK, Lane
 from treecast.mpi.comm.requests import Again, Pending
 from treecast.mpi.comm.state import State, state_of
-from treecast.mpi.comm.table import Failed, Given, Job, Row, job_of, read_now
 from treecast.mpi.comm.trees import Trees, trees_of
 from treecast.transport.base import Steps
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.collectives import Collective
+from treecast.engine.engine import Part
 from treecast.errors import FormatError, PlanError
 from treecast.execution.folders import check_folder, flits_of, node_files
 from treecast.execution.layout import (
@@ -27,7 +28,6 @@ from treecast.execution.layout import (
 )
 from treecast.execution.relay import check_target, write_message
 from treecast.files import spell_path
-from treecast.mpi.engine.engine import Part
 from treecast.networks import Network
 from treecast.schedule import Schedule
 

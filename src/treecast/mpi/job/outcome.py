@@ -18,12 +18,12 @@ from treecast.description import (
     spell_counts,
     spell_ranges,
 )
+from treecast.engine.engine import Outcome as Ended
 from treecast.errors import PlanError
 from treecast.execution.layout import Ranges, ranges, ranges_at, ranges_by_node
 from treecast.execution.outcome import Outcome
-from treecast.mpi.engine.engine import Outcome as Ended
+from treecast.jobs.watch import TIMED_OUT
 from treecast.mpi.job.data import Prepared, Source, true_memory
-from treecast.mpi.job.launch import TIMED_OUT
 from treecast.mpi.job.records import Record
 from treecast.schedule import Schedule, describe_job
 from treecast.simulation.delivery import describe_delivery

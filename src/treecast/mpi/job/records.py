@@ -1,8 +1,8 @@
 """Records: each rank of a run leaves one behind when its transfer is over, so that a report needs no MPI.
 
 A record is a file in the run's folder, written whole. A rank on another host, which does not see that folder, prints its record
-as one marked line. Beside the records lie notes of the processes, by which those that have ended are told from those that are
-stopped or still at work.
+as one marked line. Beside the records lie notes of the processes (``jobs.watch``), by which those that have ended are told from
+those that are stopped or still at work.
 """
 
 import json
@@ -15,28 +15,13 @@ from typing import Any
 
 from treecast.errors import FormatError
 from treecast.files import write_whole
-from treecast.mpi.job.ending import Process, is_alive, is_stopped, this_process
+from treecast.jobs.watch import letters
 
 Record = Mapping[str, Any]
 """The report of a rank, as JSON can hold it; ``error`` alone when it could not take part."""
 
 MARK = "treecast-record: "
-_NEVER_READ = -1
 _LOOK = 0.05  # seconds
-
-
-def note_process(folder: Path, rank: int) -> None:
-    """Note in the run's folder, if it is here, which process is a rank."""
-    if folder.is_dir():
-        write_whole(folder / f"process-{rank}", json.dumps([*this_process(), _space()]).encode())
-
-
-def _space() -> int:
-    """Return the number of the space in which processes are numbered here: other hosts, or containers, have others."""
-    try:
-        return os.stat("/proc/self/ns/pid").st_ino
-    except OSError:
-        return _NEVER_READ
 
 
 def write_record(folder: Path, rank: int, record: Record) -> None:
@@ -77,16 +62,6 @@ def marked_records(text: str) -> tuple[dict[int, Record], str]:
     return found, "".join(other)
 
 
-def processes_in(folder: Path) -> dict[int, Process]:
-    """Return the processes of the ranks on this host, by rank."""
-    found: dict[int, Process] = {}
-    for path in folder.glob("process-*"):
-        *process, space = json.loads(path.read_text())
-        if space == _space() != _NEVER_READ:
-            found[int(path.name.partition("-")[2])] = Process(*process)
-    return found
-
-
 def has_record(folder: Path, rank: int) -> bool:
     """Return whether the record of a rank lies in a folder."""
     return (folder / f"record-{rank}").exists()
@@ -94,19 +69,13 @@ def has_record(folder: Path, rank: int) -> bool:
 
 def dead_in(folder: Path) -> set[int]:
     """Return the ranks of this host that have ended without a record."""
-    processes = processes_in(folder)
-    return {rank for rank, process in processes.items() if not is_alive(process) and not has_record(folder, rank)}
+    return {rank for rank, letter in letters(folder).items() if letter in "ZX" and not has_record(folder, rank)}
 
 
 def awaited(folder: Path, ranks: Iterable[int]) -> set[int]:
     """Return those of some ranks that may still leave a record: they have none, and have neither ended nor been stopped."""
-    processes = processes_in(folder)
-    return {
-        rank
-        for rank in ranks
-        if not has_record(folder, rank)
-        and not (rank in processes and (is_stopped(processes[rank]) or not is_alive(processes[rank])))
-    }
+    known = letters(folder)
+    return {rank for rank in ranks if not has_record(folder, rank) and known.get(rank, "R") not in "ZXTt"}
 
 
 def await_records(folder: Path, ranks: Iterable[int], patience: float) -> None:

@@ -18,16 +18,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from treecast import formats
+from treecast.engine.engine import Engine
+from treecast.engine.transfers import transfers_of
 from treecast.errors import FaultError, PlanError, TreecastError
-from treecast.mpi.engine.engine import Engine
-from treecast.mpi.engine.links import PlanTransport
-from treecast.mpi.engine.transfers import transfers_of
+from treecast.jobs.program import end_daemon, flush
+from treecast.jobs.watch import letters, note_began
+from treecast.mpi.communicator import PlanTransport
 from treecast.mpi.job import data as data_of
 from treecast.mpi.job import records
 from treecast.mpi.job.data import Prepared
 from treecast.mpi.job.exchange import Circle, relays_of
 from treecast.mpi.job.outcome import MpiRun, conclude, record_of
-from treecast.mpi.job.program import end_daemon, flush
 from treecast.mpi.job.records import Record
 from treecast.mpi.library import load_mpi
 from treecast.schedule import Schedule
@@ -113,7 +114,7 @@ def run_rank(ask: Ask, folder: Path | None = None) -> tuple[MpiRun | None, int]:
     prepared: Prepared | None = None
     if asked is not None and place is not None:
         mine: Schedule = world.scatter(programs)
-        records.note_process(place, rank)
+        note_began(place, rank)
         prepared, error = _attempt(
             lambda: data_of.prepare(mine, rank, data_of.find_source(mine, asked.input, asked.flit))
         )
@@ -180,7 +181,7 @@ def nobody_waits(folder: Path, ranks: int, heard: Mapping[int, Record], dead: Ab
     if not missing or not left:
         return True
     given_up = {rank for record in heard.values() for rank in record["cut"]}
-    return left <= given_up | set(records.processes_in(folder)) and all(
+    return left <= given_up | letters(folder).keys() and all(
         left & set(record["peers"]) <= set(record["cut"]) | set(record["dead"]) | dead for record in heard.values()
     )
 

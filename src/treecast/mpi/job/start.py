@@ -7,14 +7,14 @@ import tempfile
 from pathlib import Path
 
 from treecast.errors import PlanError
+from treecast.jobs.ending import letter_of
+from treecast.jobs.watch import TIMED_OUT, Spell, Watch
 from treecast.mpi.job import records
 from treecast.mpi.job import run as runs
 from treecast.mpi.job.data import find_source
-from treecast.mpi.job.ending import letter_of
-from treecast.mpi.job.launch import TIMED_OUT, launch
+from treecast.mpi.job.launch import launch
 from treecast.mpi.job.outcome import MpiRun, conclude
 from treecast.mpi.job.run import CUT_OFF, Ask, Request
-from treecast.mpi.job.watch import Spell, Watch
 from treecast.mpi.library import MISSING, has_mpi4py, inside_mpirun
 from treecast.schedule import Schedule
 
@@ -51,6 +51,7 @@ def _run_ranks(schedule: Schedule, what: Request, timeout: float) -> MpiRun:
                 environment={"PYTHONPATH": _path()},
                 stdout=printed.fileno(),
                 is_over=watch.is_over,
+                folder=folder,
             )
         marked, other = records.marked_records((folder / "printed").read_text(errors="replace"))
         sys.stderr.write(other)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import treecast
 from treecast import formats
+from treecast.engine.additions import Additions
+from treecast.engine.memory import Part
+from treecast.engine.transfers import Transfer
 from treecast.errors import FormatError, PlanError
 from treecast.execution.local import run
-from treecast.mpi.engine.additions import Additions
-from treecast.mpi.engine.memory import Part
-from treecast.mpi.engine.transfers import Transfer
 from treecast.networks import network
 from treecast.schedule import Payloads, Rows
 from treecast.simulation.faults import Faults

@@ -6,9 +6,9 @@ Floating-point sums depend on the order. So equal calls give equal bits, however
 from collections import deque
 from collections.abc import Iterable
 
+from treecast.engine.memory import Part
+from treecast.engine.transfers import Transfer
 from treecast.execution.layout import Bytes
-from treecast.mpi.engine.memory import Part
-from treecast.mpi.engine.transfers import Transfer
 
 
 class Additions:

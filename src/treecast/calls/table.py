@@ -9,11 +9,11 @@ from inspect import signature
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from treecast.calls.reader import Entries
 from treecast.errors import PlanError
-from treecast.mpi.arguments.reader import Entries
 
 if TYPE_CHECKING:
-    from treecast.mpi.comm.call import Call
+    from treecast.calls.call import Call
 
 Failed = tuple[int, ...]
 Algorithm = Callable[..., Any]

@@ -1,32 +1,17 @@
-"""Reads message arguments: in place where they are ordinary, else packed by MPI, with the errors that mpi4py raises itself."""
+"""Reads message arguments over MPI: what is not ordinary is packed by MPI, with the errors that mpi4py raises itself."""
 
 from collections.abc import Callable, Sequence
-from operator import index
 from threading import Lock
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
+from treecast.calls import reader
+from treecast.calls.datatypes import datatype_of
+from treecast.calls.items import Items, counts_of, take_apart
+from treecast.calls.reader import Entries, Place
 from treecast.errors import PlanError
-from treecast.mpi.arguments.datatypes import datatype_of
-from treecast.mpi.arguments.items import Items, counts_of, cut_simple, cut_vector, recognise, take_apart
 
 
-class Place(NamedTuple):
-    """Where data is received: the bytes of each block, and the step that brings them to the argument when they are elsewhere."""
-
-    pieces: list[Any]
-    finish: Callable[[], None] | None = None
-
-
-class Entries(NamedTuple):
-    """Entries that are added: their bytes as they lie in memory, how many, their datatype; ``finish`` as of ``Place``."""
-
-    piece: Any
-    number: int
-    datatype: Any
-    finish: Callable[[], None] | None = None
-
-
-class Reader:
+class Reader(reader.Reader):
     """Reads the arguments of calls on communicators of ``size`` ranks.
 
     It packs and unpacks by messages to itself, over duplicates of COMM_SELF: the *mirror* is a graph with ``size`` links from its
@@ -34,7 +19,8 @@ class Reader:
     """
 
     def __init__(self, mpi: Any, size: int) -> None:
-        self._mpi, self._size, self._lock = mpi, size, Lock()
+        super().__init__(mpi, size)
+        self._lock = Lock()
         self._self: Any = None
         self._links: Any = None
 
@@ -44,50 +30,6 @@ class Reader:
             if comm is not None:
                 comm.Free()
 
-    # -- one block ---------------------------------------------------------------------------------------------------
-
-    def send(self, argument: Any) -> Any:
-        """Return the bytes of a simple argument that is sent."""
-        span = recognise(self._mpi, argument, writable=False)
-        found = cut_simple(span) if span else None
-        return found[0] if found else self._pack(argument)
-
-    def receive(self, argument: Any) -> Place:
-        """Return where a simple argument is received."""
-        span = recognise(self._mpi, argument, writable=True)
-        found = cut_simple(span) if span else None
-        if found:
-            return Place(found)
-        self._check_place(argument)
-        scratch = self._pack(argument)
-        return Place([scratch], lambda: self._unpack(scratch, argument))
-
-    # -- many blocks -------------------------------------------------------------------------------------------------
-
-    def send_blocks(self, argument: Any) -> list[Any]:
-        """Return the bytes of each block of a block argument that is sent."""
-        span = recognise(self._mpi, argument, writable=False)
-        found = cut_simple(span, self._size) if span else None
-        return found or self._pack_all("Neighbor_alltoall", argument, self._block_lengths)
-
-    def receive_blocks(self, argument: Any) -> Place:
-        """Return where each block of a block argument is received."""
-        span = recognise(self._mpi, argument, writable=True)
-        found = cut_simple(span, self._size) if span else None
-        return Place(found) if found else self._places("Neighbor_alltoall", argument, self._block_lengths)
-
-    def send_vector(self, argument: Any) -> list[Any]:
-        """Return the bytes of each block of a vector argument that is sent."""
-        span = recognise(self._mpi, argument, writable=False, vector=True)
-        found = cut_vector(span, self._size) if span else None
-        return found or self._pack_all("Neighbor_alltoallv", argument, self._vector_lengths)
-
-    def receive_vector(self, argument: Any) -> Place:
-        """Return where each block of a vector argument is received."""
-        span = recognise(self._mpi, argument, writable=True, vector=True)
-        found = cut_vector(span, self._size) if span else None
-        return Place(found) if found else self._places("Neighbor_alltoallv", argument, self._vector_lengths)
-
     def send_typed(self, argument: Any) -> list[Any]:
         """Return the bytes of each block of an argument with a datatype for each, which is sent."""
         return self._pack_all("Neighbor_alltoallw", argument, self._typed_lengths)
@@ -96,21 +38,21 @@ class Reader:
         """Return where each block of an argument with a datatype for each is received."""
         return self._places("Neighbor_alltoallw", argument, self._typed_lengths)
 
-    # -- entries -----------------------------------------------------------------------------------------------------
+    def _read_other(self, argument: Any, blocks: int, *, writable: bool, vector: bool) -> Place:
+        if blocks:
+            name, lengths = (
+                ("Neighbor_alltoallv", self._vector_lengths) if vector else ("Neighbor_alltoall", self._block_lengths)
+            )
+            if writable:
+                return self._places(name, argument, lengths)
+            return Place(self._pack_all(name, argument, lengths))
+        if writable:
+            self._check_place(argument)
+        scratch = self._pack(argument)
+        return Place([scratch], lambda: self._unpack(scratch, argument))
 
-    def entries(self, argument: Any, blocks: int = 0, *, writable: bool) -> Entries:
-        """Return the entries of a simple argument of a sum, or of a block argument of so many blocks.
-
-        Raises PlanError for a datatype whose entries do not lie one extent behind the other.
-        """
+    def _read_entries(self, argument: Any, blocks: int, *, writable: bool) -> Entries:
         mpi, parts = self._mpi, max(1, blocks)
-        span = recognise(mpi, argument, writable=writable)
-        found = cut_simple(span, blocks) if span else None
-        if span and found:
-            datatype = datatype_of(mpi, span.items.buffer) if span.datatype is None else span.datatype
-            first = 0 if span.items.places is None else index(span.items.places) * span.entry
-            length = sum(len(piece) for piece in found)
-            return Entries(span.memory[first : first + length], length // span.entry, datatype)
         if writable:
             self._check_place(argument)
         packed, items = self._pack(argument), take_apart(mpi, argument)

@@ -29,6 +29,8 @@ _DAEMONS = ("prted", "prterun", "mpirun")
 _PASSED_ON = (signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)
 """Signals that mpirun sends to the rank too, which may live on."""
 _PR_SET_PDEATHSIG = 1
+NOWHERE = -1
+"""The space of processes where nobody knows it."""
 _TORCH = {"RANK": "RANK", "WORLD_SIZE": "SIZE", "LOCAL_RANK": "LOCAL_RANK", "LOCAL_WORLD_SIZE": "LOCAL_SIZE"}
 """By torch's name: the variable of mpirun that torch.distributed does not read."""
 
@@ -67,7 +69,7 @@ def watch(child: int) -> NoReturn:
     for number in _PASSED_ON:
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda number, frame: os.kill(child, number))  # a second one does no harm
-    note("began", str(child))
+    note("began", identity(child))
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     note("ended", str(status))
     if status > 0:
@@ -139,10 +141,37 @@ def fail(status: int) -> NoReturn:
     os._exit(status)
 
 
-def note(what: str, text: str) -> None:
-    """Note something of this rank beside the file of the job, whole, where that is to be seen."""
-    place = Path(os.environ.get("TREECAST_JOB", "/none/status"))
-    place = place.with_name(f"{what}-{os.environ.get('TREECAST_RANK') or os.environ.get('OMPI_COMM_WORLD_RANK', '0')}")
+def words_of(pid: int | str) -> tuple[str, list[str]]:
+    """Return the name of a process, and the kernel's words behind it. Raises OSError when it has ended, or there is no /proc."""
+    name, _, words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")
+    return name.partition("(")[2], words.split()
+
+
+def space() -> int:
+    """Return the number of the space in which processes are numbered here: other hosts, or containers, have others."""
+    try:
+        return os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        return NOWHERE
+
+
+def identity(pid: int) -> str:
+    """Return a process in words: its number, when it began, in ticks since the machine did, and the space of numbers."""
+    try:
+        return f"{pid} {words_of(pid)[1][19]} {space()}"
+    except (OSError, IndexError):
+        return f"{pid} 0 {NOWHERE}"
+
+
+def job_file(name: str = "status") -> Path:
+    """Return the file into which a rank that fails writes the job's exit status, or one beside it."""
+    return Path(os.environ.get("TREECAST_JOB", "/none/status")).with_name(name)
+
+
+def note(what: str, text: str, place: Path | None = None) -> None:
+    """Note something of this rank beside the file of the job, whole, where that is to be seen; or in another place."""
+    rank = os.environ.get("TREECAST_RANK") or os.environ.get("OMPI_COMM_WORLD_RANK", "0")
+    place = place or job_file(f"{what}-{rank}")
     with contextlib.suppress(OSError):
         mine = place.with_name(f".{place.name}")
         mine.write_text(text)
@@ -151,7 +180,7 @@ def note(what: str, text: str) -> None:
 
 def claim(status: int) -> None:
     """Make this exit status that of the job, unless it has one. Raises OSError where the file of the job is not to be seen."""
-    place = Path(os.environ.get("TREECAST_JOB", "/none/status"))
+    place = job_file()
     mine = place.with_name(f"{place.name}.{os.getpid()}")
     mine.write_text(str(status))
     with contextlib.suppress(FileExistsError):
@@ -179,11 +208,11 @@ def end_daemon() -> None:
     parent = os.getppid()
     with contextlib.suppress(OSError, ValueError, IndexError):
         for _ in range(2):  # a watcher may stand between
-            name, words = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[::2]
-            if name.partition("(")[2] in _DAEMONS:
+            name, words = words_of(parent)
+            if name in _DAEMONS:
                 os.kill(parent, signal.SIGTERM)
                 return
-            parent = int(words.split()[1])
+            parent = int(words[1])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Kept for each communicator of a program: a duplicate of it, and how fast its links are."""
+"""The plans of a communicator of a program: a duplicate of it for their messages, and how fast its links are."""
 
 import time
 from typing import Any
@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from treecast.collectives import COLLECTIVES
-from treecast.errors import PlanError
-from treecast.mpi.engine.choose import (
+from treecast.engine.choose import (
     ALL_PORT,
     ONE_PORT,
     Operation,
@@ -18,17 +17,39 @@ from treecast.mpi.engine.choose import (
     program_of,
     schedule_of,
 )
-from treecast.mpi.engine.engine import Engine, Outcome, Part
-from treecast.mpi.engine.hosts import broadcast_program
-from treecast.mpi.engine.links import PlanTransport
-from treecast.mpi.engine.turns import AT_ONCE, Turns
+from treecast.engine.engine import Engine, Outcome, Part
+from treecast.engine.hosts import broadcast_program
+from treecast.engine.links import Links
+from treecast.engine.turns import AT_ONCE, Turns
+from treecast.errors import PlanError
+from treecast.mpi.library import tags_of
 from treecast.mpi.transport import MpiTransport
 from treecast.networks import Network
 from treecast.networks import network as find_network
+from treecast.transport.base import Key, Kind
 
 _EPOCHS = 16  # operations after which tags are used again
 _FOREVER = 1e9
 _PROBE = 1 << 18  # bytes by which the rate of links is measured
+
+
+class PlanTransport(MpiTransport):
+    """The messages of plans, over a duplicate of their own: each has a tag from 0 to ``tags`` - 1 in one of so many ``calls``.
+
+    A rank naps also when it waits for messages: looks cost the others time, who are to pass something on.
+    """
+
+    def __init__(self, mpi: Any, comm: Any, calls: int = 1) -> None:
+        super().__init__(mpi, comm)
+        self._of, self.tags = calls, (tags_of(mpi) - 1) // calls
+        self.be_polite()
+
+    def _tag(self, key: Key) -> int:
+        return 1 + key.call % self._of * self.tags + key.stage
+
+    def links(self, call: int = 0) -> Links:
+        """Return the other ranks as the engine of plans sees them, in a call."""
+        return Links(self, range(self.size), lambda tag: Key(Kind.DATA, call, tag), self.give_up)
 
 
 class Communicator:

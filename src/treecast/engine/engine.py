@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treecast.engine.additions import Additions
+from treecast.engine.links import Links
+from treecast.engine.memory import Memory, Part
+from treecast.engine.transfers import Expected, Transfer
+from treecast.engine.turns import Turns
 from treecast.execution.layout import Bytes
-from treecast.mpi.engine.additions import Additions
-from treecast.mpi.engine.links import Links
-from treecast.mpi.engine.memory import Memory, Part
-from treecast.mpi.engine.transfers import Expected, Transfer
-from treecast.mpi.engine.turns import Turns
 from treecast.transport.base import Ticket
 
 __all__ = ["WINDOW", "Engine", "Outcome", "Part"]

@@ -1,12 +1,10 @@
 """The messages of a plan, over a transport."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from treecast.execution.layout import Bytes
-from treecast.mpi.library import tags_of
-from treecast.mpi.transport import MpiTransport
-from treecast.transport.base import DIRECT, Key, Kind, Piece, Ticket, Until
+from treecast.transport.base import DIRECT, Key, Piece, Ticket, Until
 
 
 class Waiting(Protocol):
@@ -59,22 +57,3 @@ class Links:
     def wait(self, until: Until, seconds: float) -> None:
         """Move messages until ``until()`` holds or the time is up."""
         self._transport.wait(until, seconds)
-
-
-class PlanTransport(MpiTransport):
-    """The messages of plans, over a duplicate of their own: each has a tag from 0 to ``tags`` - 1 in one of so many ``calls``.
-
-    A rank naps also when it waits for messages: looks cost the others time, who are to pass something on.
-    """
-
-    def __init__(self, mpi: Any, comm: Any, calls: int = 1) -> None:
-        super().__init__(mpi, comm)
-        self._of, self.tags = calls, (tags_of(mpi) - 1) // calls
-        self.be_polite()
-
-    def _tag(self, key: Key) -> int:
-        return 1 + key.call % self._of * self.tags + key.stage
-
-    def links(self, call: int = 0) -> Links:
-        """Return the other ranks as the engine of plans sees them, in a call."""
-        return Links(self, range(self.size), lambda tag: Key(Kind.DATA, call, tag), self.give_up)

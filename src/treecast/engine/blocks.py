@@ -7,10 +7,10 @@ import numpy as np
 
 from treecast.algorithms.sums import Sums, width_of
 from treecast.collectives import Collective
+from treecast.engine.choose import Program
+from treecast.engine.memory import Part
 from treecast.errors import PlanError
 from treecast.execution.layout import Bytes, even_layout, ranges_at
-from treecast.mpi.engine.choose import Program
-from treecast.mpi.engine.memory import Part
 from treecast.transport.base import Piece
 
 Run = Callable[[Part], set[int]]

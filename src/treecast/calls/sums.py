@@ -4,9 +4,9 @@ from typing import Any
 
 from treecast.algorithms import spread, sums
 from treecast.algorithms.sums import Sums
-from treecast.mpi.arguments.reader import Entries
-from treecast.mpi.comm.call import Call
-from treecast.mpi.comm.table import Failed, Given, Job, Rank, check_alike, check_root, row
+from treecast.calls.call import Call
+from treecast.calls.reader import Entries
+from treecast.calls.table import Failed, Given, Job, Rank, check_alike, check_root, row
 
 _OWN_FROM = 8 << 20
 _WHOLE = frozenset("?bBhHiIlLqQ")

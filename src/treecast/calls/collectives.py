@@ -4,8 +4,8 @@ Below, MPI's own calls are faster than Python can post messages (``make bench-mp
 asked here: the name of the call, the bytes where MPI demands them equal, the options, and whether all ranks share one memory.
 """
 
-from treecast.mpi.comm import blocks, objects, sums
-from treecast.mpi.comm.table import OBJECTS, ROWS
+from treecast.calls import blocks, objects, sums
+from treecast.calls.table import OBJECTS, ROWS
 
 __all__ = ["FAR_FROM", "OBJECTS", "ROWS", "least_bytes"]
 del blocks, objects, sums  # their rows are registered

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from treecast.algorithms import personal, spread, sums
-from treecast.mpi.comm.table import Given, Job, Rank, check_own, check_root, row
+from treecast.calls.table import Given, Job, Rank, check_own, check_root, row
 
 _MIB = 1 << 20
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from treecast.engine.transfers import Expected, Transfer
 from treecast.execution.layout import Bytes
-from treecast.mpi.engine.transfers import Expected, Transfer
 
 _LARGE = (
     1 << 16

@@ -7,8 +7,8 @@ data passes from rank to rank, through memory, chunk by chunk.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from treecast.mpi.engine.choose import Operation, Program, program_of
-from treecast.mpi.engine.transfers import Transfer
+from treecast.engine.choose import Operation, Program, program_of
+from treecast.engine.transfers import Transfer
 
 Hosts = Sequence[int]
 """Of each rank, the first rank on its host."""

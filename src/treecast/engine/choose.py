@@ -5,10 +5,10 @@ from math import isqrt
 from typing import Any, NamedTuple
 
 from treecast.collectives import COLLECTIVES, Collective
+from treecast.engine.transfers import Transfer, transfers_of
+from treecast.engine.turns import AT_ONCE
 from treecast.errors import PlanError
 from treecast.execution.layout import missing_contributions_at
-from treecast.mpi.engine.transfers import Transfer, transfers_of
-from treecast.mpi.engine.turns import AT_ONCE
 from treecast.networks import Network
 from treecast.plans import builders, plan, program
 from treecast.schedule import Schedule

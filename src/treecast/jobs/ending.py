@@ -7,9 +7,10 @@ import threading
 import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
+
+from treecast.jobs.program import words_of
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _GRACE = 3.0  # seconds between asking mpirun to end and killing the rest
@@ -33,16 +34,10 @@ class _State(NamedTuple):
 def _state(pid: int | str) -> _State | None:
     """Return the kernel's words on a process; None when it has ended, or there is no /proc."""
     try:
-        name, words = int(pid), Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return _State(Process(name, int(words[19])), int(words[1]), int(words[3]), words[0])
+        _, words = words_of(pid)
+        return _State(Process(int(pid), int(words[19])), int(words[1]), int(words[3]), words[0])
     except (OSError, ValueError, IndexError):
         return None
-
-
-def this_process() -> Process:
-    """Return this process."""
-    state = _state(os.getpid())
-    return state.process if state else Process(os.getpid(), 0)
 
 
 def is_alive(process: Process) -> bool:
@@ -51,16 +46,13 @@ def is_alive(process: Process) -> bool:
     return state is not None and state.process == process and state.letter not in "ZX"
 
 
-def is_stopped(process: Process) -> bool:
-    """Return whether a process has been stopped, as by SIGSTOP."""
-    state = _state(process.pid)
-    return state is not None and state.process == process and state.letter in "Tt"
+def letter_of(pid: int, began: int | None = None) -> str:
+    """Return the kernel's letter for the state of a process: T of one that is stopped, Z of one that has ended.
 
-
-def letter_of(pid: int) -> str:
-    """Return the kernel's letter for the state of a process: T of one that is stopped, Z of one that has ended."""
+    ``began``: when it did, for another may have its number since.
+    """
     state = _state(pid)
-    return state.letter if state else "Z"
+    return state.letter if state and began in (None, state.process.began) else "Z"
 
 
 def processes_of(leader: int) -> set[Process]:

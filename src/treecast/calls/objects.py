@@ -10,8 +10,8 @@ from functools import reduce as fold
 from typing import Any, cast
 
 from treecast.algorithms import personal, spread, sums
-from treecast.mpi.comm.call import Call
-from treecast.mpi.comm.table import Algorithm, Failed, ObjectJob, Rank, check_root, of_objects
+from treecast.calls.call import Call
+from treecast.calls.table import Algorithm, Failed, ObjectJob, Rank, check_root, of_objects
 from treecast.transport.base import Piece
 
 _HEAD = 8  # bytes that tell how long an object is

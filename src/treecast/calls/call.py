@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from treecast.calls.table import Algorithm, Failed, Rank
 from treecast.errors import DeliveryError
 from treecast.groups.group import Group, called
-from treecast.mpi.comm.table import Algorithm, Failed, Rank
 from treecast.transport.base import Steps, T
 
 

@@ -1,0 +1,96 @@
+"""Reads message arguments as mpi4py's methods take them: in place where they are ordinary."""
+
+from collections.abc import Callable
+from operator import index
+from typing import Any, NamedTuple
+
+from treecast.calls.datatypes import datatype_of
+from treecast.calls.items import Span, cut_simple, cut_vector, recognise
+
+
+class Place(NamedTuple):
+    """Where data is received: the bytes of each block, and the step that brings them to the argument when they are elsewhere."""
+
+    pieces: list[Any]
+    finish: Callable[[], None] | None = None
+
+
+class Entries(NamedTuple):
+    """Entries that are added: their bytes as they lie in memory, how many, their datatype; ``finish`` as of ``Place``."""
+
+    piece: Any
+    number: int
+    datatype: Any
+    finish: Callable[[], None] | None = None
+
+
+class Reader:
+    """Reads the arguments of calls on communicators of ``size`` ranks; ``mpi``: mpi4py's module, or as much as is asked of it.
+
+    Ordinary arguments are read alike whatever carries messages. All others are read by ``_read_other``, and of sums by
+    ``_read_entries``: such readers differ in these.
+    """
+
+    def __init__(self, mpi: Any, size: int) -> None:
+        self._mpi, self._size = mpi, size
+
+    def send(self, argument: Any) -> Any:
+        """Return the bytes of a simple argument that is sent."""
+        return self._read(argument, 0, writable=False).pieces[0]
+
+    def receive(self, argument: Any) -> Place:
+        """Return where a simple argument is received."""
+        return self._read(argument, 0, writable=True)
+
+    def send_blocks(self, argument: Any) -> list[Any]:
+        """Return the bytes of each block of a block argument that is sent."""
+        return self._read(argument, self._size, writable=False).pieces
+
+    def receive_blocks(self, argument: Any) -> Place:
+        """Return where each block of a block argument is received."""
+        return self._read(argument, self._size, writable=True)
+
+    def send_vector(self, argument: Any) -> list[Any]:
+        """Return the bytes of each block of a vector argument that is sent."""
+        return self._read(argument, self._size, writable=False, vector=True).pieces
+
+    def receive_vector(self, argument: Any) -> Place:
+        """Return where each block of a vector argument is received."""
+        return self._read(argument, self._size, writable=True, vector=True)
+
+    def _read(self, argument: Any, blocks: int, *, writable: bool, vector: bool = False) -> Place:
+        span = recognise(self._mpi, argument, writable=writable, vector=vector)
+        found = cut(span, blocks, vector) if span else None
+        return Place(found) if found else self._read_other(argument, blocks, writable=writable, vector=vector)
+
+    def entries(self, argument: Any, blocks: int = 0, *, writable: bool) -> Entries:
+        """Return the entries of a simple argument of a sum, or of a block argument of so many blocks.
+
+        Raises PlanError for a datatype whose entries do not lie one extent behind the other.
+        """
+        span = recognise(self._mpi, argument, writable=writable)
+        found = cut_simple(span, blocks) if span else None
+        if not span or not found:
+            return self._read_entries(argument, blocks, writable=writable)
+        datatype = datatype_of(self._mpi, span.items.buffer) if span.datatype is None else span.datatype
+        return entries_of(span._replace(datatype=datatype), found)
+
+    def _read_other(self, argument: Any, blocks: int, *, writable: bool, vector: bool) -> Place:
+        """Return the bytes of an argument that is not ordinary. Raises what is wrong with it."""
+        raise NotImplementedError
+
+    def _read_entries(self, argument: Any, blocks: int, *, writable: bool) -> Entries:
+        """Return the entries of an argument of a sum that is not ordinary. Raises what is wrong with it."""
+        raise NotImplementedError
+
+
+def cut(span: Span, blocks: int, vector: bool) -> list[Any] | None:
+    """Return the bytes of each block of an argument, None where they are not as they should be; see ``items``."""
+    return cut_vector(span, blocks) if vector else cut_simple(span, blocks)
+
+
+def entries_of(span: Span, pieces: list[Any], finish: Callable[[], None] | None = None) -> Entries:
+    """Return the entries of which pieces have the bytes, one behind the other."""
+    first = 0 if span.items.places is None else index(span.items.places) * span.entry
+    length = sum(map(len, pieces))
+    return Entries(span.memory[first : first + length], length // span.entry, span.datatype, finish)
