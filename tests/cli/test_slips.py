@@ -86,7 +86,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("draw p.tc --kind steps", "star:3 is neither mesh nor torus; draw trees, space-time"),
         ("draw p.tc --kind sources -o a.png", "star:3 is no mesh"),
         ("run p.tc --input p.tc --output .", "'.' is there already, and not empty: name a new folder"),
-        ("run p.tc --input p.tc --output out --lying-nodes 213", "--output writes what arrives, not what is elected"),
+        ("run p.tc --input p.tc --output out --lying-nodes 213", "--output writes the data that arrives"),
         ("run sv.tc --input .", "'p.tc' belongs to no node of path:4: call files like nodes, as in 0"),
         ("draw p.tc --ascii -o a.png", "--ascii is for text"),
         ("draw sv.tc --kind sources -o a.png", "it shows wormhole broadcasts, and this is none"),

@@ -162,7 +162,7 @@ def test_a_terminal_is_told_once_what_takes_so_long(tmp_path):
     )
     os.close(follower)
     assert done.stdout == b"[0, 1, 2, 3]\n"
-    assert os.read(leader, 1000).decode().splitlines() == ["compiling what large work needs (once per machine) …"]
+    assert os.read(leader, 1000).decode().splitlines() == ["compiling kernels for large work (once per machine) …"]
     os.close(leader)
 
 

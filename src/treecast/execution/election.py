@@ -1,9 +1,9 @@
-"""Election: when some nodes or arcs alter what they pass on, each node takes what most of its copies say.
+"""Election: when some nodes or arcs alter chunks in passing, each node takes the value that most of its copies have.
 
 A chunk reaches each node over x = ``copies`` node-disjoint ways, so one liar alters at most one copy of it, and one dead node
 or arc takes away at most one. While c + 2l < x, c dead and l lying ones do no harm but to data of their own. Nobody knows who
-lies or is dead. A node passes on, in a tree, what it got in that tree, not what it would elect. Bytes move in process, between
-one buffer per tree and node.
+lies or is dead. A node passes on, in a tree, the copy it got in that tree, not the value it would elect. Bytes move in process,
+between one buffer per tree and node.
 """
 
 import hashlib
@@ -27,20 +27,20 @@ _RIGHT, _UNDECIDED, _FOOLED = 1, 2, 3
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Election(Digested):
-    """What every node elected when some nodes and arcs altered what they passed on.
+    """The bytes that every node elected when some nodes and arcs altered chunks in passing.
 
     Parameters
     ----------
     schedule, size, faults, digest, digests, true_digests, steps, transmissions, lost_sends, seconds
-        What ran, on which data, and what came of it, as ``Digested`` says; digests are of what each node elected, with zeros
+        The run, its data and its outcome, as ``Digested`` says; digests are of the bytes that each node elected, with zeros
         where it is undecided.
     liars : Faults
         Who lied.
     elected : int8 (N, chunks)
-        What became of each chunk that a node wants: 1 it elected the right bytes, 2 no bytes had more votes than all others,
+        The outcome of each chunk that a node wants: 1 it elected the right bytes, 2 no bytes had more votes than all others,
         3 it elected wrong bytes; 0 it does not want it.
     altered : int
-        How many sends carried what a liar put in.
+        How many sends carried bytes that a liar put in.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Election(Digested):
 
     @property
     def tolerates(self) -> int:
-        """How many liars of what the copies are against can be outvoted when nothing fails: ⌊(copies-1)/2⌋."""
+        """How many liars, nodes or arcs as the copies are against, can be outvoted when nothing fails: ⌊(copies-1)/2⌋."""
         return (self.schedule.copies - 1) // 2
 
     @property
@@ -134,10 +134,10 @@ def elect(
     *,
     progress: Progress | None = None,
 ) -> Election:
-    """Carry out a schedule on ``data`` while ``liars`` alter what they pass on, as ``treecast.elect`` says.
+    """Carry out a schedule on ``data`` while ``liars`` alter chunks in passing, as ``treecast.elect`` says.
 
-    With several copies a node sends on in a tree only what it got in that tree, so that no liar alters two of them. With one
-    copy it sends on what it got first.
+    With several copies a node sends on in a tree only the copy it got in that tree, so that no liar alters two of them. With
+    one copy it sends on the first that came.
     """
     with reporting(progress):
         return _elect(schedule, data, liars, faults or Faults())
@@ -178,8 +178,8 @@ class _State:
 
     ``memory``: uint8 (trees, N, bytes); rows of no tree are of one more tree, the last. ``held``: bool (trees, N, chunks).
     ``first_tree``: int16 (N, chunks), over which tree the first copy of a chunk came, -1 for none. ``own``: bool (N, chunks),
-    what a node has from the beginning. ``true``, ``false``: the data, and what liars put in its place; ``altered``: how often.
-    Raises PlanError when it would not fit in memory.
+    the chunks that a node has from the beginning. ``true``, ``false``: the data, and the bytes that liars put in its place;
+    ``altered``: how often. Raises PlanError when it would not fit in memory.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ def _pass_on(state: _State, sends: Sends) -> tuple[int, int]:
 
 
 def _choose(state: _State, node: int, wanted: Ranges, elected: NDArray[np.int8]) -> Bytes:
-    """Let one node elect; fill its row of ``elected``, and return what it believes, zeros where it is undecided."""
+    """Let one node elect; fill its row of ``elected``, and return the bytes that it believes, zeros where it is undecided."""
     true, copies = state.true, state.memory[:, node]
     chosen = np.zeros_like(true)
     for chunk in (chunk for first, stop in wanted for chunk in range(first, stop)):

@@ -15,7 +15,7 @@ from treecast.networks.core import Ints
 def check_folder(collective: Collective) -> None:
     """Raise PlanError where the data cannot be a folder with a file for each node: a node has something else for each."""
     if collective.traits.blocks == "pair":
-        raise PlanError(f"{collective.kind} takes one file, with what node 0 has for each node, then node 1, and so on")
+        raise PlanError(f"{collective.kind} takes one file: node 0's blocks for each node, then node 1's, and so on")
 
 
 def node_files(network: Network, folder: str | os.PathLike[str], root: int | None) -> dict[int, Path]:

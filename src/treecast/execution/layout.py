@@ -213,7 +213,7 @@ def missing_contributions(schedule: Schedule) -> NDArray[np.int32]:
 
 
 def completed_by(program: Schedule, node: int) -> Ints:
-    """Return which sums a node completes, from its own program: int64. Of those that nobody owns, what it is told nothing of."""
+    """Return which sums a node completes, from its own program: int64. Of those that nobody owns, the ones it is never sent."""
     sums = np.arange(program.part.sums)
     if not program.part.shared:
         return sums[program.part.source_of(sums) == node]

@@ -43,9 +43,9 @@ class Execution(Digested):
     Parameters
     ----------
     schedule, size, faults, digest, digests, true_digests, steps, transmissions, lost_sends, seconds
-        What ran, on which data, and what came of it, as ``Digested`` says.
+        The run, its data and its outcome, as ``Digested`` says.
     wanted : bool (N, chunks)
-        What each node is to end with: nothing where it fails, and nothing whose only source was dead from the start.
+        The chunks that each node is to end with: none where it fails, and none whose only source was dead from the start.
     held : bool (N, chunks)
         Which chunks each node ended with; a sum, when all was there that it adds to it.
     first_tree : int16 (N, chunks)

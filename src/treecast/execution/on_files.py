@@ -22,7 +22,7 @@ def run_on_files(
     flit: int,
     output: str | None = None,
 ) -> Execution | Election | Relay:
-    """Carry out a schedule on a file; where something lies, each node elects what most of its copies say.
+    """Carry out a schedule on a file; where nodes or arcs lie, each node elects the value that most of its copies have.
 
     A scatterv or gatherv takes a folder with a file for each node instead; an allgatherv takes either. The file of an alltoallv
     is cut by its demands: the messages of node 0 come first.
@@ -30,15 +30,15 @@ def run_on_files(
     Parameters
     ----------
     schedule : Schedule
-        What is carried out.
+        The schedule to carry out.
     path : str
         The file with the data of all nodes, ``-`` for standard input; or the folder.
     faults, liars : Faults
-        What fails, and what alters what it passes on.
+        The nodes and arcs that fail, and those that alter chunks in passing.
     flit : int
         The bytes of a flit, of the files in a folder.
     output : str, optional
-        The new folder that what arrives is written to, a file for each living node that has all it wants, called like the
+        The new folder that arriving data is written to, a file for each living node that has all it wants, called like the
         node; default: nothing is written. Sums are numbers of 8 bytes.
 
     Raises
@@ -66,7 +66,7 @@ def run_on_files(
         data, layout = read_whole(path), None
     if len(liars):
         if output is not None:
-            raise PlanError("--output writes what arrives, not what is elected: leave it out, or the liars")
+            raise PlanError("--output writes the data that arrives, not the elected data: leave it out, or the liars")
         if layout is not None:
             raise PlanError("where nodes lie the data is one file, not a folder: name a file, or leave the liars out")
         return elect(schedule, data, liars, faults)

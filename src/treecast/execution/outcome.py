@@ -1,4 +1,4 @@
-"""What all ways to run a schedule on real bytes share: how steps are gone through under faults, and what is told of it."""
+"""The common part of all ways to run a schedule on real bytes: the walk through the steps under faults, and its report."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,12 +17,12 @@ from treecast.units import spell_seconds
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Outcome(Described):
-    """What a run on real bytes came to; each way to run a schedule adds what it found.
+    """The outcome of a run on real bytes; each way to run a schedule adds its findings.
 
     Parameters
     ----------
     schedule : Schedule
-        What ran.
+        The schedule that ran.
     size : int
         The bytes of the data.
     transmissions : int
@@ -39,12 +39,12 @@ class Outcome(Described):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Stepped(Outcome):
-    """What a run in this process came to, step by step.
+    """The outcome of a run in this process, step by step.
 
     Parameters
     ----------
     faults : Faults
-        What failed.
+        The nodes and arcs that failed.
     steps : int
         Of the sends that took place.
     lost_sends : int
@@ -79,9 +79,9 @@ class Digested(Stepped):
     digest : str
         The SHA-256 of the data, in hexadecimal.
     digests : list of str or None
-        The SHA-256 of what each node ended with of what it wants, in the order of the chunks; None where the node failed.
+        The SHA-256 of the wanted chunks that each node ended with, in the order of the chunks; None where the node failed.
     true_digests : list of str
-        The SHA-256 of what each node should end with.
+        The SHA-256 of the chunks that each node should end with.
     """
 
     digest: str

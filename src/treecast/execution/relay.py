@@ -150,7 +150,7 @@ def sizes_of(schedule: Schedule, lengths: Lengths, messages: Mapping[int, bytes 
 
 
 class _State:
-    """What is where at some step: ``arrived``, what has come of all messages, and ``there``, which of their flits.
+    """The state at some step: ``arrived``, the bytes that have come of all messages, and ``there``, which of their flits.
 
     ``most_held``: the most flits that a node held for others at once.
     """

@@ -15,8 +15,8 @@ from treecast.networks.core import Ints, Network, ints
 def least_lengths(network: Network, root: int, nodes: ArrayLike, copies: int) -> Ints:
     """Return the least total length of 1 … x node-disjoint ways from ``root`` to each of some other nodes, in arcs: int64 (n, x).
 
-    Entry [i, j] is that of j + 1 ways to ``nodes[i]``, -1 where there are not so many. Raises NetworkError for what is no node,
-    and a way from a node to itself.
+    Entry [i, j] is that of j + 1 ways to ``nodes[i]``, -1 where there are not so many. Raises NetworkError for a number that
+    names no node, and a way from a node to itself.
 
     >>> from treecast import network
     >>> star = network("star:4")
@@ -36,7 +36,7 @@ def disjoint_ways(network: Network, root: int, node: int, copies: int) -> list[l
     """Return x node-disjoint ways from ``root`` to ``node`` whose total length is least, each as the ports that it takes.
 
     The shortest way comes first, of equally long ones that which leaves by the lower port. Raises NetworkError when there are
-    not so many ways, for what is no node, and for a way from a node to itself.
+    not so many ways, for a number that names no node, and for a way from a node to itself.
 
     >>> from treecast import network
     >>> disjoint_ways(network("hypercube:3"), 0, 0b011, 3)

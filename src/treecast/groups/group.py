@@ -34,9 +34,9 @@ class Shape(NamedTuple):
 class Group:
     """Ranks that make calls together, numbered from 0; ``seats[r]`` is rank r of the transport.
 
-    All ranks make the same calls in the same order. ``survive``: how many may fail in a call. ``refused``: what is wrong with
-    this rank's arguments, "" for nothing. ``misfits``: a message of another length has come. ``agreement``: who lives, and what
-    was decided. ``turn``: is held in a call. ``sure``: whether calls of little data end by a full stage, too. ``relays``: whether
+    All ranks make the same calls in the same order. ``survive``: how many may fail in a call. ``refused``: the error in this
+    rank's arguments, "" for none. ``misfits``: a message of another length has come. ``agreement``: who lives, and the
+    decisions. ``turn``: is held in a call. ``sure``: whether calls of little data end by a full stage, too. ``relays``: whether
     little sums go by one rank, alike at all; it would seem late with others. ``late``: the seconds after which a rank that others
     wait for counts as silent. ``overdue``: who has been so late. ``together``: calls on little data that the transport has for
     all ranks at once; used until a call has not ended at once, of which all know alike. ``is_patient``: nobody counts as silent,
@@ -213,7 +213,7 @@ class Group:
         return set(self._lacks)
 
     def _takers(self) -> set[int]:
-        """Return the ranks that still have to take what was sent to them, beside messages that are lent."""
+        """Return the ranks that still have to take messages that were sent to them, beside those that are lent."""
         return {taker for taker, ticket in self._tickets if not ticket.over and ticket.lent is None}
 
     def end_at_once(self, kept: Kept, all_took_part: bool = True) -> None:

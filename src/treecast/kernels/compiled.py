@@ -1,6 +1,6 @@
 """How the inner loops run: small work as the Python it is written in, large work compiled, and blocks of it on all cores.
 
-Compiling a loop takes a second or two, once per machine; even what is compiled already takes a third of a second to load. So
+Compiling a loop takes a second or two, once per machine; even a compiled one takes a third of a second to load. So
 a *kernel* runs interpreted until the time that it has taken so, or is about to take, would have paid for that. Its results are
 the same either way. ``NUMBA_DISABLE_JIT=1`` keeps all of them interpreted.
 """
@@ -46,7 +46,7 @@ _interpreted = 0.0  # seconds that all kernels have run interpreted, in calls fr
 _blocks = 1  # how many such calls as the one under way are to follow, that included
 _told = False
 _spaces: dict[tuple[int, str, bool], dict[str, Any]] = {}
-_compilable: dict[Any, "Kernel"] = {}  # functions that stay as they are, and what they are to the compiler
+_compilable: dict[Any, "Kernel"] = {}  # functions that stay as they are, and their forms for the compiler
 
 
 class Kernel:
@@ -239,7 +239,7 @@ def _copy(function: Any, space: dict[str, Any], name: str) -> Any:
 
 
 def _space(kernel: Kernel, form: Literal["plain", "machine_code"]) -> dict[str, Any]:
-    """Return what names mean in a kernel: as in its module, but kernels in one of their forms."""
+    """Return the meaning of names in a kernel: as in its module, but kernels in one of their forms."""
     known = kernel.function.__globals__
     views = form == "plain" and not kernel.arrays
     key = id(known), form, views
@@ -285,7 +285,7 @@ def _stored() -> set[str]:
 
 
 def _forgive(dispatcher: Any) -> None:
-    """Let what cannot be kept, or be read again, be no error."""
+    """Let a form that cannot be kept, or be read again, be no error."""
     kept = dispatcher._cache
 
     def forgiving(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -304,7 +304,7 @@ def _tell() -> None:
     """Say once on a terminal why nothing else happens for some seconds."""
     global _told
     if not _told and sys.stderr is not None and sys.stderr.isatty():
-        sys.stderr.write("compiling what large work needs (once per machine) …\n")
+        sys.stderr.write("compiling kernels for large work (once per machine) …\n")
         sys.stderr.flush()
     _told = True
 

@@ -2,7 +2,8 @@
 
 A permutation is a word (see treecast.networks.permutations), with positions, symbols and trees counted from 0: symbol 0
 is the paper's symbol 1, tree l (1 ≤ l < n) its T_(l+1), a position d ≥ 1 its dimension d+1. Run as they are, these functions
-tell what one node has to know, with no compiler at hand; ``kernels/networks/star.py`` has the same in loops over all nodes.
+tell the facts that one node has to know, with no compiler at hand; ``kernels/networks/star.py`` has the same in loops over all
+nodes.
 """
 
 from collections.abc import Callable
@@ -94,7 +95,7 @@ def mended_parent(word: int, inverse: int, tree: int, identity: int) -> int:
 
     Symbol 0 goes over positions 0, a, m and ``hole``. Once a is home, the paper's way leads on to a node with symbol 0
     in front only in the tree of the symbol that is then at p, the position cyclically right of the hole. So the three
-    trees that are concerned change parents, according to what is at p.
+    trees that are concerned change parents, according to the symbol at p.
     """
     hole, a = inverse & 15, word & 15
     m = symbol(word, a)

@@ -1,7 +1,7 @@
 """Arrays as interpreted loops see them: memoryviews, whose elements are Python's own numbers.
 
 An element of a memoryview takes half as long to read as one of an array, and a sum of two of them a quarter; nor is there a
-largest one. ``numbers`` stands in for ``np`` in the loops that see arrays so: it has what those use, and no more.
+largest one. ``numbers`` stands in for ``np`` in the loops that see arrays so: it has the functions they use, and no more.
 """
 
 from collections.abc import Callable

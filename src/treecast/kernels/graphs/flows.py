@@ -40,8 +40,8 @@ def distances(first, head, starts, avoided, far):
 def _one_more(v, split, first, head, tail, into, entering, known, flow, passed, tick, seen, before, queue):
     """Let one more way end at ``v``, changing the others where need be; return whether there is one.
 
-    ``flow`` and ``passed`` hold ``tick`` for arcs and nodes on a way. ``seen``, holding what is less than ``tick`` in its last
-    column, tells this search from those before. Of a state, ``before`` has that from which it was reached.
+    ``flow`` and ``passed`` hold ``tick`` for arcs and nodes on a way. ``seen``, whose last column holds less than ``tick``,
+    tells this search from those before. Of a state, ``before`` has that from which it was reached.
     """
     root = queue[len(queue) - 1]
     stamp = seen[len(seen) - 1] + 1
@@ -110,8 +110,9 @@ def _searched(first, head, tail, into, entering, order, most, split):
 def fewest_ways(first, head, tail, into, entering, order, most, split):
     """Return over how many ways each node can be reached, at most ``most``, and the first node that no more lead to.
 
-    ``order``: the nodes that count, the root first. The ways to a node share no arc, with ``split`` no node either. What k ways
-    lead to is as good a start of ways as the root: of k ways from different such nodes, fewer than k faults leave one whole.
+    ``order``: the nodes that count, the root first. The ways to a node share no arc, with ``split`` no node either. A node that
+    k ways lead to is as good a start of ways as the root: of k ways from different such nodes, fewer than k faults leave one
+    whole.
     """
     n = len(first) - 1
     known = np.zeros(n, np.bool_)

@@ -2,7 +2,7 @@
 
 Arcs as in networks.arcs.Arcs. A state is a node v at the begin of step t, numbered t · N + v. Searches go backwards from where a
 unit is wanted. From (v, t) they go to (u, t - 1) over a free arc from u, to (v, t - 1) by waiting, and forwards in time where
-they call back what leaves v, or waits there. The root has units at all times.
+they call back units that leave v, or wait there. The root has units at all times.
 """
 # pyright: basic
 
@@ -13,7 +13,8 @@ from treecast.kernels.compiled import njit
 
 @njit
 def _change(state, i, tick, first, into, entering, flow, held):
-    """Carry out move ``i`` of a state: back over an arc that enters, waiting, or forwards what goes out or waits is called back.
+    """Carry out move ``i`` of a state: back over an arc that enters, waiting, or forwards, where a unit that goes out or waits
+    is called back.
 
     Searches try the arcs that enter in turn, each search another one first.
     """

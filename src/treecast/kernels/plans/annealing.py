@@ -2,7 +2,7 @@
 
 A broadcast is a tree of *roles*: each but the root's has a parent and the step in which it hears from it, and stands at a
 node. Two roles exchange their nodes; or a role, with all that hears by way of it, goes to another parent and step, and changes
-places with what is there. Communication model: one-port, wormhole; no two messages of a step share a link, whatever the
+places with the roles there. Communication model: one-port, wormhole; no two messages of a step share a link, whatever the
 order of the axes.
 """
 # pyright: basic

@@ -112,7 +112,7 @@ def _cut(a, network, known, log, tick, logged):
 
 @njit
 def _may_join(i, a, v, network, known, room, tick, kept):
-    """Return whether arc ``a`` into ``v`` may join tree i; the flow is then that of the others, else what it was."""
+    """Return whether arc ``a`` into ``v`` may join tree i; the flow is then that of the others, else unchanged."""
     first, head, _, _, _ = network
     _, _, flow, entry = known
     log = room[3]

@@ -1,6 +1,6 @@
 """Inner loops that find when each send of a period begins: in each step modulo the period a resource is taken once.
 
-*Modulo scheduling* puts the most urgent send as early as it can, and throws out what is in its way (Rau, "Iterative modulo
+*Modulo scheduling* puts the most urgent send as early as it can, and throws out the sends in its way (Rau, "Iterative modulo
 scheduling", 1994). Over one port a period of the greatest load is always enough: sends are the links of a bipartite multigraph,
 whose links have as many colours as the greatest degree (König 1916), found by alternating paths.
 """

@@ -73,8 +73,8 @@ def _fill(room, flow, i, ranks, each, left, sink, ahead, queue):
 def _more(room, flow, i, begins, also, ends, most, spare, left, sink, ahead, queue):
     """Return how much more than ``flow[i]`` could go from two nodes to the i-th rank or two others, up to ``most``.
 
-    ``begins``, ``also``: where it comes from; ``sink`` has the rank, and all in ``ends`` are sinks, too. ``spare[0]`` has what is
-    tried.
+    ``begins``, ``also``: where it comes from; ``sink`` has the rank, and all in ``ends`` are sinks, too. ``spare[0]`` has the
+    flow that is tried.
     """
     n = len(left)
     for u in range(n):
@@ -97,7 +97,8 @@ def _more(room, flow, i, begins, also, ends, most, spare, left, sink, ahead, que
 def _can_split(a, w, b, room, flow, ranks, spare, left, sink, ahead, queue, ends):
     """Return how much can go from a to b past relay w instead of through it.
 
-    A set of nodes that a and b are in, but not w, loses as much of what leaves it; so does one that w is in, but not a and b.
+    A set of nodes that a and b are in, but not w, loses as much of its arcs outwards; so does one that w is in, but not a and
+    b.
     """
     most = min(room[a, w], room[w, b])
     for i in range(len(ranks)):
@@ -121,8 +122,8 @@ def _can_split(a, w, b, room, flow, ranks, spare, left, sink, ahead, queue, ends
 def split_off(room, ranks, relays, each, log):
     """Split off relays, one after the other; return how often two arcs became one, and -1, or a relay where that did not work.
 
-    ``log``, int64 (any, 4): for each time from where, past which relay, to where, and how much. What is left at a relay is taken
-    away, which does no harm where as much can come to it as go from it. (-1, -1) where the ranks do not get what the
+    ``log``, int64 (any, 4): for each time from where, past which relay, to where, and how much. Capacity left at a relay is
+    taken away, which does no harm where as much can come to it as go from it. (-1, -1) where the ranks do not get all that the
     source gives; (-2, -1) where ``log`` is too short.
     """
     n, count = room.shape[0], 0

@@ -118,9 +118,9 @@ def spread_clocks(order, before, pair, wait, block, index, column, columns, cloc
     """Fill ``clock``, int32 (steps · columns,), with how many steps of each chosen block have ended when a step has ended.
 
     The steps come in an ``order`` in which they can end. Step s follows step ``before[s]`` of its block, step ``pair[s]`` that
-    sends what it receives, and step ``wait[s]``; -1: none. ``block[s]`` and ``index[s]`` say which step of which block step s is,
-    ``column[b]`` which column is that of block b, or -1. Step s is at ``s - first`` in ``clock``; steps before ``first`` and
-    ``pair`` of them are left out.
+    sends the message it receives, and step ``wait[s]``; -1: none. ``block[s]`` and ``index[s]`` say which step of which block
+    step s is, ``column[b]`` which column is that of block b, or -1. Step s is at ``s - first`` in ``clock``; steps before
+    ``first`` and ``pair`` of them are left out.
     """
     for i in range(len(order)):
         s = order[i]
@@ -166,16 +166,17 @@ def trace_values(
     found,
     atoms,
 ):
-    """Follow values through the places of all ranks; note who reads what nobody wrote, and which accesses must be ordered.
+    """Follow values through the places of all ranks; note reads of places that nobody wrote, and which accesses must be
+    ordered.
 
     Move i is part of operation ``order[i]`` and does the same for each of ``units[i]`` places one behind the other: it adds up
-    what it reads at ``reads[read_start[i]] … `` and writes that to ``writes[write_start[i]] …``. ``value`` holds the value of
-    each place (-1: none), and at the end what is there then; values from ``atoms`` on are sums of ``left`` and ``right``. What is
-    written to place p wipes out what is in ``twins[2p]`` and ``twins[2p+1]``, if there are any and they are not -1. ``writer``
-    gets the operation that wrote a place last, or -1; ``bare`` the operations and places of reads of what nobody wrote,
-    alternately. Accesses by operations ``earlier[i]`` and ``later[i]``, of different lanes, are to one place, and one of them
-    writes. Places from ``quiet`` on are those of messages: nothing is noted of them. ``found`` gets the number of sums, bare
-    reads and pairs.
+    the values it reads at ``reads[read_start[i]] … `` and writes the sum to ``writes[write_start[i]] …``. ``value`` holds the
+    value of each place (-1: none), and at the end its last value; values from ``atoms`` on are sums of ``left`` and
+    ``right``. A write to place p wipes out the values in ``twins[2p]`` and ``twins[2p+1]``, if there are twins and they are not
+    -1. ``writer`` gets the operation that wrote a place last, or -1; ``bare`` the operations and places of reads of places that
+    nobody wrote, alternately. Accesses by operations ``earlier[i]`` and ``later[i]``, of different lanes, are to one place, and
+    one of them writes. Places from ``quiet`` on are those of messages: nothing is noted of them. ``found`` gets the number of
+    sums, bare reads and pairs.
     """
     sums, bares, pairs, count = 0, 0, 0, 0
     most = 1

@@ -92,9 +92,10 @@ def meeting(parent, trees, root, ends, start, stop):
 
 @njit(work=lambda parent, needs, trees, used, root, ends, start, stop: 20 * len(trees) * (stop - start))
 def sharing(parent, needs, trees, used, root, ends, start, stop):
-    """Return (v, t, w) such that the way from ``v`` to the root in tree ``t`` shares what leads to ``w`` with another tree's.
+    """Return (v, t, w) such that the way from ``v`` to the root in tree ``t`` shares the link or arc into ``w`` with another
+    tree's.
 
-    ``needs``: int32 (k, N), the number of what a tree needs to lead to a node: a link, or an arc. ``used``: int32, as many as
+    ``needs``: int32 (k, N), the number of the link, or arc, by which a tree enters a node. ``used``: int32, as many as
     there are such numbers, -1 everywhere. All else as in ``meeting``.
     """
     for at in range(start, stop):

@@ -1,7 +1,7 @@
 """Inner loops that replay a hypercube orbit for all sources at once: one bit per source, 64 to a word.
 
-Node w has the chunks of the sources in row w of ``has``, uint64 (N, words): bit h & 63 of word h >> 6 is source h. What
-node u does for source 0, node u xor h does for source h. ``low … high-1`` are the nodes that one thread looks after.
+Node w has the chunks of the sources in row w of ``has``, uint64 (N, words): bit h & 63 of word h >> 6 is source h. The sends of
+node u for source 0 are those of node u xor h for source h. ``low … high-1`` are the nodes that one thread looks after.
 """
 # pyright: basic
 

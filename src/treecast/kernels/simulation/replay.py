@@ -77,7 +77,7 @@ def replay_sums(start, row, time, src, dst, arc, node_dies, arc_dies, adds, arri
 
 @njit
 def replay_shared(start, row, time, src, dst, arc, node_dies, arc_dies, adds, arrival, via, moved):
-    """Replay all moves of sums without owners once: a node sends what it has, if all that rows bring it before that is there.
+    """Replay all moves of sums without owners once: a node sends its partial sum, if all that rows bring it before has come.
 
     As ``replay_sums``; ``arrival`` gets the step from which all that rows ever bring a node is there.
     """
@@ -93,7 +93,7 @@ def replay_shared(start, row, time, src, dst, arc, node_dies, arc_dies, adds, ar
         i, stop = start[atom], start[atom + 1]
         while i < stop:
             j = i
-            while j < stop and time[j] == time[i]:  # all moves of one step see what was there before it
+            while j < stop and time[j] == time[i]:  # all moves of one step see the state before it
                 u = src[row[j]]
                 goes[j - i] = missing[u] == 0 and arrival[atom, u] <= time[j] and time[j] < node_dies[u]
                 moved[j] = goes[j - i]
@@ -207,7 +207,7 @@ def first_failing(
                 living |= held[given_node[g]]
             i = start[atom]
             while i < start[atom + 1]:
-                j = i  # all moves of one step see what was held before it
+                j = i  # all moves of one step see the state before it
                 while j < start[atom + 1] and time[j] == time[i]:
                     r = row[j]
                     gets[j - i] = held[src[r]] & begun[src[r]]

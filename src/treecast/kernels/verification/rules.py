@@ -192,10 +192,11 @@ def ways(tree_of_pair, atom_of_pair, arrival, never, count):
 
 @njit(arrays=True)
 def judge_relays(node, first, stop, offset, at, into, till, came, own_first, own_stop, verdict):
-    """Judge what nodes send of what they got: fill ``verdict``, int8, by piece: 0 right, 1 not held by then, 2 held up.
+    """Judge the sends of flits that nodes received: fill ``verdict``, int8, by piece: 0 right, 1 not held by then, 2 held up.
 
     Piece i: ``node[i]`` sends flits ``first[i] … stop[i]-1``, flit c in step c + ``offset[i]``. ``at, into, till, came``: the
-    same of what they receive, sorted by node, then by flit. Node v has flits ``own_first[v] … own_stop[v]-1`` from the start.
+    same of the flits that they receive, sorted by node, then by flit. Node v has flits ``own_first[v] … own_stop[v]-1`` from
+    the start.
     """
     begin = np.searchsorted(at, np.arange(len(own_first) + 1))
     for i in range(len(node)):
@@ -218,10 +219,11 @@ def judge_relays(node, first, stop, offset, at, into, till, came, own_first, own
 
 @njit(arrays=True, work=lambda start, row, time, src, dst, begins, *others: 40.0 * len(row) * begins.shape[1])
 def join(start, row, time, src, dst, begins, done, twice):
-    """Carry sets of contributions along the moves of each atom: a node sends on what it has got before the step.
+    """Carry sets of contributions along the moves of each atom: a node sends on the contributions it has got before the step.
 
     ``begins``: int64 (N, words), the set that each node begins with, 63 nodes a word; together they are all. Lower ``done``,
-    int32 (N, atoms), to the step from which a node has all; set ``twice``, bool (rows,), where a row brings what is there.
+    int32 (N, atoms), to the step from which a node has all; set ``twice``, bool (rows,), where a row brings a contribution that
+    is there.
     """
     nodes, words = begins.shape
     every = np.zeros(words, np.int64)
@@ -237,7 +239,7 @@ def join(start, row, time, src, dst, begins, done, twice):
         i, stop = start[atom], start[atom + 1]
         while i < stop:
             j = i
-            while j < stop and time[j] == time[i]:  # all moves of one step see what was there before it
+            while j < stop and time[j] == time[i]:  # all moves of one step see the state before it
                 for w in range(words):
                     carried[j - i, w] = has[src[row[j]], w]
                 j += 1
