@@ -125,7 +125,7 @@ def test_nccl_that_is_degraded(tmp_path: Path) -> None:
     assert Counter(arcs_by_label(uneven))["gpu0", "gpu3"] == 3
     assert "1 pair of GPUs whose ends say different numbers of links: gpu0-gpu3" in str(uneven)
     lost = read(tmp_path, "lost.xml", text=nccl(8).replace('0000:01:00.0" count', '0000:77:00.0" count', 1))
-    assert "1 link of gpu0 to what is not in the file" in str(lost)
+    assert "1 link of gpu0 to parts that are not in the file" in str(lost)
     assert lost.remarks[0] == "1 GPU has fewer links than most"
     slow = read(tmp_path, "slow.xml", text=nccl(8).replace('PCIe" link_width="16"', 'PCIe" link_width="4"', 1))
     assert slow.remarks == ("1 device with a PCIe link slower than others of their kind",)
@@ -137,7 +137,7 @@ def test_nccl_that_is_degraded(tmp_path: Path) -> None:
         ("<graphs version='1'><graph id='0'/></graphs>", "this is the answer of NCCL's search, not the machine"),
         (
             "<system><cpu numaid='0'><pci busid='1'/></cpu></system>",
-            "this file only adds NICs to what NCCL finds; let NCCL",
+            "this file only adds NICs to the machine that NCCL finds; let NCCL",
         ),
         (nccl().replace('count="1"', 'count="99999999"', 1), r"line \d+: count is '99999999': write a whole number"),
         ("<system>" + "<pci>" * 300, "it is more than 256 deep"),

@@ -1,4 +1,4 @@
-"""Lower bounds: what no schedule can beat, each with its formula and its source."""
+"""Lower bounds: figures that no schedule can beat, each with its formula and its source."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, repr=False)
 class Bound:
-    """A lower bound: what no schedule can beat, with its formula and its source.
+    """A lower bound: a figure that no schedule can beat, with its formula and its source.
 
     Parameters
     ----------
     of : {"steps", "told", "transmissions", "tcd"}
-        What it bounds; ``told`` are the steps of a gather whose nodes do not know when to begin, but the root; ``tcd`` is the
-        sum of the distances of all messages.
+        The figure that it bounds; ``told`` are the steps of a gather whose nodes do not know when to begin, but the root;
+        ``tcd`` is the sum of the distances of all messages.
     value : int
         The least that there can be.
     formula : str
@@ -22,8 +22,8 @@ class Bound:
     given : str
         Under which condition it holds, as "if …" or "for …"; empty: it holds for all schedules.
     certificate : tuple of int
-        Of a bound by prices: the price of a send over each arc, in the order of ``network.arc_lists()``. Whoever adds up what the
-        cheapest ways cost at these prices, and the most that the sends of one step cost, has the formula.
+        Of a bound by prices: the price of a send over each arc, in the order of ``network.arc_lists()``. The formula follows
+        from the cost of the cheapest ways at these prices, and the greatest cost of the sends of one step.
 
     Examples
     --------

@@ -12,7 +12,7 @@ these. By the duality of linear programs the best prices give the least steps a 
 messages and one copy. Multiplicative weights come near them in a few turns (Garg & Könemann 2007); as small whole
 numbers they are a proof of their own, which nobody has to trust the search for.
 
-*By steps.* In step t of what one root sends, only arcs whose tail is t arcs or fewer from the root carry anything, and
+*By steps.* In step t of the data of one root, only arcs whose tail is t arcs or fewer from the root carry anything, and
 with one port no more than k(t) nodes send. So T steps sell Y(0) + … + Y(T-1) at most.
 """
 
@@ -106,7 +106,7 @@ def by_prices(job: Job, collective: Collective) -> list[Bound]:
     if not kind.all_source and not kind.results:
         formula = f"least T with Y(0) + … + Y(T-1) ≥ M x {found.ways:,}"
         value = _by_steps(job, found, needed, collective)
-        bounds.append(steps(value, formula, "cheapest ways, by what each step can sell"))
+        bounds.append(steps(value, formula, "cheapest ways, by the sends each step can sell"))
     given = "if each sum has an owner" if kind.results and kind.all_source else ""
     return [replace(bound, certificate=certificate, given=given) for bound in bounds]
 

@@ -97,7 +97,7 @@ def _unequal(
     hears = hears or collective.chunks - int(collective.sizes()[collective.ranks].min())
     seconds = steps * cost.startup + hears * flit * cost.per_byte
     return TimeBound(
-        seconds, 0.0, steps, f"{steps} α + {hears:,} β flit  (the steps that are needed, and what one node hears)"
+        seconds, 0.0, steps, f"{steps} α + {hears:,} β flit  (the steps that are needed, and one node's chunks)"
     )
 
 

@@ -1,8 +1,8 @@
-"""Lower bounds: what no schedule can beat, each with its formula and its source.
+"""Lower bounds: figures that no schedule can beat, each with its formula and its source.
 
 The proofs count four things. *Ports*: in a step each arc of a node carries one chunk; with one port the node sends one in all.
-*Ways*: x disjoint ways from a node leave it over x different arcs. *Work*: all sends, divided by what all arcs carry in a step.
-*Doubling*: with one port, the number of nodes that have heard of something at most doubles in a step.
+*Ways*: x disjoint ways from a node leave it over x different arcs. *Work*: all sends, divided by the most that all arcs carry
+in a step. *Doubling*: with one port, the number of nodes that have heard of something at most doubles in a step.
 
 A schedule run backwards is a schedule of the network with its arcs turned round: a scatter becomes a gather, a broadcast a
 reduce (each node sends a sum on once, so the sends of a sum are a tree), an allgather a reduce-scatter. So they share bounds.

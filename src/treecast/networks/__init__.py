@@ -71,7 +71,7 @@ def network(what: Any, **asked: Any) -> Network:
         - a list of links: tuples of two names, and a capacity where it is not 1; they lead both ways.
 
     **asked
-        What is asked of a file, as on the command line: ``ranks="hosts"``, ``part=2``, ``undirected=True``.
+        Settings for reading a file, as on the command line: ``ranks="hosts"``, ``part=2``, ``undirected=True``.
 
     Returns
     -------

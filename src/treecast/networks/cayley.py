@@ -35,7 +35,7 @@ class Cayley(Network):
 
     @cached_property
     def both_ways(self) -> bool:
-        """Whether every arc has an arc back; what holds at node 0 holds everywhere."""
+        """Whether every arc has an arc back; all nodes are like node 0."""
         near = self.neighbor(0, np.arange(self.ports))
         return bool((self.port_between(near, 0) >= 0).all())
 

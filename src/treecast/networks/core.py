@@ -100,7 +100,7 @@ class Network(Nodes, Described):
         arcs: int | None = None,
         both_ways: bool | None = None,
     ) -> None:
-        """Note what is known of the network; the degree is the number of ports if none is given."""
+        """Note the known facts of the network; the degree is the number of ports if none is given."""
         said = {"_spec": spec, "_nodes": nodes, "_ports": ports, "_diameter": diameter}
         known = {"_degree": ports if degree is None else degree, "arcs": arcs, "both_ways": both_ways}
         vars(self).update(said, **{name: value for name, value in known.items() if value is not None})

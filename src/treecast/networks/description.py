@@ -39,7 +39,7 @@ def _(network: Network) -> Description:
 
 
 def degraded(network: Network) -> Description:
-    """Return what is degraded in a network, in a few words; nothing where nothing is."""
+    """Describe the degraded parts of a network in a few words, if there are any."""
     remarks = network.remarks
     words = {"degraded": f"{'; '.join(remarks)}: see 'treecast networks'"} if remarks else {}
     return Description({"degraded": list(remarks)} if remarks else {}, words)

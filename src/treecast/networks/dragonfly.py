@@ -44,7 +44,7 @@ class Dragonfly(Graph):
     links : int
         The number of links of each router to other groups, h.
     hosts : int
-        The number of hosts of each router, p; 0 where routers are what takes part themselves.
+        The number of hosts of each router, p; 0 where the routers take part themselves.
 
     Raises
     ------

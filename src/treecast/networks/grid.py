@@ -89,7 +89,7 @@ class Grid(Coordinates):
 
         int64 arrays, one entry per arc, as many as the distances add up to, those of a route in no order that means anything.
         ``order``: one axis after the other, the ``first`` axis first or the ``last``; or ``diagonal``, by turns: of n moves
-        along an axis the k-th is due at (k + 1/2)/n, what is due at once goes by axis. Halfway round a torus they go up.
+        along an axis the k-th is due at (k + 1/2)/n, moves due at once go by axis. Halfway round a torus they go up.
         """
         here, there = self.coordinates(u), self.coordinates(v)
         gaps = there - here

@@ -32,9 +32,9 @@ _MOST_SAID = 1 << 18  # arcs of a graph whose parts are named in an error
 class Wired(Graph):
     """A network that a file of a machine describes, spelled ``spec``: ``machine`` is the file's.
 
-    Its nodes and links are those of ``view``, which is made of the machine; ``unit`` says what a capacity of 1 carries, and has
-    the capacities of the view's pairs of nodes, those that are joined both ways first. Raises NetworkError when no node takes
-    part, or there are too many cables.
+    Its nodes and links are those of ``view``, which is made of the machine; ``unit`` says the rate that a capacity of 1 stands
+    for, and has the capacities of the view's pairs of nodes, those that are joined both ways first. Raises NetworkError when no
+    node takes part, or there are too many cables.
 
     >>> from treecast import network
     >>> where = network("machine:dgx-h100")
@@ -96,7 +96,7 @@ def _labels(view: Machine) -> list[str]:
 
 
 def view_of(machine: Machine, asked: Asked) -> Machine:
-    """Return what is asked of a machine: its ranks, its links, one part. Raises ValueError when there is no such part."""
+    """Return the ranks, links or part of a machine that are asked for. Raises ValueError when there is no such part."""
     kinds = {node.kind for node in machine.nodes.values()}
     if asked.part in machine.named:
         return view_of(machine.named[asked.part], replace(asked, part=""))
@@ -129,7 +129,7 @@ def _kind_of(text: str) -> tuple[str, Machine]:
     pattern, equals, path = text.rpartition("=")
     found = _read(path, Asked())
     if isinstance(found, Parts) or not any(node.kind == "gpu" for node in found.nodes.values()):
-        raise ValueError(f"{path!r} is no node with GPUs: give what NCCL_TOPO_DUMP_FILE writes")
+        raise ValueError(f"{path!r} is no node with GPUs: give the file of NCCL_TOPO_DUMP_FILE")
     return pattern if equals else "*", found
 
 
@@ -195,7 +195,7 @@ def machine(path: str | PathLike[str], format: str = "") -> Machine:  # noqa: A0
     Returns
     -------
     Machine
-        ``print`` shows what is in it. ``network`` takes the path, too, and returns the network.
+        ``print`` shows its parts. ``network`` takes the path, too, and returns the network.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def _read(path: str, asked: Asked) -> Machine | Parts:
     what="what a machine prints (ibnetdiscover, NCCL's XML, Slurm, …), GraphML, or a list of links",
 )
 def file(path: str) -> Network:
-    """Return the network in a file; behind its name may stand what is asked of it, as in ``with part 2``."""
+    """Return the network in a file; settings may stand behind its name, as in ``with part 2``."""
     where, asked = read_asked(path)
     found = _read(where, asked)
     if isinstance(found, Parts):

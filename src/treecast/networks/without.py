@@ -1,6 +1,6 @@
 """A network less its broken parts: any network without some of its nodes and links, spelled so that it can be found again.
 
-The other nodes keep their labels. It is a graph like any other: nothing is taken over of what the whole network says of itself.
+The other nodes keep their labels. It is a graph like any other: it takes over none of the whole network's statements of itself.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What a fabric lacks beside what is alike in it: rails of hosts, cables between switches, speed; and the fabric made whole."""
+"""The gaps of a fabric, found beside its like parts: rails of hosts, cables of switches, speed; and the fabric made whole."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -120,7 +120,7 @@ class Fabric:
 
 
 def degraded(nodes: Mapping[str, Node], links: Sequence[Link]) -> list[Complaint]:
-    """Return what a fabric lacks beside what is alike in it; each cable as the file says it."""
+    """Return the gaps of a fabric, found beside its like parts; each cable as the file says it."""
     fabric = Fabric(nodes, links)
     return [*_rails(fabric), *_spines(fabric), *_slow(fabric)]
 

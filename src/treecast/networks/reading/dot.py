@@ -59,7 +59,7 @@ def parts_of_dot(data: bytes) -> Parts:
 
 
 def _words(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the signs and words of a text, a quote before what is quoted; what stands in angle brackets is one text."""
+    """Yield the signs and words of a text, a quote before the quoted text; text in angle brackets is one."""
     place = 0
     while True:
         if blank := _BLANK.match(text, place):

@@ -135,7 +135,7 @@ def _needed(element: Element, attribute: str) -> str:
 
 
 def _gigabits(text: str) -> float:
-    """Return bits a second as Gbit/s, 0 for what is no such number."""
+    """Return bits a second as Gbit/s, 0 for any other text."""
     try:
         rate = float(text) / 1e9
     except ValueError:

@@ -178,7 +178,7 @@ def _label(kind: str, said: str) -> str:
 
 
 def _add_links(found: Draft, seen: _Seen, sharp: set[str]) -> None:
-    """Add the cables, and what is wrong with some."""
+    """Add the cables, and complaints of those that are degraded."""
     known = Counter(word for word in seen.speeds.values() if word)
     usual = known.most_common(1)[0][0] if known else ""
     wrong, one_sided, its_nodes = defaultdict[str, list[str]](list), list[str](), list[str]()

@@ -41,7 +41,7 @@ class Link(NamedTuple):
 
 
 class Complaint(NamedTuple):
-    """What is degraded, what is left out, or what people should know; and the nodes that it is about."""
+    """A remark on parts that are degraded or left out, or that people should know of; and the nodes concerned."""
 
     text: str
     nodes: tuple[str, ...] = ()

@@ -154,4 +154,4 @@ def _join_over_pcie(
     found.nodes |= dict.fromkeys(cpus, Node("cpu"))
     found.links += [Link(each, cpu, called=PCIE) for cpu, below in cpus.items() for each in below]
     found.links += [Link(u, v, called=PCIE) for u, v in combinations(cpus, 2)]
-    found.remark("the matrix says no rate for PCIe: --pcie-rate 126Gbit/s joins what only PCIe joins")
+    found.remark("the matrix says no rate for PCIe: --pcie-rate 126Gbit/s joins the parts that only PCIe joins")

@@ -23,7 +23,7 @@ _WRITE_ALL = "let NCCL write all: NCCL_TOPO_DUMP_FILE=topo.xml"
 
 @dataclass
 class _Node(Draft):
-    """What has been read so far: GPUs by bus number with their NUMA node and element, PCIe links by what is alike."""
+    """The parts read so far: GPUs by bus number with their NUMA node and element, PCIe links by their likeness."""
 
     facts: Counter[str] = field(default_factory=Counter[str])
     gpus: dict[str, tuple[str, Element | None]] = field(default_factory=dict[str, tuple[str, Element | None]])
@@ -53,7 +53,7 @@ def machine_of(data: bytes) -> Machine:
         cpus.append((name, cpu))
         _walk(found, cpu, name, name)
     if not found.gpus:
-        raise ValueError(f"this file only adds NICs to what NCCL finds; {_WRITE_ALL}")
+        raise ValueError(f"this file only adds NICs to the machine that NCCL finds; {_WRITE_ALL}")
     for (u, one), (v, other) in combinations(cpus, 2):
         if one.of.get("host_hash") == other.of.get("host_hash"):
             found.links.append(Link(u, v, _between(one)))
@@ -69,7 +69,7 @@ def machine_of(data: bytes) -> Machine:
 @reader("nccl-graph", what="NCCL's rings and trees", recognises=begins_with_element("graphs"))
 def refuse_graphs(data: bytes) -> Machine:
     """Refuse the file in which NCCL writes its rings and trees."""
-    raise ValueError("this is the answer of NCCL's search, not the machine: give what NCCL_TOPO_DUMP_FILE writes")
+    raise ValueError("this is the answer of NCCL's search, not the machine: give the file of NCCL_TOPO_DUMP_FILE")
 
 
 def _walk(found: _Node, inside: Element, above: str, cpu: str) -> None:
@@ -162,7 +162,7 @@ def _of_gpus(found: _Node) -> None:
                 lost[name] += many
     found.links += _cables(pairs, rates)
     for name, many in lost.items():
-        words = f"{many:,} link{'s' * (many != 1)} of {found.labels(name)} to what is not in the file"
+        words = f"{many:,} link{'s' * (many != 1)} of {found.labels(name)} to parts that are not in the file"
         found.remark(words, name, sort="left out")
     odd = [ends for ends, many in pairs.items() if pairs[ends[1], ends[0]] < many]
     words = "of GPUs whose ends say different numbers of links"

@@ -65,7 +65,7 @@ def _of_links(what: "Sequence[tuple[Any, ...]]") -> Parts:
 
 
 def _capacity(said: Any) -> Any:
-    """Return the capacity in attributes, as networkx has them, or what is one itself."""
+    """Return the capacity in attributes, as networkx has them, or the bare capacity."""
     return cast("Mapping[Any, Any]", said).get("capacity", 1) if isinstance(said, Mapping) else said
 
 

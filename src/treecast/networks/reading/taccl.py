@@ -12,5 +12,5 @@ from treecast.networks.reading.registry import matches, reader
 def refuse_parameters(data: bytes) -> Machine:
     """Refuse parameters of TACCL and TE-CCL, which name a machine that they know."""
     raise ValueError(
-        "it names a machine that TACCL or TE-CCL knows, and parameters, but no links: give what the machine prints"
+        "it names a machine that TACCL or TE-CCL knows, and parameters, but no links: give a file that the machine prints"
     )

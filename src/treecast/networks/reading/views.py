@@ -13,7 +13,7 @@ PCIE = "PCIe"
 """The name of links over PCIe whose rate a file does not say."""
 NVLINK = {60: 144.0, 70: 160.0, 80: 160.0, 86: 96.0, 90: 164.8, 100: 320.8}
 """Gbit/s of an NVLink each way, by the GPU's compute capability, as NCCL's search has them (src/graph/topo.h)."""
-_CAPABILITY = {"P100": 60, "V100": 70, "A100": 80, "H100": 90, "H200": 90, "B200": 100}  # by what is in the GPU's name
+_CAPABILITY = {"P100": 60, "V100": 70, "A100": 80, "H100": 90, "H200": 90, "B200": 100}  # by a part of the GPU's name
 
 
 def sums(machine: Machine) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], float]]:

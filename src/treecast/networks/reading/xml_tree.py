@@ -11,7 +11,7 @@ _DEEPEST, _MOST, _LONGEST = 256, 1 << 20, 1 << 16
 
 @dataclass(eq=False, slots=True)
 class Element:
-    """An element: its name without its name space, its attributes, what is in it, and the line where it begins."""
+    """An element: its name without its name space, its attributes, its contents, and the line where it begins."""
 
     tag: str
     of: dict[str, str]
@@ -42,10 +42,10 @@ def tree_of(
 ) -> Element:
     """Return the first element of a file.
 
-    ``kind`` is what it is to be, if it may have any document type; hwloc's is the only one of other files. ``taken``: what is
-    called with each element of a name when it ends, and with what it is in; then it is forgotten. Raises ValueError when it is
-    no XML, declares entities or a document type, or is beyond a limit: 256 elements deep, 2^20 that are kept, 64 KiB of an
-    attribute.
+    ``kind`` is the sort of file that it is to be, if it may have any document type; hwloc's is the only one of other files.
+    ``taken``: the function called with each element of a name when it ends, and with its parent; then it is forgotten. Raises
+    ValueError when it is no XML, declares entities or a document type, or is beyond a limit: 256 elements deep, 2^20 that are
+    kept, 64 KiB of an attribute.
     """
     root = Element("", {})
     inside, many = [root], [0]  # the elements that are open, and how many were kept before each
