@@ -94,6 +94,8 @@ ALLOWED = (
     Allowed("packet", "docs/formats.md", r"packets?", "MSCCL++'s word: data with a flag"),
     Allowed("channel", "docs/formats.md", "", "MSCCL's word"),
     Allowed("failure", "src/treecast/mpi/*", "", "MPI's word: the failure of a process"),
+    Allowed("failure", "src/treecast/engine/*", "", "MPI's word: the failure of a process"),
+    Allowed("failure", "src/treecast/calls/*", "", "MPI's word: the failure of a process"),
     Allowed("failure", "docs/mpi.md", "", "MPI's word: the failure of a process"),
     Allowed("failure", "*", r"(?:node|link|arc)[-_]failure", "what people call the probability that one fails"),
     Allowed(
