@@ -251,7 +251,7 @@ def test_files_of_others_are_judged_and_written(tmp_path):
         found = treecast.judge(tmp_path / name, network="path:4")
         assert {rule for rule, count in found.counts.items() if count} == {"adjacent"}
         assert treecast.load(tmp_path / name, Told(network="ring:4")).network == schedule.network
-    with pytest.raises(FormatError, match="leave out what else is said"):
+    with pytest.raises(FormatError, match="leave out all other facts"):
         treecast.judge(tmp_path / "ring.goal", network="ring:4")
 
 

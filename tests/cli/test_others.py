@@ -44,7 +44,7 @@ def test_each_verb_takes_files_of_others(name, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "words", "why"),
     [
-        (binomial_broadcast(), [], "does not say what its messages carry, so it is no schedule: name --collective"),
+        (binomial_broadcast(), [], "does not say the contents of its messages, so it is no schedule: name"),
         (binomial_broadcast(), ["--collective", "allgather"], "wrong: delivered: rank 0 wants 3 bytes"),
         (
             binomial_broadcast(),

@@ -153,7 +153,7 @@ def test_right_files_in_the_style_of_each_tool_hold(who):
     assert verdict.holds, str(verdict)
     assert ("delivered" in verdict.counts) == (told.collective is not None)
     if told.collective is None:
-        with pytest.raises(FormatError, match="does not say what its messages carry"):
+        with pytest.raises(FormatError, match="does not say the contents of its messages"):
             schedule_of()
     elif told.collective == "allreduce":
         with pytest.raises(FormatError, match="sums are followed in a reduction"):
@@ -197,7 +197,7 @@ def test_what_messages_cannot_carry_says_why():
     two = ranks(
         ["s: send 5b to 1 tag 0", "t: send 5b to 1 tag 1"], ["r: recv 5b from 0 tag 0", "u: recv 5b from 0 tag 1"]
     )
-    with pytest.raises(FormatError, match="has 5 bytes, and what should go there 8"):
+    with pytest.raises(FormatError, match="has 5 bytes, but its contents have 8"):
         goal.judge(two, Told(collective="broadcast", size=8))[1]()
 
 

@@ -135,7 +135,7 @@ def test_it_is_verified_from_a_file(tmp_path):
 
 
 def test_sparing_schedules_and_graphs_in_memory_are_refused():
-    with pytest.raises(FormatError, match="leave out what they have sent or heard"):
+    with pytest.raises(FormatError, match="leave out chunks that they have sent or heard"):
         formats.encode(plan("broadcast", "hypercube:3", model="whispering"), "csv")
 
 

@@ -230,7 +230,7 @@ def test_calls_after_a_death(keeps):
     assert "the data is lost with its root, rank 1" in first["from the dead"]
     assert "the result is lost with its root, rank 1" in first["to the dead"]
     assert first["message"] == "DistBackendError: treecast: rank 1 has ended, or is cut off: closed"
-    gone = "what rank 1 gave is gone; treecast.torch.shrink() makes a group of those who live"
+    gone = "the data of rank 1 is gone; treecast.torch.shrink() makes a group of those who live"
     said = f"DistBackendError: treecast: allgather: {gone}"
     assert first["all_gather"] == ([0.0, -1.0, 2.0, 3.0] if keeps else said)
     assert keeps or first["objects"].startswith("DistBackendError")
@@ -275,4 +275,4 @@ def sharded(rank):
 def test_sharded_training_says_that_a_shard_is_gone():
     found = run(3, sharded)
     assert found[0] == found[2]
-    assert "what rank 1 gave is gone; treecast.torch.shrink() makes a group of those who live" in found[0]
+    assert "the data of rank 1 is gone; treecast.torch.shrink() makes a group of those who live" in found[0]

@@ -3,7 +3,7 @@
 A sum is folded where all its contributions are, rank 0 first. So operations need not commute, and equal sets of ranks give
 equal bits, the same at all ranks. When ranks fail, the sum is that of one set of ranks for all its entries:
 
-- *little data*: the contributions go to all ranks, those of the dead from whoever has them. All fold what all have.
+- *little data*: the contributions go to all ranks, those of the dead from whoever has them. All fold the same contributions.
 - *little data whose sum has the same bits in any order*, for all: the transport adds where it can. Who has the sum gives it;
   where nobody has, all begin anew without the dead.
 - *much data*, and little that all want where the group relays it: block b is folded by the b-th rank that lives and goes to who

@@ -1,1 +1,1 @@
-"""Calls of mpi4py's methods, whatever carries their messages: what they take, and which algorithm does it; one table for all."""
+"""Calls of mpi4py's methods, whatever carries their messages: their arguments and algorithms; one table for all."""

@@ -14,7 +14,7 @@ class Last(NamedTuple):
         Who carried it out: ``MPI`` for the library's own call, else the name of treecast's way: ``straight``, ``trees`` over a
         network that was named, or between hosts the builder of the one-port plan.
     network : str
-        What joins the ranks, or their hosts, where the way goes by a plan; "" otherwise.
+        The network between the ranks, or their hosts, where the way goes by a plan; "" otherwise.
     seconds : float
         How long this rank was in the call.
     """

@@ -76,11 +76,11 @@ class Reader:
         return entries_of(span._replace(datatype=datatype), found)
 
     def _read_other(self, argument: Any, blocks: int, *, writable: bool, vector: bool) -> Place:
-        """Return the bytes of an argument that is not ordinary. Raises what is wrong with it."""
+        """Return the bytes of an argument that is not ordinary. Raises the error in it."""
         raise NotImplementedError
 
     def _read_entries(self, argument: Any, blocks: int, *, writable: bool) -> Entries:
-        """Return the entries of an argument of a sum that is not ordinary. Raises what is wrong with it."""
+        """Return the entries of an argument of a sum that is not ordinary. Raises the error in it."""
         raise NotImplementedError
 
 

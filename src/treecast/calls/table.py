@@ -1,5 +1,5 @@
-"""The table of collectives: for each of mpi4py's methods, what reads its arguments, the algorithm, the argument that tells its
-size, and the size from which on it goes straight when nothing is to be survived.
+"""The table of collectives: for each of mpi4py's methods, the reader of its arguments, the algorithm, the argument that tells
+its size, and the size from which on it goes straight when nothing is to be survived.
 
 To add a collective is to add an algorithm, and a row here: a function that reads its arguments.
 """
@@ -21,7 +21,7 @@ Algorithm = Callable[..., Any]
 
 
 class Rank(NamedTuple):
-    """Whose arguments are read, by what (``arguments.reader.Reader``, or another that has its methods)."""
+    """The rank whose arguments are read, and their reader (``mpi.reader.Reader``, or another that has its methods)."""
 
     mpi: Any
     reader: Any

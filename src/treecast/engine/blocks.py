@@ -1,4 +1,4 @@
-"""Collectives of bytes as parts of a plan: where the chunks of each block lie, and what is lacking at the end."""
+"""Collectives of bytes as parts of a plan: where the chunks of each block lie, and the blocks lacking at the end."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

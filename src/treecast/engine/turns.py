@@ -20,7 +20,7 @@ class Turns(Generic[Sending]):
     """Which transfers of a rank may send.
 
     ``most``: messages under way at once, 0 for any number. ``beside``: the ranks on the same host, which other ways than the port
-    lead to. A rank may be silent, and what is sent to it under way for ever: so there are no turns where failures are to be
+    lead to. A rank may be silent, and messages to it under way for ever: so there are no turns where failures are to be
     survived.
 
     Examples

@@ -187,7 +187,7 @@ def judge(
     Raises
     ------
     FormatError
-        When the file cannot be read, says by itself what is told of it, or has rules of its own beside a model or method.
+        When the file cannot be read, says itself a fact that is told of it, or has rules of its own beside a model or method.
     """
     data, told = _bytes_of(path), told or Told()
     known = importers()[format_of_bytes(data) or DEFAULT]
@@ -198,7 +198,7 @@ def judge(
             )
         return known.judge(data, told)
     if told != Told():
-        raise FormatError(f"a file of format {known.name} says its network and job: leave out what else is said of it")
+        raise FormatError(f"a file of format {known.name} says its network and job: leave out all other facts of it")
     schedule = known.decode(data)
     return verify(schedule, model, method), lambda: schedule
 

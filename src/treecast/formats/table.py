@@ -89,7 +89,7 @@ def _check_bytes(begins: Ints, payloads: Payloads, payload: Ints, said: Ints) ->
         message = int(wrong[0])
         chunks = spell_ranges(payloads.ranges(int(payload[message])), ";")
         raise FormatError(
-            f"message {message + 1} of the table says {said[message]:,} bytes, which is not what {chunks} have"
+            f"message {message + 1} of the table says {said[message]:,} bytes, which is not the length of {chunks}"
         )
 
 

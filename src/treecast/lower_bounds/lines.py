@@ -23,8 +23,9 @@ def least_distances(nodes: int) -> tuple[Ints, Ints, Ints]:
     """Return the least costs of gaps of 0 … N - 1 nodes in ⌈log2 N⌉ steps, at several prices, and the sums to be taken off.
 
     ``between[i]`` of gaps with informed nodes at both ends, ``beyond[i]`` of those at the end of a path, int64 (prices, N), and
-    ``paid[i]``, at price vector i. With a price λ_j ≥ 0 for each node that hears in step j, less what have heard before, no
-    broadcast costs more than without. A node that hears in step j adds λ_j, and takes away λ_i in all later steps i.
+    ``paid[i]``, at price vector i. With a price λ_j ≥ 0 for the nodes that hear in step j, less the nodes that have heard
+    before, no broadcast costs more than without. A node that hears in step j adds λ_j, and takes away λ_i in all later
+    steps i.
     """
     steps = (nodes - 1).bit_length()
     kinds = [(*prices, *[0] * (steps - len(prices))) for prices in _PRICES if len(prices) <= steps]

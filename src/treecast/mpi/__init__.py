@@ -9,10 +9,10 @@
 ``wrap`` makes a communicator that goes wherever an ``MPI.Intracomm`` goes. Its collectives on buffers are also functions of this
 module, by their names: ``Bcast``, ``Allgatherv``, ``Reduce_scatter`` and so on. A function takes a communicator, the arguments of
 mpi4py's method, and the keywords ``survive``, ``deadline``, ``network`` and ``on_failed`` as ``wrap`` takes them. It makes one
-call, and returns the ranks whose data did not come because they have failed: a tuple, empty when all is well. It raises what the
-method raises: DeliveryError when data of a living rank is missing, PlanError when so many failures cannot be survived.
+call, and returns the ranks whose data did not come because they have failed: a tuple, empty when all is well. It raises the
+errors of the method: DeliveryError when data of a living rank is missing, PlanError when so many failures cannot be survived.
 
-What does the work is imported when it is first called: starting ranks needs neither numpy nor mpi4py.
+The modules that do the work are imported at the first call: starting ranks needs neither numpy nor mpi4py.
 """
 
 from collections.abc import Callable
@@ -61,7 +61,7 @@ def _for_one_call(name: str, what: str | None) -> Callable[..., tuple[int, ...]]
     """Return the function that wraps a communicator and calls a method of it, once."""
 
     def function(comm: Any, *arguments: Any, **named: Any) -> tuple[int, ...]:
-        given: dict[str, Any] = {"on_failed": "ignore"}  # what is returned says it
+        given: dict[str, Any] = {"on_failed": "ignore"}  # the returned tuple says it
         given |= {option: named.pop(option) for option in FOR_ONE_CALL & named.keys()}
         wrapped = _around(comm, Options(**given))
         getattr(wrapped, name)(*arguments, **named)
@@ -96,13 +96,13 @@ def wrap(
     deadline : float, optional
         Seconds without any message after which a rank that is waited for counts as silent; by default it is waited for for ever.
     network : str, Network or networkx.Graph, optional
-        What joins the ranks, rank r at node r (``torus:4x8``, or a graph with its nodes in that order); long calls go down its
-        trees. By default ranks on several hosts have one port each, that of their host, behind a switch.
+        The network between the ranks, rank r at node r (``torus:4x8``, or a graph with its nodes in that order); long calls go
+        down its trees. By default ranks on several hosts have one port each, that of their host, behind a switch.
     on_error : str
-        What an exception that nobody catches, or ``sys.exit`` with a status, does on one rank: ``abort`` ends the job, ``die``
-        counts as the death of this rank.
+        The effect of an exception that nobody catches, or ``sys.exit`` with a status, on one rank: ``abort`` ends the job,
+        ``die`` counts as the death of this rank.
     on_failed : str
-        What becomes of a call that misses data of the dead. ``warn``: the lowest living rank prints a line, once for each of
+        The end of a call that misses data of the dead. ``warn``: the lowest living rank prints a line, once for each of
         them, and allgather, alltoall and gather raise DeliveryError at all ranks. ``raise``: all calls do. ``ignore``: none.
     own : bool
         Whether every call goes treecast's way, also where MPI's is faster: for tests.

@@ -1,4 +1,4 @@
-"""Reads message arguments over MPI: what is not ordinary is packed by MPI, with the errors that mpi4py raises itself."""
+"""Reads message arguments over MPI: unusual data is packed by MPI, with the errors that mpi4py raises itself."""
 
 from collections.abc import Callable, Sequence
 from threading import Lock

@@ -82,9 +82,9 @@ class Contents:
 
     ``value`` and ``writer``, int64 (places,): the value of each place, and the operation that wrote it, or -1; places of messages
     stand behind the others. Sum k, of ``left[k]`` and ``right[k]``, is the value ``atoms + k``; where ``sets``, sums are maxima
-    or minima, which count a contribution once. ``bare``, int64 (reads, 2): operations that read what nobody wrote, and the
-    places. ``pairs``, int64 (2, pairs): operations of different lanes that must be ordered, since both use a place and one writes
-    it.
+    or minima, which count a contribution once. ``bare``, int64 (reads, 2): operations that read places that nobody wrote, and
+    the places. ``pairs``, int64 (2, pairs): operations of different lanes that must be ordered, since both use a place and one
+    writes it.
     """
 
     places: Places

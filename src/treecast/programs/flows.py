@@ -35,7 +35,7 @@ def judge_flows(
     wants, gives = _needs(collective, begins)
     ends = [(("from", u), ("to", v), need) for v, of in wants.items() for u, need in of.items()]
     if collective.sums:
-        jobs = [(f"of what rank {u[1]} adds, rank {v[1]} wants {need:,}", {u: need}, {v: need}) for u, v, need in ends]
+        jobs = [(f"of rank {u[1]}'s data, rank {v[1]} wants {need:,}", {u: need}, {v: need}) for u, v, need in ends]
     else:
         jobs = [
             (

@@ -21,7 +21,7 @@ class Judged:
     """A file that is judged, as far as it goes.
 
     ``title``: how errors call it. ``known``: fields of its verdict. ``collective`` and ``contents``: those of its buffers at the
-    end, the first that were judged. ``sent``: what makes the list of its messages.
+    end, the first that were judged. ``sent``: the function that lists its messages.
     """
 
     found: Findings

@@ -105,12 +105,12 @@ def messages_of(schedule: Schedule) -> Messages:
     """
     if schedule.sparing:
         raise FormatError(
-            "in this schedule nodes leave out what they have sent or heard before, which other formats cannot say: plan "
+            "in this schedule nodes leave out chunks that they have sent or heard before, which other formats cannot say: plan "
             "with --model all-port or one-port"
         )
     if schedule.collective.shared:
         raise FormatError(
-            "nobody owns the sums of this schedule, and what a node sends changes, which other formats cannot say: plan without "
+            "nobody owns the sums of this schedule, and contents of sends change, which other formats cannot say: plan without "
             "--without-owners"
         )
     total = int(schedule.rows.messages.sum()) * (schedule.network.nodes if schedule.orbit else 1)

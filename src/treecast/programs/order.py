@@ -176,7 +176,7 @@ def receives_before(order: Order) -> tuple[dict[int, list[int]], dict[int, int]]
     ranks = program.rank[order.ended]
     if int((np.bincount(ranks) * np.bincount(ranks, program.does(RECEIVE)[order.ended])).max(initial=0)) > _MOST_BITS:
         raise FormatError(
-            "it cannot be told within bounds what has come before each send: a rank has too many messages"
+            "it cannot be told within bounds which messages came before each send: a rank has too many messages"
         )
     receives, found = dict[int, list[int]](), dict[int, int]()
     bounds = np.searchsorted(np.sort(ranks), np.arange(program.ranks + 1))

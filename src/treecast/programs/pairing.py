@@ -50,7 +50,7 @@ def find_pairs(program: Program) -> Pairs:
 
 
 def judge_pairs(found: Findings, program: Program, pairs: Pairs, unit: str) -> bool:
-    """Judge ``pairs``; ``unit``: what the sizes of messages count. Return whether it is kept."""
+    """Judge ``pairs``; ``unit``: the unit of the sizes of messages. Return whether it is kept."""
     found.these("pairs", pairs.alone, lambda one: "it meets nothing at the other end", program.where)
     size, sender = program.size, pairs.sender(len(program))
     differs = pairs.receive[size[pairs.send] != size[pairs.receive]]

@@ -14,7 +14,7 @@ def longest_messages(model: Model, step: Ints, pace: Ints, *, chunks: Ints, carr
     if not model.combining:
         sent = np.zeros(total, bool)
         for each in np.unique(pace).tolist():
-            some, stride = pace == each, max(each, 1)  # by remainder of the step, what a pace sends goes in each turn
+            some, stride = pace == each, max(each, 1)  # by remainder of the step, the sends of a pace in each turn
             turns = -(-total // stride) + 1
             ends = (step[some] % stride * turns + step[some] // stride + over for over in (0, count[some]))
             begun, over = (np.bincount(at, minlength=stride * turns + 1) for at in ends)

@@ -69,14 +69,14 @@ def init(
         Seconds without any sign of a rank after which the others go on without it; None waits for ever. A rank that ends is
         known at once, whatever the deadline.
     secret : bytes, optional
-        What all ranks have to know, 32 random bytes, say. By default TREECAST_SECRET or TREECAST_SECRET_FILE has it. Without
-        one all ranks are on this machine.
+        The bytes that all ranks have to know, 32 random ones, say. By default TREECAST_SECRET or TREECAST_SECRET_FILE has it.
+        Without one all ranks are on this machine.
     tls : tuple of three paths, optional
         Certificate, key, and the authority that both sides trust: connections are encrypted then.
     trust_ends : bool
         Whether the end of a connection proves a death. False where somebody in between may end connections: then it is silence.
     on_error : str
-        What an exception that nobody catches, or ``sys.exit`` with a status, does: ``abort`` or ``die``, as for
+        The effect of an exception that nobody catches, or ``sys.exit`` with a status: ``abort`` or ``die``, as for
         ``treecast.mpi.wrap``.
     start : float
         Seconds within which all ranks have to come.
@@ -150,7 +150,8 @@ def init(
 def connect(survive: int = 0, deadline: float | None = 30.0) -> "Comm":
     """Join the job that a launcher has started, over sockets; return the communicator of all its ranks.
 
-    It is ``treecast.tcp.init`` with what the environment says: ``treecast launch --tcp``, torchrun, srun, mpiexec, Kubernetes.
+    It is ``treecast.tcp.init`` with the settings of the environment: ``treecast launch --tcp``, torchrun, srun, mpiexec,
+    Kubernetes.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class Source(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The outcome of the files at a rank: ``error`` says what went wrong, "" for nothing; ``came``: the bytes that it lacked."""
+    """The outcome of the files at a rank: ``error``: the error in words, "" for none; ``came``: the bytes that it lacked."""
 
     rank: int
     host: str

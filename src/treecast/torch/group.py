@@ -95,7 +95,7 @@ class ProcessGroup(dist.ProcessGroup):
                     raise dist.DistBackendError(f"treecast: {name}: the result is lost with its root, rank {root}")
                 if failed and one.job in _HOLES and self._holes == "raise":
                     raise dist.DistBackendError(
-                        f"treecast: {name}: what {name_ranks(failed)} gave is gone; treecast.torch.shrink() makes a group of"
+                        f"treecast: {name}: the data of {name_ranks(failed)} is gone; treecast.torch.shrink() makes a group of"
                         " those who live"
                     )
                 if asked.op == "AVG" and one.out is not None:

@@ -68,7 +68,7 @@ def is_new() -> bool:
 def shrink(group: Any = None) -> Any:
     """Return a new group of those who live, numbered anew in their old order; all that live call this.
 
-    For what has a place for each rank: allgathers, objects, checkpoints, sharded training.
+    For data with a place for each rank: allgathers, objects, checkpoints, sharded training.
     """
     found = group_of(group)
     ranks = dist.get_process_group_ranks(found)

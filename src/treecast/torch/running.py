@@ -115,12 +115,13 @@ def bind(plan: Schedule, group: Any = None, *, check: bool = True) -> Bound:
     Returns
     -------
     Bound
-        It takes what ``run`` takes behind the plan, but the group.
+        It takes the arguments of ``run`` behind the plan, but the group.
 
     Raises
     ------
     PlanError
-        The plan is for another number of ranks, is wrong, differs among ranks, has relays, or leaves out what was sent before.
+        The plan is for another number of ranks, is wrong, differs among ranks, has relays, or leaves out chunks that were sent
+        before.
 
     Examples
     --------
@@ -150,9 +151,9 @@ def run(plan: Schedule, tensor: Any, out: Any = None, group: Any = None, op: str
     plan : Schedule
         As ``bind`` takes it.
     tensor : Tensor
-        What this rank gives: of sums and broadcasts as long at all ranks, in whose place the result comes; of an allgather or a
-        gather this rank's block; of a scatter the root's blocks one behind the other, elsewhere any tensor as long as a block;
-        of an alltoall a block for each rank.
+        The data that this rank gives: of sums and broadcasts as long at all ranks, in whose place the result comes; of an
+        allgather or a gather this rank's block; of a scatter the root's blocks one behind the other, elsewhere any tensor as
+        long as a block; of an alltoall a block for each rank.
     out : Tensor, optional
         Where the result goes; by default in place for sums and broadcasts, and else a new tensor.
     group : ProcessGroup, optional

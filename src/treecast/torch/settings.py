@@ -28,7 +28,7 @@ def options(survive: int = 1, deadline: float | None = 30.0, holes: str = "raise
     deadline : float, optional
         Seconds without any sign of a rank after which the others go on without it; None waits for ever.
     holes : {"raise", "keep"}
-        What a call does that has a place for each rank, when one has failed: raise at all ranks, or leave its place as it was.
+        The end of a call that has a place for each rank, when one has failed: raise at all ranks, or leave its place as it was.
     network : str, Network or graph, optional
         The network whose links are the only connections; node r is rank r. By default TREECAST_NETWORK.
 

@@ -24,10 +24,10 @@ def steps_of(plan: Schedule, rank: int) -> list[list[Message]]:
     """Return a rank's messages step by step, in one order at both ends. Steps in which it has none are left out.
 
     Finished sums lie where the sums did: their ranges are given so. Raises PlanError for a plan that has relays, or leaves out
-    what has been sent before: there the messages of a rank depend on those that it hears.
+    chunks that were sent before: there the messages of a rank depend on those that it hears.
     """
     if plan.collective.relays or plan.sparing:
-        why = "has relays" if plan.collective.relays else "leaves out what has been sent before"
+        why = "has relays" if plan.collective.relays else "leaves out chunks that were sent before"
         raise PlanError(f"a plan that {why} cannot be carried out rank by rank: plan without them")
     sums, found = plan.part.sums, defaultdict[tuple[int, bool, bool, int], list[tuple[int, int]]](list)
     every = plan.collective.sums

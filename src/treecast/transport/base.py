@@ -20,7 +20,7 @@ Piece = Any
 Until = Callable[[], bool]
 T = TypeVar("T")
 Steps = Generator[Until, None, T]
-"""Work of a rank, which yields what it waits for, and returns a result. So anything that moves messages can carry it out."""
+"""Work of a rank, which yields the events it waits for, and returns a result. So whatever moves messages can carry it out."""
 
 
 class Kind(IntEnum):

@@ -1,7 +1,7 @@
 """Memory of another process of this host, read by one system call: cross-memory attach, ``process_vm_readv`` of Linux.
 
 A long message between two ranks of one host is then copied once, by its receiver. Nothing is shared, so who dies leaves nothing
-behind. Each side of a connection has a mark: a random word, and how often it has taken offers back. What was read counts only
+behind. Each side of a connection has a mark: a random word, and how often it has taken offers back. The bytes read count only
 when the mark, read after it, is still that of the offer: so neither memory that its owner has gone on with, nor another process
 in the place of a dead one, is taken for a message.
 """

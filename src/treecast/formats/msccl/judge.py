@@ -71,7 +71,7 @@ def _judge(file: Judged, algorithm: Algorithm, named: str | None) -> None:
             _judge_contents(file, algorithm, order, kind, inplace)
     if not kind:
         found.notes.append(
-            "custom does not say who wants what, so delivery is not judged: a name that begins with scatter or gather does"
+            "custom does not say who wants which chunk, so delivery is not judged; a name that begins with scatter or gather does"
         )
     ends, units = (program.rank[pairs.send], program.to[pairs.send]), program.units[pairs.send]
     when = order.begins[pairs.send], units
@@ -165,4 +165,4 @@ def _judge_overlaps(found: Findings, algorithm: Algorithm, contents: Contents) -
         same |= np.maximum(step["srcbuf"], step["dstbuf"]) < 2
     apart = np.abs(base[gpu, step["srcbuf"]] + step["srcoff"] - base[gpu, step["dstbuf"]] - step["dstoff"])
     both = algorithm.does(READ) & algorithm.does(WRITE) & same & (apart > 0) & (apart < step["cnt"])
-    found.these("race", np.flatnonzero(both), lambda _: "what it reads and what it writes overlap", algorithm.of_step)
+    found.these("race", np.flatnonzero(both), lambda _: "places that it reads and writes overlap", algorithm.of_step)

@@ -34,8 +34,8 @@ _ELEMENTS = "elements that a rank reads"
 def _advise(schedule: Schedule, *, copies: str = "strip") -> str:
     if schedule.network.relays is not None:
         return (
-            "MSCCL knows no relays: GPUs are the ranks, in their order, and send straight to each other, each chunk once; what a "
-            "relay sends to several, or adds up, goes over the links of its ranks"
+            "MSCCL knows no relays: GPUs are the ranks, in their order, and send straight to each other, each chunk once; the "
+            "chunks that a relay sends to several, or adds up, go over the links of its ranks"
         )
     if schedule.copies > 1 and copies == "strip":
         return (
@@ -65,7 +65,7 @@ class _Block:
 @exporter(
     "msccl",
     suffix=".xml",
-    what="MSCCL XML: what each threadblock of each GPU does",
+    what="MSCCL XML: the steps of each threadblock of each GPU",
     settings=(COPIES,),
     advise=_advise,
 )

@@ -31,7 +31,7 @@ def _recognises(head: bytes) -> bool:
 def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
     """Return the verdict on a plan, and a function that makes its schedule: messages go when their data and arcs are there."""
     if told != Told(network=told.network, size=told.size, allow=told.allow):
-        raise FormatError("an MSCCL++ plan says what it does: only --network, --bytes and --allow are told besides")
+        raise FormatError("an MSCCL++ plan says its job: only --network, --bytes and --allow are told besides")
     file = Judged(Findings("mscclpp", most=20, allowed=told.allow), "this plan of MSCCL++", _NOUNS)
     program = read_plan(data, file.found)
     if program is not None:

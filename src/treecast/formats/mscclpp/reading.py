@@ -42,7 +42,7 @@ class WrongError(Exception):
 
 @contextmanager
 def _noting(found: Findings, where: Where) -> Generator[None]:
-    """Note what cannot be read at a place, and go on behind it."""
+    """Note an error of reading at a place, and go on behind it."""
     try:
         yield
     except WrongError as error:

@@ -2,8 +2,8 @@
 
 A threadblock for each arc and end, and a channel for each arc. One puts chunks straight to where they belong and signals;
 the other awaits the signal. Before, that one tells that its GPU has begun: nothing may be put into its buffers earlier.
-Parts of sums are put into scratch, and added there. Where a threadblock needs what another has received, a semaphore of the
-two counts it. All waits follow the order of messages, so nothing waits in a circle. Experimental: no program of theirs has
+Parts of sums are put into scratch, and added there. Where a threadblock needs data that another has received, a semaphore of
+the two counts it. All waits follow the order of messages, so nothing waits in a circle. Experimental: no program of theirs has
 read it yet.
 """
 
@@ -49,7 +49,7 @@ class _Block:
 @exporter(
     "mscclpp",
     suffix=".mscclpp.json",
-    what="experimental: a plan of MSCCL++, what each threadblock puts, signals and awaits",
+    what="experimental: a plan of MSCCL++, the puts, signals and waits of each threadblock",
     settings=(COPIES,),
 )
 def encode(schedule: Schedule, *, copies: str = "strip") -> bytes:

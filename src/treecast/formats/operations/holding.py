@@ -1,4 +1,4 @@
-"""Whether each rank is sure to have the chunks that it sends, by what it waits for; and the schedule that a file is."""
+"""Whether each rank is sure to have the chunks that it sends, by the operations it waits for; and the schedule of a file."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -30,12 +30,12 @@ def schedule_said(listed: Listed, pairs: Pairs) -> Schedule | None:
     header = dict(listed.comments.header)
     size = header.pop("bytes", None)
     if not {"network", "collective"} <= set(header):
-        raise FormatError("the comments of this file say what messages carry, and not of which network and collective")
+        raise FormatError("the comments of this file say the contents of messages, but not the network and collective")
     if sum(stop - first for _, ranges in said.each() for first, stop in ranges) > _MOST_VISITS:
         raise FormatError(f"more than {_MOST_VISITS:,} chunks are moved: that is too many to judge one by one")
     silent = np.setdiff1d(pairs.send, said.operation)
     if len(silent):
-        raise FormatError(f"the comments of this file do not say what {program.spell(int(silent[0]))} carries")
+        raise FormatError(f"the comments of this file do not say the contents of {program.spell(int(silent[0]))}")
 
     def rows(network: Network) -> Rows:
         if network.nodes != program.ranks:

@@ -43,7 +43,7 @@ def judge_listed(listed: Listed, told: Told) -> tuple[FileVerdict, Callable[[], 
     schedule = None if len(pairs.alone) else schedule_said(listed, pairs)
     order: Order | None = None
     if schedule is not None and told != Told(allow=told.allow):
-        raise FormatError("the comments of this file say its job: leave out what else is said of it")
+        raise FormatError("the comments of this file say its job: leave out all other facts of it")
     file.where = where = find_network(told.network, program.ranks) if schedule is None else schedule.network
     collective = schedule.part if schedule is not None else _collective_of(where, told)
     file.known = {"collective": _spell(collective, where), "ranks": program.ranks, "operations": len(program)}
@@ -63,8 +63,8 @@ def judge_listed(listed: Listed, told: Told) -> tuple[FileVerdict, Callable[[], 
             return schedule
         if collective is None or order is None:
             raise FormatError(
-                f"{file.title} does not say what its messages carry, so it is no schedule: name --collective, "
-                "and what they could carry is looked for; 'treecast verify' judges the rest"
+                f"{file.title} does not say the contents of its messages, so it is no schedule: name --collective, "
+                "and contents that they could have are looked for; 'treecast verify' judges the rest"
             )
         return find_contents(order, collective, where, _begins(collective, told) if told.size is not None else None)
 
@@ -114,13 +114,13 @@ def _judge_messages(file: Judged, order: Order, collective: Collective | None, t
     file.judge_links(pairs.send, _ends(program, pairs), when, program.where, named=named)
     if collective is None:
         file.found.notes.append(
-            "nobody says what the messages carry: name --collective, and --bytes of its data, and it is judged whether any "
+            "the contents of the messages are not said: name --collective, and --bytes of its data, and it is judged whether any "
             "contents would do"
         )
         return
     judge_flows(file.found, program, pairs, collective, _begins(collective, told), sized=told.size is not None)
     file.found.notes.append(
-        "nobody says what the messages carry: it was judged whether any contents would do"
+        "the contents of the messages are not said: it was judged whether any contents would do"
         + ("" if told.size else ", of messages as long as need be: --bytes says how long the data is")
     )
     if named and file.where is not None:

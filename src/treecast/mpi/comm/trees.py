@@ -78,7 +78,7 @@ class Trees:
         return self._move_unequal(call, _GATHERING, into.__getitem__, tuple(map(len, into)))
 
     def _own_among(self, call: Call, mine: Piece | None, pieces: Sequence[Piece] | None) -> list[Bytes] | None:
-        """Return the memory of the blocks of all ranks, this one's with what it sends; None where it does not go on."""
+        """Return the memory of the blocks of all ranks, this one's with the data it sends; None where it does not go on."""
         if not self._all_take_part(call, _GATHERING) or pieces is None:
             return None
         if mine is not None:

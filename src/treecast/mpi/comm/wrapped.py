@@ -121,7 +121,7 @@ class Comm(MPI.Intracomm):
     def _carry_out(
         self, number: int, read: Callable[[], Any], carry: Callable[[Call, Any], Any], plans: Any = None
     ) -> Any:
-        """Carry a call out, and return what ``carry`` does. Raises what is wrong with the arguments when the others know it."""
+        """Carry a call out, and return the result of ``carry``. Raises the errors of its arguments when the others know them."""
         state, options = self._state, self._options
         base = state.base
         group = base.get_ready(options.survive, options.deadline, number)
@@ -137,7 +137,7 @@ class Comm(MPI.Intracomm):
             mark.step()
 
     def _do(self, row: Row, job: Job, number: int, name: str = "") -> None:
-        """Carry a job out, and keep what became of it."""
+        """Carry a job out, and keep its outcome."""
         began, trees, state, options = perf_counter(), self._trees(row.name), self._state, self._options
 
         def carry(call: Call, given: Given | None) -> tuple[int, ...]:
@@ -281,7 +281,7 @@ class Comm(MPI.Intracomm):
             number = self._take_number()
             state.worker.wait()
             began, job = perf_counter(), job_of(row.make, state.rank, arguments, named)
-            # what is wrong is said now, and to all: a start is too late for that
+            # errors are said now, and to all: a start is too late for that
             self._carry_out(number, job.read, lambda call, _: call(_begun))
             self._last = (began, perf_counter(), (), "straight", "")
             return Again.of(lambda: self._begin(row, job))

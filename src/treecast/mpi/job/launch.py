@@ -78,7 +78,7 @@ def launch(
     process ends, is ended: mpirun and the processes that it started, no others. SIGINT raises KeyboardInterrupt, SIGTERM and
     SIGHUP raise SystemExit, after that. Even when this process is killed, mpirun is asked to end. Rank 0 gets standard input.
 
-    ``stdout``, ``stderr``: open files for what they print. ``is_over``: asked now and then whether the rest shall be ended;
+    ``stdout``, ``stderr``: open files for their output. ``is_over``: asked now and then whether the rest shall be ended;
     then the status is 0, and stopped ranks are waited for. ``folder``: for the notes of ranks, by default a new one.
     Raises PlanError when mpirun cannot be started.
     """

@@ -245,7 +245,7 @@ def _(run: MpiRun) -> Description:
 
 
 def _exceptions(run: MpiRun) -> dict[str, object]:
-    """Return the lines of a report that say what is out of the common."""
+    """Return the lines of a report that say the unusual."""
     lines: dict[str, object] = {}
     if run.lost_with_root:
         lines["delivered"] = f"LOST with its root {run.schedule.network.label(run.schedule.collective.root)}"

@@ -72,7 +72,7 @@ def make_request(
     """Return the run of a verified schedule on an input. Raises PlanError or FaultError when it cannot be."""
     if schedule.sparing:
         raise PlanError(
-            "a sparing schedule leaves out what the other side may have, so a rank cannot know what to wait for: "
+            "a sparing schedule leaves out chunks that the other side may have, so a rank cannot know its messages: "
             "run it without --mpi"
         )
     if not 0 < deadline < 1e9:
