@@ -10,7 +10,6 @@ from treecast.lower_bounds import best, bounds
 from treecast.plans import plan
 from treecast.plans.whole.one_port.own_trees import arcs_of
 from treecast.plans.whole.one_port.shape import shape
-from treecast.plans.whole.one_port.shifted_trees import trees_of
 from treecast.verification.verifier import verify
 
 # p, and the steps of one chunk by the first search that we had, for x = 2 and 3
@@ -131,19 +130,19 @@ def test_the_bound_of_copies():
     assert schedule.steps == 29
 
 
+def arcs(found, node=None):
+    return list(zip(*(column.tolist() for column in arcs_of(found, node)), strict=True))
+
+
 def test_a_node_knows_its_part_from_its_label():
     """The arcs of every node are those of the trees that are made as arrays."""
     for copies in (2, 3, 4, 5):
         for nodes in (copies + 1, copies + 3, 2 * copies + 2, 16, 27, 40):
             found = shape(nodes - 1, copies)
-            trees = trees_of(found)
-            every = [
-                (tree, *map(int, arc))
-                for tree in range(copies)
-                for arc in zip(trees.step[tree], trees.source[tree], trees.target[tree], strict=True)
-            ]
+            every = arcs(found)
+            assert len(every) == copies * (nodes - 1)
             for node in range(nodes):
-                assert sorted(arcs_of(found, node)) == sorted(arc for arc in every if node in arc[2:])
+                assert sorted(arcs(found, node)) == sorted(arc for arc in every if node in arc[2:])
 
 
 @pytest.mark.parametrize("model", ["one-port", "one-port,combining"])

@@ -3,7 +3,8 @@
 Positions are numbered: the inner ones by their steps, then the leaves by theirs, then the fixed ones.
 """
 
-from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -12,161 +13,124 @@ from treecast.networks.core import Ints
 from treecast.plans.whole.one_port.shape import Shape
 
 
-class Arc(NamedTuple):
-    """A send of the first chunk: its tree, step, and ends, counted from the root."""
+class Arcs(NamedTuple):
+    """Sends of the first chunk: their trees, steps and ends, int64 of one length each; nodes count from the root."""
 
-    tree: int
-    step: int
-    source: int
-    target: int
+    tree: Ints
+    step: Ints
+    source: Ints
+    target: Ints
 
 
-def arcs_of(of: Shape, node: int) -> list[Arc]:
-    """Return the arcs of shifted trees that lead to or from a node, counted from the root.
+@lru_cache(4)
+def arcs_of(of: Shape, node: int | None = None) -> Arcs:
+    """Return the arcs of shifted trees, those of one tree behind those of another, or those that lead to or from one node.
 
     >>> from treecast.plans.whole.one_port.shape import shape
-    >>> for arc in arcs_of(shape(7, 2), 2):
+    >>> for arc in zip(*arcs_of(shape(7, 2), 2)):
     ...     print(*arc)
     0 4 3 2
     1 1 0 2
     1 2 2 6
     1 3 2 4
     """
-    tree, arcs = Positions(of), list[Arc]()
-    for copy in range(of.copies):
-        here = [0]
+    places, found = _Positions(of), list[Ints]()
+    for tree in range(of.copies):
+        position = np.arange(places.count if node is None else 1)
         if node:
-            own = tree.position(node, copy)
-            here = [own, *tree.children(own)]
-        columns = (column.tolist() for column in tree.sends(np.array(here), copy))
-        arcs += [Arc(copy, *each) for each in zip(*columns, strict=True)]
-    return arcs
+            own = places.position(node, tree)
+            position = np.append(own, places.children(own))
+        found.append(np.stack([np.full_like(position, tree), *places.sends(position, tree)]))
+    return Arcs(*np.concatenate(found, axis=1))
 
 
-class Positions:
-    """The positions of a shape by number, without a table of them: inner ones are of pool 0, leaves of pool 1."""
+class _Positions:
+    """The positions of a shape by number, without a table of them: of runs, each of positions that are alike in a row.
+
+    A *hang* is a run of one step below positions in a row: its first position, the first above, how many, the step. A *seat* is
+    one of nodes at one place of groups in a row: its first position, the first group, how many, the place.
+    """
 
     def __init__(self, of: Shape) -> None:
-        self._of, self._x = of, of.copies
-        self._many = np.array([of.inner, of.leaves], np.int64)
-        self._start: Ints = np.pad(self._many.cumsum(axis=1), ((0, 0), (1, 0)))
-        self._passing, self._grouped = int(self._start[0, -1]), int(self._start[:, -1].sum())
+        self._x, self._passing = of.copies, sum(of.inner)
+        self._grouped = self._passing + sum(of.leaves)
         self.count = self._grouped + len(of.fixed)
-        steps = self._many.shape[1]
-        periods: Ints = np.pad(self._many, ((0, 0), (0, -steps % self._x))).reshape(2, -1, self._x)
-        self._before: Ints = (periods.cumsum(axis=1) - periods).reshape(
-            2, -1
-        )  # positions of earlier steps of the same residue
-        self._segments = self._by_residue()
+        self._hangs, self._seats = _sorted(self._hanging(of)), _sorted(self._seated(of))
 
-    def _by_residue(self) -> dict[tuple[int, int], Ints]:
-        """Return where kinds of groups begin among positions of a pool and residue, their first group, and the place in it."""
-        found, used, begun = dict[tuple[int, int], list[tuple[int, int, int]]](), Counter[tuple[int, int]](), 0
-        for kind in self._of.groups:
-            for j, residue in enumerate(kind.residues):
-                key = int(j != kind.inner), residue
-                found.setdefault(key, []).append((used[key], begun, j))
-                used[key] += kind.count
-            begun += kind.count
-        return {key: np.array(segments, np.int64) for key, segments in found.items()}
+    def _hanging(self, of: Shape) -> Iterator[tuple[int, int, int, int]]:
+        """Yield the hangs: at a step inner positions come first, then leaves, then fixed ones; last the leaves of fixed ones."""
+        start: list[int] = [0, *np.cumsum(of.inner).tolist()]
+        leaf = self._passing
+        for step, (inner, leaves) in enumerate(zip(of.inner, of.leaves, strict=True)):
+            above = start[max(0, step - self._x)] if step else -1  # of the root there is no position
+            held = [place for place, (_, then) in enumerate(of.fixed) if then == step][
+                :leaves
+            ]  # a leaf may be left out
+            free = leaves - len(held)
+            yield start[step], above, inner, step
+            yield leaf, above + inner, free, step
+            late = [place for place, (begins, _) in enumerate(of.fixed) if begins == step]
+            for i, place in enumerate(late):
+                yield self._grouped + place, above + inner + free + i, 1, step
+            for i, place in enumerate(held):
+                yield leaf + free + i, self._grouped + place, 1, step
+            leaf += leaves
+
+    def _seated(self, of: Shape) -> Iterator[tuple[int, int, int, int]]:
+        """Yield the seats: groups take the positions of a residue in order."""
+        free = dict[tuple[int, int], list[tuple[int, int]]]()
+        for pool, (many, position) in enumerate(((of.inner, 0), (of.leaves, self._passing))):
+            for step, count in enumerate(many):
+                free.setdefault((pool, step % self._x), []).insert(0, (position, count))
+                position += count
+        group = 0
+        for kind in of.groups:
+            for place, residue in enumerate(kind.residues):
+                begun, left = group, kind.count
+                while left:
+                    position, count = free[int(place != kind.inner), residue].pop()
+                    taken = min(left, count)
+                    yield position, begun, taken, place
+                    begun, left = begun + taken, left - taken
+                    if count > taken:
+                        free[int(place != kind.inner), residue].append((position + taken, count - taken))
+            group += kind.count
 
     def sends(self, position: Ints, tree: int) -> tuple[Ints, Ints, Ints]:
         """Return the step, source and target of the arcs that lead to some positions in a tree."""
-        above = self._parent(position)
+        first, above, _, step = self._hangs[:, _run(self._hangs, position)]
+        above = above + position - first
         source = np.where(above < 0, 0, self._node(np.maximum(above, 0), tree))
-        return self._step(position) + tree, source, self._node(position, tree)
+        return step + tree, source, self._node(position, tree)
 
-    def _step(self, position: Ints) -> Ints:
-        """Return the steps of positions."""
-        inner = np.searchsorted(self._start[0], position, "right") - 1
-        leaf = np.searchsorted(self._start[1], position - self._passing, "right") - 1
-        step = np.where(position < self._passing, inner, leaf)
-        late = position >= self._grouped
-        step[late] = [self._of.fixed[place][0] for place in (position[late] - self._grouped).tolist()]
-        return step
-
-    def _parent(self, position: Ints) -> Ints:
-        """Return the positions above others, -1 for the root: at a step inner ones hang first, then leaves, then fixed ones."""
-        step, fixed = self._step(position), self._of.fixed
-        held = {now: self._held(now) for _, now in fixed}
-        free = self._many[1, step] - np.array([len(held.get(now, ())) for now in range(self._many.shape[1])])[step]
-        among = np.array(
-            [sum(f == begins for f, _ in fixed[:i]) for i, (begins, _) in enumerate(fixed)] or [0], np.int64
-        )
-        last = self._many[0, step] + free + among[np.maximum(0, position - self._grouped)]
-        leaf = self._many[0, step] + position - self._passing - self._start[1, step]
-        rank = position - self._start[0, step]
-        rank[position >= self._passing] = leaf[position >= self._passing]
-        rank[position >= self._grouped] = last[position >= self._grouped]
-        above = self._start[0, np.maximum(0, step - self._x)] + rank
-        for now, places in held.items():  # the last leaves of a step hang below fixed positions
-            after = self._passing + int(self._start[1, now + 1]) - len(places) if places else 0
-            for i, place in enumerate(places):
-                above[position == after + i] = self._grouped + place
-        above[step == 0] = -1
-        return above
-
-    def children(self, position: int) -> list[int]:
+    def children(self, position: int) -> Ints:
         """Return the positions below another, in the order of their steps."""
-        if position >= self._grouped:
-            place = position - self._grouped
-            step = self._of.fixed[place][1]
-            held = self._held(step)
-            after = self._passing + int(self._start[1, step + 1]) - len(held) if held else 0
-            return [after + held.index(place)] if place in held else []
-        if position >= self._passing:
-            return []
-        own, found = int(self._step(np.array([position]))[0]), list[int]()
-        for step in range(own + 1, min(own + self._x + 1, self._many.shape[1])):
-            rank, inner = position - int(self._start[0, max(0, step - self._x)]), self._of.inner[step]
-            free = self._of.leaves[step] - len(self._held(step))
-            fixed = [place for place, (begins, _) in enumerate(self._of.fixed) if begins == step]
-            if rank < inner:
-                found.append(int(self._start[0, step]) + rank)
-            elif rank < inner + free:
-                found.append(self._passing + int(self._start[1, step]) + rank - inner)
-            elif rank < inner + free + len(fixed):
-                found.append(self._grouped + fixed[rank - inner - free])
-        return found
-
-    def _held(self, step: int) -> list[int]:
-        """Return the fixed positions whose leaf is among the last of a step: one leaf for which there is room is left out."""
-        room = self._of.leaves[step] if step < len(self._of.leaves) else 0
-        return [place for place, (_, leaf) in enumerate(self._of.fixed) if leaf == step][:room]
-
-    # -- nodes in positions ------------------------------------------------------------------------------------------
+        first, above, count, step = self._hangs
+        below = np.flatnonzero((above <= position) & (position < above + count))
+        below = below[np.argsort(step[below], kind="stable")]
+        return (first + position - above)[below]
 
     def position(self, node: int, tree: int) -> int:
         """Return the position of a node in a tree."""
         group, place = divmod(node - 1, self._x)
         if group >= self._passing:
             return self._grouped + node - 1 - self._passing * self._x
-        place = (place - tree) % self._x
-        used = Counter[tuple[int, int]]()
-        for kind in self._of.groups:
-            for j, residue in enumerate(kind.residues):
-                pool = int(j != kind.inner)
-                if j == place and group < kind.count:
-                    return pool * self._passing + self._nth(pool, residue, used[pool, residue] + group)
-                used[pool, residue] += kind.count
-            group -= kind.count
-        raise IndexError(node)
-
-    def _nth(self, pool: int, residue: int, count: int) -> int:
-        """Return the position number ``count`` of those of a pool whose step has a residue, in the pool."""
-        before = self._before[pool, residue : self._many.shape[1] : self._x]
-        step = residue + self._x * (int(np.searchsorted(before, count, "right")) - 1)
-        return int(self._start[pool, step]) + count - int(self._before[pool, step])
+        first, begun, count, mine = self._seats
+        (seat,) = np.flatnonzero((mine == (place - tree) % self._x) & (begun <= group) & (group < begun + count))
+        return int(first[seat] + group - begun[seat])
 
     def _node(self, position: Ints, tree: int) -> Ints:
         """Return the nodes that have some positions in a tree."""
-        step, pool = self._step(position), (position >= self._passing).astype(np.int64)
-        found = 1 + self._passing * self._x + position - self._grouped
-        for (kind, residue), segments in self._segments.items():
-            lowest, begun, j = segments[:, 0], segments[:, 1], segments[:, 2]
-            mine = np.flatnonzero((pool == kind) & (step % self._x == residue) & (position < self._grouped))
-            now, place = step[mine], position[mine] - kind * self._passing
-            rank = self._before[kind, now] + place - self._start[kind, now]
-            at: Ints = np.searchsorted(lowest, np.asarray(rank, np.int64), "right") - 1
-            found[mine] = 1 + (begun[at] + rank - lowest[at]) * self._x + (j[at] + tree) % self._x
-        return found
+        first, begun, _, place = self._seats[:, _run(self._seats, position)]
+        seated = 1 + (begun + position - first) * self._x + (place + tree) % self._x
+        return np.where(position < self._grouped, seated, 1 + self._passing * self._x + position - self._grouped)
+
+
+def _sorted(runs: Iterator[tuple[int, int, int, int]]) -> Ints:
+    """Return the runs that are not empty, by their first positions: int64 (4, runs)."""
+    return np.array(sorted(run for run in runs if run[2]), np.int64).T
+
+
+def _run(runs: Ints, position: Ints) -> Ints:
+    """Return the run of each of some positions."""
+    return np.searchsorted(runs[0], position, "right") - 1

@@ -4,28 +4,16 @@ Communication model: store-and-forward, one-port, full duplex; where messages co
 Source: ours; the shape is explained in ``shape``.
 """
 
-from functools import lru_cache
-from typing import NamedTuple
-
 import numpy as np
 
 from treecast.description import Description
 from treecast.networks.complete import Complete
-from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_between
 from treecast.plans.registry import builder, every_port
 from treecast.plans.whole.one_port.models import EITHER, check_rows
-from treecast.plans.whole.one_port.own_trees import Positions, arcs_of
+from treecast.plans.whole.one_port.own_trees import arcs_of
 from treecast.plans.whole.one_port.shape import Shape, shape
 from treecast.schedule import Claims, Payloads, Rows, Schedule
-
-
-class Trees(NamedTuple):
-    """x trees: int64 (x, N - 1) of the arcs, of which each leads to another node in each tree; nodes count from the root."""
-
-    step: Ints
-    source: Ints
-    target: Ints
 
 
 def fits(job: Job[Complete]) -> str:
@@ -56,9 +44,7 @@ def _facts(job: Job[Complete], schedule: Schedule, depth: int) -> Description:
 def at(job: Job[Complete], node: int) -> Built:
     """One-port: the rows of one node in ``shifted_trees``, from its label and the shape alone."""
     found = shape(job.network.nodes - 1, job.copies)
-    arcs = arcs_of(found, int(job.network.untranslate(job.collective.root, node))) if found else []
-    tree, step, source, target = np.array(arcs, np.int64).reshape(-1, 4).T
-    return Built(_rows(job, tree, Trees(step, source, target)), claims(job))
+    return Built(_rows(job, found, int(job.network.untranslate(job.collective.root, node))), claims(job))
 
 
 @builder(
@@ -83,15 +69,13 @@ def shifted_trees(job: Job[Complete]) -> Built:
     network, messages, copies = job.network, job.collective.messages, job.copies
     found = shape(network.nodes - 1, copies)
     check_rows(1 if job.model.combining else messages, copies * (network.nodes - 1), network)
-    trees = trees_of(found) if found else Trees(*np.zeros((3, copies, 0), np.int64))
-    tree = np.broadcast_to(np.arange(copies)[:, None], trees.step.shape)
-    return Built(_rows(job, tree, trees), claims(job))
+    return Built(_rows(job, found), claims(job))
 
 
-def _rows(job: Job[Complete], tree: Ints, arcs: Trees) -> Rows:
-    """Return the rows of all chunks over some arcs of the trees."""
+def _rows(job: Job[Complete], of: Shape | None, node: int | None = None) -> Rows:
+    """Return the rows of all chunks over the arcs of shifted trees, or over those of one node, counted from the root."""
     network, messages, copies = job.network, job.collective.messages, job.copies
-    tree, step, source, target = (each.reshape(-1) for each in (tree, *arcs))
+    tree, step, source, target = arcs_of(of, node) if of else np.zeros((4, 0), np.int64)
     source, target = (network.translate(job.collective.root, u) for u in (source, target))
     times = 1 if job.model.combining else messages
     chunk = np.repeat(np.arange(times), len(step))
@@ -99,10 +83,3 @@ def _rows(job: Job[Complete], tree: Ints, arcs: Trees) -> Rows:
     table = Payloads.of_ranges(np.arange(times), np.arange(times) + (messages if job.model.combining else 1))
     step = step + copies * chunk
     return rows_between(network, table, step, source, target, steps=1, tree=tree, payload=chunk)
-
-
-@lru_cache(4)
-def trees_of(of: Shape) -> Trees:
-    """Return the trees of a shape."""
-    tree = Positions(of)
-    return Trees(*np.stack([tree.sends(np.arange(tree.count), copy) for copy in range(of.copies)], axis=1))
