@@ -10,9 +10,9 @@ import numpy as np
 from treecast.kernels.compiled import njit
 
 
-@njit(work=lambda node, count, skips, _: 4 * len(node) * len(skips))
-def receive_lists(node, count, skips, found):
-    """Fill row i of ``found``, int64 (nodes, q), with the first ``count[i]`` entries of the receive list of ``node[i]``.
+@njit(work=lambda node, skips, _: 4 * len(node) * len(skips))
+def receive_lists(node, skips, found):
+    """Fill row i of ``found``, int64 (nodes, q), with the receive list of ``node[i]``.
 
     ``skips``: int64 (q + 1,), ascending; the last is the number of nodes. ``node`` counts from the root. An entry e ≥ 0 is
     chunk e of this period of q steps, and e - q chunk e of the period before.
@@ -35,7 +35,7 @@ def receive_lists(node, count, skips, found):
             above[below[base]] = above[base]
         goal, last, got = skips[q] + node[i], 2 * skips[q], 0
         at, e, depth = 0, below[q + 1], 0
-        while got < count[i]:
+        while got < q:
             if e < 0:  # nothing more is found from here
                 if depth == 0:
                     break

@@ -13,7 +13,8 @@ from treecast.collectives import COLLECTIVES
 from treecast.errors import PlanError
 from treecast.lower_bounds import best
 from treecast.plans import alternatives, plan
-from treecast.plans.whole.one_port.skips import lists_of, receive_lists, skips
+from treecast.plans.whole.one_port.circulant import sends_of
+from treecast.plans.whole.one_port.skips import receive_lists, skips
 from treecast.verification.verifier import verify
 
 ROOTED = ["broadcast", "reduce", "reduce-broadcast"]
@@ -39,6 +40,13 @@ def bases(nodes, which):
         base[taken] = index
         left = left - taken * every[index]
     return base
+
+
+def lists_of(nodes, node):
+    """Return what a node receives in each step of a period, and what it sends: what those receive that it sends to."""
+    towards = [(node + skip) % nodes for skip in skips(nodes)[:-1]]
+    received, *others = receive_lists(nodes, [node, *towards])
+    return received, np.diagonal(others)
 
 
 def right(nodes, which):
@@ -122,8 +130,9 @@ def test_a_node_knows_its_part_from_its_label():
                 whole = plan(kind, f"complete:{nodes}", **asked)
                 for node in {0, 1 % nodes, nodes // 3, nodes - 1}:
                     assert program(kind, f"complete:{nodes}", node, **asked).rows == whole.at(node).rows
-    received, sent = lists_of(2**60 + 1, 2**59)
-    assert len(received) == len(sent) == 61
+    sends = sends_of(2**60 + 1, 1, 2**59)
+    assert (sends.target == 2**59).sum() == 1
+    assert set(sends.step.tolist()) <= set(range(61))
 
 
 @pytest.mark.parametrize("kind", ROOTED)

@@ -7,14 +7,16 @@ All nodes that have something to send it do so to the node as many labels on as 
 reduction: every node but the root receives every chunk once.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job
+from treecast.plans.built import Built, Job, rows_between
 from treecast.plans.registry import builder
 from treecast.plans.whole.one_port.models import COMBINING, EITHER, check_rows
-from treecast.plans.whole.one_port.skips import lists_of, receive_lists, skips
+from treecast.plans.whole.one_port.skips import receive_lists, skips
 from treecast.schedule import Claims, Payloads, Rows
 
 
@@ -27,17 +29,8 @@ def claims(job: Job[Complete]) -> Claims:
 
 def at(job: Job[Complete], node: int) -> Built:
     """One-port: the rows of one node in ``broadcast``, from its label alone."""
-    network, root, messages = job.network, job.collective.root, job.collective.messages
-    every, seen = skips(network.nodes), int(network.untranslate(root, node))
-    if len(every) == 1:
-        return Built(_rows(job, *np.zeros((3, 0), np.int64)), claims(job))
-    received, sent = lists_of(network.nodes, seen)
-    step, index = steps_of(messages, len(every) - 1)
-    skip = np.array(every)[index]
-    heard = np.where(seen == 0, -1, chunks_of(received[index], step, index, messages))
-    told = np.where((seen + skip) % network.nodes == 0, -1, chunks_of(sent[index], step, index, messages))
-    source = np.concatenate([(seen - skip) % network.nodes, np.full(len(step), seen)])
-    return Built(_rows(job, np.tile(step, 2), source, np.concatenate([heard, told])), claims(job))
+    node = int(job.network.untranslate(job.collective.root, node))
+    return Built(_rows(job, sends_of(job.network.nodes, job.collective.messages, node)), claims(job))
 
 
 @builder(
@@ -53,17 +46,8 @@ def at(job: Job[Complete], node: int) -> Built:
 def broadcast(job: Job[Complete]) -> Built:
     """One-port: M - 1 + ⌈log2 N⌉ steps, M (N - 1) transmissions: both are the fewest there can be."""
     nodes, messages = job.network.nodes, job.collective.messages
-    every = skips(nodes)
-    if len(every) == 1:
-        return Built(_rows(job, *np.zeros((3, 0), np.int64)), claims(job))
     check_rows(messages, nodes - 1, job.network)
-    step, index = steps_of(messages, len(every) - 1)
-    node = np.arange(1, nodes)
-    lists = receive_lists(nodes, node)
-    chunk = chunks_of(lists[:, index], step, index, messages)
-    source = (node[:, None] - np.array(every)[index]) % nodes
-    step = np.broadcast_to(step, chunk.shape)
-    return Built(_rows(job, step.reshape(-1), source.reshape(-1), chunk.reshape(-1)), claims(job))
+    return Built(_rows(job, sends_of(nodes, messages)), claims(job))
 
 
 @builder(
@@ -83,37 +67,45 @@ def allgather(job: Job[Complete]) -> Built:
     return Built(broadcast(job).rows, claims(job))
 
 
-def steps_of(messages: int, q: int) -> tuple[Ints, Ints]:
-    """Return the steps of a broadcast, and the index of the skip of each: int64 (M - 1 + q,) both.
+class Sends(NamedTuple):
+    """Sends of one chunk each: when, from where and to where, which chunk; int64 of one length. Nodes count from the root."""
 
-    The last step ends a period, so those at the beginning of the first period that are too many are left out.
+    step: Ints
+    source: Ints
+    target: Ints
+    chunk: Ints
+
+
+def sends_of(nodes: int, messages: int, node: int | None = None) -> Sends:
+    """Return the sends of a broadcast, or those to and from one node, found from its label alone.
+
+    The last step ends a period, so those at the beginning of the first period that are too many are left out. Chunks beyond the
+    last are the last.
+
+    >>> for send in zip(*sends_of(3, 2, 1)):
+    ...     print(*send)
+    1 0 1 1
+    2 2 1 0
     """
-    step = np.arange(messages - 1 + q)
-    return step, (step + (1 - messages) % q) % q
+    skip = np.array(skips(nodes)[:-1], np.int64)
+    step = np.arange(messages - 1 + len(skip) if nodes > 1 else 0)
+    index = (step + (1 - messages) % len(skip)) % len(skip) if nodes > 1 else step
+    if node is None:
+        target = np.arange(1, nodes)[:, None]
+        entry = receive_lists(nodes, target[:, 0])[:, index]
+    else:
+        target = np.stack([np.full_like(step, node), (node + skip[index]) % nodes])
+        lists = receive_lists(nodes, np.append(node, (node + skip) % nodes))
+        entry = np.stack([lists[0, index], lists[1 + index, index]])
+    chunk = np.where(target > 0, np.minimum(entry + step - index, messages - 1), -1)
+    every = np.broadcast_arrays(step, (target - skip[index]) % nodes, target, chunk)
+    return Sends(*(column[chunk >= 0] for column in every))
 
 
-def chunks_of(entry: Ints, step: Ints, index: Ints, messages: int) -> Ints:
-    """Return the chunk that a list's entries stand for in each step: negative for none; those beyond the last are the last.
-
-    ``entry``: int64 (…, steps), the entries of a list at ``index``.
-    """
-    period = step - index  # of the first step of each, less the steps left out
-    return np.minimum(entry + period, messages - 1)
-
-
-def _rows(job: Job[Complete], step: Ints, source: Ints, chunk: Ints) -> Rows:
-    """Return rows of one chunk each, to the node a step's skip on; those of negative chunks are left out.
-
-    ``source`` counts from the root.
-    """
-    network, messages = job.network, job.collective.messages
-    kept = np.flatnonzero(chunk >= 0)
-    step, source, chunk = step[kept], source[kept], chunk[kept]
-    every = skips(network.nodes)
-    index = (step + (1 - messages) % (len(every) - 1)) % (len(every) - 1) if len(kept) else step
-    skip = np.array(every)[index]
-    src = network.translate(job.collective.root, source)
-    dst = network.translate(src, skip)
-    chunks = np.arange(messages)
-    table = Payloads.of_ranges(chunks, chunks + 1)
-    return Rows.of(table, step=step, src=src, dst=dst, port=skip - 1, payload=chunk)
+def _rows(job: Job[Complete], sends: Sends) -> Rows:
+    """Return rows of one chunk each."""
+    network, chunks = job.network, np.arange(job.collective.messages)
+    source, target = (network.translate(job.collective.root, u) for u in (sends.source, sends.target))
+    return rows_between(
+        network, Payloads.of_ranges(chunks, chunks + 1), sends.step, source, target, payload=sends.chunk
+    )

@@ -35,30 +35,9 @@ def receive_lists(nodes: int, which: Ints | list[int]) -> Ints:
     >>> receive_lists(9, [1, 2, 5, 8]).tolist()
     [[0, -2, -3, -1], [-4, 1, -2, -1], [-4, -2, -3, 3], [-3, -4, -1, 2]]
     """
-    every = skips(nodes)
-    return _lists(every, np.asarray(which, np.int64), np.full(len(which), len(every) - 1))
+    from treecast.kernels.plans.circulant import receive_lists as fill_in
 
-
-def lists_of(nodes: int, node: int) -> tuple[Ints, Ints]:
-    """Return which chunk of a period one node receives, and which it sends, in each of its steps: int64 (q,) each.
-
-    The chunk it sends in step k is the one that the node skips[k] labels on receives then. Both are found from the label alone,
-    with O(q²) numbers looked at.
-
-    >>> received, sent = lists_of(9, 2)
-    >>> received.tolist(), sent.tolist()
-    ([-4, 1, -2, -1], [-3, -3, -3, 1])
-    """
-    every = skips(nodes)
-    q = len(every) - 1
-    towards = [(node + skip) % nodes for skip in every[:-1]]
-    found = _lists(every, np.array([node, *towards], np.int64), np.array([q, *range(1, q + 1)], np.int64))
-    return found[0], found[np.arange(q) + 1, np.arange(q)]
-
-
-def _lists(every: list[int], node: Ints, count: Ints) -> Ints:
-    from treecast.kernels.plans.circulant import receive_lists
-
-    found = np.zeros((len(node), len(every) - 1), np.int64)
-    receive_lists(node, count, np.array(every, np.int64), found)
+    every = np.array(skips(nodes), np.int64)
+    found = np.zeros((len(which), len(every) - 1), np.int64)
+    fill_in(np.asarray(which, np.int64), every, found)
     return found

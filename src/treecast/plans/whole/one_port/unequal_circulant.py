@@ -25,9 +25,9 @@ from treecast.plans.lengths import in_streams, lengths_of
 from treecast.plans.registry import Option, builder
 from treecast.plans.times.timetable import listed
 from treecast.plans.ways.ways import Ways, pairs_of
-from treecast.plans.whole.one_port.circulant import chunks_of, steps_of
+from treecast.plans.whole.one_port.circulant import sends_of
 from treecast.plans.whole.one_port.models import COMBINING, HALF, ONE_PORT, check_rows
-from treecast.plans.whole.one_port.skips import receive_lists, skips
+from treecast.plans.whole.one_port.skips import skips
 from treecast.ragged import places, starts
 from treecast.schedule import Claims, Payloads, Rows
 
@@ -174,19 +174,14 @@ def _parts(job: Job[Complete]) -> int:
 
 def _sends(nodes: int, parts: Ints) -> _Sends:
     """Return the sends of the circulant broadcasts of blocks of so many parts, each from its node; all end with a period."""
-    every, found = skips(nodes), [_Sends(*np.zeros((5, 0), np.int64))]
-    q = len(every) - 1
+    q, found = len(skips(nodes)) - 1, [_Sends(*np.zeros((5, 0), np.int64))]
     numbers: list[int] = np.unique(parts[parts > 0]).tolist() if q else []
     for messages in numbers:
         begin = (1 - messages) % q  # turns of the first period that are left out
-        step, index = steps_of(messages, q)
-        seen = np.arange(1, nodes)
-        part = chunks_of(receive_lists(nodes, seen)[:, index], step, index, messages)
-        place, when = np.nonzero(part >= 0)
+        sends = sends_of(nodes, messages)
         block = np.flatnonzero(parts == messages)[:, None]
-        target = (block + seen[place]) % nodes
-        source = (target - np.array(every)[index[when]]) % nodes
-        columns = np.broadcast_arrays(begin + step[when], source, target, block, part[place, when])
+        source, target = ((block + each) % nodes for each in (sends.source, sends.target))
+        columns = np.broadcast_arrays(begin + sends.step, source, target, block, sends.chunk)
         found.append(_Sends(*(column.ravel() for column in columns)))
     joined = _Sends(*map(np.concatenate, zip(*found, strict=True)))
     order = np.argsort(joined.turn, kind="stable")
