@@ -171,7 +171,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "the plan takes the least time: the builder, and the number of chunks": Test(
             "tests/plans/test_fastest.py::test_the_number_of_chunks_is_the_best_of_all"
         ),
-        "with its best plan. Stars mark what nothing beats": Test(
+        "with its best plan. Stars mark the networks that none beats": Test(
             "tests/plans/test_advice.py::test_every_option_takes_what_it_says"
         ),
         "An alltoall on 40,320": Test("tests/test_claims.py::test_an_alltoall_on_40320_nodes"),

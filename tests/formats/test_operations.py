@@ -197,7 +197,7 @@ def test_what_messages_cannot_carry_says_why():
     two = ranks(
         ["s: send 5b to 1 tag 0", "t: send 5b to 1 tag 1"], ["r: recv 5b from 0 tag 0", "u: recv 5b from 0 tag 1"]
     )
-    with pytest.raises(FormatError, match="has 5 bytes, but its contents have 8"):
+    with pytest.raises(FormatError, match="has 5 bytes, and its contents 8"):
         goal.judge(two, Told(collective="broadcast", size=8))[1]()
 
 
@@ -275,9 +275,9 @@ def test_comments_that_are_wrong_are_found_out():
             formats.decode(swapped(data, old, new))
     for old, new, why in (
         (b"chunks 1\n", b"chunks 0-1\n", "has 10 bytes, and its chunks 20"),
-        (b"// step 0 port 0 tree 0 chunks 0\n", b"", "do not say what .* carries"),
+        (b"// step 0 port 0 tree 0 chunks 0\n", b"", "do not say the contents of "),
         (b"// treecast network path:3", b"// treecast network path:4", "has 4 nodes, and the file 3 ranks"),
-        (b"// treecast network path:3\n", b"", "not of which network"),
+        (b"// treecast network path:3\n", b"", "but not the network"),
         (b"// treecast copies 1", b"// treecast colour 1", "line .*: 'treecast colour 1' is no"),
         (b"chunks 1\n", b"chunks 1-99999999999\n", "too many to judge|chunk"),
     ):

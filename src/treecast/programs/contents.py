@@ -92,7 +92,7 @@ def _check_sizes(order: Order, carried: dict[int, int], begins: Ints | None) -> 
         size = sum(int(begins[chunk + 1] - begins[chunk]) for chunk in _bits(bits))
         if size > order.program.size[send]:
             words = f"{order.program.spell(send)} has {order.program.size[send]:,} bytes"
-            raise FormatError(f"{words}, but its contents have {size:,}")
+            raise FormatError(f"{words}, and its contents {size:,}")
 
 
 def _rows(order: Order, where: Network, carried: dict[int, int]) -> Rows:
