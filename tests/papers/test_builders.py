@@ -11,7 +11,7 @@ def of_papers():
 
 
 def test_builders_of_papers_are_there_to_compare_with():
-    assert {"eyes", "fraigniaud", "answering", "four-phases", "spt", "spg"} <= {entry.name for entry in of_papers()}
+    assert {"eyes", "answering", "four-phases", "spt", "spg"} <= {entry.name for entry in of_papers()}
     assert all(entry.baseline for entry in of_papers())
 
 

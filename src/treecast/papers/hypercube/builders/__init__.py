@@ -1,1 +1,1 @@
-"""The builders of the schemes that the hypercube paper compares."""
+"""The builders of the hypercube paper: gossip as it stands there, to compare with."""
