@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import sys
-from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,6 +26,7 @@ settings.register_profile("treecast", deadline=None, suppress_health_check=[Heal
 settings.load_profile("treecast")
 
 
+LONG = Path(__file__).parent / "long"
 QUICK = "not long"  # what pytest is told to run, unless it is told otherwise
 FEWER = 0.15  # of the examples of hypothesis are tried by the quick tests; `make test-long` tries all
 
@@ -52,17 +53,6 @@ def is_hypothesis(test):
     return getattr(test, "is_hypothesis_test", False)
 
 
-def leave_to_long_runs(items):
-    """Mark as long the parameters that ``each`` leaves out of quick runs: all but the first and each k-th after it."""
-    met = Counter()
-    for item in items:
-        each = item.get_closest_marker("each")
-        if each and item.get_closest_marker("long") is None and hasattr(item, "callspec"):
-            if met[item.function] % each.args[0]:
-                item.add_marker(pytest.mark.long)
-            met[item.function] += 1
-
-
 WORKERS = (os.cpu_count() or 1) + 1
 """One more than there are cores: tests of MPI and of the lab wait more than they work."""
 
@@ -71,11 +61,28 @@ def pytest_xdist_auto_num_workers(config):
     return WORKERS
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_pycollect_makeitem(collector, obj):
-    """Let quick runs not even collect long tests: with their parameters these are as many as all others."""
-    is_long = any(mark.name == "long" for mark in getattr(obj, "pytestmark", ()))
-    return [] if is_long and collector.config.option.markexpr == QUICK else None
+def pytest_configure(config):
+    """Run long tests that are asked for by their folder."""
+    if config.option.markexpr == QUICK and any("tests/long" in argument for argument in config.args):
+        config.option.markexpr = ""
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Let quick runs not even read the long tests: with their parameters these are as many as all others."""
+    return True if collection_path == LONG and config.option.markexpr == QUICK else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc):
+    """Leave to long runs what ``each`` says: all parameters but the first and each k-th after it."""
+    each = metafunc.definition.get_closest_marker("each")
+    every = each.args[0] if each else 1
+    calls = [call for call in metafunc._calls if all(mark.name != "long" for mark in call.marks)]
+    for i, call in enumerate(calls):
+        if i % every:
+            call.marks.append(pytest.mark.long.mark)
+    if calls and metafunc.config.option.markexpr == QUICK:
+        metafunc._calls[:] = calls[::every]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -85,9 +92,11 @@ def pytest_collection_modifyitems(config, items):
     Each worker gets an equal share of the tests to begin with. The second, which would compile the same at the same time as the
     first, begins with tests that wait for other processes.
     """
-    leave_to_long_runs(items)
     if config.option.markexpr == QUICK:
         try_fewer_examples(items)
+    for item in items:
+        if item.nodeid.startswith("tests/long/"):
+            item.add_marker(pytest.mark.long)
 
     def place(item, folders):
         name = item.nodeid.removeprefix("tests/")
