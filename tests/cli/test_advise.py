@@ -24,7 +24,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
         ({"--rate": "12.5Gb/s"}, "bits or bytes"),
         ({"--survive": "99"}, "survives 99 faults"),
     ):
-        given = dict(zip(words[2::2], words[3::2], strict=True)) | changed
+        given = dict(zip(words[2::2], words[3::2], strict=True)) | {"--nodes": "4"} | changed
         assert main(["advise", "broadcast", *(word for pair in given.items() for word in pair)]) == 2
         assert says in capsys.readouterr().err
 

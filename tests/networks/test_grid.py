@@ -18,14 +18,13 @@ from treecast.networks.grid import Mesh, Torus
 LEAST, MOST = -(2**63), 2**63 - 1
 """The extreme node and port numbers that an array can hold."""
 
-SIDES = [
-    *product(range(1, 14)),
-    *product(range(1, 6), repeat=2),
-    *product(range(1, 5), repeat=3),
-    (2, 1, 3, 2),
-    (1, 1, 1, 1),
-    (2, 2, 2, 2, 2),
+SHAPES = [
+    [*product(range(1, 14))],
+    [*product(range(1, 6), repeat=2)],
+    [*product(range(1, 5), repeat=3)],
+    [(2, 1, 3, 2), (1, 1, 1, 1), (2, 2, 2, 2, 2)],
 ]
+"""Sides of grids of one, two, three and more axes."""
 
 
 def oracle(sides: tuple[int, ...], periodic: bool) -> Any:
@@ -43,63 +42,67 @@ def arcs_of(network: Any) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("kind", [Mesh, Torus])
-@pytest.mark.parametrize("sides", SIDES, ids=str)
-def test_closed_forms(kind: type[Mesh] | type[Torus], sides: tuple[int, ...]) -> None:
-    network = kind(sides)
-    truth = oracle(sides, kind is Torus)
-    nodes = np.arange(network.nodes)
-    arcs = arcs_of(network)
-    assert network.nodes == len(truth)
-    assert len(arcs) == len(set(arcs)) == network.arcs  # never two arcs between the same two nodes
-    assert set(arcs) == set(truth.to_directed().edges())
-    assert network.degree == max(degree for _, degree in truth.degree())
-    assert network.diameter == nx.diameter(truth)
-    distances = network.distance(nodes[:, None], nodes)
-    lengths = dict(nx.all_pairs_shortest_path_length(truth))
-    assert distances.tolist() == [[lengths[u][v] for v in nodes] for u in nodes]
-    assert [network.eccentricity(u) for u in nodes] == distances.max(axis=1).tolist()
-    assert np.array_equal(network.coordinates(nodes), np.unravel_index(nodes, sides))
+@pytest.mark.parametrize("shapes", SHAPES, ids=["one axis", "two axes", "three axes", "more axes"])
+def test_closed_forms(kind: type[Mesh] | type[Torus], shapes: list[tuple[int, ...]]) -> None:
+    for sides in shapes:
+        network = kind(sides)
+        truth = oracle(sides, kind is Torus)
+        nodes = np.arange(network.nodes)
+        arcs = arcs_of(network)
+        assert network.nodes == len(truth)
+        assert len(arcs) == len(set(arcs)) == network.arcs  # never two arcs between the same two nodes
+        assert set(arcs) == set(truth.to_directed().edges())
+        assert network.degree == max(degree for _, degree in truth.degree())
+        assert network.diameter == nx.diameter(truth)
+        distances = network.distance(nodes[:, None], nodes)
+        lengths = dict(nx.all_pairs_shortest_path_length(truth))
+        assert distances.tolist() == [[lengths[u][v] for v in nodes] for u in nodes]
+        assert [network.eccentricity(u) for u in nodes] == distances.max(axis=1).tolist()
+        assert np.array_equal(network.coordinates(nodes), np.unravel_index(nodes, sides))
 
 
-@pytest.mark.parametrize("sides", SIDES, ids=str)
-def test_ports_of_a_mesh(sides: tuple[int, ...]) -> None:
-    mesh = Mesh(sides)
-    assert mesh.ports == 2 * len(sides)
-    for u, port in product(range(mesh.nodes), range(mesh.ports)):
-        there = list(np.unravel_index(u, sides))
-        there[port // 2] += 1 if port % 2 == 0 else -1
-        inside = all(0 <= at < side for at, side in zip(there, sides, strict=True))
-        assert mesh.neighbor(u, port) == (np.ravel_multi_index(there, sides) if inside else -1)
+@pytest.mark.parametrize("shapes", SHAPES, ids=["one axis", "two axes", "three axes", "more axes"])
+def test_ports_of_a_mesh(shapes: list[tuple[int, ...]]) -> None:
+    for sides in shapes:
+        mesh = Mesh(sides)
+        assert mesh.ports == 2 * len(sides)
+        for u, port in product(range(mesh.nodes), range(mesh.ports)):
+            there = list(np.unravel_index(u, sides))
+            there[port // 2] += 1 if port % 2 == 0 else -1
+            inside = all(0 <= at < side for at, side in zip(there, sides, strict=True))
+            assert mesh.neighbor(u, port) == (np.ravel_multi_index(there, sides) if inside else -1)
 
 
-@pytest.mark.parametrize("sides", SIDES, ids=str)
-def test_ports_of_a_torus(sides: tuple[int, ...]) -> None:
-    torus = Torus(sides)
-    moves = [(axis, way) for axis, side in enumerate(sides) for way in ([], [1], [1, -1])[min(side, 3) - 1]]
-    assert torus.ports == torus.degree == len(moves)
-    assert [torus.port_name(port) for port in range(torus.ports)] == [f"{'- +'[way + 1]}{a}" for a, way in moves]
-    for u, (port, (axis, way)) in product(range(torus.nodes), enumerate(moves)):
-        there = list(np.unravel_index(u, sides))
-        there[axis] = (there[axis] + way) % sides[axis]
-        assert torus.neighbor(u, port) == np.ravel_multi_index(there, sides)
+@pytest.mark.parametrize("shapes", SHAPES, ids=["one axis", "two axes", "three axes", "more axes"])
+def test_ports_of_a_torus(shapes: list[tuple[int, ...]]) -> None:
+    for sides in shapes:
+        torus = Torus(sides)
+        moves = [(axis, way) for axis, side in enumerate(sides) for way in ([], [1], [1, -1])[min(side, 3) - 1]]
+        assert torus.ports == torus.degree == len(moves)
+        assert [torus.port_name(port) for port in range(torus.ports)] == [f"{'- +'[way + 1]}{a}" for a, way in moves]
+        for u, (port, (axis, way)) in product(range(torus.nodes), enumerate(moves)):
+            there = list(np.unravel_index(u, sides))
+            there[axis] = (there[axis] + way) % sides[axis]
+            assert torus.neighbor(u, port) == np.ravel_multi_index(there, sides)
 
 
-@pytest.mark.parametrize("sides", SIDES, ids=str)
-def test_translation_keeps_ports_and_distances(sides: tuple[int, ...]) -> None:
-    torus = Torus(sides)
-    nodes = np.arange(torus.nodes)
-    moved = torus.translate(nodes[:, None], nodes)
-    at = np.array(np.unravel_index(nodes, sides))
-    wanted = (at[:, :, None] + at[:, None, :]) % np.array(sides)[:, None, None]
-    assert np.array_equal(moved, np.ravel_multi_index(tuple(wanted), sides))
-    assert np.array_equal(moved[:, 0], nodes)
-    assert np.array_equal(torus.untranslate(nodes[:, None], moved), np.broadcast_to(nodes, moved.shape))
-    for port in range(torus.ports):
-        there = torus.translate(nodes[:, None], torus.neighbor(nodes, port))
-        assert np.array_equal(torus.neighbor(moved, port), there)
-    for h in nodes:
-        image = torus.translate(h, nodes)
-        assert np.array_equal(torus.distance(image[:, None], image), torus.distance(nodes[:, None], nodes))
+@pytest.mark.parametrize("shapes", SHAPES, ids=["one axis", "two axes", "three axes", "more axes"])
+def test_translation_keeps_ports_and_distances(shapes: list[tuple[int, ...]]) -> None:
+    for sides in shapes:
+        torus = Torus(sides)
+        nodes = np.arange(torus.nodes)
+        moved = torus.translate(nodes[:, None], nodes)
+        at = np.array(np.unravel_index(nodes, sides))
+        wanted = (at[:, :, None] + at[:, None, :]) % np.array(sides)[:, None, None]
+        assert np.array_equal(moved, np.ravel_multi_index(tuple(wanted), sides))
+        assert np.array_equal(moved[:, 0], nodes)
+        assert np.array_equal(torus.untranslate(nodes[:, None], moved), np.broadcast_to(nodes, moved.shape))
+        for port in range(torus.ports):
+            there = torus.translate(nodes[:, None], torus.neighbor(nodes, port))
+            assert np.array_equal(torus.neighbor(moved, port), there)
+        for h in nodes:
+            image = torus.translate(h, nodes)
+            assert np.array_equal(torus.distance(image[:, None], image), torus.distance(nodes[:, None], nodes))
 
 
 @pytest.mark.parametrize("network", [Mesh((3, 4)), Torus((3, 4)), Torus((1, 1)), spelled("path:5")])

@@ -20,7 +20,7 @@ KINDS = [name for name, kind in COLLECTIVES.items() if not kind.lengths and not 
 SPECS = ["hypercube:3", "torus:3x4", "star:4", "ring:5", "complete:5", "hyperx:3x4", "circulant:13,1,5", "mesh:3x3"]
 
 
-@pytest.mark.each(7)
+@pytest.mark.each(11)
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_they_take_as_many_steps_and_are_right(spec, kind):

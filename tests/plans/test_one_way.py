@@ -36,7 +36,7 @@ def planned(kind, where, root, messages, builder=None):
     return schedule, report
 
 
-@pytest.mark.each(13)
+@pytest.mark.each(19)
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_root(spec, kind):

@@ -80,7 +80,7 @@ def test_the_best_is_what_its_plan_takes_and_no_other_is_better():
 
 
 def test_more_than_ten_machines_are_searched_for():
-    found = switchless("broadcast", 12, 2, Amount(1 << 16), COSTS)
+    found = switchless("broadcast", 11, 2, Amount(1 << 16), COSTS)
     assert (found.every, found.proved) == ("", False)
 
 

@@ -149,23 +149,24 @@ def test_a_sweep_of_paced_streams():
     assert sweep(schedule, 3).failing
 
 
-def test_paced_streams_share_a_port_by_turns():
-    """The middle of a path sends both its neighbours a million chunks, by turns; at other paces they meet somewhere."""
-    where, payloads = network("path:3"), Payloads.of([[(0, 10**6)]])
+@pytest.mark.parametrize("chunks", [10**4, pytest.param(10**6, marks=pytest.mark.long)])
+def test_paced_streams_share_a_port_by_turns(chunks):
+    """The middle of a path sends both its neighbours many chunks, by turns; at other paces they meet somewhere."""
+    where, payloads = network("path:3"), Payloads.of([[(0, chunks)]])
 
     def of(*rows):
         columns = {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS) if name != "payload"}
-        collective = Collective("broadcast", 3, 10**6, 1)
+        collective = Collective("broadcast", 3, chunks, 1)
         return Schedule(where, collective, model("one-port"), Rows.of(payloads, **columns, payload=0))
 
     def lasts(pace):
-        return (10**6 - 1) * pace + 1
+        return (chunks - 1) * pace + 1
 
     assert verify(of((0, lasts(2), 1, 0, 1, 0), (1, lasts(2), 1, 2, 0, 0))).holds
     assert verify(of((0, lasts(2), 1, 0, 1, 0), (3, lasts(4), 1, 2, 0, 0))).holds
     met = verify(of((0, lasts(2), 1, 0, 1, 0), (1, lasts(3), 1, 2, 0, 0)))
     assert {rule for rule, count in met.counts.items() if count} == {"send-port"}
-    met = verify(of((0, lasts(2), 1, 0, 1, 0), (2 * 10**6 - 2, lasts(1), 1, 2, 0, 0)))
+    met = verify(of((0, lasts(2), 1, 0, 1, 0), (2 * chunks - 2, lasts(1), 1, 2, 0, 0)))
     assert {rule for rule, count in met.counts.items() if count} == {"send-port"}
 
 

@@ -63,8 +63,8 @@ def test_every_set_of_three_nodes_and_arcs_on_the_hypercube_of_16_nodes(kind):
 @pytest.mark.parametrize(
     ("kind", "what"),
     [
-        *(("allgather", what) for what in ("nodes", "nodes+arcs")),
-        pytest.param("allgather", "arcs", marks=pytest.mark.long),
+        ("allgather", "nodes+arcs"),
+        *(pytest.param("allgather", what, marks=pytest.mark.long) for what in ("nodes", "arcs")),
         *(pytest.param("alltoall", what, marks=pytest.mark.long) for what in ("nodes", "arcs", "nodes+arcs")),
     ],
 )

@@ -28,7 +28,7 @@ def by_periods(kind, spec, messages, machine, **more):
     return plan(kind, spec, messages=messages, model=machine, builder=name, **more)
 
 
-@pytest.mark.each(5)
+@pytest.mark.each(11)
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_collective_under_every_machine(kind, machine):
@@ -43,7 +43,7 @@ def test_every_collective_under_every_machine(kind, machine):
     ("kind", "rows"),
     [
         ("broadcast", 30),
-        ("reduce", 30),
+        pytest.param("reduce", 30, marks=pytest.mark.long),
         pytest.param("alltoall", 5388, marks=pytest.mark.long),
         pytest.param("allreduce", 1860, marks=pytest.mark.long),
     ],
@@ -94,7 +94,7 @@ def test_alltoall_on_a_torus_of_64_nodes():
     ("spec", "machine", "messages", "steps"),
     [
         ("star:4", "one-port", 60, 71),
-        ("star:4", "one-port", 1000, 1012),
+        pytest.param("star:4", "one-port", 1000, 1012, marks=pytest.mark.long),
         ("mesh:4x4", "one-port", 1000, 1010),
         ("debruijn:2,4", "one-port", 1000, 1010),
         ("petersen", "one-port,half", 1000, 1846),
@@ -113,7 +113,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(4)
 @pytest.mark.parametrize("line", TABLE, ids=[line[0] for line in TABLE])
 def test_the_table_of_the_page(line):
     name, rows, *steps, least = line

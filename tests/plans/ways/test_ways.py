@@ -138,7 +138,7 @@ def cells(networks, machines=MACHINES):
     return [(kind, where, machine) for where in networks for machine in machines for kind in KINDS]
 
 
-@pytest.mark.each(7)
+@pytest.mark.each(13)
 @pytest.mark.parametrize(("kind", "where", "machine"), cells(SMALL))
 def test_every_collective_has_a_plan_on_every_machine(kind, where, machine):
     judged(plan(kind, where, model=machine, messages=2))
@@ -184,7 +184,7 @@ def test_an_exchange_is_refused_where_it_would_take_long():
         plan("allgather", "path:3", model="one-port,combining", builder="rarest-first")
 
 
-@pytest.mark.each(7)
+@pytest.mark.each(13)
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("kind", ["broadcast", "scatter", "gather", "allgather", "alltoall"])
 def test_copies_keep_their_certificate(kind, machine):
