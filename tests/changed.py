@@ -48,7 +48,10 @@ def affected_tests(files: Iterable[Path]) -> list[str]:
     beside = [
         file
         for file in files
-        if file.is_relative_to(TESTS) and file.name.startswith("test_") and (ROOT / file).exists()
+        if file.is_relative_to(TESTS)
+        and file.name.startswith("test_")
+        and (ROOT / file).exists()
+        and not file.is_relative_to(TESTS / "long")
     ]
     found |= {file for file in beside if not any(file.is_relative_to(folder) for folder in found)}
     if files:

@@ -61,7 +61,7 @@ DEFINITION, ADDRESS, PAPER = Says("a definition"), Says("an address or version")
 DESIGN = Says("how something is made, which its own tests hold")
 UNEQUAL = "tests/plans/test_unequal_allgather.py"
 WORMHOLE, ALL_PORT, ONE_PORT = "tests/plans/whole/wormhole", "tests/plans/whole/all_port", "tests/plans/whole/one_port"
-SCALE = Test("tests/test_scale.py::test_broadcast_on_362880_nodes_is_planned_and_verified_within_2_gib")
+SCALE = Test("tests/long/test_scale.py::test_broadcast_on_362880_nodes_is_planned_and_verified_within_2_gib")
 FEWEST_CALLS = Test(
     "tests/plans/whole/combining/test_dimension_order.py::test_every_plan_takes_the_fewest_steps_there_can_be"
 )
@@ -69,7 +69,7 @@ LARGEST_GAPS = Test(f"{ALL_PORT}/test_largest_gaps.py::test_hypercubes_meet_the_
 STAR_LABELS = Test(f"{ALL_PORT}/test_star_labels.py::test_stars_meet_the_bound")
 LEAST_OF_ALL = Test(f"{WORMHOLE}/test_bisection.py::test_the_least_of_all_broadcasts_up_to_16_nodes")
 FARTHEST_FIRST = Test("tests/papers/test_trees.py::test_every_statement_of_the_tree_paper_is_as_it_is_known")
-ROTATED = Test("tests/plans/ways/trees/test_rotated.py::test_trees_of_every_size_for_which_a_depth_is_stated")
+ROTATED = Test("tests/long/plans/ways/trees/test_rotated.py::test_trees_of_every_size_for_which_a_depth_is_stated")
 QUICKEST = Test(f"{ALL_PORT}/test_flow_over_time.py::test_the_steps_and_the_sends_are_the_fewest_there_can_be")
 SHOWN = Test("tests/test_shown.py::test_commands_print_what_is_shown_below_them")
 SIMGRID = "tests/formats/test_simgrid.py"
@@ -86,7 +86,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         "Python 3.11": ADDRESS,
     },
     "docs/allgather.md": {
-        "S_8 takes 40319 steps for seven copies": Test(f"{ALL_PORT}/test_star_labels.py::test_copies_on_eight_symbols"),
+        "S_8 takes 40319 steps for seven copies": Test(
+            "tests/long/plans/whole/all_port/test_star_labels.py::test_copies_on_eight_symbols"
+        ),
         "a node sends 2,199,023,255,550 chunks": DEFINITION,
         "in the fewest steps there can be": LARGEST_GAPS,
         "steps are the fewest there can be": Test(
@@ -161,7 +163,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "rounded by more than 5 %": Test("tests/networks/test_machines.py::test_units_are_the_largest_that_fit"),
         "65,536 names": Test("tests/networks/test_strangers.py::test_attacks_are_refused_in_one_line"),
         "than 2,097,152 cables": Test("tests/networks/test_strangers.py::test_attacks_are_refused_in_one_line"),
-        "folder 10,000 times at random": Test("tests/networks/test_strangers.py::test_ten_thousand_edits"),
+        "folder 10,000 times at random": Test("tests/long/networks/test_strangers.py::test_ten_thousand_edits"),
     },
     "docs/commands.md": {
         "a time or a rate always has one": Test("tests/cli/test_units.py::test_a_time_is_read_alike_in_every_verb"),
@@ -188,10 +190,10 @@ CLAIMS: dict[str, dict[str, object]] = {
         "always there: Edmonds 1973": PAPER,
         "The number of trees is the one that takes the fewest steps": DESIGN,
         "on 1,000 random graphs, digraphs and graphs with several": Test(
-            "tests/plans/ways/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
+            "tests/long/plans/ways/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
         ),
         "on 1,000 random graphs with relays": Test(
-            "tests/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
+            "tests/long/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
         ),
     },
     "docs/figures.md": {
@@ -290,7 +292,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "is the least of all; this takes": DEFINITION,
         "treecast takes the best of six": DESIGN,
         "at most 5 below the least": Test(
-            "tests/lower_bounds/test_distance.py::test_no_bound_is_above_what_a_longer_search_finds"
+            "tests/long/lower_bounds/test_distance.py::test_no_bound_is_above_what_a_longer_search_finds"
         ),
         "the fewest messages across a plane": DEFINITION,
         "a broadcast of the least TCD without contention": Test(
@@ -364,10 +366,10 @@ CLAIMS: dict[str, dict[str, object]] = {
         "Trees of least depth on tori with equal sides": ROTATED,
         "and 7 axes (a = 8). That is the least there can be": ROTATED,
         "on 1,000 random graphs, digraphs and graphs with parallel arcs": Test(
-            "tests/plans/ways/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
+            "tests/long/plans/ways/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
         ),
         "on 1,000 random graphs with relays": Test(
-            "tests/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
+            "tests/long/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
         ),
         "Scatter and gather in the fewest steps": QUICKEST,
         "the fewest steps of a scatter in one copy": QUICKEST,
@@ -441,14 +443,14 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/lower_bounds/test_windows.py::test_where_a_gap_is_left"
         ),
         "on all 1,000 random graphs of the long test": Test(
-            "tests/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
+            "tests/long/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
         ),
         "| copies of a broadcast over one port": Test(f"{ONE_PORT}/test_page.py::test_the_shapes_whose_gap_is_open"),
         "over one port of half duplex": Test(f"{ONE_PORT}/test_page.py::test_gaps_are_as_the_pages_say"),
         "9 steps of an allgather in three copies": Test(f"{ONE_PORT}/test_page.py::test_gaps_are_as_the_pages_say"),
         "| scatter of many messages": Test(f"{ALL_PORT}/test_flow_over_time.py::test_the_gaps_of_many_messages"),
         "| depth of as many arc-disjoint trees as ways lead to each node, on irregular": Test(
-            f"{ALL_PORT}/test_targets.py::test_depths_that_are_open"
+            "tests/long/plans/whole/all_port/test_targets.py::test_depths_that_are_open"
         ),
         "146 steps of 8 messages": Test(f"{ALL_PORT}/test_overlapping_sums.py::test_halves_overlap_past_relays"),
         "allreduce of one message on mesh:4x4": Test(
@@ -457,7 +459,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         "406 steps of 600 messages": Test(
             f"{ALL_PORT}/test_overlapping_sums.py::test_a_reduce_broadcast_does_not_wait_for_its_first_half"
         ),
-        "between many ranks past relays": Test("tests/plans/ways/trees/test_split_off.py::test_the_gap_of_many_ranks"),
+        "between many ranks past relays": Test(
+            "tests/long/plans/ways/trees/test_split_off.py::test_the_gap_of_many_ranks"
+        ),
         "59 steps of 64 messages": Test(f"{ALL_PORT}/test_overlapping_sums.py::test_a_ring_loses_more"),
         "696 steps of 600 messages": Test(f"{ALL_PORT}/test_balanced_trees.py::test_the_figures_of_the_page"),
         "The rate is the optimum": Test("tests/plans/ways/trees/test_split_off.py::test_the_rate_is_reached_exactly"),
@@ -573,7 +577,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "most 2.75 times that": Test("tests/papers/test_trees.py::test_how_far_certificates_are_from_the_optimum"),
         "Farthest first is the best order": Test(
-            "tests/plans/whole/bufferless/test_tree_plans.py::test_farthest_first_is_the_best_of_all_orders"
+            "tests/long/plans/whole/bufferless/test_tree_plans.py::test_farthest_first_is_the_best_of_all_orders"
         ),
         "10 steps, the lower bound": Test("tests/test_claims.py::test_the_pictures_of_trees"),
         "on the same path: 13 steps": Test("tests/test_claims.py::test_the_pictures_of_trees"),

@@ -141,15 +141,6 @@ def test_doctests():
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.long
-def test_every_example_in_the_source_runs():
-    """Those of treecast.torch aside, which needs PyTorch and several ranks."""
-    source = str(ROOT / "src" / "treecast")
-    asked = ["-q", "-n", "0", "-p", "no:cacheprovider", "--doctest-modules", source, "--ignore", f"{source}/torch"]
-    done = subprocess.run([sys.executable, "-m", "pytest", *asked], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="the demos are shell scripts")
 def test_a_demo_without_its_file_fails_first(tmp_path):
     """``make`` hands the name over as it is, and nothing is run before the file has been looked for."""

@@ -60,12 +60,6 @@ def test_no_plan_is_worse_than_it_was(words, cost):
     no_worse(words, cost)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("words", "cost"), LINES)
-def test_no_plan_at_all_is_worse_than_it_was(words, cost):
-    no_worse(words, cost)
-
-
 def main(jobs):
     """Plan what is known and what a file names, and keep the better of old and new."""
     found = known()

@@ -345,6 +345,14 @@ for words in (["--help"], ["plan", "--help"], ["draw", "--help"]):
 """
 
 
+def test_long_tests_stand_in_their_folder():
+    """There quick runs do not read them; marks are for parameters."""
+    tests = [file for file in (ROOT / "tests").rglob("test_*.py") if not file.is_relative_to(ROOT / "tests/long")]
+    assert not [
+        file.name for file in tests if re.search(r"^(?:@|pytestmark = )pytest\.mark\.long", file.read_text(), re.M)
+    ]
+
+
 def test_every_verb_has_a_file_of_tests():
     """A newcomer finds the tests of a verb by its name: in tests/cli, or where the verb starts programs."""
     named = {file.stem.removeprefix("test_") for file in (ROOT / "tests").rglob("test_*.py")}

@@ -12,7 +12,6 @@ from treecast.collectives import COLLECTIVES
 from treecast.formats import read
 from treecast.networks import families
 from treecast.papers.theorems import PAPERS
-from treecast.plans import all_builders
 from treecast.verification.verifier import verify
 
 ROOT = Path(__file__).parent.parent
@@ -67,16 +66,3 @@ def test_pages_name_all_that_there_is(generate):
     assert "the time limit" in generate.topics(without=set())["exit"]
     tables = generate.statements()
     assert all(f"| {cell(statement.name)} |" in tables[paper] for paper in PAPERS for statement in PAPERS[paper])
-
-
-@pytest.mark.long
-def test_all_is_written_and_builders_and_bounds_are_all_there(generate, tmp_path):
-    generate.write_reference(tmp_path)
-    builders, bounds = (tmp_path / "builders.md").read_text(), (tmp_path / "bounds.md").read_text()
-    assert all(f"\n## {entry.name}\n" in builders for entry in all_builders())
-    assert all(f"`{kind}`" in bounds for kind in COLLECTIVES)
-    assert len(list((tmp_path / "wrong").iterdir())) == len(read_rules())
-    assert len(list((tmp_path / "atlas").iterdir())) == (tmp_path / "atlas.md").read_text().count("{image}") > 5
-    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")}
-    generate.write_reference(tmp_path)
-    assert before == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")}

@@ -185,21 +185,6 @@ def test_lines_of_text_are_what_links_carry(schedule):
     assert table == {v: "".join(line) for v, line in expected.items()}
 
 
-@pytest.mark.long
-def test_long_and_large_schedules_are_scaled_and_cut():
-    lengths = [0, *(i * 7 % 5 for i in range(299))]
-    schedule = plan("gatherv", "path:300", lengths=lengths, model="bufferless", builder="shoulder-tap")
-    text = lanes_text(schedule)
-    assert "a column is 7 steps" in text
-    assert "left out: the last 260 nodes, of which 52 null" in text
-    assert len(text.splitlines()) < 50
-    assert max(map(len, text.splitlines())) < 160
-    assert len(polygons(draw_parallelograms(schedule))) == sum(length > 0 for length in lengths)
-    far = plan("gatherv", "path:2100", lengths=[0, *[1] * 2099], model="bufferless", builder="shoulder-tap")
-    with pytest.raises(TreecastError, match="cannot be drawn, 2,000,000 at most: plan it on a smaller network"):
-        draw_parallelograms(far)
-
-
 def test_trees_of_such_schedules_and_faults(tmp_path):
     collective, where, lengths, model, more = CASES["certificates"]
     schedule = plan(collective, where, lengths=lengths, model=model, **more)

@@ -45,11 +45,6 @@ def test_so_they_do_where_a_transport_carries_little_data_to_all_at_once(orders)
     assert verdicts(range(orders // 3), together=True, calls=9, fates=("kill",), few=True) == {"fine"}
 
 
-@pytest.mark.long
-def test_a_hundred_thousand_orders_of_events_end_alike():
-    assert verdicts(range(300, 100_300)) <= {"fine", "nobody"}
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_each_collective_ends_alike(name):
     assert verdicts(range(40), names=(name,), calls=3) <= {"fine", "nobody"}

@@ -17,10 +17,10 @@ import pytest
 
 from treecast import kernels
 from treecast.cli import main
-from treecast.cli.jobs import COMMANDS, LARGER
+from treecast.cli.jobs import COMMANDS
 from treecast.discovery import import_all
 from treecast.kernels.compiled import Instruction, Kernel, policy
-from treecast.networks import network, permutations
+from treecast.networks import network
 from treecast.networks.arcs import arcs_of
 
 CALLS = 40  # of each kernel
@@ -156,15 +156,6 @@ def test_what_small_jobs_ask(tour, name):
     assert mine or any(kernel.function in other._called() for other in above), f"no small job runs {name}"
 
 
-@pytest.mark.long
-def test_larger_jobs(tour, tmp_path):
-    calls, seen = listened(LARGER, tmp_path)
-    assert {name: kinds for name, kinds in seen.items() if len(kinds | tour[1].get(name, kinds)) > 1} == {}
-    for name, mine in calls.items():
-        for arguments, *result in mine:
-            agree(KERNELS[name], arguments, result)
-
-
 def test_pairs_without_order():
     random = np.random.default_rng(5)
     for messages in (1, 5, 30):
@@ -177,20 +168,6 @@ def test_pairs_without_order():
         agree(KERNELS["contention.unordered_pairs"], (channel, message, last, start, entry))
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("paper", [False, True])
-def test_walks_up_the_trees_of_a_star(paper):
-    agree(KERNELS["star.walk_trees"], (0, 24, permutations.place_values(4), 8, paper))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("copies", [1, 2, 3, 4])
-def test_ways(copies):
-    first, target, _ = network("star:4").arc_lists()
-    source = np.repeat(np.arange(24, dtype=np.int32), np.diff(first))
-    agree(KERNELS["ways.arcs_of_ways"], (first, target, source, 0, 23, np.zeros(len(target), np.bool_), copies))
-
-
 @pytest.mark.parametrize("bridges", [1, 2])
 def test_worst_cuts(bridges):
     graph = nx.disjoint_union(nx.complete_graph(5), nx.complete_graph(7))
@@ -198,17 +175,6 @@ def test_worst_cuts(bridges):
     inside, arcs = np.zeros(12, np.bool_), arcs_of(network(graph))
     assert KERNELS["cuts.worst_cut"].interpret(*arcs[:5], np.arange(12), 11, 4, inside) == (7, bridges)
     assert np.flatnonzero(inside).tolist() == list(range(5))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("bridges", [1, 2])
-def test_worst_cuts_compiled(bridges):
-    graph = nx.disjoint_union(nx.complete_graph(5), nx.complete_graph(7))
-    graph.add_edges_from((i, 5 + i) for i in range(bridges))
-    agree(
-        KERNELS["cuts.worst_cut"],
-        (*arcs_of(network(graph))[:5], np.arange(12), 11, 4, np.zeros(12, np.bool_)),
-    )
 
 
 @pytest.mark.parametrize("both", [False, pytest.param(True, marks=pytest.mark.long)])

@@ -157,12 +157,6 @@ def test_so_have_they_when_ranks_come_late(treecast, seed, calls):
     run(treecast, 4, "late_cases.py", seed, calls, says=f"{calls} calls ended alike")
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(12))
-def test_so_have_they_between_hosts(treecast, seed):
-    run(treecast, 5, "kill_cases.py", seed, "hosts", says="40 calls ended alike")
-
-
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=LONG) for seed in range(2, 14))])
 def test_so_have_they_over_a_network_that_is_named(treecast, seed):
     run(treecast, 4, "kill_cases.py", seed, "network", says="40 calls ended alike")

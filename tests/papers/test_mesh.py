@@ -21,13 +21,6 @@ def test_every_statement_of_the_mesh_paper_is_as_it_is_known(statement, most):
         statements.check_as_known(statement, k)
 
 
-@pytest.mark.parametrize("statement", PAPERS["mesh"], ids=NAMES)
-@pytest.mark.long
-def test_as_far_as_each_goes(statement):
-    for k in range(4, statement.most + 1):
-        statements.check_as_known(statement, k)
-
-
 def test_three_dimensions_are_checked_above_k_4(monkeypatch):
     claimed, least = eyes.claimed_distance, mesh._least
 

@@ -26,13 +26,6 @@ def test_every_statement_of_the_tree_paper_is_as_it_is_known(statement, most):
         statements.check_as_known(statement, n)
 
 
-@pytest.mark.parametrize("statement", PAPERS["trees"], ids=NAMES)
-@pytest.mark.long
-def test_as_far_as_each_goes(statement):
-    for n in range(statement.usual, statement.most + 1):
-        statements.check_as_known(statement, n)
-
-
 def test_it_is_counted_by_nodes():
     found = check_theorems("trees", up_to=3)
     assert [f.name for f in found] == NAMES

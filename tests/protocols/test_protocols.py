@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 
 import treecast
 from tests.plans.whole.bufferless.test_tree_plans import changed, with_rows
-from tests.tree_cases import MODELS, ON_PATHS, SHAPES, TOLD, cases, network_of, on_path, random_case, schedules
+from tests.tree_cases import MODELS, ON_PATHS, SHAPES, TOLD, cases, network_of, on_path, schedules
 from treecast import plan, protocols, verify
 from treecast.errors import PlanError, ProtocolError, ScheduleError
 from treecast.protocols import Certificate, Flit, Order, Token, WakeUp, agrees, differences, run_protocol
@@ -42,13 +41,6 @@ def test_shapes(shape, length):
             said = run_protocol(schedule)
             assert not any(differences(schedule, said))
             assert (said.steps, said.flits + said.control) == (schedule.steps, schedule.transmissions)
-
-
-@pytest.mark.long
-def test_many_trees():
-    rng = np.random.default_rng(8)
-    for _ in range(1_000):
-        assert all(agrees(schedule) for schedule in schedules(random_case(rng), TOLD))
 
 
 def test_any_tree_of_a_network_with_cycles():

@@ -54,12 +54,6 @@ def test_every_set_of_faults_on_the_hypercube_of_16_nodes(kind, what, copies):
     survives(kind, "hypercube:4", what, copies)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("kind", SPREADING)
-def test_every_set_of_three_nodes_and_arcs_on_the_hypercube_of_16_nodes(kind):
-    survives(kind, "hypercube:4", "nodes+arcs", 4)
-
-
 @pytest.mark.parametrize(
     ("kind", "what"),
     [

@@ -41,15 +41,6 @@ def test_a_rank_that_dies_at_any_step_changes_nothing_for_the_others(name, count
     held(f"trials.QUICK = {quick}; n, wrong = trials.every_step(3, [{name!r}], {count}); assert n > 1, n")
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("count", "quick"), [(LITTLE, False), (LITTLE, True), (MUCH, False), (MUCH, True)])
-@pytest.mark.parametrize("name", NAMES)
-def test_every_rank_dies_at_every_step_of_every_collective(name, count, quick):
-    held(
-        f"trials.QUICK = {quick}; n, wrong = trials.every_step(4, [{name!r}], {count}, ('die', 'half')); assert n > 1, n"
-    )
-
-
 STOPPED = [(name, 1, LITTLE) for name in ("Allgather", "Allreduce", "Bcast", "Alltoall", "Barrier")]
 
 
@@ -102,13 +93,4 @@ def test_more_deaths_than_are_survived_are_an_error_at_all_and_later_calls_go_on
         "calls = [('Barrier', 0, 1)] + [('Alltoall', 0, 8)] * 3;"
         "said, _ = trials.run(4, calls, [trials.Fault(v, 4) for v in (1, 2)], survive=1);"
         "wrong = [said] if said[0] != said[3] or 'survives 1' not in str(said[0]) or said[0][-1] != 'end' else []"
-    )
-
-
-@pytest.mark.long
-def test_three_of_eight_die_at_once():
-    held(
-        "wrong = list(filter(None, [trials.judge(*trials.run(8, [(name, 0, count) for name in trials.NAMES] * 2,"
-        "[trials.Fault(v, frame + v) for v in (2, 5, 7)], survive=3), (2, 5, 7))"
-        " for count in (8, 40_000) for frame in range(1, 60, 7)]))"
     )

@@ -114,13 +114,6 @@ def test_any_change_of_one_row_of_any_kind_is_judged_right(kind, spec):
     all_changes(kind, spec, 40)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("spec", ["star:3", "hypercube:2", "hypercube:3"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_change_of_one_row_of_any_kind_is_judged_right(kind, spec):
-    all_changes(kind, spec, 10**6)
-
-
 @pytest.mark.each(3)
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=pytest.mark.long if kind in ALL_SOURCE else ()) for kind in KINDS]

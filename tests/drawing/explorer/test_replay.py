@@ -3,7 +3,6 @@
 from itertools import pairwise
 
 import numpy as np
-import pytest
 
 import treecast
 from tests.drawing.explorer.cases import MODULES, SORTS, planned, random_faults, run_in_node, spelled
@@ -86,11 +85,6 @@ def compare(sorts, seeds):
 
 def test_a_page_replays_as_the_simulator_does():
     compare(SORTS, range(TRIALS))
-
-
-@pytest.mark.long
-def test_a_page_replays_as_the_simulator_does_many_times():
-    compare(SORTS, range(TRIALS, 150))
 
 
 def test_the_way_of_a_chunk_is_the_one_by_which_it_came_first():

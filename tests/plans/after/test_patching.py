@@ -148,11 +148,3 @@ def test_repairs_of_some_sets_of_two_faults_verify(name: str) -> None:
     before = planned(name)
     for nodes, links in random.Random(1).sample(sets_of_faults(before, 2), 3):
         assert treecast.verify(treecast.repair(before, dead_nodes=nodes, cut_links=links).schedule)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", SWEPT)
-def test_repairs_of_all_sets_of_two_faults_verify(name: str) -> None:
-    before = planned(name)
-    for nodes, links in sets_of_faults(before, 2):
-        assert treecast.verify(treecast.repair(before, dead_nodes=nodes, cut_links=links).schedule), (nodes, links)

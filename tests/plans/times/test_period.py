@@ -84,12 +84,6 @@ def test_over_one_port_a_period_is_as_long_as_the_greatest_load(kind, spec, leas
     assert min(each.pace for each in periods(ways, model("one-port"))) == least
 
 
-@pytest.mark.long
-def test_alltoall_on_a_torus_of_64_nodes():
-    ways = Ways.of_schedule(plan("alltoall", "torus:4x4x4", messages=1))
-    assert min(each.pace for each in periods(ways, model("one-port"))) == 192
-
-
 @pytest.mark.parametrize(
     ("spec", "machine", "messages", "steps"),
     [

@@ -107,9 +107,3 @@ def test_three_ways_from_the_rim_of_a_wheel(nodes):
     schedule = plan("broadcast", wheel, root=nodes // 2, survive=2)
     assert verify(schedule).holds
     assert sweep(schedule, 1, "nodes").holds
-
-
-@pytest.mark.long
-def test_large_networks_take_no_search():
-    where = network(ears(1, 3000))
-    assert (two_trees(arcs_of(where, single=True), 0)[:, 1:] >= 0).all()

@@ -135,11 +135,6 @@ def test_as_many_trees_as_the_least_flow():
     assert_packed(30, 12, 4)
 
 
-@pytest.mark.long
-def test_as_many_trees_as_the_least_flow_on_many_graphs():
-    assert_packed(1000, 24, 5)
-
-
 def assert_all_there(count, most, seed):
     """Find k trees, and as many apart as ways, on graphs, digraphs and those with several arcs to a node; verify plans."""
     for where, root in random_graphs(count, most, seed, several=True):
@@ -168,11 +163,6 @@ def check_links(trees):
 
 def test_trees_apart_and_schedules_over_them():
     assert_all_there(12, 8, 8)
-
-
-@pytest.mark.long
-def test_trees_apart_and_schedules_over_them_on_many_graphs():
-    assert_all_there(1000, 24, 9)
 
 
 def test_as_many_trees_apart_as_the_fewest_node_disjoint_ways():

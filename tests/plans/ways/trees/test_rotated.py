@@ -56,13 +56,6 @@ def test_trees_of_larger_tori(axes, side):
     assert_as_deep_as_stated(axes, side)
 
 
-@pytest.mark.parametrize(("axes", "side"), ALL)
-@pytest.mark.long
-def test_trees_of_every_size_for_which_a_depth_is_stated(axes, side):
-    assert not rotated.lacks_equal_sides(Torus((side,) * axes))
-    assert_as_deep_as_stated(axes, side)
-
-
 def test_no_other_size_has_such_trees():
     tori = [(n, a) for n, a in product(range(1, 8), range(1, 1100)) if a**n < 2**40]
     known = {(n, a) for n, a in tori if not rotated.lacks_equal_sides(Torus((a,) * n))}

@@ -153,13 +153,3 @@ def test_more_ranks_are_refused():
     where = network(boxes(17, 8, 9, 1))
     with pytest.raises(PlanError, match="split-off-trees splits off relays for as long as that takes seconds"):
         plan("allgather", where, builder="split-off-trees")
-
-
-@pytest.mark.long
-def test_the_gap_of_many_ranks():
-    """As docs/open.md says."""
-    where = network(boxes(19, 8, 9, 1))
-    schedule = plan("allgather", where, messages=20)
-    report = verify(schedule)
-    assert report.holds
-    assert (report.steps, max(b.value for b in report.bounds if b.of == "steps")) == (523, 361)

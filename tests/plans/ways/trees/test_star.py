@@ -117,15 +117,6 @@ def test_from_labels_alone_the_ways_from_near_the_class_are_disjoint_and_short(n
     assert (deepest, papers) == (star_trees.exact_depth(n), star_trees.exact_depth(n, paper=True))
 
 
-@pytest.mark.long
-def test_the_trees_of_s_10():
-    star = Star(10)
-    trees = star_trees.disjoint_trees(star)
-    assert trees.height == 15 == star.diameter + 2
-    assert find_shared_arc(trees) is None
-    assert find_meeting_ways(trees) is None
-
-
 @BOTH
 @pytest.mark.parametrize("n", range(3, 7))
 def test_disjointness_against_networkx(n, paper):

@@ -53,14 +53,6 @@ def test_every_single_fault_is_survived(name):
     assert not fewer.holds  # one copy is not enough, so the sweep can fail
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["petersen", "random 4-regular", "hypercube:4 less a link"])
-def test_every_two_faults_are_survived(name):
-    schedule = plan("allgather", network(NETWORKS[name][0]), messages=2, survive=2)
-    for kind in ("nodes", "links"):
-        assert sweep(schedule, 2, kind).holds
-
-
 @pytest.mark.each(3)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_many_messages_come_near_the_bound(name):

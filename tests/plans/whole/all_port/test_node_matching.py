@@ -42,17 +42,6 @@ def star_graph_of_permutations(n):
     return graph
 
 
-def dragonfly(routers, links):
-    groups, graph = routers * links + 1, nx.Graph()
-    for group in range(groups):
-        graph.add_edges_from(combinations(range(group * routers, (group + 1) * routers), 2))
-        for slot in range(routers * links):
-            there = (group + slot + 1) % groups
-            back = (routers * links - 1 - slot) // links
-            graph.add_edge(group * routers + slot // links, there * routers + back)
-    return graph
-
-
 def two_cliques(size, bridges):
     """Two complete graphs with a few links between them: what crosses is scarce, and must not cross twice."""
     graph = nx.disjoint_union(nx.complete_graph(size), nx.complete_graph(size))
@@ -112,24 +101,6 @@ def test_as_few_steps_as_can_be(graph, steps):
     assert verify(schedule).holds
     if where.nodes < 100:
         assert plan("allgather", where, messages=3).steps == least("allgather", where, 3)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("graph", "steps"),
-    [
-        (less_links(grid([8, 8, 8], True), 3, 5), 103),
-        (dragonfly(8, 4), 24),
-        (star_graph_of_permutations(6), 144),
-        (nx.hypercube_graph(8), 32),
-    ],
-)
-def test_as_few_steps_as_can_be_on_large_networks(graph, steps):
-    where = network(nx.convert_node_labels_to_integers(graph))
-    for kind, times in (("allgather", 1), ("allreduce", 2)):
-        schedule = plan(kind, where, builder="node-matching")
-        assert schedule.steps == times * steps
-        assert verify(schedule).holds
 
 
 def fewest_steps(graph):

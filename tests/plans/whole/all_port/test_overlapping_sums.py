@@ -92,12 +92,6 @@ def test_halves_overlap_past_relays():
     assert (2 * one.steps, both.steps, least(where, 8)) == (242, 133, 133)
 
 
-@pytest.mark.long
-def test_halves_of_many_messages_overlap_past_relays():
-    where = network(fat_tree())
-    assert (plan("allreduce", where, messages=64).steps, least(where, 64)) == (1029, 1029)
-
-
 def test_halves_that_do_not_gain_by_overlapping():
     where = network("mesh:4x4")
     steps = [plan("allreduce", where, **how).steps for how in ({}, {"builder": "overlapping-sums"})]

@@ -53,16 +53,6 @@ def test_every_single_dead_node_and_link_is_survived(name, kind):
     assert sweep(schedule, 1, "links").holds
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("kind", ["scatter", "gather", "alltoall"])
-@pytest.mark.parametrize("spec", ["torus:4x4x4", "kautz:2,3", "random"])
-def test_every_single_fault_is_survived_on_larger_networks(spec, kind):
-    schedule = plan(kind, NETWORKS.get(spec) or network(spec), messages=8, survive=1)
-    assert verify(schedule).holds
-    assert sweep(schedule, 1, "nodes").holds
-    assert sweep(schedule, 1, "links").holds
-
-
 @pytest.mark.parametrize(
     ("name", "copies", "steps"),
     [("petersen", 2, 6), ("petersen", 3, 9), ("random", 2, 11), ("random", 3, 17), ("hypercube:4 less a link", 3, 15)],

@@ -7,12 +7,9 @@ An allgather, scatter and alltoall of one message takes the steps of its bound, 
 import networkx as nx
 import pytest
 
-from treecast.graphs.flows import fewest_ways
 from treecast.lower_bounds import best
-from treecast.lower_bounds.depths import least_depth
 from treecast.networks import network
 from treecast.plans import facts, plan
-from treecast.plans.ways.trees.packed import packed_trees
 from treecast.verification.verifier import verify
 
 RANDOM = nx.random_regular_graph(4, 23, seed=1)
@@ -52,13 +49,6 @@ TARGETS = [
     ("torus:5x5x5", 6, 7, 106),
     ("torus:5x5x5x5", 8, 9, 83),
 ]
-LARGER = [
-    (less_three_links("torus:8x8x8"), 5, 13, 132),
-    ("star:6", 5, 9, 128),
-    ("slim-fly:13", 19, 4, 35),
-    ("torus:3x40x40", 6, 42, 141),
-    ("torus:48x80", 4, 65, 214),
-]
 
 
 def assert_met(where, trees, depth, steps, **options):
@@ -77,24 +67,7 @@ def test_trees_depth_and_steps(where, trees, depth, steps):
     assert_met(where, trees, depth, steps)
 
 
-@pytest.mark.parametrize(("where", "trees", "depth", "steps"), LARGER, ids=[spelled(row[0]) for row in LARGER])
-@pytest.mark.long
-def test_trees_depth_and_steps_of_larger_networks(where, trees, depth, steps):
-    assert_met(where, trees, depth, steps)
-
-
-@pytest.mark.parametrize(
-    ("spec", "depth", "least"), [("random-regular:100,6,1", 6, 5), ("random-regular:1000,4,1", 10, 9)]
-)
-@pytest.mark.long
-def test_depths_that_are_open(spec, depth, least):
-    where = network(spec)
-    ways = fewest_ways(where, 0).ways
-    assert (packed_trees(where, 0, ways).height, least_depth(where, 0, ways)) == (depth, least)
-
-
 LESS_4 = "torus:4x4x4 without links 1,1,1-1,1,2 2,2,2-2,2,3 3,3,0-3,3,3"
-LESS_8 = "torus:8x8x8 without links 1,1,1-1,1,2 2,2,2-2,2,3 3,3,3-3,3,4"
 STEPS = [
     ("torus:4x4", 4, None, None),
     ("torus:4x4x4", 11, 11, 32),
@@ -115,12 +88,6 @@ STEPS = [
     ("slim-fly:13", 18, 18, None),
 ]
 """Networks, and the steps of an allgather, a scatter and an alltoall of one message."""
-LONG = [
-    ("torus:8x8x8", 86, 86, None),
-    (LESS_8, 103, 86, None),
-    ("mesh:8x8", None, None, 128),
-    ("mesh:4x4x4", None, None, 64),
-]
 
 
 def assert_at_the_bound(where, *steps):
@@ -135,12 +102,6 @@ def assert_at_the_bound(where, *steps):
 @pytest.mark.each(7)
 @pytest.mark.parametrize("row", STEPS, ids=lambda row: spelled(row[0]))
 def test_steps_of_one_message(row):
-    assert_at_the_bound(*row)
-
-
-@pytest.mark.parametrize("row", LONG, ids=lambda row: spelled(row[0]))
-@pytest.mark.long
-def test_steps_of_one_message_that_take_longer(row):
     assert_at_the_bound(*row)
 
 

@@ -198,17 +198,6 @@ def test_the_figures_of_four_dimensions():
     assert exchange.message_sizes.tolist() == [1, 2, 4, 8]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("what", ["nodes", "links"])
-def test_shouting_in_five_steps_survives_three_faults_in_five_dimensions(what):
-    for kind in KINDS:
-        for k in range(4):
-            schedule = plan(kind, "hypercube:5", model="shouting", survive=k)
-            assert schedule.steps == 5
-            if kind == "broadcast" or k < 3:
-                assert sweep(schedule, k, what).holds
-
-
 def test_send_by_send_the_verifiers_agree_on_copies():
     for kind in KINDS:
         for by in MODELS:

@@ -57,13 +57,6 @@ def test_ways_share_no_node(copies):
         check(nodes, copies, 3)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("copies", [2, 3, 4, 5])
-def test_ways_share_no_node_on_up_to_128_nodes(copies):
-    for nodes in range(copies + 1, 129):
-        check(nodes, copies, 2)
-
-
 def harmed(schedule, dead=(), cut=()):
     """Return whether a node that lives lacks a chunk when some nodes are dead and some links cut."""
     held = {(schedule.collective.root, chunk) for chunk in range(schedule.collective.messages)}
@@ -89,13 +82,6 @@ def test_any_faults_do_no_harm(nodes, copies):
     check_all_faults(nodes, copies)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("nodes", range(3, 13))
-def test_any_faults_do_no_harm_on_up_to_12_nodes(nodes):
-    for copies in range(2, min(4, nodes)):
-        check_all_faults(nodes, copies)
-
-
 def test_shapes_are_as_short_as_those_first_found_or_shorter():
     for nodes, lengths in FIRST.items():
         for copies, length in zip((2, 3), lengths, strict=True):
@@ -106,13 +92,6 @@ def test_there_is_a_shape_for_any_number_of_copies():
     for nodes in (*range(3, 14), 20):
         assert all(shape(nodes - 1, copies) for copies in range(2, nodes))
         assert shape(nodes - 1, nodes) is None
-
-
-@pytest.mark.long
-def test_there_is_a_shape_for_any_number_of_copies_of_up_to_40_nodes():
-    for nodes in range(3, 41):
-        for copies in range(2, nodes):
-            check(nodes, copies, 1)
 
 
 def test_where_messages_combine_all_chunks_go_together():

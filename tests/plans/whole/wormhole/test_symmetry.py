@@ -68,14 +68,6 @@ def test_all_sources_of_small_meshes(shape):
     assert_symmetric(symmetry.shape_of(shape))
 
 
-@pytest.mark.parametrize(
-    "shape", sorted({symmetry.shape_of(shape) for shape in shapes(64, 13) if len(shape) < 4}), ids=str
-)
-@pytest.mark.long
-def test_all_sources_of_meshes_up_to_64_nodes(shape):
-    assert_symmetric(shape)
-
-
 def test_a_torus_takes_the_shortest_of_what_is_found_from_the_best_sources():
     """On 5x21 the first one that local search makes shorter has 119, another one 118."""
     assert cost("broadcast", "torus:5x21") == cost("broadcast", "mesh:5x21", 49) == 118

@@ -12,10 +12,9 @@ from tests.drawing.explorer.cases import planned
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import replay
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 AXE = ROOT / "node_modules/axe-core/axe.min.js"
 CLICKS = 60
-pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")

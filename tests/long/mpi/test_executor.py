@@ -1,0 +1,24 @@
+"""Sets of faults are spread over ranks."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.mpi.conftest import missing
+from tests.mpi.test_executor import PROGRAM
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_three_ranks_find_what_one_process_finds():
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "treecast", "launch", "-n", "3", "--timeout", "300"),
+            *("--", sys.executable, "-m", "mpi4py.futures", str(PROGRAM)),
+        ],
+        capture_output=True, text=True, check=False, env=os.environ,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("3 ranks, ")
+    assert done.stdout.endswith(": the same\n")
