@@ -87,6 +87,21 @@ def rows_between(
     return Rows.of(payloads, step=step, src=src, dst=dst, port=network.port_between(src, dst), **columns)
 
 
+def rows_of_blocks(
+    job: "Job[Any]", step: ArrayLike, src: ArrayLike, dst: ArrayLike, block: Ints, **columns: ArrayLike
+) -> Rows:
+    """Return rows from one node to another, each of all chunks of a block: in order or, where messages combine, at once.
+
+    ``block``: int64 (rows,), of the job's collective, none of them empty. ``columns``: the others of ``Rows.of``.
+    """
+    (used, which), collective = np.unique(block, return_inverse=True), job.collective
+    first, sizes = used * collective.messages, np.full_like(used, collective.messages)
+    if collective.lengths is not None:
+        first, sizes = collective.begins()[used], collective.sizes()[used]
+    steps, table = 1 if job.model.combining else sizes[which], Payloads.of_ranges(first, first + sizes)
+    return rows_between(job.network, table, step, src, dst, steps=steps, payload=which, **columns)
+
+
 def rows_over(network: Network, payloads: Payloads, step: ArrayLike, arc: Ints, **columns: ArrayLike) -> Rows:
     """Return rows over arcs, by their numbers in ``arcs_of``; ``columns``: the others of ``Rows.of``."""
     arcs = arcs_of(network)

@@ -5,16 +5,16 @@ its target. Broadcasts in more than one copy go over the trees of ``plans/ways/t
 """
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job, rows_between
+from treecast.plans.built import Built, Job, rows_of_blocks
 from treecast.plans.registry import builder, every_port
 from treecast.plans.times.timetable import list_paths
-from treecast.schedule import Claims, Payloads
+from treecast.schedule import Claims
 
 _RELAYS: dict[str, Any] = {
     "on": Complete,
@@ -33,9 +33,7 @@ def broadcast(job: Job[Complete]) -> Built:
     """All-port: one copy of everything from the root to all others: M steps, M (N - 1) transmissions; no relay, no delay."""
     network, collective = job.network, job.collective
     others = np.delete(np.arange(network.nodes), collective.root)
-    table = Payloads.of([[(0, collective.messages)]])
-    rows = rows_between(network, table, others * 0, collective.root, others, tree=0, payload=0)
-    return Built(rows, _claims(job))
+    return Built(rows_of_blocks(job, others * 0, collective.root, others, others * 0, tree=0), _claims(job))
 
 
 @builder("direct", "scatter", most_copies=every_port, **_RELAYS)
@@ -54,7 +52,8 @@ def scatter(job: Job[Complete]) -> Built:
     columns.append((none + (copies - 1) * messages, none, others, others, none))
     step, source, target, block, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
     source, target, block = (network.translate(job.collective.root, u) for u in (source, target, block))
-    return _assemble(network, messages, _Hops(step, source, target, block, tree), copies * messages, 1)
+    rows = rows_of_blocks(job, step, source, target, block, tree=tree)
+    return Built(rows, Claims(copies * messages * min(1, len(others)), messages * len(step)))
 
 
 def _claims_of_allgather(job: Job[Complete]) -> Claims:
@@ -80,8 +79,7 @@ def allgather(job: Job[Complete]) -> Built:
         relay = np.where(others > step, step, step + 1)
         columns.append((others * 0 + step * messages, relay, others, relay - 1))
     step, source, target, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
-    built = _assemble(network, messages, _Hops(step, source, target, source * 0, tree), 0, network.nodes)
-    return Built(built.rows, _claims_of_allgather(job))
+    return Built(rows_of_blocks(job, step, source, target, source * 0, tree=tree), _claims_of_allgather(job))
 
 
 @builder("direct", "alltoall", most_copies=every_port, **_RELAYS)
@@ -101,7 +99,8 @@ def alltoall(job: Job[Complete]) -> Built:
     path, source, target, block, tree = np.array(hops, np.int64).reshape(-1, 5).T
     length = np.full(len(path), messages)
     step, steps = list_paths(network, path, network.port_between(source, target), length)
-    return _assemble(network, messages, _Hops(step, source, target, block, tree), steps, nodes)
+    rows = rows_of_blocks(job, step, source, target, block, tree=tree)
+    return Built(rows, Claims(steps, messages * len(step) * nodes))
 
 
 def _choose_relays(nodes: int, ways: int) -> list[list[int]]:
@@ -119,21 +118,3 @@ def _choose_relays(nodes: int, ways: int) -> list[list[int]]:
             load[(v - relay) % nodes] += 1
             found[-1].append(relay)
     return found
-
-
-class _Hops(NamedTuple):
-    """What goes where: the block of each hop, over one arc, from ``step`` on; int64 arrays of one length."""
-
-    step: Ints
-    source: Ints
-    target: Ints
-    block: Ints
-    tree: Ints
-
-
-def _assemble(network: Complete, messages: int, hops: _Hops, steps: int, sources: int) -> Built:
-    """Return the schedule in which all M messages of a block go over each arc, one step after the other."""
-    every, count = np.arange(network.nodes) * messages, len(hops.step)
-    table, more = Payloads.of_ranges(every, every + messages), {"tree": hops.tree, "payload": hops.block}
-    rows = rows_between(network, table, hops.step, hops.source, hops.target, **more)
-    return Built(rows, Claims(steps if count else 0, count * messages * sources))

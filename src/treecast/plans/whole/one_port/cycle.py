@@ -9,10 +9,10 @@ and an even number of nodes, every other one sends in turn.
 import numpy as np
 
 from treecast.networks import Network
-from treecast.plans.built import Built, Job, rows_between
+from treecast.plans.built import Built, Job, rows_of_blocks
 from treecast.plans.registry import any_machine
 from treecast.plans.whole.one_port.chain import path_through_all
-from treecast.schedule import Claims, Payloads
+from treecast.schedule import Claims
 
 _MOST_NODES = 2**10
 
@@ -47,7 +47,5 @@ def hamiltonian_cycle(job: Job[Network]) -> Built:
     cycle, nodes = np.array(path_through_all(job.network, 0, closed=True)), job.network.nodes
     messages, half = job.collective.messages, int(job.model.half_port)
     place, turn = (each.ravel() for each in np.indices((nodes, nodes - 1)))
-    src, dst, blocks = cycle[place], cycle[(place + 1) % nodes], np.arange(nodes) * messages
-    step, table = ((1 + half) * turn + half * (place % 2)) * messages, Payloads.of_ranges(blocks, blocks + messages)
-    rows = rows_between(job.network, table, step, src, dst, payload=cycle[(place - turn) % nodes])
-    return Built(rows, _claims(job))
+    src, dst, step = cycle[place], cycle[(place + 1) % nodes], ((1 + half) * turn + half * (place % 2)) * messages
+    return Built(rows_of_blocks(job, step, src, dst, cycle[(place - turn) % nodes]), _claims(job))

@@ -9,7 +9,7 @@ import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints, Network
-from treecast.plans.built import Built, Job, rows_between
+from treecast.plans.built import Built, Job, rows_between, rows_of_blocks
 from treecast.plans.registry import builder, every
 from treecast.plans.whole.one_port.models import COMBINING, COMBINING_HALF, EITHER, turn
 from treecast.plans.whole.one_port.skips import skips
@@ -84,8 +84,7 @@ def _spread(known: list[int]) -> tuple[Ints, Ints, Ints]:
 
 
 def _one_block(job: Job[Complete], step: Ints, src: Ints, dst: Ints) -> Rows:
-    table = Payloads.of([[(0, job.collective.messages)]])
-    return rows_between(job.network, table, step * turn(job), src, dst, steps=turn(job), tree=0, payload=0)
+    return rows_of_blocks(job, step * turn(job), src, dst, step * 0, tree=0)
 
 
 def _popcounts(nodes: int) -> int:

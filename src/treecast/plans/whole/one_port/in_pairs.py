@@ -11,10 +11,10 @@ import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job, rows_between
+from treecast.plans.built import Built, Job, rows_of_blocks
 from treecast.plans.registry import builder
 from treecast.plans.whole.one_port.models import COMBINING_HALF, HALF, check_rows, turn
-from treecast.schedule import Claims, Payloads
+from treecast.schedule import Claims
 
 
 def _claims(job: Job[Complete]) -> Claims:
@@ -39,16 +39,13 @@ def in_pairs(job: Job[Complete]) -> Built:
 
     Where messages combine, as many as for M = 1; these are not the fewest.
     """
-    nodes, messages = job.network.nodes, job.collective.messages
+    nodes = job.network.nodes
     check_rows(nodes, nodes - 1, job.network)
     meeting, low, high = _meetings(nodes)
     step = np.concatenate([2 * meeting, 2 * meeting + 1]) * turn(job)
     source, target = np.concatenate([low, high]), np.concatenate([high, low])
     block = source * nodes + target if job.collective.personal else source
-    used, payload = np.unique(block, return_inverse=True)
-    table, more = Payloads.of_ranges(used * messages, (used + 1) * messages), payload.reshape(-1)
-    rows = rows_between(job.network, table, step, source, target, steps=turn(job), tree=0, payload=more)
-    return Built(rows, _claims(job))
+    return Built(rows_of_blocks(job, step, source, target, block, tree=0), _claims(job))
 
 
 def _meetings(nodes: int) -> tuple[Ints, Ints, Ints]:

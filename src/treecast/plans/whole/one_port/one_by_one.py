@@ -13,11 +13,11 @@ import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job, rows_between
+from treecast.plans.built import Built, Job, rows_of_blocks
 from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import builder, every_port
 from treecast.plans.whole.one_port.models import EITHER, HALF, check_rows, turn
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import Claims
 
 _TURNS: dict[str, Any] = {"on": Complete, "under": EITHER, "most_copies": every_port, "rank": 20}
 
@@ -52,7 +52,7 @@ def scatter(job: Job[Complete]) -> Built:
     ends = np.concatenate([relay, target[more]]) + 1
     block, tree = np.concatenate([target, target[more]]) + 1, np.concatenate([way, way[more]])
     source, ends, block = (job.network.translate(job.collective.root, u) for u in (source, ends, block))
-    return Built(_rows(job, step, (source, ends), block=block, tree=tree), claims_of_scatter(job))
+    return Built(rows_of_blocks(job, step, source, ends, block, tree=tree), claims_of_scatter(job))
 
 
 def _turns_of_scatter(others: int, copies: int, half: bool) -> tuple[Ints, Ints, Ints]:
@@ -94,7 +94,7 @@ def allgather(job: Job[Complete]) -> Built:
     """
     source, target, tree = _turns_of_allgather(job)
     step = np.arange(len(source)) * turn(job)
-    return Built(_rows(job, step, (source, target), block=source * 0, tree=tree), claims_of_allgather(job))
+    return Built(rows_of_blocks(job, step, source, target, source * 0, tree=tree), claims_of_allgather(job))
 
 
 def _turns_of_allgather(job: Job[Complete]) -> tuple[Ints, Ints, Ints]:
@@ -138,7 +138,7 @@ def allgatherv(job: Job[Complete]) -> Built:
     step = np.arange(len(source)) * (1 if job.model.combining else int(lengths.flits.max()))
     found = np.broadcast_arrays(step, network.translate(node, source), network.translate(node, target), tree, node)
     step, source, target, tree, block = (column.ravel() for column in found)
-    return Built(_rows(job, step, (source, target), block=block, tree=tree), _claims_of_allgatherv(job))
+    return Built(rows_of_blocks(job, step, source, target, block, tree=tree), _claims_of_allgatherv(job))
 
 
 def claims_of_alltoall(job: Job[Complete]) -> Claims:
@@ -168,16 +168,4 @@ def alltoall(job: Job[Complete]) -> Built:
         columns.append((relay, place + 1, place + 1, place * 0 + way))
     source, target, block, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
     step = np.arange(len(source)) * turn(job)
-    return Built(_rows(job, step, (source, target), block=block, tree=tree), claims_of_alltoall(job))
-
-
-def _rows(job: Job[Complete], step: Ints, ends: tuple[Ints, Ints], *, block: Ints, tree: Ints) -> Rows:
-    """Return rows that carry all chunks of a block each, one after the other or, where messages combine, together.
-
-    ``block``: of which node, of those that are not empty.
-    """
-    first, sizes = job.collective.begins(), job.collective.sizes()
-    some = np.flatnonzero(sizes)
-    table, payload = Payloads.of_ranges(first[some], (first + sizes)[some]), np.searchsorted(some, block)
-    steps = 1 if job.model.combining else sizes[block]
-    return rows_between(job.network, table, step, *ends, steps=steps, tree=tree, payload=payload)
+    return Built(rows_of_blocks(job, step, source, target, block, tree=tree), claims_of_alltoall(job))
