@@ -9,7 +9,7 @@ import treecast
 from treecast.cli import main
 from treecast.collectives import COLLECTIVES
 from treecast.errors import FormatError
-from treecast.programs.past_relays import past_relays
+from treecast.plans.after.past_relays import past_relays
 
 KINDS = [name for name, kind in COLLECTIVES.items() if not (kind.lengths or kind.targets)]
 

@@ -12,7 +12,7 @@ from treecast.errors import FormatError
 from treecast.formats import Told
 from treecast.formats.mscclpp.judge import judge
 from treecast.plans import plan
-from treecast.programs.past_relays import past_relays
+from treecast.plans.after.past_relays import past_relays
 
 
 def judge_plan(data):

@@ -1,7 +1,7 @@
 """The operations of ranks, as columns."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,23 @@ from treecast.ragged import Ints, starts
 
 SEND, RECEIVE, READ, WRITE, ADD = 1, 2, 4, 8, 16
 """The bits of an operation's kind; 0 is work that only takes its turn."""
+NOWHERE = -2
+"""No place at all."""
+_BUFFER = 2**32
+
+
+def place_in(buffer: int, offset: int) -> int:
+    """Return a place of a buffer as columns have it."""
+    return buffer * _BUFFER + offset
+
+
+def split_place(place: int) -> tuple[int, int]:
+    """Return the buffer and the offset of a place.
+
+    >>> split_place(place_in(2, 30))
+    (2, 30)
+    """
+    return divmod(place, _BUFFER)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -21,6 +38,9 @@ class Program:
     is one run of operations. ``kind``: its bits; one that receives and sends does so chunk by chunk. ``to`` and ``source``: the
     ranks that it sends to and receives from, or -1. ``tag``: the connection between two ranks. ``size``: the bytes or chunks of
     its message. ``units``: the steps that it is under way, 1 where a message goes as a whole, or its chunks.
+
+    ``read`` and ``write``: the places of buffers that its rank reads, and that it or its peer writes; empty where operations name
+    none.
 
     Operation k waits for ``wait[wait_start[k]:wait_start[k + 1]]``: for their beginning where ``begun``, else for their end.
     ``where`` leads from an operation to its place in the file, in words and in numbers.
@@ -39,6 +59,8 @@ class Program:
     wait: Ints
     begun: NDArray[np.bool_]
     where: Callable[[int], tuple[str, tuple[int, ...]]]
+    read: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    write: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __len__(self) -> int:
         return len(self.rank)

@@ -17,8 +17,8 @@ from treecast.formats.msccl.program import (
     NOP,
     Algorithm,
 )
+from treecast.programs.buffers import MOST_AT_ONCE
 from treecast.programs.program import READ, RECEIVE, SEND, WRITE
-from treecast.programs.transfers import MOST_AT_ONCE
 from treecast.programs.verdict import Findings, Where
 from treecast.ragged import places
 

@@ -6,11 +6,13 @@ steps, and both ends of a connection go by steps, so nothing waits in a circle, 
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from treecast.errors import FormatError
 from treecast.formats.msccl.program import (
+    BUFFERS,
     LAST_AWAITED,
     LONGEST_NAME,
     MOST_BLOCKS,
@@ -22,10 +24,10 @@ from treecast.formats.msccl.program import (
 )
 from treecast.formats.registry import exporter
 from treecast.formats.settings import COPIES
-from treecast.programs.buffers import Buffers
+from treecast.programs.buffers import MOST_AT_ONCE, Buffers, between_ranks, on_buffers
 from treecast.programs.messages import messages_of
-from treecast.programs.past_relays import past_relays
-from treecast.programs.transfers import MOST_AT_ONCE, Arc, Transfer, list_transfers
+from treecast.programs.pairing import find_pairs
+from treecast.programs.program import ADD, Program, split_place
 from treecast.schedule import Schedule
 
 _ELEMENTS = "elements that a rank reads"
@@ -45,21 +47,32 @@ def _advise(schedule: Schedule, *, copies: str = "strip") -> str:
     return ""
 
 
+class _Step(NamedTuple):
+    """A step: its type, operation, places and chunks, and the operation that it waits for, or -1."""
+
+    kind: str
+    one: int
+    read: int = -1
+    write: int = -1
+    units: int = 0
+    wait: int = -1
+
+
 @dataclass(eq=False)
 class _Block:
-    """A threadblock: its peers, and its steps as (type, transfer, the transfer that it waits for)."""
+    """A threadblock: its peers and its steps."""
 
     send: int = -1
     recv: int = -1
     chan: int = 0
-    steps: list[tuple[str, Transfer, Transfer | None]] = field(
-        default_factory=list[tuple[str, Transfer, Transfer | None]]
-    )
+    steps: list[_Step] = field(default_factory=list[_Step])
 
-    def add(self, kind: str, transfer: Transfer, waits: list[Transfer]) -> None:
-        """Add a step that waits for some transfers; all but the last are waited for by steps before it."""
-        self.steps += [("nop", transfer, wait) for wait in waits[:-1]]
-        self.steps.append((kind, transfer, waits[-1] if waits else None))
+    def add(self, kind: str, program: Program, one: int) -> None:
+        """Add an operation; all but the last that it waits for are waited for by steps before it."""
+        *others, last = program.awaited(one) or [-1]
+        self.steps += [_Step("nop", one, wait=wait) for wait in others]
+        places = (int(column[one]) for column in (program.read, program.write, program.size))
+        self.steps.append(_Step(kind, one, *places, wait=last))
 
 
 @exporter(
@@ -71,57 +84,52 @@ class _Block:
 )
 def encode(schedule: Schedule, *, copies: str = "strip") -> bytes:
     """Return a schedule as MSCCL XML. Raises FormatError when the format cannot hold it: the limit, and a size that fits."""
-    if schedule.model.routing:
-        raise FormatError("MSCCL sends over links alone, and wormhole messages take routes: plan with --model all-port")
-    schedule = past_relays(schedule)
-    buffers, messages = Buffers(schedule.collective), messages_of(schedule)
-    nodes = schedule.network.nodes
+    messages = messages_of(between_ranks(schedule, "MSCCL sends"))
+    schedule, nodes = messages.schedule, messages.schedule.network.nodes
     ends = np.bincount(np.concatenate([messages.src, messages.dst]), minlength=nodes)
     least = int(ends.max(initial=0)) // schedule.copies + nodes
     if least > MOST_ELEMENTS:  # at once, where there may be millions
         raise _too_much(schedule, _ELEMENTS, least, MOST_ELEMENTS)
-    arcs = list_transfers(messages, buffers, copies == "scratch")
-    blocks = _connect(schedule, arcs)
-    for gpu in range(nodes):
-        copied = _Block()
-        for source, target, count in buffers.copies(gpu):
-            for k in range(0, count, MOST_AT_ONCE):
-                moved = (source[0], source[1] + k), (target[0], target[1] + k)
-                copied.add("cpy", Transfer(*moved, count=min(MOST_AT_ONCE, count - k)), [])
-        blocks[gpu].sort(key=lambda block: block.recv < 0)  # low numbers for those that are awaited
-        blocks[gpu] += [copied] if copied.steps else []
+    program, buffers = on_buffers(messages, copies == "scratch")
+    blocks = _connect(program)
     _check(schedule, blocks, buffers)
     return _spell(schedule, blocks, buffers)
 
 
-def _connect(schedule: Schedule, arcs: dict[Arc, list[Transfer]]) -> list[list[_Block]]:
-    """Return the threadblocks of each GPU that send or receive: one at each end of a connection, more where steps overflow."""
-    blocks = [list[_Block]() for _ in range(schedule.network.nodes)]
+def _connect(program: Program) -> list[list[_Block]]:
+    """Return the threadblocks of each GPU, low numbers for those that are awaited.
+
+    There is one at each end of a connection, more where steps overflow, and one that copies.
+    """
+    blocks = [list[_Block]() for _ in range(program.ranks)]
     used = defaultdict[tuple[int, int, str], int](int)  # how many threadblocks use a channel of a GPU one way
-    taken = set[Arc]()
-    for (src, dst, _), transfers in sorted(arcs.items()):
-        sender = receiver = None
-        for transfer in transfers:
-            ways = transfer.sent_after, transfer.got_after
-            if sender is None or receiver is None or _overflow(sender, ways[0]) or _overflow(receiver, ways[1]):
-                chan = next(
-                    c
-                    for c in range(len(taken) + 1)
-                    if (src, dst, c) not in taken and max(used[src, c, "out"], used[dst, c, "in"]) < MOST_SHARING
-                )
-                taken.add((src, dst, chan))
-                used[src, chan, "out"] += 1
-                used[dst, chan, "in"] += 1
-                sender, receiver = _Block(send=dst, chan=chan), _Block(recv=src, chan=chan)
-                blocks[src].append(sender)
-                blocks[dst].append(receiver)
-            sender.add("s", transfer, ways[0])
-            receiver.add("r" if transfer.reads is None else "rrc", transfer, ways[1])
+    taken, lane, waits = set[tuple[int, int, int]](), -1, np.diff(program.wait_start).clip(1)
+    sender, receiver, pairs = _Block(), _Block(), find_pairs(program)
+    for one, other in zip(pairs.send.tolist(), pairs.receive.tolist(), strict=True):
+        full = max(len(sender.steps) + waits[one], len(receiver.steps) + waits[other]) > MOST_STEPS
+        if program.lane[one] != lane or full:
+            src, dst, lane = int(program.rank[one]), int(program.to[one]), int(program.lane[one])
+            chan = next(
+                c
+                for c in range(len(taken) + 1)
+                if (src, dst, c) not in taken and max(used[src, c, "out"], used[dst, c, "in"]) < MOST_SHARING
+            )
+            taken.add((src, dst, chan))
+            used[src, chan, "out"] += 1
+            used[dst, chan, "in"] += 1
+            sender, receiver = _Block(send=dst, chan=chan), _Block(recv=src, chan=chan)
+            blocks[src].append(sender)
+            blocks[dst].append(receiver)
+        sender.add("s", program, one)
+        receiver.add("rrc" if program.kind[other] & ADD else "r", program, other)
+    for own in blocks:
+        own.sort(key=lambda block: block.recv < 0)
+    for one in np.flatnonzero((program.to < 0) & (program.source < 0)).tolist():
+        count, read, write = int(program.size[one]), int(program.read[one]), int(program.write[one])
+        cuts = range(0, count, MOST_AT_ONCE)
+        steps = [_Step("cpy", one, read + k, write + k, min(MOST_AT_ONCE, count - k)) for k in cuts]
+        blocks[int(program.rank[one])].append(_Block(steps=steps))
     return blocks
-
-
-def _overflow(block: _Block, waits: list[Transfer]) -> bool:
-    return len(block.steps) + max(1, len(waits)) > MOST_STEPS
 
 
 def _check(schedule: Schedule, blocks: list[list[_Block]], buffers: Buffers) -> None:
@@ -157,13 +165,10 @@ def _spell(schedule: Schedule, blocks: list[list[_Block]], buffers: Buffers) -> 
     """Return the file."""
     from xml.sax.saxutils import quoteattr  # it imports an HTTP client
 
-    at = dict[Transfer, tuple[int, int]]()  # the threadblock and step that receive a transfer
-    for of_gpu in blocks:
-        for number, block in enumerate(of_gpu):
-            at.update(
-                (transfer, (number, s)) for s, (kind, transfer, _) in enumerate(block.steps) if kind in ("r", "rrc")
-            )
-    awaited = {wait for of_gpu in blocks for block in of_gpu for _, _, wait in block.steps}
+    receives = ("r", "rrc")
+    numbered = [(number, *of) for own in blocks for number, block in enumerate(own) for of in enumerate(block.steps)]
+    at = {step.one: (number, s) for number, s, step in numbered if step.kind in receives}
+    awaited = {step.wait for _, _, step in numbered}
     channels = 1 + max((block.chan for of_gpu in blocks for block in of_gpu), default=0)
     kind, network = schedule.collective.kind, schedule.network.spec
     name = f"{kind} on {network}, {schedule.collective.messages} messages".encode()[:LONGEST_NAME].decode(
@@ -178,21 +183,15 @@ def _spell(schedule: Schedule, blocks: list[list[_Block]], buffers: Buffers) -> 
         lines.append(f' <gpu id="{gpu}" i_chunks="{first}" o_chunks="{last}" s_chunks="{spare}">')
         for number, block in enumerate(of_gpu):
             lines.append(f'  <tb id="{number}" send="{block.send}" recv="{block.recv}" chan="{block.chan}">')
-            for s, (word, transfer, wait) in enumerate(block.steps):
-                lines.append(_spell_step(s, word, transfer, at[wait] if wait else (-1, -1), transfer in awaited))
+            for s, step in enumerate(block.steps):
+                places = [(BUFFERS[b], k) for b, k in map(split_place, (step.read, step.write))]
+                (source, srcoff), (target, dstoff) = places if step.units else [("i", -1)] * 2
+                depid, deps = at.get(step.wait, (-1, -1))
+                lines.append(
+                    f'   <step s="{s}" type="{step.kind}" srcbuf="{source}" srcoff="{srcoff}" dstbuf="{target}" '
+                    f'dstoff="{dstoff}" cnt="{step.units}" depid="{depid}" deps="{deps}" '
+                    f'hasdep="{int(step.kind in receives and step.one in awaited)}"/>'
+                )
             lines.append("  </tb>")
         lines.append(" </gpu>")
     return "\n".join([*lines, "</algo>", ""]).encode()
-
-
-def _spell_step(s: int, kind: str, transfer: Transfer, wait: tuple[int, int], awaited: bool) -> str:
-    source = transfer.reads if kind == "rrc" and transfer.reads else transfer.source
-    target, count = transfer.target, transfer.count
-    if kind == "nop":
-        source = target = ("i", -1)
-        count = 0
-    raises = awaited and kind in ("r", "rrc")
-    return (
-        f'   <step s="{s}" type="{kind}" srcbuf="{source[0]}" srcoff="{source[1]}" dstbuf="{target[0]}" '
-        f'dstoff="{target[1]}" cnt="{count}" depid="{wait[0]}" deps="{wait[1]}" hasdep="{int(raises)}"/>'
-    )
