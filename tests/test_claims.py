@@ -117,7 +117,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "never on (node, chunk)": DESIGN,
         "never import numba": DESIGN,
         "a change in one file never runs with": DESIGN,
-        "lies least deep": DESIGN,
+        "lies shallowest": DESIGN,
         "and the fewest": Test(
             f"{ALL_PORT}/test_flow_over_time.py::test_the_steps_and_the_sends_are_the_fewest_there_can_be"
         ),
@@ -546,7 +546,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "2.5 GHz core": Measured("make bench"),
         "| network | M | least steps |": DEFINITION,
         "takes the least steps everywhere": Test(f"{ALL_PORT}/test_peers.py::test_the_page_shows_what_is_measured"),
-        "trees are less deep": Test(f"{ALL_PORT}/test_peers.py::test_the_page_shows_what_is_measured"),
+        "trees are shallower": Test(f"{ALL_PORT}/test_peers.py::test_the_page_shows_what_is_measured"),
         "takes less than a hundredth of its time": Measured("make bench"),
     }
     | {

@@ -1,4 +1,4 @@
-"""Lower bounds by cuts, where all nodes are to hear all: data outside some nodes X enters X over the arcs that lead there."""
+"""Lower bounds by cuts, for allgather and its like: all data from outside some nodes X must cross the arcs into X."""
 
 from fractions import Fraction
 from typing import NamedTuple

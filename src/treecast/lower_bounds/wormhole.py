@@ -63,7 +63,7 @@ def _by_degree(network: Grid, collective: Collective) -> list[Bound]:
 
 @lru_cache(64)
 def _beyond_neighbors(nodes: int, degree: int) -> int:
-    """Return how many more than N - 1 arcs the messages take: n informed nodes have at most (degree - 2) n + 2 new neighbours.
+    """Bound TCD - (N - 1) from below: n informed nodes have at most (degree - 2) n + 2 uninformed neighbours.
 
     They have more only at the price of longer messages before. After t steps there are n of them, as many as is best. They send
     as early as they can, so that few of their sends inform all others: a send hands on twice as much as one a step later.

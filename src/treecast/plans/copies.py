@@ -41,9 +41,7 @@ def against_of(against: str | None, copies: int) -> Against:
     if against not in AGAINST:
         raise PlanError(f"copies are against {', '.join(AGAINST)}, not {against!r}{did_you_mean(against, AGAINST)}")
     if copies == 1:
-        raise PlanError(
-            f"one copy is good against no dead {against}: say how many faults to survive, or how many copies"
-        )
+        raise PlanError(f"one copy survives no dead {against}: say how many faults to survive, or how many copies")
     return against
 
 

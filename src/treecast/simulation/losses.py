@@ -186,14 +186,14 @@ def _(found: Reliability) -> Description:
         "seconds": round(found.seconds, 6),
     }
     never = [] if spared is None else [f"the root {found.schedule.network.label(spared)} does not fail"]
-    how = "all that have so many faults" if found.exact else "all, or random ones, of so many faults"
+    how = "all with the fault counts below" if found.exact else "all, or random ones, with the fault counts below"
     lines: dict[str, object] = {
         "reliability": f"{_near_one(loss)}: so likely every living node gets everything",
         "loss": _say_interval(loss, found),
         "served": f"{_near_one(unserved)} of the living nodes on average",
         "unserved": _say_interval(unserved, found),
         "can fail": [*(group.describe() for group in groups), *never],
-        "replayed": f"{count_of(found.tried, 'set')}: {how}; more or fewer have probability {found.tail:.2g}",
+        "replayed": f"{count_of(found.tried, 'set')}: {how}; other counts have probability {found.tail:.2g}",
     }
     return Description(figures, lines, (_table(found, kinds),))
 

@@ -36,7 +36,7 @@ def repair(
     cut_links
         The links that are gone: A-B both ways, A>B one way (in quotes).
     within
-        Seconds in which less deep trees are looked for afterwards.
+        Seconds in which shallower trees are looked for afterwards.
     output
         Write the new schedule to this file.
     """

@@ -1,4 +1,4 @@
-"""Inner loops that better packed trees by exchanges: a tree takes another arc into a node, whose tree takes the first instead.
+"""Inner loops that improve packed trees by local search: a move swaps the arcs by which two trees enter a node.
 
 Arcs as in kernels/graphs/flows.py. ``up``: int32 (k, N), the arc by which a node hears in each tree, -1 at the root;
 ``owner[a]``: the tree of an arc, -1 where it is free. The children of a node in a tree are linked: ``child`` has one, ``after``
@@ -92,7 +92,7 @@ def _excess(found, count, i, shift, target, depth, counts):
 
 @njit
 def _turn(i, v, a, tail, up, owner, child, after, ahead):
-    """Let v hear in tree i by arc a, and in the tree of a, if it has one, by the arc that it had in tree i."""
+    """Swap: v's arc in tree i becomes ``a``; the tree that owned ``a``, if any, takes v's old arc."""
     old, j = up[i, v], owner[a]
     _take_off(i, v, tail[old], child, after, ahead)
     _hang(i, v, tail[a], child, after, ahead)

@@ -1,8 +1,8 @@
-"""Inner loops that let every node hear everything: in each step a maximum matching of the arcs into each node with chunks.
+"""Inner loops that bring every chunk to every node: in each step a maximum matching of the arcs into each node with chunks.
 
 An arc enters one node, so nodes choose chunks to receive one after the other. In each step the chunks are ranked, those that
-the fewest nodes hold first, and those that no node has chosen yet in this step go before others: so nodes that hear of the
-rest over few arcs do not hear the same over each. A set of chunks is kept as bits by rank, ``BITS`` to a word.
+the fewest nodes hold first, and those that no node has chosen yet in this step go before others: so the copies that cross a
+thin cut differ. A set of chunks is kept as bits by rank, ``BITS`` to a word.
 """
 # pyright: basic
 

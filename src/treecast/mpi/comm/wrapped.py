@@ -346,7 +346,7 @@ def _check_alike(comm: MPI.Comm, options: Options) -> None:
 
 
 def is_short(argument: Any, least: int) -> bool:
-    """Return whether it is plain at once that an argument, if it is right, has fewer bytes.
+    """Return whether a glance shows that a valid argument has fewer than ``least`` bytes.
 
     A buffer has at least as many as are written of it, but for entries that overlap.
     """

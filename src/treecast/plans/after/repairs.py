@@ -96,7 +96,7 @@ def repair(
     cut_links : sequence of str
         The links that are gone: ``A-B`` both ways, ``A>B`` one way.
     within : float
-        Seconds in which less deep trees are looked for afterwards.
+        Seconds in which shallower trees are looked for afterwards.
 
     Returns
     -------

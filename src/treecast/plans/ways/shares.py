@@ -2,7 +2,7 @@
 
 Every node needs x copies of its M chunks, over x different trees. The trees are rotations of one another, so the nodes of a
 necklace take rotated trees, and each tree carries the same: a pair (node v, tree t) stands for its whole *orbit*, the pairs
-(R^i(v), t + i), one for each tree. Each necklace takes the x orbits in which it lies least deep. A necklace of s < k nodes
+(R^i(v), t + i), one for each tree. Each necklace takes the x orbits in which it lies shallowest. A necklace of s < k nodes
 has only s orbits, and each of them serves a node k/s times. If x is no multiple of k/s, part of an orbit is used, and its
 chunks are dealt over the k/s trees. Source of orbits: Fragopoulou & Akl, section 4 (unfolded necklaces); the dealing is
 treecast's.

@@ -202,7 +202,7 @@ def test_one_message_takes_the_diameter_on_a_star_network():
         ({"survive": 4}, "Possible here: dead nodes 3, dead links 3, dead arcs 3$"),
         ({"survive": 1, "builder": "breadth-first-tree"}, "^survive 1 dead node needs 2 copies; .* sends one copy"),
         ({"survive": 1, "against": "lonks"}, "against nodes, links, arcs, not 'lonks'; did you mean 'links'"),
-        ({"against": "links"}, "one copy is good against no dead links"),
+        ({"against": "links"}, "one copy survives no dead links"),
         (
             {"search": "2"},
             r"^no builder of broadcast on star:5 takes search \(label-sets .*; there is: disjoint-trees, ",

@@ -120,11 +120,11 @@ def _sides(torus: Network) -> tuple[int, ...]:
     return torus.grid.sides if torus.grid else ()
 
 
-def _none_is_less_deep(torus: Network) -> bool:
+def _none_is_shallower(torus: Network) -> bool:
     """Say that the trees meet the bound of k disjoint trees, the diameter + 1, or that there is one axis."""
     return torus.ports <= 2 or exact_depth(torus) == torus.diameter + 1
 
 
 DISJOINT_TREES = DisjointTrees.by(
-    RULE, family="torus", depth=exact_depth, depth_of=depth_of, none_is_less_deep=_none_is_less_deep
+    RULE, family="torus", depth=exact_depth, depth_of=depth_of, none_is_shallower=_none_is_shallower
 )

@@ -25,8 +25,8 @@ class DisjointTrees:
 
     ``disjoint_trees(network, root=0)``: the trees, one per port. ``depth(network)``: their depth, by a closed form.
     ``parent``, ``children`` and ``depth_of`` take ``(network, node, tree, root=0)``: a node's parent (None at the root) or
-    its children, with the ports of the arcs, and its depth. ``none_is_less_deep(network)``: whether no arc-disjoint trees are
-    known that are as many and less deep. ``others``: other disjoint trees of the same networks, by name. ``before``: the name
+    its children, with the ports of the arcs, and its depth. ``none_is_shallower(network)``: whether no arc-disjoint trees are
+    known that are as many and shallower. ``others``: other disjoint trees of the same networks, by name. ``before``: the name
     of those of version 1, where they are others.
     """
 
@@ -36,7 +36,7 @@ class DisjointTrees:
     parent: Callable[..., TreeHop | None]
     children: Callable[..., list[TreeHop]]
     depth_of: Callable[..., int]
-    none_is_less_deep: Callable[[Network], bool] = lambda network: True
+    none_is_shallower: Callable[[Network], bool] = lambda network: True
     others: Mapping[str, "DisjointTrees"] = field(default_factory=dict[str, "DisjointTrees"])
     before: str = ""
 

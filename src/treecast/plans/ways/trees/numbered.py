@@ -22,8 +22,8 @@ from treecast.networks.arcs import Arcs
 def two_trees(arcs: Arcs, root: int, against: Against = "nodes") -> NDArray[np.int32]:
     """Return the arc by which each node hears in each of two trees: int32 (2, N), -1 at the root.
 
-    It is -1 also where two such ways do not lead. Of the arcs that the numbers allow, a node takes one by which it is least
-    deep. ``arcs``: all of them, one at most from one node to another, each with an arc back. ``against``: the ways share no
+    It is -1 also where two such ways do not lead. Of the arcs that the numbers allow, a node takes one by which it is
+    shallowest. ``arcs``: all of them, one at most from one node to another, each with an arc back. ``against``: the ways share no
     ``"nodes"``, or no ``"links"``.
 
     >>> from treecast.networks import network

@@ -1,4 +1,4 @@
-"""Arc-disjoint spanning trees of any network: as many as ways lead to each node, packed level by level, then made less deep.
+"""Arc-disjoint spanning trees of any network: as many as ways lead to each node, packed level by level, then made shallower.
 
 From a root from which k arc-disjoint ways lead to every node there are k arc-disjoint spanning trees (Edmonds, "Edge-disjoint
 branchings", 1973). His condition says of each arc whether it may join a tree; flows decide it. So trees grow by levels, and
@@ -80,7 +80,7 @@ def shortened_by(arcs: Arcs, up: NDArray[np.int32], target: int, moves: int, see
 
 
 def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int, searches: int) -> NDArray[np.int32]:
-    """Return trees as deep as a lower bound, or the least deep that were found."""
+    """Return trees as deep as a lower bound, or the shallowest that were found."""
     trees = len(up)
     arcs, least = arcs_of(network), least_depth(network, root, trees)
     height, turn, base = tree_set(network, root, up).height, 0, up

@@ -20,7 +20,7 @@ from treecast.plans.ways.trees.independent import needs_of
 from treecast.plans.ways.trees.packed import number_of_seed, packed_trees, shortened_by, tree_set
 from treecast.schedule.trees import TreeSet
 
-_MOVES = 40  # of a search for less deep trees, for each node of each tree
+_MOVES = 40  # of a search for shallower trees, for each node of each tree
 
 
 class Repaired(NamedTuple):
@@ -62,7 +62,7 @@ def repaired_trees(trees: TreeSet, network: Network, most: int = 0, seed: int = 
 
 
 def shortened(trees: TreeSet, seed: int) -> TreeSet:
-    """Return less deep arc-disjoint trees, if exchanges of arcs find such in a number of moves; else the trees. Other seeds
+    """Return shallower arc-disjoint trees, if exchanges of arcs find such in a number of moves; else the trees. Other seeds
     try others.
     """
     network, arcs, up = trees.network, arcs_of(trees.network), _arcs_up(trees)

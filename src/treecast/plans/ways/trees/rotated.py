@@ -29,12 +29,12 @@ _EXTRA = {(4, 16): 1, (4, 18): 1, (5, 16): 1, (5, 18): 1} | {(4, side): 2 for si
 
 
 def lacks_equal_sides(network: Network) -> str:
-    """Return why a network has no such trees, or none known to be less deep than those of any torus; empty when it has."""
+    """Return why a network has no such trees, or none known to be shallower than those of any torus; empty when it has."""
     shape = _shape(network)
     if shape is None:
         return "needs a torus with equal sides of three or more nodes"
     if not _is_known(*shape) or exact_depth(network) >= directions.exact_depth(network):
-        return "needs a torus on which its trees are known to be less deep than those of disjoint-trees"
+        return "needs a torus on which its trees are known to be shallower than those of disjoint-trees"
     return ""
 
 
@@ -49,7 +49,7 @@ def exact_depth(torus: Network) -> int:
     return axes * (side // 2) + 1 + _EXTRA.get((axes, side), 0)
 
 
-def none_is_less_deep(network: Network) -> bool:
+def none_is_shallower(network: Network) -> bool:
     """Return whether a network has such trees, and they meet the bound of as many that share no arc: the diameter + 1."""
     return not lacks_equal_sides(network) and exact_depth(network) == network.diameter + 1
 

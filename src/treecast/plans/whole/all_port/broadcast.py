@@ -103,7 +103,7 @@ def over_disjoint_trees(job: Job[Network]) -> Built:
     "rotated-trees",
     "broadcast",
     on=rotated.lacks_equal_sides,
-    what="pipelines down 2n trees of a torus with equal sides, less deep than disjoint-trees",
+    what="pipelines down 2n trees of a torus with equal sides, shallower than disjoint-trees",
     claims=_ROTATED.claims,
     at=_ROTATED.at,
     rank=21,
@@ -113,7 +113,7 @@ def over_rotated_trees(job: Job[Network]) -> Built:
     """All-port: broadcast down the 2n trees of a torus with n equal sides that are rotations of one another.
 
     ⌈M/(2n)⌉ + depth - 1 steps, the depth being the diameter + 1 as a rule; M(N-1) transmissions. The trees share no arc, and are
-    less deep than those whose ways to a node share no node: so they carry one copy.
+    shallower than those whose ways to a node share no node: so they carry one copy.
     """
     return _ROTATED.built(job)
 

@@ -42,9 +42,7 @@ def _looks_different(network: Network) -> str:
 
 
 def _lacks_rotation(network: Network) -> str:
-    return "is for networks that look different over their ports: builder disjoint-trees is for others" * (
-        network.ports_alike
-    )
+    return "needs a network whose ports do not look alike; on this one use disjoint-trees" * (network.ports_alike)
 
 
 def _lacks_need(job: Job[Network]) -> str:

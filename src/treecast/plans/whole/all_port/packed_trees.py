@@ -1,7 +1,7 @@
 """Broadcast over arc-disjoint trees of any network: those that are packed (plans/ways/trees/packed.py).
 
 Each tree is a pipeline, and carries as many messages as its depth leaves it steps for. Few messages go over few trees, which are
-less deep; one message over one tree of shortest paths. Several copies of a message go over trees whose ways to
+shallower; one message over one tree of shortest paths. Several copies of a message go over trees whose ways to
 each node share no other node; against dead links no link, against dead arcs no arc.
 """
 
@@ -57,7 +57,7 @@ SEED = Option(
 def _lacks_need(network: Network) -> str:
     """Return why no trees are packed on a network; empty when they are."""
     known = known_trees().get(network.family)
-    if known is not None and known.none_is_less_deep(network):
+    if known is not None and known.none_is_shallower(network):
         return f"{_NEEDLESS} disjoint-trees has those"
     if network.arcs > _MOST_ARCS:
         return f"packs trees on networks of up to {_MOST_ARCS:,} arcs"
@@ -67,13 +67,13 @@ def _lacks_need(network: Network) -> str:
 def _why_not(job: Job[Network]) -> str:
     """Return who has better trees for one copy; of several copies which node has fewer ways."""
     network, root, copies = job.network, job.collective.root, job.copies
-    if copies == 1 and rotated.none_is_less_deep(network):
+    if copies == 1 and rotated.none_is_shallower(network):
         return f"{_NEEDLESS} rotated-trees has those"
     if copies == 1 or network.nodes == 1:
         return ""
     ruled = known_trees().get(network.family) is not None
     if ruled and network.arcs * network.diameter > _MOST_BESIDE_A_RULE:
-        return f"would search long for trees less deep than those of a rule on {network.spec}: builder disjoint-trees has these"
+        return f"is too slow on {network.spec}, where disjoint-trees has trees in closed form"
     found = fewest_apart(network, root, job.against)
     if copies <= found.ways:
         return ""
@@ -158,7 +158,7 @@ def _arc_disjoint(network: Network, root: int, number: int, seed: int, searches:
 def _apart(network: Network, root: int, messages: int, copies: int, *, against: Against, seed: int) -> _Choice:
     """Return the same of trees whose ways to each rank share no node, link or arc. Raises PlanError.
 
-    Of numbers of trees of which each carries as many messages the least is tried: its trees are found more easily. Where trees
+    If k and k - 1 trees carry equally many messages each, only k - 1 is tried: fewer trees are easier to find. Where trees
     share an arc that leads to a relay, it serves them in turn.
     """
     total, best = messages * copies, None

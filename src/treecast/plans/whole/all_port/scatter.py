@@ -44,7 +44,7 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
 def _lacks_rule(network: Network) -> str:
     """Return why no rule gives disjoint trees of a network, or who has better use for them; empty where neither is so."""
     if network.ports_alike:
-        return "is for networks that look different over their ports: rotations deal shares on others"
+        return "needs a network whose ports do not look alike; on this one rotations deal shares"
     if network.grid is not None and not network.grid.wraps:
         return ""
     return lacks_trees(network)
