@@ -46,13 +46,13 @@ def bounds() -> str:
     found = list(_bounds_of_jobs())
     return page(
         "Lower bounds",
-        "What no schedule can beat. `treecast bounds` prints those of a job, and every report has them beside its figures. The "
+        "No schedule beats them. `treecast bounds` prints those of a job, and every report has them beside its figures. The "
         "greatest one counts, of those that hold under no condition, if there are such. Each formula stands here with its "
         "source, or its proof in a few words, and with one job in which it occurs. N is the number of nodes, or of ranks where "
         "there are relays; M the messages, x the copies, f the faults.",
         *(_section(words, [one for one in found if one.bound.of == of]) for of, words in _OF.items()),
         "## Proofs",
-        "What the functions say that make the bounds. [The page on meshes](../mesh.md) has the proofs under wormhole switching.",
+        "The functions that make the bounds. [The page on meshes](../mesh.md) has the proofs under wormhole switching.",
         *_proofs(),
     )
 

@@ -25,7 +25,7 @@ def builders() -> str:
         "Builders",
         "A builder makes the schedules of some collectives, on some networks, under some models. It *claims* steps, "
         "transmissions and copies; the verifier measures them. `--builder NAME` chooses one. `treecast builders COLLECTIVE "
-        "NETWORK` says what each takes for a job, which one is the default, and why. Gathers and reductions are made by "
+        "NETWORK` says the cost of each for a job, which one is the default, and why. Gathers and reductions are made by "
         "running others backwards.",
         *(_builder(name) for name in names),
     )

@@ -20,7 +20,7 @@ def collectives() -> str:
     return page(
         "Collectives",
         "A collective moves blocks of M chunks. The table has them all; some are others run backwards in time.",
-        table(("collective", "what it does", "in MPI", "also called", "made from"), rows),
+        table(("collective", "task", "in MPI", "also called", "made from"), rows),
     )
 
 

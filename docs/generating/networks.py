@@ -13,9 +13,9 @@ def networks() -> str:
     rows = [[code(f.spelling), cell(f.what), cell(f.nodes), cell(f.degree), cell(f.diameter)] for f in every]
     return page(
         "Networks",
-        "`treecast networks` lists the families, and `treecast networks SPELLING` says what a member is like. "
+        "`treecast networks` lists the families, and `treecast networks SPELLING` describes a member. "
         "[Graphs of your own](../graphs.md) come from networkx, GraphML, edge lists, matrices and dicts.",
-        table(("spelling", "what it is", "nodes", "degree", "diameter"), rows),
+        table(("spelling", "structure", "nodes", "degree", "diameter"), rows),
         *(_family(f) for f in every if f.arguments != "PATH"),
     )
 

@@ -25,7 +25,7 @@ def rules() -> str:
         "`treecast verify` judges a schedule by these rules: those that its model and its collective call for. "
         "Rules of one name ask the same of different data. Each rule stands here with a schedule that breaks it and no other, "
         "from the folder `examples/wrong`. Pictures show steps from left to right and a line for each node. "
-        "What breaks the rule is dashed and red.",
+        "The rows that break the rule are dashed and red.",
         table(
             ("rule", "of", "asks that"),
             [[f"[{rule.name}](#{_anchor(rule)})", cell(rule.of), cell(rule.asks)] for rule in every],

@@ -12,8 +12,8 @@ def verbs() -> str:
     """Return the page."""
     return page(
         "Verbs",
-        "What `treecast VERB --help` prints, for all verbs. "
-        "[The command line by example](../commands.md) shows what to do with them.",
+        "The output of `treecast VERB --help`, for all verbs. "
+        "[The command line by example](../commands.md) shows their use.",
         *(_verb(name, app[name]) for name in find_verbs()),
     )
 
@@ -32,7 +32,7 @@ def _verb(name: str, command: App, level: str = "##") -> str:
         cell(said),
         *map(cell, more),
         block(f"$ {example.strip()}", "console") if example else "",
-        table(("option", "what it says", "if not given"), rows) if rows else "",
+        table(("option", "meaning", "if not given"), rows) if rows else "",
         *(_verb(f"{name} {sub}", command[sub], f"{level}#") for sub in command if not sub.startswith("-")),
     ]
     return "\n\n".join(part for part in parts if part)

@@ -2,7 +2,7 @@
 Star network: three disjoint trees
 ==================================
 
-The trees of S_4 share no arc. A node hears every message over three ways that share no other node.
+The trees of S_4 share no arc. A node receives every message over three ways that share no other node.
 """
 
 import treecast

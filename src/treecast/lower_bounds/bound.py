@@ -30,7 +30,7 @@ class Bound:
     >>> import treecast
     >>> for bound in treecast.bounds("broadcast", "star:4", messages=6):
     ...     print(bound)
-    transmissions at least 138 = M x (N - 1)  (each node but the root hears M messages x times)
+    transmissions at least 138 = M x (N - 1)  (each node but the root receives M messages x times)
     steps at least 5 = ⌈M x / degree⌉ + eccentricity - 1  (Fragopoulou & Akl, Table 1)
     """
 

@@ -17,9 +17,9 @@ def heard(job: Job, sources: int = 1) -> Bound:
     nodes, each = job.network.rank_count, "M" if sources == 1 else "M N"
     if not job.faults:
         said = (
-            "each node but the root hears M messages x times"
+            "each node but the root receives M messages x times"
             if sources == 1
-            else "every node hears N - 1 times M x chunks"
+            else "every node receives N - 1 times M x chunks"
         )
         if job.hearers > job.others:
             said += ", and so do some relays"
@@ -28,7 +28,7 @@ def heard(job: Job, sources: int = 1) -> Bound:
     links = -(-(job.faults + 1) * nodes // 2)
     if links <= job.others:
         return transmissions(
-            job.messages * sources * job.others, f"{each} (N - 1)", "each node hears each message once"
+            job.messages * sources * job.others, f"{each} (N - 1)", "each node receives each message once"
         )
     formula = f"{each} ⌈(f + 1) N / 2⌉"
     return transmissions(

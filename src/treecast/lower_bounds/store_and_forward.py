@@ -159,7 +159,7 @@ def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
 
     Sums and finished sums are different chunks, so the sends of both halves add up.
     """
-    said = "each node but the root sends M sums, hears M sums"
+    said = "each node but the root sends and receives M sums"
     sends = transmissions(2 * job.messages * job.hearers, f"2 M {job.spelled_hearers}", said)
     return [
         sends,

@@ -32,7 +32,7 @@ def _allgather(job: Job, root: int) -> list[Bound]:
         sends = replace(heard, formula=heard.formula.replace("M", "Σ length"))
     else:
         sends = transmissions(
-            copies * lengths.total * others, _times(copies, "Σ length x (N - 1)"), "each rank hears all"
+            copies * lengths.total * others, _times(copies, "Σ length x (N - 1)"), "each rank receives all"
         )
     sources = _looked_at(job, lengths.flits)
     spread = [_spread(job, source, int(lengths.flits[source])) for source in sources]

@@ -197,7 +197,7 @@ def program(
     Broadcasts and reductions over disjoint trees have 2k rows or fewer for most nodes. A scatter or gather by
     ``disjoint-trees-by-number`` has a row for each share that the node receives or passes on: a few for most nodes, but x (N - 1)
     for the root, and nearly as many for its children; more than 12,000 nodes below it are refused. In an allgather or alltoall
-    every node hears N - 1 messages or more, so no program of such is independent of N. There, ``treecast paths`` gives the ways
+    each node receives N - 1 messages or more, so no program of such is independent of N. There, ``treecast paths`` gives the ways
     from one node to another, in networks of any size.
 
     Parameters

@@ -307,9 +307,9 @@ def _how(found: Repair) -> str:
         return "planned anew"
     arcs = found.schedule.trees * (found.schedule.network.nodes - 1)
     others = (
-        f"{count_of(len(found.moved), 'node')} hear from others"
+        f"{count_of(len(found.moved), 'node')} receive from others"
         if len(found.moved) > 1
-        else "1 node hears from another"
+        else "1 node receives from another"
     )
     named = f"; {others}: {list_few(found.moved, _SHOWN)}" if found.moved else ""
     return f"{found.kept:,} of {count_of(arcs, 'arc')} of the trees stay{named}"
