@@ -110,6 +110,8 @@ def _refute(found: Windows, taken: Ints, count: int, times: int) -> tuple[int, I
         y /= y.sum()
         mean += y
         if turn % _LOOK == 0:
+            if gained.max() <= turn:  # the shares so far fit into the steps: they cost no more at any prices
+                return None
             for some in (mean, y):
                 for share in range(1, 10):
                     whole = (some >= some.max() * share / 10).astype(np.float64)
