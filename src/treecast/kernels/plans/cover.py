@@ -12,38 +12,19 @@ from treecast.kernels.compiled import njit
 
 
 @njit
-def nearest(first, target, source, into, entering, link, root, order, distance, flits, parent, by, depth, used, dealt):
-    """Begin a cover with one tree of shortest ways, each node below the neighbour whose branch has least so far.
-
-    ``order``: the nodes, nearest first. The root and its neighbours are there already when the others come in that order.
-    """
-    k = len(parent)
-    load = np.zeros(k, np.float64)
-    _begin(first, target, link, root, flits, parent, by, depth, used, dealt, load)
-    for i in range(k + 1, len(order)):
-        v = order[i]
-        best, way = -1, -1
-        for j in range(into[v], into[v + 1]):
-            u = source[entering[j]]
-            if distance[u] == distance[v] - 1 and (best < 0 or load[dealt[u]] < load[best]):
-                best, way = dealt[u], entering[j]
-        parent[best, v], by[best, v], depth[best, v] = source[way], way, distance[v]
-        used[link[way]] = True
-        dealt[v] = best
-        load[best] += flits[v] + 1e-3
-
-
-@njit
 def in_turn(first, target, link, root, flits, parent, by, depth, used, dealt):
     """Begin a cover with trees that grow at once: the one with the least so far takes the next node it can."""
     k, n = parent.shape
     load = np.zeros(k, np.float64)
     full = np.zeros(k, np.bool_)
-    _begin(first, target, link, root, flits, parent, by, depth, used, dealt, load)
     queue = np.empty((k, n), np.int32)
     head, tail, at = np.zeros(k, np.int64), np.ones(k, np.int64), np.zeros(k, np.int64)
     for t in range(k):
-        queue[t, 0] = target[first[root] + t]
+        i = first[root] + t
+        v = target[i]
+        parent[t, v], by[t, v], depth[t, v], depth[t, root] = root, i, 1, 0
+        used[link[i]] = True
+        dealt[v], queue[t, 0], load[t] = t, v, flits[v] + 1e-3
     alive, count = k, k + 1
     while count < n and alive:
         t = -1
@@ -73,18 +54,6 @@ def in_turn(first, target, link, root, flits, parent, by, depth, used, dealt):
         if not found:
             full[t] = True
             alive -= 1
-
-
-@njit
-def _begin(first, target, link, root, flits, parent, by, depth, used, dealt, load):
-    for t in range(len(parent)):
-        depth[t, root] = 0
-        i = first[root] + t
-        v = target[i]
-        parent[t, v], by[t, v], depth[t, v] = root, i, 1
-        used[link[i]] = True
-        dealt[v] = t
-        load[t] = flits[v] + 1e-3
 
 
 @njit

@@ -109,13 +109,18 @@ def _spanning(network: Network, root: int, both_ways: bool) -> Tree:
     return tree
 
 
-def balanced(network: Network, root: int, flits: Ints, both_ways: bool = False) -> Tree:
-    """Return a tree of shortest paths in which the subtrees of the root's children have about equally many flits."""
+def balanced(
+    network: Network, root: int, flits: Ints, both_ways: bool = False, order: NDArray[np.int32] | None = None
+) -> Tree:
+    """Return a tree of shortest paths in which the subtrees of the root's children have about equally many flits.
+
+    ``order``: the nodes, nearest first, if not those of ``breadth_first``; of equal lengths the first of a level comes first.
+    """
     from treecast.kernels.plans.spanning import balanced as fill
 
     arcs, near = arcs_of(network, both_ways=both_ways), _spanning(network, root, both_ways)
     parent, by = np.full((2, network.nodes), -1, np.int32)
-    fill(*arcs[:5], root, near.order, near.depth, flits, parent, by)
+    fill(*arcs[:5], root, near.order if order is None else order, near.depth, flits, parent, by)
     return _tree(network, root, arcs, parent, by)
 
 

@@ -21,7 +21,7 @@ from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job
 from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import builder
-from treecast.plans.ways.trees.spanning import best, breadth_first, streams_steps
+from treecast.plans.ways.trees.spanning import balanced, best, breadth_first, streams_steps
 from treecast.plans.whole.bufferless.scatter import FIRST, build_streams
 from treecast.schedule.trees import Tree
 
@@ -146,7 +146,7 @@ class _Search:
     """The trees of a cover as tables, and the search for one that takes few steps."""
 
     def __init__(self, network: Network, root: int, flits: Ints, *, both_ways: bool, goal: int, most: int) -> None:
-        self.network, self.root, self.flits, self.goal = network, root, flits, goal
+        self.network, self.root, self.flits, self.goal, self.both_ways = network, root, flits, goal, both_ways
         self.arcs, self.near = arcs_of(network, both_ways=both_ways), breadth_first(network, root, both_ways)
         first, source, other = self.arcs.first, self.arcs.tail.astype(np.int64), self.arcs.head
         keys = np.minimum(source, other) * network.nodes + np.maximum(source, other)
@@ -170,19 +170,27 @@ class _Search:
     def _begins(
         self,
     ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], Ints]]:
-        from treecast.kernels.plans.cover import in_turn, nearest
+        from treecast.kernels.plans.cover import in_turn
 
         for number in range(_TRIES):
             parent, by, depth = np.full((3, self.trees, self.network.nodes), -1, np.int32)
             used = np.zeros(int(self.link.max(initial=-1)) + 1, np.bool_)
             dealt = np.full(self.network.nodes, -1, np.int64)
-            tables, known = (parent, by, depth, used, dealt), (*self.arcs[:2], self.link, self.root)
+            tables = parent, by, depth, used, dealt
             if number == 1:
-                in_turn(*known, self.flits, *tables)
+                in_turn(*self.arcs[:2], self.link, self.root, self.flits, *tables)
                 if (np.delete(dealt, self.root) < 0).any():
                     continue
             else:
-                nearest(*self.arcs[:5], *known[2:], self._longest_first(number), self.near.depth, self.flits, *tables)
+                # each branch of a balanced tree of shortest paths is a tree, by the number of its arc from the root
+                tree = balanced(self.network, self.root, self.flits, self.both_ways, self._longest_first(number))
+                below = tree.order[1:].astype(np.int64)
+                arc = self.arcs.number(tree.parent[below].astype(np.int64), tree.port[below])
+                which = np.empty(self.network.nodes, np.int64)
+                which[below] = arc - self.arcs.first[self.root]  # right at the neighbours of the root
+                dealt[below] = at = which[tree.branch[below]]
+                parent[at, below], by[at, below], depth[at, below] = tree.parent[below], arc, tree.depth[below]
+                depth[:, self.root], used[self.link[arc]] = 0, True
             yield tables
 
     def _longest_first(self, seed: int) -> NDArray[np.int32]:
