@@ -13,7 +13,7 @@ from treecast import description, networks, papers, plans, protocols
 from treecast.cli import console
 from treecast.collectives import Collective
 from treecast.description import MOST_ROWS, Described, Description, Table, describe, node_table, spell_ranges
-from treecast.execution.relay import relay
+from treecast.execution.bufferless import run_bufferless
 from treecast.formats.listing import Listing
 from treecast.models import MODELS
 from treecast.papers import compare, paths
@@ -47,7 +47,7 @@ RESULTS = {
     "failing sweep": lambda: treecast.sweep(BROKEN, most=1),
     "execution": lambda: treecast.run(BROKEN, DATA, DEAD),
     "election": lambda: treecast.elect(treecast.plan("broadcast", "star:4", copies=3), DATA, Faults({1: 0, 2: 0})),
-    "relay": lambda: relay(COLLECT, FILES, 4, Faults({3: 0})),
+    "bufferless": lambda: run_bufferless(COLLECT, FILES, 4, Faults({3: 0})),
     "agreement": lambda: protocols.compare_with_nodes(COLLECT),
     "listing": lambda: Listing(STAR, 5),
     "network": lambda: CUBE,

@@ -3,11 +3,18 @@
 from pathlib import Path
 
 from treecast.errors import PlanError
+from treecast.execution.bufferless import (
+    BufferlessRun,
+    check_target,
+    read_messages,
+    run_bufferless,
+    sizes_of,
+    write_messages,
+)
 from treecast.execution.election import Election, elect
 from treecast.execution.folders import check_folder, flits_of, node_files
 from treecast.execution.layout import message_layout
 from treecast.execution.local import Execution, run
-from treecast.execution.relay import Relay, check_target, read_messages, relay, sizes_of, write_messages
 from treecast.files import read_whole, write_folder
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
@@ -21,7 +28,7 @@ def run_on_files(
     liars: Faults,
     flit: int,
     output: str | None = None,
-) -> Execution | Election | Relay:
+) -> Execution | Election | BufferlessRun:
     """Carry out a schedule on a file; where nodes or arcs lie, each node elects the value that most of its copies have.
 
     A scatterv or gatherv takes a folder with a file for each node instead; an allgatherv takes either. The file of an alltoallv
@@ -85,12 +92,12 @@ def run_on_files(
     return done
 
 
-def _run_on_folder(schedule: Schedule, folder: str, faults: Faults, flit: int, output: str | None) -> Relay:
+def _run_on_folder(schedule: Schedule, folder: str, faults: Faults, flit: int, output: str | None) -> BufferlessRun:
     files = node_files(schedule.network, folder, schedule.collective.root)
     flits_of(schedule.network, files, flit)
     if output is not None:
         check_target(files, output)
-    done = relay(schedule, read_messages(files), flit, faults)
+    done = run_bufferless(schedule, read_messages(files), flit, faults)
     if output is not None:
         write_messages(done, files, output)
     return done

@@ -23,7 +23,7 @@ from treecast.simulation.faults import Faults
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Relay(Stepped):
+class BufferlessRun(Stepped):
     """What became of each node's message. ``contents``: its bytes as they arrived, None where a flit is missing or it has none.
 
     ``flit``: the bytes of a flit. ``lost``: how many of a message's flits did not arrive: int64 (N,). ``held``: the most flits
@@ -48,7 +48,7 @@ class Relay(Stepped):
 
 
 @describe.register
-def _(done: Relay) -> Description:
+def _(done: BufferlessRun) -> Description:
     schedule, intact = done.schedule, set(done.intact)
     messages: list[dict[str, Any]] = [
         {
@@ -97,9 +97,9 @@ def _(done: Relay) -> Description:
     return begin.joined(describe_job(schedule)).adding(figures, more, table)
 
 
-def relay(
+def run_bufferless(
     schedule: Schedule, messages: Mapping[int, bytes | memoryview], flit: int, faults: Faults | None = None
-) -> Relay:
+) -> BufferlessRun:
     """Carry out a scatterv or gatherv on real bytes, flit by flit.
 
     A node sends a flit on in the step after it came, from the one place that it has for it, or loses it. Nobody knows of
@@ -123,7 +123,7 @@ def relay(
     missing = lengths.flits.copy()
     np.subtract.at(missing, lengths.block_of(np.flatnonzero(state.there)), 1)
     place = {node: state.layout.slice_of(lengths.first[node], lengths.stop[node]) for node in messages}
-    return Relay(
+    return BufferlessRun(
         schedule=schedule,
         faults=faults,
         flit=flit,
@@ -217,7 +217,7 @@ def check_target(files: Mapping[int, Path], folder: str) -> None:
         raise FormatError(f"{spell_path(folder)} is there already, and not empty: name a new folder")
 
 
-def write_messages(done: Relay, files: Mapping[int, Path], folder: str) -> None:
+def write_messages(done: BufferlessRun, files: Mapping[int, Path], folder: str) -> None:
     """Write files that arrived in full to ``folder``, each file called as before.
 
     Raises FormatError when the folder cannot be written, is not empty, or is the one that the files are in.

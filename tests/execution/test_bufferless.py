@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treecast.errors import FaultError, FormatError, PlanError
+from treecast.execution.bufferless import read_messages, run_bufferless, write_messages
 from treecast.execution.folders import flits_of, node_files
-from treecast.execution.relay import read_messages, relay, write_messages
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.simulation.faults import parse_faults
@@ -35,7 +35,7 @@ def test_every_byte_arrives(data):
     lengths = {v: -(-size // flit) for v, size in sizes.items()}
     schedule = plan(kind, where, root=root, lengths=lengths, model=model, builder=builder)
     sent = messages(sizes)
-    done = relay(schedule, sent, flit)
+    done = run_bufferless(schedule, sent, flit)
     assert dict(done.contents) == sent
     assert not done.lost.any()
     assert (done.steps, done.transmissions) == (schedule.steps, schedule.transmissions)
@@ -50,7 +50,7 @@ def test_what_fails_loses_what_the_simulator_says(kind, builder):
     some = False
     for fault in ("2@7", "1@0", "5@12", "14@20"):
         faults = parse_faults(where, [fault])
-        done, trace = relay(schedule, sent, 10, faults), simulate(schedule, faults)
+        done, trace = run_bufferless(schedule, sent, 10, faults), simulate(schedule, faults)
         lost = np.zeros(where.nodes, int)
         for chunk in range(schedule.collective.chunks):
             owner = int(schedule.collective.lengths.block_of(chunk))
@@ -63,11 +63,11 @@ def test_what_fails_loses_what_the_simulator_says(kind, builder):
 def test_what_does_not_fit_is_refused():
     schedule = plan("scatterv", "path:3", lengths=[0, 2, 1], model="bufferless")
     with pytest.raises(PlanError, match="node 1 has 31 bytes, 4 flits of 10"):
-        relay(schedule, {1: bytes(31), 2: bytes(9)}, 10)
+        run_bufferless(schedule, {1: bytes(31), 2: bytes(9)}, 10)
     with pytest.raises(PlanError, match="give a file"):
-        relay(plan("scatter", "path:3"), {}, 10)
+        run_bufferless(plan("scatter", "path:3"), {}, 10)
     with pytest.raises(FaultError):
-        relay(schedule, {1: bytes(20), 2: bytes(9)}, 10, parse_faults(schedule.network, ["0"]))
+        run_bufferless(schedule, {1: bytes(20), 2: bytes(9)}, 10, parse_faults(schedule.network, ["0"]))
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_a_folder_of_files(folder, tmp_path):
     assert sorted(files) == [1, 2, 3, 4]
     assert flits_of(where, files, 30).tolist() == [0, 1, 2, 2, 3]
     schedule = plan("scatterv", where, lengths=flits_of(where, files, 30), model="bufferless")
-    done = relay(schedule, read_messages(files), 30)
+    done = run_bufferless(schedule, read_messages(files), 30)
     write_messages(done, files, str(tmp_path / "out"))
     assert {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()} == {
         p.name: p.read_bytes() for p in folder.iterdir() if not p.name.startswith(".")
