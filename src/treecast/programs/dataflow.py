@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from treecast.collectives import COLLECTIVES, Kind
 from treecast.errors import FormatError
+from treecast.programs.order import Order
+from treecast.programs.program import ADD, BUFFER, READ, RECEIVE, SEND, WRITE
 from treecast.programs.verdict import Findings
 from treecast.ragged import Ints, starts
 
@@ -46,6 +48,11 @@ class Places:
     def __post_init__(self) -> None:
         if self.total > _MOST_PLACES:
             raise FormatError(f"{self.total:,} places of buffers are too many to judge: the most are {_MOST_PLACES:,}")
+
+    def of(self, rank: Ints, column: Ints) -> Ints:
+        """Return the places that a column of a program names, of these ranks."""
+        buffer, offset = np.divmod(column, BUFFER)
+        return self.base[rank, buffer] + offset
 
     @property
     def most(self) -> int:
@@ -184,6 +191,24 @@ def trace(
     return Contents(
         places, sets, value, writer, left[:sums].copy(), right[:sums].copy(), bare[: 2 * bares].reshape(-1, 2), used
     )
+
+
+def trace_program(order: Order, buffers: Places) -> Contents:
+    """Return the contents of buffers after a program. Messages under way stand behind them, send by send."""
+    program, ended = order.program, order.ended
+    count = np.zeros(len(program), np.int64)
+    count[order.pairs.send] = program.units[order.pairs.send]
+    slot = buffers.total + starts(count)[:-1]
+    source, target = (buffers.of(program.rank, column) for column in (program.read, program.write))
+    receives, sends = program.does(RECEIVE), program.does(SEND)
+    reads = [
+        np.where(program.does(READ), source, -1),
+        np.where(program.does(ADD) & ~receives, target, -1),
+        np.where(receives, slot[order.sender], -1),
+    ]
+    writes = [np.where(program.does(WRITE), target, -1), np.where(sends, slot, -1)]
+    tables = (table for columns in (reads, writes) for table in table_of(np.stack(columns, axis=1)[ended]))
+    return trace(buffers, Moves(ended, program.units[ended], *tables), program.lane, int(count.sum()))
 
 
 def kind_of(named: str, title: str) -> str:

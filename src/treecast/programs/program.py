@@ -13,12 +13,13 @@ SEND, RECEIVE, READ, WRITE, ADD = 1, 2, 4, 8, 16
 """The bits of an operation's kind; 0 is work that only takes its turn."""
 NOWHERE = -2
 """No place at all."""
-_BUFFER = 2**32
+BUFFER = 2**32
+"""The distance of buffers: place k of buffer b is b · BUFFER + k in columns."""
 
 
 def place_in(buffer: int, offset: int) -> int:
     """Return a place of a buffer as columns have it."""
-    return buffer * _BUFFER + offset
+    return buffer * BUFFER + offset
 
 
 def split_place(place: int) -> tuple[int, int]:
@@ -27,7 +28,7 @@ def split_place(place: int) -> tuple[int, int]:
     >>> split_place(place_in(2, 30))
     (2, 30)
     """
-    return divmod(place, _BUFFER)
+    return divmod(place, BUFFER)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from treecast.programs.dataflow import Contents
 from treecast.programs.order import Order
+from treecast.programs.program import READ, WRITE
 from treecast.programs.verdict import Findings
 from treecast.ragged import Ints
 
@@ -12,8 +13,14 @@ _MOST_CLOCKS = 2**26  # entries of clocks at a time
 
 
 def judge_races(found: Findings, order: Order, contents: Contents) -> None:
-    """Judge ``race``: operations that use one place, one of them writing, in no order."""
+    """Judge ``race``: operations that use one place, one of them writing, in no order, or that read and write in places that
+    overlap.
+    """
     program = order.program
+    read, write = (contents.places.of(program.rank, column) for column in (program.read, program.write))
+    apart, both = np.abs(read - write), program.does(READ) & program.does(WRITE)
+    overlap = np.flatnonzero(both & (apart > 0) & (apart < program.units))
+    found.these("race", overlap, lambda _: "places that it reads and writes overlap", program.where)
     earlier, later = contents.pairs
     left = _unordered_here(order, earlier, later)
     left = left[_unordered(order, earlier[left], later[left])]

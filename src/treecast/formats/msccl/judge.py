@@ -11,15 +11,14 @@ from treecast.formats.msccl.reading import read_algorithm
 from treecast.formats.msccl.shape import judge_shape
 from treecast.formats.registry import Told, judged
 from treecast.programs.arcs import find_network
-from treecast.programs.dataflow import Contents, Moves, kind_of, table_of, trace
+from treecast.programs.dataflow import kind_of, trace_program
 from treecast.programs.judge import Judged
 from treecast.programs.order import Order, find_order, judge_in_flight, judge_order
 from treecast.programs.pairing import find_pairs, judge_pairs
-from treecast.programs.program import ADD, READ, RECEIVE, SEND, WRITE
 from treecast.programs.races import judge_races
 from treecast.programs.to_schedule import Sent
 from treecast.programs.verdict import FileVerdict, Findings
-from treecast.ragged import Ints, places, starts
+from treecast.ragged import Ints, places
 from treecast.schedule import Schedule
 
 _MOST_UNITS = 2**25
@@ -89,8 +88,7 @@ def _judge(file: Judged, algorithm: Algorithm, named: str | None) -> None:
 def _judge_contents(file: Judged, algorithm: Algorithm, order: Order, kind: str, inplace: bool) -> None:
     """Judge ``race``, ``undefined`` and ``delivered`` for one or two buffers of input and output."""
     found, step, program = file.found, algorithm.step, order.program
-    contents = _trace(algorithm, order, inplace)
-    _judge_overlaps(found, algorithm, contents)
+    contents = trace_program(order, algorithm.places(inplace))
     judge_races(found, order, contents)
     found.these(
         "undefined",
@@ -131,38 +129,3 @@ def _judge_signals(found: Findings, algorithm: Algorithm) -> Ints:
         algorithm.of_step,
     )
     return wait
-
-
-def _trace(algorithm: Algorithm, order: Order, inplace: bool) -> Contents:
-    """Return the effect of the steps on places. Messages under way stand behind those of buffers, send by send."""
-    buffers, step, program = algorithm.places(inplace), algorithm.step, order.program
-    count = np.zeros(len(program), np.int64)
-    count[order.pairs.send] = program.units[order.pairs.send]
-    slot = buffers.total + starts(count)[:-1]
-    source = buffers.base[program.rank, step["srcbuf"]] + step["srcoff"]
-    target = buffers.base[program.rank, step["dstbuf"]] + step["dstoff"]
-    receives, sends = program.does(RECEIVE), program.does(SEND)
-    came = np.where(receives, slot[order.sender], -1)
-    reads = [
-        np.where(program.does(READ), source, -1),
-        np.where(program.does(ADD) & ~receives, target, -1),
-        came,
-    ]
-    writes = [np.where(program.does(WRITE), target, -1), np.where(sends, slot, -1)]
-    ended = order.ended
-    tables = (table_of(np.stack(columns, axis=1)[ended]) for columns in (reads, writes))
-    (read_start, read), (write_start, write) = tables
-    moves = Moves(ended, program.units[ended], read_start, read, write_start, write)
-    return trace(buffers, moves, program.lane, int(count.sum()))
-
-
-def _judge_overlaps(found: Findings, algorithm: Algorithm, contents: Contents) -> None:
-    """Judge part of ``race``: a step that reads and writes places that overlap."""
-    step, base = algorithm.step, contents.places.base
-    gpu = algorithm.block["gpu"][algorithm.block_of]
-    same = step["srcbuf"] == step["dstbuf"]
-    if contents.places.inplace:
-        same |= np.maximum(step["srcbuf"], step["dstbuf"]) < 2
-    apart = np.abs(base[gpu, step["srcbuf"]] + step["srcoff"] - base[gpu, step["dstbuf"]] - step["dstoff"])
-    both = algorithm.does(READ) & algorithm.does(WRITE) & same & (apart > 0) & (apart < step["cnt"])
-    found.these("race", np.flatnonzero(both), lambda _: "places that it reads and writes overlap", algorithm.of_step)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.programs.dataflow import Places
-from treecast.programs.program import ADD, READ, RECEIVE, SEND, WRITE, Program
+from treecast.programs.program import ADD, BUFFER, READ, RECEIVE, SEND, WRITE, Program
 from treecast.ragged import Ints, starts
 
 TYPES = ("s", "r", "rcs", "rrc", "rrs", "rrcs", "cpy", "re", "nop")
@@ -122,6 +122,8 @@ class Algorithm:
             wait=wait[awaits],
             begun=np.zeros(int(awaits.sum()), np.bool_),
             where=self.of_step,
+            read=step["srcbuf"] * BUFFER + step["srcoff"],
+            write=step["dstbuf"] * BUFFER + step["dstoff"],
         )
 
     def places(self, inplace: bool) -> Places:
