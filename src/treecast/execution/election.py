@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from treecast.description import Description, count_of, describe, spell_ranges
 from treecast.execution.layout import Bytes, Layout, Ranges, check_memory, file_layout, ranges, ranges_by_node
 from treecast.execution.outcome import Digested, Living, carry_out, table_of
-from treecast.progress import Progress, reporting
+from treecast.progress import Progress
 from treecast.schedule import Schedule, Sends, describe_job
 from treecast.simulation.faults import Faults, wanted
 from treecast.simulation.lies import check_liars, describe_election, honest_nodes
@@ -139,16 +139,11 @@ def elect(
     With several copies a node sends on in a tree only the copy it got in that tree, so that no liar alters two of them. With
     one copy it sends on the first that came.
     """
-    with reporting(progress):
-        return _elect(schedule, data, liars, faults or Faults())
-
-
-def _elect(schedule: Schedule, data: bytes | memoryview, liars: Faults, faults: Faults) -> Election:
-    began = time.perf_counter()
+    began, faults = time.perf_counter(), faults or Faults()
     check_liars(schedule, liars)
     layout = file_layout(schedule.collective, len(data), schedule.sizes)
     state = _State(schedule, layout, data, lying=liars, living=Living(schedule, faults))
-    went = carry_out(schedule, began, lambda sends: _pass_on(state, sends))
+    went = carry_out(schedule, began, lambda sends: _pass_on(state, sends), progress)
     nodes = schedule.network.nodes
     elected = np.zeros((nodes, schedule.collective.chunks), np.int8)
     digests, true_digests = list[str | None](), list[str]()

@@ -26,7 +26,7 @@ from treecast.execution.layout import (
 )
 from treecast.execution.outcome import Digested, Living, carry_out, table_of
 from treecast.networks.core import Ints
-from treecast.progress import Progress, reporting
+from treecast.progress import Progress
 from treecast.schedule import Schedule, Sends, describe_job
 from treecast.simulation.delivery import describe_delivery, describe_late
 from treecast.simulation.faults import Faults, living_ranks, wanted
@@ -111,13 +111,8 @@ def run(
     ``take`` is called at the end with each living node that ends with all it wants, and its bytes, in the order of the chunks.
     ``layout``: where the chunks lie in the data; default: it is one file.
     """
-    with reporting(progress):
-        layout = layout or file_layout(schedule.collective, len(data), schedule.sizes)
-        return _run(schedule, data, faults or Faults(), take, layout)
-
-
-def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults, take: Take | None, layout: Layout) -> Execution:
-    began = time.perf_counter()
+    began, faults = time.perf_counter(), faults or Faults()
+    layout = layout or file_layout(schedule.collective, len(data), schedule.sizes)
     collective, nodes = schedule.collective, schedule.network.nodes
     living = Living(schedule, faults)
     check_memory(collective, nodes, layout.size)
@@ -129,7 +124,7 @@ def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults, take: Tak
         _receive(state, sends, heard)
         return len(sent), len(sent) - len(heard)
 
-    went = carry_out(schedule, began, do)
+    went = carry_out(schedule, began, do, progress)
     to_have = wanted(collective, faults)
     every = ranges_by_node(to_have, nodes)
     digests, true_digests = digests_by_node(layout, state.memory, true, every)

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from treecast.description import Described, Mark, Table, node_table
-from treecast.progress import report
+from treecast.progress import Progress, report, reporting
 from treecast.schedule import Schedule, Sends
 from treecast.simulation.delivery import describe_sends
 from treecast.simulation.faults import Faults
@@ -136,17 +136,20 @@ class Living:
         return (self.arc_dies[self._network.arc(src, port)] > step) & (self.node_dies[dst] > step)
 
 
-def carry_out(schedule: Schedule, began: float, do: Callable[[Sends], tuple[int, int]]) -> dict[str, Any]:
+def carry_out(
+    schedule: Schedule, began: float, do: Callable[[Sends], tuple[int, int]], progress: Progress | None = None
+) -> dict[str, Any]:
     """Carry out a schedule step by step; return the fields of ``Stepped`` that count sends.
 
     ``do`` carries out the sends of one step, and returns how many took place, and how many of these were lost. ``began``: when
     all began, as ``time.perf_counter`` says it.
     """
     steps, transmissions, lost, last = 0, 0, 0, schedule.steps
-    for sends in schedule.expand():
-        sent, gone = do(sends)
-        transmissions, lost = transmissions + sent, lost + gone
-        steps = sends.step + 1 if sent else steps
-        report(sends.step + 1, last, "steps")
+    with reporting(progress):
+        for sends in schedule.expand():
+            sent, gone = do(sends)
+            transmissions, lost = transmissions + sent, lost + gone
+            steps = sends.step + 1 if sent else steps
+            report(sends.step + 1, last, "steps")
     seconds = time.perf_counter() - began
     return {"steps": steps, "transmissions": transmissions, "lost_sends": lost, "seconds": seconds}

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from treecast.errors import FormatError
-from treecast.formats.native.header import one_line, shorten
+from treecast.formats.native.header import one_line, shorten, text_of
 from treecast.formats.operations.comments import comments_of, comments_of_job
 from treecast.formats.operations.judge import judge_listed
-from treecast.formats.operations.reading import MOST_RANKS, Listed, Reading, number, text_of
-from treecast.formats.registry import Told, exporter, judged
+from treecast.formats.operations.reading import MOST_RANKS, Listed, Reading, number
+from treecast.formats.registry import Told, begins_like, exporter, judged
 from treecast.formats.settings import ADDING, BYTES
 from treecast.programs.messages import chunk_places, messages_of
 from treecast.programs.of_schedule import of_schedule
@@ -64,11 +64,7 @@ def encode(schedule: Schedule, *, size: int | None = None, adding: float = 0.0) 
 # -- read ---------------------------------------------------------------------------------------------------------------
 
 
-def _recognises(head: bytes) -> bool:
-    return _FIRST.match(head) is not None
-
-
-@judged("goal", recognises=_recognises)
+@judged("goal", recognises=begins_like(_FIRST))
 def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
     """Return the verdict on a GOAL file, and a function that makes its schedule, if comments say it."""
     return judge_listed(read_goal(data), told)

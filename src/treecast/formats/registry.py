@@ -7,6 +7,7 @@ An exporter may take *settings*, which are keywords of its function, flags of th
 """
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -220,6 +221,11 @@ def judged(name: str, *, recognises: Callable[[bytes], bool], **more: Any) -> Ca
 def begins_with(*starts: bytes) -> Callable[[bytes], bool]:
     """Return a test of whether bytes begin with one of these."""
     return lambda head: head.startswith(starts)
+
+
+def begins_like(pattern: re.Pattern[bytes]) -> Callable[[bytes], bool]:
+    """Return a test of whether bytes begin with a match of a pattern."""
+    return lambda head: pattern.match(head) is not None
 
 
 def exporters() -> dict[str, Exporter]:

@@ -19,6 +19,7 @@ from treecast.formats.native.header import (
     read_word,
     schedule_of,
     shorten,
+    text_of,
 )
 from treecast.formats.native.text import read_ranges
 from treecast.formats.registry import begins_with, exporter, importer
@@ -56,10 +57,7 @@ def encode(schedule: Schedule, *, size: int | None = None) -> bytes:
 @importer("csv", recognises=begins_with(b"# network ", _HEAD.encode()))
 def decode(data: bytes) -> Schedule:
     """Return the schedule of a table: a row for each message. Raises FormatError with the line where it stops being one."""
-    try:
-        lines = iter(data.decode().splitlines())
-    except UnicodeDecodeError:
-        raise FormatError("this is no table of messages: it is not UTF-8") from None
+    lines = iter(text_of(data, "table of messages").splitlines())
     header, before = _header(lines)
     size = header.pop("bytes", None)
     if not {"network", "collective"} <= set(header):

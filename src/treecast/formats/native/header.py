@@ -294,3 +294,11 @@ def one_line(text: str) -> str:
     """Return a message that may quote a file as a single line without control characters, of bearable length."""
     plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return plain if len(plain) <= 400 else plain[:397] + "…"
+
+
+def text_of(data: bytes, named: str) -> str:
+    """Return a file as text. Raises FormatError when it is none."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise FormatError(f"this is no {named}: it is not UTF-8") from None

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from treecast.description import spell_range
 from treecast.errors import FormatError, TreecastError
-from treecast.formats.native.header import VERSION, WORDS, Header, header_of, read_word, schedule_of, shorten
+from treecast.formats.native.header import VERSION, WORDS, Header, header_of, read_word, schedule_of, shorten, text_of
 from treecast.formats.registry import begins_with, exporter, importer
 from treecast.networks import Network
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
@@ -105,10 +105,7 @@ def decode(data: bytes) -> Schedule:
             raise FormatError(
                 "the file was changed or cut off: its digest does not match (if you edited it, delete its second line)"
             )
-    try:
-        found = body.decode().split("\n")
-    except UnicodeDecodeError:
-        raise FormatError("this is no treecast text file: it is not UTF-8") from None
+    found = text_of(body, "treecast text file").split("\n")
     if found.pop():
         raise FormatError(f"line {before + len(found) + 1}: the last line is cut off (it does not end)")
     # a comment needs its space, so that no changed byte turns the digest into one

@@ -93,11 +93,3 @@ def number(text: str, line: int, most: int = 10**LONGEST) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= LONGEST and int(text) <= most):
         raise FormatError(f"line {line}: {text[:40]!r} is no whole number up to {most:,}")
     return int(text)
-
-
-def text_of(data: bytes, named: str) -> str:
-    """Return a file as text. Raises FormatError when it is none."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        raise FormatError(f"this is no {named}: it is not UTF-8") from None

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from treecast.errors import FormatError
-from treecast.formats.native.header import one_line, shorten
+from treecast.formats.native.header import one_line, shorten, text_of
 from treecast.formats.operations.judge import judge_listed
-from treecast.formats.operations.reading import LONGEST, MOST_RANKS, Listed, Reading, number, text_of
-from treecast.formats.registry import Told, judged
+from treecast.formats.operations.reading import LONGEST, MOST_RANKS, Listed, Reading, number
+from treecast.formats.registry import Told, begins_like, judged
 from treecast.programs.program import RECEIVE, SEND
 from treecast.programs.verdict import FileVerdict
 from treecast.schedule import Schedule
@@ -37,11 +37,7 @@ class _Rank:
     ended: bool = False
 
 
-def _recognises(head: bytes) -> bool:
-    return _FIRST.match(head) is not None
-
-
-@judged("simgrid", recognises=_recognises, folder="list.txt")
+@judged("simgrid", recognises=begins_like(_FIRST), folder="list.txt")
 def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
     """Return the verdict on traces, and a function that makes their schedule, if comments say it."""
     return judge_listed(read_traces(data), told)
