@@ -1,25 +1,9 @@
 """The messages of a plan, over a transport."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 from treecast.execution.layout import Bytes
-from treecast.transport.base import DIRECT, Key, Piece, Ticket, Until
-
-
-class Waiting(Protocol):
-    """As much of a transport as the engine asks for."""
-
-    @property
-    def lost(self) -> Mapping[int, bool]: ...  # noqa: D102
-
-    def send(self, to: int, key: Key, piece: Piece) -> Ticket: ...  # noqa: D102
-
-    def receive(self, source: int, key: Key, place: Piece | None) -> Ticket: ...  # noqa: D102
-
-    def waits(self, source: int, key: Key) -> int | None: ...  # noqa: D102
-
-    def wait(self, until: Until, seconds: float | None = None) -> None: ...  # noqa: D102
+from treecast.transport.base import DIRECT, Key, Ticket, Transport, Until
 
 
 class Links:
@@ -29,7 +13,7 @@ class Links:
     """
 
     def __init__(
-        self, transport: Waiting, seats: Sequence[int], key_of: Callable[[int], Key], give_up: Callable[[int], None]
+        self, transport: Transport, seats: Sequence[int], key_of: Callable[[int], Key], give_up: Callable[[int], None]
     ) -> None:
         self._transport, self._seats, self._key_of, self._give_up = transport, seats, key_of, give_up
 

@@ -4,14 +4,18 @@ import atexit
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any
 
 _HOW: list[str] = []
 _STATUS: list[int] = []
 
 
-def end_with_the_job(on_error: str, mpi: Any) -> None:
-    """Have an early end of this process end the job (``abort``), or count as its death (``die``); the last word counts."""
+def end_with_the_job(on_error: str, is_over: Callable[[], bool], abort: Callable[[int], object]) -> None:
+    """Have an early end of this process end the job (``abort``), or count as its death (``die``); the last word counts.
+
+    ``is_over``: whether the job has ended here already. ``abort``: ends it, with a status, at all ranks.
+    """
     if not _HOW:
         hook, leave = sys.excepthook, sys.exit
 
@@ -25,16 +29,16 @@ def end_with_the_job(on_error: str, mpi: Any) -> None:
             leave(status)
 
         sys.excepthook, sys.exit = note_exception, note_exit
-        atexit.register(_end, mpi)
+        atexit.register(_end, is_over, abort)
     _HOW[:] = [on_error]
     os.environ["TREECAST_ON_ERROR"] = on_error  # for the watcher that treecast launch has put around the program
 
 
-def _end(mpi: Any) -> None:
-    if not _STATUS or mpi.Is_finalized():
+def _end(is_over: Callable[[], bool], abort: Callable[[int], object]) -> None:
+    if not _STATUS or is_over():
         return
     sys.stdout.flush()
     sys.stderr.flush()
     if _HOW == ["die"]:
         os.kill(os.getpid(), signal.SIGKILL)
-    mpi.Intracomm(mpi.COMM_WORLD).Abort(_STATUS[-1])
+    abort(_STATUS[-1])

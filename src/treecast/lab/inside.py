@@ -53,8 +53,7 @@ def main() -> None:
 def build(order: dict[str, Any]) -> None:
     """Build the network: a private /run, where namespaces have their names, then all batches."""
     _call(["mount", "-t", "tmpfs", "-o", "mode=755", "treecast", "/run"])
-    for folder in ("started", "tmp"):
-        (HOME / folder).mkdir(parents=True)
+    (HOME / "tmp").mkdir(parents=True)
     for name, text in order["files"].items():
         (HOME / name).write_text(text)
         (HOME / name).chmod(0o755)
@@ -114,7 +113,7 @@ def _pass_on(source: Any, to: int, name: bytes, lock: threading.Lock) -> None:
 def _cut_link(cut: list[Any], starts: int, report_file: int) -> None:
     """Take both ends of a link down, so many seconds after the last host has started the command, or after its mark."""
     ends, seconds, after_mark = cut
-    while len(os.listdir(HOME / "started")) < starts:
+    while len(list(HOME.glob("began-*"))) < starts:
         time.sleep(_TICK)
     started = time.monotonic()
     while after_mark and not (HOME / "mark").exists():

@@ -12,6 +12,7 @@ from treecast.lab.wiring import DAEMONS_SUBNET, HOSTS_SUBNET, Wiring, host
 from treecast.mpi.job.launch import FAULT_TOLERANT
 
 _PORT = 7000
+_NOTED = 'echo $$ > "$TREECAST_LAB/began-$TREECAST_RANK"'  # as the watcher of a rank over MPI does
 _NAMED = 'echo "$h" > /proc/sys/kernel/hostname'
 
 AGENT = f"""#!/bin/sh
@@ -22,8 +23,6 @@ h=$1; shift
 export h
 exec ip netns exec "$h" unshare --uts sh -c '{_NAMED}; eval "$*"' sh "$@"
 """
-
-_STARTED = ': > "$TREECAST_LAB/started/$(cat /proc/sys/kernel/hostname)"; exec "$@"'
 
 # Messages go at once, without asking: with a rendezvous the permission to send would wait behind a whole queue of data.
 _EAGER = ("btl_tcp_eager_limit", "btl_tcp_rndv_eager_limit", "btl_tcp_max_send_size")
@@ -63,7 +62,7 @@ def mpi_command(plan: Wiring, command: Sequence[str], options: Sequence[str] = (
         *settings,
         *places,
         *options,
-        *with_start_note(ending_the_job(command)),
+        *ending_the_job(command),
     ]
 
 
@@ -74,22 +73,16 @@ def host_commands(plan: Wiring, command: Sequence[str]) -> list[list[str]]:
         "--uts",
         "sh",
         "-c",
-        f'h=$1 TREECAST_RANK=$2; shift 2; export TREECAST_RANK; {_NAMED}; exec "$@"',
+        f'h=$1 TREECAST_RANK=$2; shift 2; export TREECAST_RANK; {_NAMED}; {_NOTED}; exec "$@"',
         "sh",
     ]
-    noted = with_start_note(command)
-    return [["ip", "netns", "exec", host(u), *shell, host(u), str(u), *noted] for u in range(plan.network.nodes)]
+    return [["ip", "netns", "exec", host(u), *shell, host(u), str(u), *command] for u in range(plan.network.nodes)]
 
 
 def meeting(plan: Wiring) -> dict[str, str]:
     """Return the variables by which ranks of treecast.tcp meet over the links: each listens on its own host."""
     size = str(plan.network.nodes)
     return {"TREECAST_SIZE": size, "TREECAST_MEET": f"h{{rank}}:{_PORT}", "TREECAST_SECRET": secrets.token_hex(32)}
-
-
-def with_start_note(command: Sequence[str]) -> list[str]:
-    """Return a command line that leaves a note of its host before it becomes the command."""
-    return ["sh", "-c", _STARTED, "sh", *command]
 
 
 def search_path() -> str:

@@ -126,5 +126,6 @@ def wrap(
     from treecast.mpi.library import load_mpi
 
     wrapped = _around(comm, Options(survive, deadline, network, on_error, own, on_failed), together=True)
-    end_with_the_job(on_error, load_mpi())
+    mpi = load_mpi()
+    end_with_the_job(on_error, mpi.Is_finalized, mpi.Intracomm(mpi.COMM_WORLD).Abort)
     return wrapped

@@ -7,14 +7,14 @@ to end. A side thread takes it when it is free, and answers ranks that are behin
 import os
 import struct
 import time
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Set
 from threading import Event, Lock, Thread
 from typing import Any
 
 from treecast.mpi.deaths import abandon, cancel, failed_ranks, has_ended, is_proof
 from treecast.mpi.library import tags_of
 from treecast.mpi.together import Together
-from treecast.transport.base import DIRECT, Handler, Key, Kind, Piece, Ticket, Until
+from treecast.transport.base import DIRECT, Key, Kind, Piece, Ticket, Transport, Until
 
 _HEAD = struct.Struct("<BBHIHH")
 _COUNT = struct.Struct("<Q")
@@ -38,7 +38,7 @@ class _Posted:
         self.request, self.peer, self.ticket, self.place, self.landing = request, peer, ticket, place, landing
 
 
-class MpiTransport:
+class MpiTransport(Transport):
     """The messages of one communicator of ``mpi``, mpi4py's module; see ``Transport`` for the verbs.
 
     ``comm``: a duplicate that nobody else uses; it returns errors from now on. ``deadline``: seconds after which a rank that is
@@ -49,17 +49,13 @@ class MpiTransport:
 
     def __init__(self, mpi: Any, comm: Any) -> None:
         comm.Set_errhandler(mpi.ERRORS_RETURN)
-        self.mpi, self.comm, self.deadline = mpi, comm, None
-        self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
+        super().__init__(int(comm.Get_rank()), int(comm.Get_size()))
+        self.mpi, self.comm = mpi, comm
         self.lock, self._closed = Lock(), Event()
         self._side: Thread | None = None
         self.awaited: Callable[[], Iterable[int]] = tuple
         self.judge: Callable[[int], None] = self.shut
         self.together: Together | None = None
-        self.deadline: float | None
-        self._lost: dict[int, bool] = {}
-        self._handlers: dict[int, Handler] = {}
-        self._watchers: list[Callable[[int, bool], None]] = []
         self._posted: list[_Posted] = []
         self._dropped: list[tuple[int, int, Ticket]] = []  # source and tag of messages that are dropped
         self._said: list[tuple[int, Any]] = []  # to whom frames of control are not out yet
@@ -72,19 +68,6 @@ class MpiTransport:
         self._heard = [0.0] * self.size
         self._looked = self._spoke = self._checked = 0.0
         self._looks, self._yields, self._quiet = 0, False, _QUIET
-
-    @property
-    def lost(self) -> Mapping[int, bool]:
-        """The ranks from which nothing more comes, and whether their end is proved."""
-        return self._lost
-
-    def on(self, kind: Kind, handler: Handler) -> None:
-        """Have frames of control of a kind handled."""
-        self._handlers[kind] = handler
-
-    def watch(self, handler: Callable[[int, bool], None]) -> None:
-        """Have it told which rank is lost, and whether that is proved."""
-        self._watchers.append(handler)
 
     def be_polite(self) -> None:
         """Nap also when messages are waited for: looks cost the others time, who are to pass something on."""
@@ -315,11 +298,9 @@ class MpiTransport:
                 self.give_up(peer)
 
     def _lose(self, rank: int, proof: bool) -> None:
-        self._lost[rank] = proof
         if self.together is not None:
             self.together.end()
-        for watcher in self._watchers:
-            watcher(rank, proof)
+        super()._lose(rank, proof)
 
     def _watch_time(self, now: float, deadline: float) -> None:
         """Say that this rank waits, and find out who is silent."""

@@ -180,7 +180,7 @@ class Job:
                 return carry_out(steps, lambda until: self._wait(group, until))
             except Evicted:  # the others go on without this rank: its error ends nothing there
                 if self in _JOINED:
-                    end_with_the_job("die", _Ending(self))
+                    end_with_the_job("die", self.has_ended, self.abort)
                 raise
 
     def _wait(self, group: Group, until: Until) -> None:
@@ -234,6 +234,10 @@ class Job:
                 self.links[0].linger(main.others())
             self._close()
 
+    def has_ended(self) -> bool:
+        """Return whether this rank's part is over."""
+        return self.is_over
+
     def abandon(self) -> None:
         """End at once: for the others this rank is dead."""
         if not self.is_over:
@@ -263,30 +267,12 @@ class Job:
         self.transport.close()
 
 
-class _Ending:
-    """The end of a rank by an error, which is MPI_Abort elsewhere: here it is the end of its connections."""
-
-    COMM_WORLD = None
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-
-    def Is_finalized(self) -> bool:  # noqa: N802
-        return self._job.is_over
-
-    def Intracomm(self, comm: None) -> "_Ending":  # noqa: N802
-        return self
-
-    def Abort(self, status: int) -> None:  # noqa: N802
-        self._job.abort(status)
-
-
 def ended_at_exit(job: Job, on_error: str) -> Job:
     """Have a job end with this process, an early end as ``on_error`` says; return it."""
     job.transport.start()
     _JOINED.append(job)
     atexit.register(job.finish)
-    end_with_the_job(on_error, _Ending(job))
+    end_with_the_job(on_error, job.has_ended, job.abort)
     return job
 
 

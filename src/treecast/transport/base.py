@@ -76,44 +76,59 @@ class Ticket:
 Handler = Callable[[int, Key, bytes], None]
 
 
-class Transport(Protocol):
-    """The messages between this rank and all others.
+class Transport:
+    """The messages between this rank and all others, of ``size``. Subclasses carry them.
 
     ``lost``: the ranks from which nothing more comes, and whether their end is proved; else they are silent, or shut.
+    ``deadline``: seconds without a word after which a rank is silent; None waits for ever.
     """
 
-    rank: int
-    size: int
+    def __init__(self, rank: int, size: int, deadline: float | None = None) -> None:
+        self.rank, self.size, self.deadline = rank, size, deadline
+        self._lost: dict[int, bool] = {}
+        self._handlers: dict[int, Handler] = {}
+        self._watchers: list[Callable[[int, bool], None]] = []
 
     @property
-    def lost(self) -> Mapping[int, bool]: ...  # noqa: D102
+    def lost(self) -> Mapping[int, bool]:
+        """The ranks from which nothing more comes, and whether their end is proved."""
+        return self._lost
+
+    def on(self, kind: Kind, handler: Handler) -> None:
+        """Have frames of control of a kind handled."""
+        self._handlers[kind] = handler
+
+    def watch(self, handler: Callable[[int, bool], None]) -> None:
+        """Have it told which rank is lost from now on, and whether that is proved."""
+        self._watchers.append(handler)
+
+    def _lose(self, rank: int, proof: bool) -> None:
+        self._lost[rank] = proof
+        for watcher in self._watchers:
+            watcher(rank, proof)
 
     def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
         """Begin to send. The piece is the transport's until the ticket is over; frames of control are over at once.
 
         ``lent``: nobody need say that it was read; the sender learns so otherwise, and takes it back (``Ticket.lent``).
         """
-        ...
+        raise NotImplementedError
 
     def receive(self, source: int, key: Key, place: Piece | None) -> Ticket:
         """Begin to receive; None drops the message. A message of another length is dropped, and the ticket tells its length."""
-        ...
+        raise NotImplementedError
+
+    def waits(self, source: int, key: Key) -> int | None:
+        """Return the length of a message that nobody has asked for yet, None where there is none."""
+        raise NotImplementedError
 
     def wait(self, until: Until, seconds: float | None = None) -> None:
         """Move bytes and call handlers until ``until()`` holds or the time is up. Nothing else waits."""
-        ...
-
-    def on(self, kind: Kind, handler: Handler) -> None:
-        """Have frames of control of a kind handled."""
-        ...
-
-    def watch(self, handler: Callable[[int, bool], None]) -> None:
-        """Have it told which rank is lost from now on, and whether that is proved."""
-        ...
+        raise NotImplementedError
 
     def shut(self, rank: int) -> None:
         """Take nothing more from a rank, and touch no memory for it: its tickets are over."""
-        ...
+        raise NotImplementedError
 
 
 class Together(Protocol):

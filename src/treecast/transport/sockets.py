@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any
 
 from treecast.errors import PlanError
-from treecast.transport.base import Handler, Key, Kind, Piece, Ticket, Until
+from treecast.transport.base import Key, Kind, Piece, Ticket, Transport, Until
 from treecast.transport.wire import Wire
 
 _LOOK = 0.02  # seconds between two looks of the side thread
@@ -25,7 +25,7 @@ _NAP = 1.0  # seconds that a wait without a deadline lasts at most
 _OPEN: "weakref.WeakSet[Sockets]" = weakref.WeakSet()
 
 
-class Sockets:
+class Sockets(Transport):
     """The connections of one rank, of ``size``, to all others; see ``Transport`` for its verbs.
 
     ``socks``: the connection to each other rank, on which both sides have proved who they are; they are the transport's from
@@ -46,13 +46,11 @@ class Sockets:
         cma: bool = False,
         selector: Any = None,
     ) -> None:
-        self.rank, self.size, self.deadline, self.trust_ends, self._cma = rank, size, deadline, trust_ends, cma
+        super().__init__(rank, size, deadline)
+        self.trust_ends, self._cma = trust_ends, cma
         self._over_links = selector is not None
         self.lock, self._closed = selector.direct.lock if self._over_links else Lock(), Event()
         self._moved, self._moving, self._helping = Condition(self.lock), False, Lock()
-        self._lost: dict[int, bool] = {}
-        self._handlers: dict[int, Handler] = {}
-        self._watchers: list[Callable[[int, bool], None]] = []
         self._selector: Any = selector or selectors.DefaultSelector()
         self._looked = self._said = monotonic()
         self._wires: dict[int, Wire] = {}
@@ -62,11 +60,6 @@ class Sockets:
             self.add(peer, sock)
         _OPEN.add(self)
         self._helper = Thread(target=self._help, name="treecast.tcp", daemon=True)
-
-    @property
-    def lost(self) -> Mapping[int, bool]:
-        """The ranks from which nothing more comes, and whether their end is proved."""
-        return self._lost
 
     @property
     def peers(self) -> list[int]:
@@ -135,14 +128,6 @@ class Sockets:
         """Return the length of a message that nobody has asked for yet, None where there is none."""
         wire = self._wires[source]
         return len(wire.early[key]) if key in wire.early else wire.offers.get(key, [None])[0]
-
-    def on(self, kind: Kind, handler: Handler) -> None:
-        """Have frames of control of a kind handled."""
-        self._handlers[kind] = handler
-
-    def watch(self, handler: Callable[[int, bool], None]) -> None:
-        """Have it told which rank is lost, and whether that is proved."""
-        self._watchers.append(handler)
 
     def shut(self, rank: int) -> None:
         """Take nothing more from a rank, and touch no memory for it."""
@@ -233,11 +218,6 @@ class Sockets:
         self._drop(wire)
         if proof or wire.peer not in self._lost:
             self._lose(wire.peer, proof)
-
-    def _lose(self, rank: int, proof: bool) -> None:
-        self._lost[rank] = proof
-        for watcher in self._watchers:
-            watcher(rank, proof)
 
     # -- time --------------------------------------------------------------------------------------------------------
 
