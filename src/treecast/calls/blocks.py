@@ -4,20 +4,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from treecast.algorithms import personal, spread, sums
-from treecast.calls.table import Given, Job, Rank, check_own, check_root, row
+from treecast.calls.table import Algorithm, Asked, Given, Rank, check_own, check_root, row
 
-_MIB = 1 << 20
+_SOME, _MUCH = 4 << 20, 16 << 20  # bytes from which a call goes straight
 
 
 @row("Barrier", sums.barrier)
-def barrier(ours: Rank) -> Job:
+def barrier(ours: Rank) -> Asked:
     """Wait for all."""
 
-    return Job(lambda: Given((), 0), ())
+    return Asked(lambda: Given((), 0), ())
 
 
-@row("Bcast", spread.broadcast, (0,), own_from=4 * _MIB)
-def bcast(ours: Rank, buf: Any, root: int = 0) -> Job:
+@row("Bcast", spread.broadcast, (0,), own_from=_SOME)
+def bcast(ours: Rank, buf: Any, root: int = 0) -> Asked:
     """Bring the root's data to all."""
     root = check_root(ours, root)
 
@@ -28,49 +28,36 @@ def bcast(ours: Rank, buf: Any, root: int = 0) -> Job:
         place = ours.reader.receive(buf)
         return Given((place.pieces[0], root), len(place.pieces[0]), (place.finish,))
 
-    return Job(read, (None, root))
+    return Asked(read, (None, root))
 
 
-def _allgather(ours: Rank, sendbuf: Any, recvbuf: Any, receive: Callable[[Any], Any]) -> Job:
-    def read() -> Given:
-        place = receive(recvbuf)
-        mine = None if ours.in_place(sendbuf) else ours.reader.send(sendbuf)
-        if mine is not None:
-            check_own(ours, mine, place.pieces[ours.rank])
-        return Given((mine, place.pieces), sum(map(len, place.pieces)), (place.finish,))
+def _allgather(blocks: str) -> Callable[..., Asked]:
+    def make(ours: Rank, sendbuf: Any, recvbuf: Any) -> Asked:
+        def read() -> Given:
+            place = getattr(ours.reader, f"receive_{blocks}")(recvbuf)
+            mine = None if ours.in_place(sendbuf) else ours.reader.send(sendbuf)
+            if mine is not None:
+                check_own(ours, mine, place.pieces[ours.rank])
+            return Given((mine, place.pieces), sum(map(len, place.pieces)), (place.finish,))
 
-    return Job(read, (None, None))
+        return Asked(read, (None, None))
 
-
-@row("Allgather", spread.allgather, (1,), own_from=4 * _MIB)
-def allgather(ours: Rank, sendbuf: Any, recvbuf: Any) -> Job:
-    """Bring every rank's block to all."""
-    return _allgather(ours, sendbuf, recvbuf, ours.reader.receive_blocks)
+    return make
 
 
-@row("Allgatherv", spread.allgather, (1,), own_from=4 * _MIB)
-def allgatherv(ours: Rank, sendbuf: Any, recvbuf: Any) -> Job:
-    """Bring every rank's block, of any length, to all."""
-    return _allgather(ours, sendbuf, recvbuf, ours.reader.receive_vector)
+def _alltoall(blocks: str) -> Callable[..., Asked]:
+    def make(ours: Rank, sendbuf: Any, recvbuf: Any) -> Asked:
+        def read() -> Given:
+            place = getattr(ours.reader, f"receive_{blocks}")(recvbuf)
+            here = ours.in_place(sendbuf)
+            out = _copies(ours, place.pieces) if here else getattr(ours.reader, f"send_{blocks}")(sendbuf)
+            check_own(ours, out[ours.rank], place.pieces[ours.rank])
+            parts = (out, place.pieces, blocks == "blocks")
+            return Given(parts, sum(map(len, place.pieces)), (place.finish,))
 
+        return Asked(read, (None, None))
 
-def _alltoall(
-    ours: Rank,
-    buffers: tuple[Any, Any],
-    send: Callable[[Any], Any],
-    receive: Callable[[Any], Any],
-    *,
-    equal: bool = False,
-) -> Job:
-    sendbuf, recvbuf = buffers
-
-    def read() -> Given:
-        place = receive(recvbuf)
-        out = _copies(ours, place.pieces) if ours.in_place(sendbuf) else send(sendbuf)
-        check_own(ours, out[ours.rank], place.pieces[ours.rank])
-        return Given((out, place.pieces, equal), sum(map(len, place.pieces)), (place.finish,))
-
-    return Job(read, (None, None))
+    return make
 
 
 def _copies(ours: Rank, pieces: Sequence[Any]) -> list[Any]:
@@ -81,80 +68,60 @@ def _copies(ours: Rank, pieces: Sequence[Any]) -> list[Any]:
     return copies
 
 
-@row("Alltoall", personal.alltoall, (1,), own_from=16 * _MIB)
-def alltoall(ours: Rank, sendbuf: Any, recvbuf: Any) -> Job:
-    """Bring a block from every rank to every rank."""
-    return _alltoall(ours, (sendbuf, recvbuf), ours.reader.send_blocks, ours.reader.receive_blocks, equal=True)
+def _scatter(blocks: str) -> Callable[..., Asked]:
+    equal = blocks == "blocks"
 
+    def make(ours: Rank, sendbuf: Any, recvbuf: Any, root: int = 0) -> Asked:
+        root = check_root(ours, root)
 
-@row("Alltoallv", personal.alltoall)
-def alltoallv(ours: Rank, sendbuf: Any, recvbuf: Any) -> Job:
-    """Bring a block, of any length, from every rank to every rank."""
-    return _alltoall(ours, (sendbuf, recvbuf), ours.reader.send_vector, ours.reader.receive_vector)
-
-
-@row("Alltoallw", personal.alltoall)
-def alltoallw(ours: Rank, sendbuf: Any, recvbuf: Any) -> Job:
-    """Bring a block, of any datatype, from every rank to every rank."""
-    return _alltoall(ours, (sendbuf, recvbuf), ours.reader.send_typed, ours.reader.receive_typed)
-
-
-def _scatter(
-    ours: Rank, buffers: tuple[Any, Any], root: int, send: Callable[[Any], Any], *, equal: bool = False
-) -> Job:
-    (sendbuf, recvbuf), root = buffers, check_root(ours, root)
-
-    def read() -> Given:
-        if ours.rank != root:
+        def read() -> Given:
+            if ours.rank != root:
+                place = ours.reader.receive(recvbuf)
+                return Given((None, place.pieces[0], root, equal), len(place.pieces[0]) * ours.size, (place.finish,))
+            out = getattr(ours.reader, f"send_{blocks}")(sendbuf)
+            if ours.in_place(recvbuf):
+                return Given((out, None, root, equal), sum(map(len, out)))
             place = ours.reader.receive(recvbuf)
-            return Given((None, place.pieces[0], root, equal), len(place.pieces[0]) * ours.size, (place.finish,))
-        out = send(sendbuf)
-        if ours.in_place(recvbuf):
-            return Given((out, None, root, equal), sum(map(len, out)))
-        place = ours.reader.receive(recvbuf)
-        check_own(ours, out[root], place.pieces[0])
-        return Given((out, place.pieces[0], root, equal), sum(map(len, out)), (place.finish,))
+            check_own(ours, out[root], place.pieces[0])
+            return Given((out, place.pieces[0], root, equal), sum(map(len, out)), (place.finish,))
 
-    return Job(read, (None, None, root))
+        return Asked(read, (None, None, root))
+
+    return make
 
 
-@row("Scatter", personal.scatter, (1, 0), share=True, own_from=16 * _MIB)
-def scatter(ours: Rank, sendbuf: Any, recvbuf: Any, root: int = 0) -> Job:
-    """Deal out the root's blocks."""
-    return _scatter(ours, (sendbuf, recvbuf), root, ours.reader.send_blocks, equal=True)
+def _gather(blocks: str) -> Callable[..., Asked]:
+    equal = blocks == "blocks"
+
+    def make(ours: Rank, sendbuf: Any, recvbuf: Any, root: int = 0) -> Asked:
+        root = check_root(ours, root)
+
+        def read() -> Given:
+            if ours.rank != root:
+                mine = ours.reader.send(sendbuf)
+                return Given((mine, None, root, equal), len(mine) * ours.size)
+            place = getattr(ours.reader, f"receive_{blocks}")(recvbuf)
+            mine = None if ours.in_place(sendbuf) else ours.reader.send(sendbuf)
+            if mine is not None:
+                check_own(ours, mine, place.pieces[root])
+            return Given((mine, place.pieces, root, equal), sum(map(len, place.pieces)), (place.finish,))
+
+        return Asked(read, (None, None, root), target=root)
+
+    return make
 
 
-@row("Scatterv", personal.scatter)
-def scatterv(ours: Rank, sendbuf: Any, recvbuf: Any, root: int = 0) -> Job:
-    """Deal out the root's blocks, of any length."""
-    return _scatter(ours, (sendbuf, recvbuf), root, ours.reader.send_vector)
+def _add(name: str, make: Callable[..., Asked], what: str, algorithm: Algorithm, *sized_by: Any, **more: Any) -> None:
+    make.__doc__ = f"Bring {what}."
+    row(name, algorithm, *sized_by, **more)(make)
 
 
-def _gather(
-    ours: Rank, buffers: tuple[Any, Any], root: int, receive: Callable[[Any], Any], *, equal: bool = False
-) -> Job:
-    (sendbuf, recvbuf), root = buffers, check_root(ours, root)
-
-    def read() -> Given:
-        if ours.rank != root:
-            mine = ours.reader.send(sendbuf)
-            return Given((mine, None, root, equal), len(mine) * ours.size)
-        place = receive(recvbuf)
-        mine = None if ours.in_place(sendbuf) else ours.reader.send(sendbuf)
-        if mine is not None:
-            check_own(ours, mine, place.pieces[root])
-        return Given((mine, place.pieces, root, equal), sum(map(len, place.pieces)), (place.finish,))
-
-    return Job(read, (None, None, root), target=root)
-
-
-@row("Gather", personal.gather, (0, 1), share=True, own_from=16 * _MIB)
-def gather(ours: Rank, sendbuf: Any, recvbuf: Any, root: int = 0) -> Job:
-    """Collect every rank's block at the root."""
-    return _gather(ours, (sendbuf, recvbuf), root, ours.reader.receive_blocks, equal=True)
-
-
-@row("Gatherv", personal.gather)
-def gatherv(ours: Rank, sendbuf: Any, recvbuf: Any, root: int = 0) -> Job:
-    """Collect every rank's block, of any length, at the root."""
-    return _gather(ours, (sendbuf, recvbuf), root, ours.reader.receive_vector)
+_add("Allgather", _allgather("blocks"), "every rank's block to all", spread.allgather, (1,), own_from=_SOME)
+_add("Allgatherv", _allgather("vector"), "blocks of any length to all", spread.allgather, (1,), own_from=_SOME)
+_add("Alltoall", _alltoall("blocks"), "a block from every rank to each", personal.alltoall, (1,), own_from=_MUCH)
+_add("Alltoallv", _alltoall("vector"), "a block, of any length, from every rank to each", personal.alltoall)
+_add("Alltoallw", _alltoall("typed"), "a block, of any datatype, from every rank to each", personal.alltoall)
+_add("Scatter", _scatter("blocks"), "the root's blocks to all", personal.scatter, (1, 0), share=True, own_from=_MUCH)
+_add("Scatterv", _scatter("vector"), "the root's blocks, of any length, to all", personal.scatter)
+_add("Gather", _gather("blocks"), "every block to the root", personal.gather, (0, 1), share=True, own_from=_MUCH)
+_add("Gatherv", _gather("vector"), "every rank's block, of any length, to the root", personal.gather)

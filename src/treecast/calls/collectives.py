@@ -6,12 +6,19 @@ asked here: the name of the call, the bytes where MPI demands them equal, the op
 
 from treecast.calls import blocks, objects, sums
 from treecast.calls.table import OBJECTS, ROWS
+from treecast.collectives.kinds import COLLECTIVES
 
-__all__ = ["FAR_FROM", "OBJECTS", "ROWS", "least_bytes"]
+__all__ = ["FAR_FROM", "OBJECTS", "ROWS", "has_holes", "least_bytes"]
 del blocks, objects, sums  # their rows are registered
 
+_BLOCKS = {kind.mpi.lower() for kind in COLLECTIVES.values() if kind.mpi and kind.starts == "own"}
 FAR_FROM = 64 << 10
 """Bytes from which on calls go straight between hosts, or over a network that the program names."""
+
+
+def has_holes(name: str) -> bool:
+    """Return whether the result of a call, by its name in mpi4py, has a place for each rank: that of a dead one is a hole."""
+    return any(kind in name.lower() for kind in _BLOCKS)
 
 
 def least_bytes(near: bool) -> dict[str, int]:

@@ -6,7 +6,7 @@ from treecast.algorithms import spread, sums
 from treecast.algorithms.sums import Sums
 from treecast.calls.call import Call
 from treecast.calls.reader import Entries
-from treecast.calls.table import Failed, Given, Job, Rank, check_alike, check_root, row
+from treecast.calls.table import Asked, Failed, Given, Rank, check_alike, check_root, row
 
 _OWN_FROM = 8 << 20
 _WHOLE = frozenset("?bBhHiIlLqQ")
@@ -36,25 +36,25 @@ def is_exact(datatype: Any, op: Any) -> bool:
 
 
 @row("Allreduce", sums.allreduce, (1,), own_from=_OWN_FROM)
-def allreduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
+def allreduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Asked:
     """Bring the sum of all contributions to all."""
-    return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), _NOTHING)
+    return Asked(lambda: _read_sum(ours, sendbuf, recvbuf, op), _NOTHING)
 
 
 @row("Scan", sums.scan)
-def scan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
+def scan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Asked:
     """Bring to every rank the sum of the contributions up to its own."""
-    return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), _NOTHING)
+    return Asked(lambda: _read_sum(ours, sendbuf, recvbuf, op), _NOTHING)
 
 
 @row("Exscan", sums.exscan)
-def exscan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
+def exscan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Asked:
     """Bring to every rank the sum of the contributions before its own."""
-    return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), _NOTHING)
+    return Asked(lambda: _read_sum(ours, sendbuf, recvbuf, op), _NOTHING)
 
 
 @row("Reduce", sums.reduce, (0, 1), own_from=_OWN_FROM)
-def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0) -> Job:
+def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0) -> Asked:
     """Bring the sum of all contributions to the root."""
     root = check_root(ours, root)
 
@@ -66,11 +66,11 @@ def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0
         sent = ours.reader.entries(sendbuf, writable=False)
         return Given((sent.piece, None, root, _how(ours, sent, op)), len(sent.piece))
 
-    return Job(read, (None, None, root, None), target=root)
+    return Asked(read, (None, None, root, None), target=root)
 
 
 @row("Reduce_scatter_block", sums.reduce_scatter, (0, 1), own_from=_OWN_FROM)
-def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
+def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Asked:
     """Bring to rank r the sum of the r-th blocks."""
 
     def read() -> Given:
@@ -85,11 +85,11 @@ def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None)
         parts = (sent.piece, out, [block] * ours.size, _how(ours, sent, op))
         return Given(parts, len(sent.piece), (received.finish,))
 
-    return Job(read, (None, None, [0] * ours.size, None))
+    return Asked(read, (None, None, [0] * ours.size, None))
 
 
 @row("Reduce_scatter", sums.reduce_scatter, (0, 1), own_from=_OWN_FROM)
-def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = None) -> Job:
+def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = None) -> Asked:
     """Bring to rank r the sum of the r-th blocks, of any length."""
     in_place = ours.in_place(sendbuf)
 
@@ -124,7 +124,7 @@ def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = Non
         width = len(sent.piece) // sent.number if sent.number else 0
         return call(sums.reduce_scatter, sent.piece, received.piece[: counts[ours.rank] * width], counts, how)
 
-    return Job(read, (None, None, None, None), carry)
+    return Asked(read, (None, None, None, None), carry)
 
 
 def _counts(ours: Rank, recvcounts: Any) -> list[int]:

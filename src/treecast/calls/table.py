@@ -5,6 +5,7 @@ To add a collective is to add an algorithm, and a row here: a function that read
 """
 
 from collections.abc import Callable
+from functools import wraps
 from inspect import signature
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,8 +42,8 @@ class Given(NamedTuple):
     finishes: tuple[Callable[[], None] | None, ...] = ()
 
 
-class Job(NamedTuple):
-    """A collective of one rank.
+class Asked(NamedTuple):
+    """A collective on buffers, as one rank asks for it.
 
     ``read``: its arguments; it may raise. The algorithm takes the parts that were read, or ``blank`` when they were refused.
     ``carry``: does so where one algorithm is not all of it. ``target``: the one rank that has a result.
@@ -51,6 +52,18 @@ class Job(NamedTuple):
     read: Callable[[], Given]
     blank: tuple[Any, ...]
     carry: Callable[["Call", tuple[Any, ...]], Failed] | None = None
+    target: int | None = None
+
+
+class Job(NamedTuple):
+    """A collective of one rank. ``read`` reads its arguments, and may raise; ``carry`` takes them, or None when they are wrong.
+
+    It brings all data to its place, and returns the result, of objects, and the failed ranks whose data is missing.
+    ``target``: the one rank that has a result.
+    """
+
+    read: Callable[[], Any]
+    carry: Callable[["Call", Any], tuple[Any, Failed]]
     target: int | None = None
 
 
@@ -69,28 +82,11 @@ class Row(NamedTuple):
     share: bool = False
     own_from: int | None = None
 
-    def carry_out(self, call: "Call", job: Job, given: Given | None) -> Failed:
-        """Carry a job out, bring the data to its place, and return the failed ranks whose data is missing."""
-        parts = job.blank if given is None else given.parts
-        failed = call(self.algorithm, *parts) if job.carry is None else job.carry(call, parts)
-        for finish in () if given is None else given.finishes:
-            if finish is not None:
-                finish()
-        return failed
-
-
-class ObjectJob(NamedTuple):
-    """A collective of objects. ``read`` pickles an object, and may raise; ``carry`` gets None then, and returns the result."""
-
-    read: Callable[[], Any]
-    carry: Callable[["Call", Any], tuple[Any, Failed]]
-    target: int | None = None
-
 
 ROWS: dict[str, Row] = {}
 """By the name of mpi4py's method."""
 
-OBJECTS: dict[str, Callable[..., ObjectJob]] = {}
+OBJECTS: dict[str, Callable[..., Job]] = {}
 """By the name of mpi4py's method: the job of its arguments, which follow a ``Rank``."""
 
 
@@ -101,23 +97,37 @@ def row(
     *,
     share: bool = False,
     own_from: int | None = None,
-) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
+) -> Callable[[Callable[..., Asked]], Callable[..., Asked]]:
     """Register a method of mpi4py; see ``Row``."""
 
-    def register(make: Callable[..., Job]) -> Callable[..., Job]:
-        ROWS[name] = Row(name, make, algorithm, sized_by, share, own_from)
+    def register(make: Callable[..., Asked]) -> Callable[..., Asked]:
+        @wraps(make)
+        def job(ours: Rank, *arguments: Any, **named: Any) -> Job:
+            asked = make(ours, *arguments, **named)
+
+            def carry(call: "Call", given: Given | None) -> tuple[None, Failed]:
+                parts = asked.blank if given is None else given.parts
+                failed = call(algorithm, *parts) if asked.carry is None else asked.carry(call, parts)
+                for finish in () if given is None else given.finishes:
+                    if finish is not None:
+                        finish()
+                return None, failed
+
+            return Job(asked.read, carry, asked.target)
+
+        ROWS[name] = Row(name, job, algorithm, sized_by, share, own_from)
         return make
 
     return register
 
 
-def of_objects(make: Callable[..., ObjectJob]) -> Callable[..., ObjectJob]:
+def of_objects(make: Callable[..., Job]) -> Callable[..., Job]:
     """Register a method of mpi4py on objects."""
     OBJECTS[make.__name__] = make
     return make
 
 
-def job_of(make: Callable[..., Any], ours: Rank, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def job_of(make: Callable[..., Job], ours: Rank, arguments: tuple[Any, ...], named: dict[str, Any]) -> Job:
     """Return the job of a call; one that refuses its arguments where they make none: the others must not wait for this rank."""
     try:
         return make(ours, *arguments, **named)

@@ -12,7 +12,7 @@ from treecast.algorithms.share import share
 from treecast.calls.call import Call
 from treecast.calls.collectives import OBJECTS, ROWS
 from treecast.calls.last import Last
-from treecast.calls.table import Given, Job, Rank, Row, job_of, read_now
+from treecast.calls.table import Job, Rank, job_of, read_now
 from treecast.engine.choose import ONE_PORT
 from treecast.errors import PlanError
 from treecast.groups.group import Group, called
@@ -213,63 +213,37 @@ class Comm:
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
-    def _call(self) -> Call:
-        return Call(self._ours, self._group, partial(self._process.run, self._group), plans=self._plans)
-
-    def do(self, row: Row, job: Job) -> tuple[int, ...]:
-        """Carry out a collective; return the failed ranks whose data is missing. Raises the error of its arguments."""
-        began = perf_counter()
-
-        def carry(call: Call, given: Given | None) -> tuple[int, ...]:
-            return row.carry_out(call, job, given)
-
-        failed: tuple[int, ...] = self._call().carry_out(job.read, carry)
+    def do(self, job: Job) -> tuple[Any, tuple[int, ...]]:
+        """Carry out a collective; return its result, and the failed ranks whose data is missing. Raises what is wrong with it."""
+        began, run = perf_counter(), partial(self._process.run, self._group)
+        found, failed = Call(self._ours, self._group, run, plans=self._plans).carry_out(job.read, job.carry)
         self._last = Last(failed, self._way, self._network, perf_counter() - began)
-        return failed
-
-    def _begin(self, row: Row, job: Job) -> Request:
-        """Have the worker carry out a call; the arguments are read at once."""
-        ready, _ = read_now(job)
-        return Request(self._process.begin(self._group, lambda: self.do(row, ready)))
+        return found, failed
 
     @classmethod
     def add_methods(cls) -> None:
         """Give the class a method for each collective."""
-        for name in ROWS.keys() - _WITHOUT:
-            setattr(cls, name, cls._method(name))
-            setattr(cls, f"I{name.lower()}", cls._nonblocking_method(name))
-        for name in OBJECTS:
-            setattr(cls, name, cls._object_method(name))
+        makers = {name: row.make for name, row in ROWS.items() if name not in _WITHOUT}
+        for name, make in (makers | OBJECTS).items():
+            setattr(cls, name, cls._method(name, make))
+        for name, make in makers.items():
+            setattr(cls, f"I{name.lower()}", cls._nonblocking_method(f"I{name.lower()}", make))
 
     @staticmethod
-    def _method(name: str) -> Callable[..., None]:
-        row = ROWS[name]
-
-        def method(self: Comm, *arguments: Any, **named: Any) -> None:
-            self._process.wait_for_begun(self._group)
-            self.do(row, job_of(row.make, self._ours, arguments, named))
-
-        return _named(method, name, row.make)
-
-    @staticmethod
-    def _nonblocking_method(name: str) -> Callable[..., Request]:
-        row = ROWS[name]
-
-        def method(self: Comm, *arguments: Any, **named: Any) -> Request:
-            return self._begin(row, job_of(row.make, self._ours, arguments, named))
-
-        return _named(method, f"I{name.lower()}", row.make)
-
-    @staticmethod
-    def _object_method(name: str) -> Callable[..., Any]:
-        make = OBJECTS[name]
-
+    def _method(name: str, make: Callable[..., Job]) -> Callable[..., Any]:
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
             self._process.wait_for_begun(self._group)
-            began, job = perf_counter(), job_of(make, self._ours, arguments, named)
-            found, failed = self._call().carry_out(job.read, job.carry)
-            self._last = Last(failed, self._way, self._network, perf_counter() - began)
-            return found
+            return self.do(job_of(make, self._ours, arguments, named))[0]
+
+        return _named(method, name, make)
+
+    @staticmethod
+    def _nonblocking_method(name: str, make: Callable[..., Job]) -> Callable[..., Request]:
+        """Return the method of a call that a worker carries out; the arguments are read at once."""
+
+        def method(self: Comm, *arguments: Any, **named: Any) -> Request:
+            job, _ = read_now(job_of(make, self._ours, arguments, named))
+            return Request(self._process.begin(self._group, lambda: self.do(job)))
 
         return _named(method, name, make)
 

@@ -14,14 +14,13 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any
 
-from treecast.algorithms import personal, spread, sums
-from treecast.algorithms.sums import Sums
+from treecast.algorithms import spread, sums
 from treecast.calls.call import Call
 from treecast.calls.table import Algorithm
 from treecast.engine import blocks as parts
-from treecast.engine.blocks import Blocks, bytes_of
+from treecast.engine.blocks import bytes_of
 from treecast.engine.choose import ALL_PORT, Operation, Program, flit_of, messages_of, program_of
-from treecast.execution.layout import Bytes
+from treecast.engine.tasks import TASKS, Task
 from treecast.groups.group import Group, Shape
 from treecast.groups.memory import scratch
 from treecast.networks import Graph, Network, network
@@ -63,20 +62,31 @@ class Trees:
 
     def plans(self) -> dict[Algorithm, Callable[..., Failed]]:
         """Return the functions that carry algorithms out by the plan; those for which there is none go straight."""
-        return {algorithm: self._plan(getattr(self, algorithm.__name__), algorithm) for algorithm in _PLANNED}
+        return {algorithm: self._plan(algorithm) for algorithm in (*TASKS, sums.allreduce)}
 
-    def _plan(self, go: Callable[..., Any], algorithm: Algorithm) -> Callable[..., Failed]:
-        def carry(call: Call, *parts: Any) -> Failed:
-            group, (alike_at_all, steps) = call.group, go(call.group, *parts)
-            sizes = "" if call.refused else repr((go.__name__, alike_at_all))
+    def _plan(self, algorithm: Algorithm) -> Callable[..., Failed]:
+        def carry(call: Call, *given: Any) -> Failed:
+            group = call.group
+            alike_at_all, steps = self._planned(group, algorithm, given)
+            sizes = "" if call.refused or alike_at_all is None else repr((algorithm.__name__, alike_at_all))
             mine = blake2b(sizes.encode(), digest_size=_DIGEST).digest()
             said: list[bytes] = call.run(self._tell(group, mine), refused="")
-            members, alike = group.agreement.members, set(said)
-            if len(alike) > 1 or not sizes or sizes.endswith("None)") or self._left(members) is None:
-                return call.run(algorithm(group, *parts))
+            if len(set(said)) > 1 or not sizes or self._left(group.agreement.members) is None:
+                return call.run(algorithm(group, *given))
             return call.run(steps)
 
         return carry
+
+    def _planned(self, group: Group, algorithm: Algorithm, given: Sequence[Any]) -> Planned:
+        if algorithm is sums.allreduce:
+            _, out, how = given
+            adds = how and how.op.Is_commutative()
+            return _size(how and how.entries, [out] if adds else []), self._sum(group, *given)
+        task = TASKS[algorithm](group.rank, *given)
+        if task.shape.name in ("broadcast", "allgather"):
+            return _size(task.shape.source, task.pieces), self._spread(group, task)
+        end = task.shape.source if task.shape.source is not None else task.shape.target
+        return _equal(end, task.pieces), self._personal(group, task, algorithm(group, *given))
 
     def _tell(self, group: Group, mine: bytes = bytes(_DIGEST)) -> Steps[list[bytes]]:
         """Tell all ranks something, and the links that this one has lost; return the words of the members, and plan without
@@ -113,9 +123,9 @@ class Trees:
             group.transport.wait(planned.done, _LOOK)
         return planned.result()
 
-    def _blocks(self, group: Group, where: Network, shape: Shape, blocks: Blocks) -> set[int]:
+    def _carry(self, group: Group, where: Network, task: Task) -> set[int]:
         """Carry out a plan of blocks; return the ranks whose data this one lacks."""
-        members = group.agreement.members
+        members, shape, blocks = group.agreement.members, task.shape, task.blocks(group.agreement.members)
         end = shape.source if shape.source is not None else shape.target
         root = 0 if end is None else members.index(end)
         count = messages_of(shape.name, where, blocks.size, 0, self._rate, model=self._model)
@@ -126,45 +136,18 @@ class Trees:
         lacking = parts.carry(blocks, program, partial(Lane(self._direct, group).hold, program))
         return {members[rank] for rank in lacking}
 
-    def broadcast(self, group: Group, data: Piece | None, root: int) -> Planned:
-        """Bring the bytes of the root to all ranks."""
-        return _size(root, [data]), self._broadcast(group, data, root)
-
-    def _broadcast(self, group: Group, data: Piece, root: int) -> Steps[Failed]:
-        shape, block = Shape("broadcast", source=root), parts.of_one(data, group.rank == root)
-        return (
-            yield from self._spread(group, shape, {root: data}, lambda where: self._blocks(group, where, shape, block))
-        )
-
-    def allgather(self, group: Group, mine: Piece | None, blocks: Sequence[Piece] | None) -> Planned:
-        """Bring the block of every rank to all ranks."""
-        return _size(None, blocks), self._allgather(group, mine, blocks or ())
-
-    def _allgather(self, group: Group, mine: Piece | None, blocks: Sequence[Piece]) -> Steps[Failed]:
-        if mine is not None:
-            spread.copy_here(blocks[group.rank], mine)
-        shape = Shape("allgather")
-
-        def go(where: Network) -> set[int]:
-            members = group.agreement.members
-            into, me = [bytes_of(blocks[rank]) for rank in members], members.index(group.rank)
-            if len({len(block) for block in into}) > 1:
-                return self._unequal(group, where, into, me)
-            return self._blocks(group, where, shape, parts.of_all(into, me))
-
-        return (yield from self._spread(group, shape, {rank: blocks[rank] for rank in group.agreement.members}, go))
-
-    def _spread(
-        self, group: Group, shape: Shape, pieces: dict[int, Piece], go: Callable[[Network], set[int]]
-    ) -> Steps[Failed]:
+    def _spread(self, group: Group, task: Task) -> Steps[Failed]:
         """Bring pieces of ranks to all by a plan, and, where some rank lacks some, by another; in the end each fetches them."""
+        shape, every = task.shape, group.agreement.members
+        pieces = {rank: task.pieces[rank] for rank in every} if shape.source is None else {shape.source: task.pieces[0]}
         has = {group.rank} & set(pieces)
         for tried, agreed in enumerate(self._plans(group)):
             where = yield from agreed
             members = set(group.agreement.members)
             if where is None or shape.source not in {None, *members}:
                 break
-            lacking = go(where)
+            is_even = len({len(piece) for piece in pieces.values()}) == 1
+            lacking = self._carry(group, where, task) if is_even else self._unequal(group, where, task)
             has |= pieces.keys() & members - lacking
             for rank in lacking:
                 group.lack(rank)
@@ -181,8 +164,10 @@ class Trees:
                 group.lack(rank, piece)
         return (yield from group.settle(shape._replace(spread=True))) or ()
 
-    def _unequal(self, group: Group, where: Network, into: list[Bytes], me: int) -> set[int]:
-        members, sizes = group.agreement.members, tuple(map(len, into))
+    def _unequal(self, group: Group, where: Network, task: Task) -> set[int]:
+        members = group.agreement.members
+        into, me = [bytes_of(task.pieces[rank]) for rank in members], members.index(group.rank)
+        sizes = tuple(map(len, into))
         flit = flit_of(where, sizes, 0, self._rate)
         lengths = tuple(-(-size // flit) for size in sizes)
         program = self._program(group, Operation("allgatherv", where, 0, 1, lengths=lengths), me)
@@ -191,55 +176,15 @@ class Trees:
         )
         return {members[rank] for rank in lacking}
 
-    def alltoall(
-        self, group: Group, outgoing: Sequence[Piece] | None, incoming: Sequence[Piece] | None, *_: Any
-    ) -> Planned:
-        """Bring a block from every rank to every rank."""
-
-        def blocks(members: Sequence[int], me: int) -> Blocks:
-            out, into = ([pieces[r] for r in members] for pieces in (outgoing or (), incoming or ()))
-            return parts.of_pairs(out, into, me)
-
-        said = _equal(None, [*(outgoing or ()), *(incoming or ())])
-        straight = personal.alltoall(group, outgoing, incoming)
-        return said, self._personal(group, Shape("alltoall"), blocks, straight)
-
-    def scatter(
-        self, group: Group, outgoing: Sequence[Piece] | None, mine: Piece | None, root: int, *_: Any
-    ) -> Planned:
-        """Deal out the root's blocks."""
-
-        def blocks(members: Sequence[int], me: int) -> Blocks:
-            return parts.of_root(outgoing and [outgoing[r] for r in members], mine, me, gathers=False)
-
-        said = _equal(root, [*(outgoing or ()), *([] if mine is None else [mine])])
-        straight = personal.scatter(group, outgoing, mine, root)
-        return said, self._personal(group, Shape("scatter", source=root), blocks, straight)
-
-    def gather(self, group: Group, mine: Piece | None, incoming: Sequence[Piece] | None, root: int, *_: Any) -> Planned:
-        """Collect every rank's block at the root."""
-
-        def blocks(members: Sequence[int], me: int) -> Blocks:
-            return parts.of_root(incoming and [incoming[r] for r in members], mine, me, gathers=True)
-
-        said = _equal(root, [*(incoming or ()), *([] if mine is None else [mine])])
-        straight = personal.gather(group, mine, incoming, root)
-        return said, self._personal(group, Shape("gather", target=root), blocks, straight)
-
-    def _personal(
-        self,
-        group: Group,
-        shape: Shape,
-        blocks: Callable[[Sequence[int], int], Blocks],
-        straight: Steps[Failed],
-    ) -> Steps[Failed]:
+    def _personal(self, group: Group, task: Task, straight: Steps[Failed]) -> Steps[Failed]:
         """Bring blocks to one rank each by a plan, and, where some rank lacks some, by another; in the end straight."""
+        shape = task.shape
         for agreed in self._plans(group):
             where = yield from agreed
             members = group.agreement.members
             if where is None or not {shape.source, shape.target} <= {None, *members}:
                 break
-            for source in self._blocks(group, where, shape, blocks(members, members.index(group.rank))):
+            for source in self._carry(group, where, task):
                 group.lack(source)
             failed = yield from group.settle(shape._replace(redo=True))
             if failed is not None:
@@ -247,12 +192,8 @@ class Trees:
         group.restart()
         return (yield from straight)
 
-    def allreduce(self, group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Planned:
+    def _sum(self, group: Group, mine: Piece | None, out: Piece, how: Any) -> Steps[Failed]:
         """Bring the sum of all contributions to all ranks, added along the trees in the order of the schedule."""
-        said = _size(how and how.entries, [out] if how and how.op.Is_commutative() else None)
-        return said, self._allreduce(group, mine, out, how)
-
-    def _allreduce(self, group: Group, mine: Piece | None, out: Piece, how: Any) -> Steps[Failed]:
         given, received = mine, bytes_of(out)
         if given is None:  # another try needs it again
             given = scratch(len(out))
@@ -287,12 +228,9 @@ def _less(where: Network, members: tuple[int, ...], cuts: frozenset[tuple[int, i
     return left if left.nodes > 1 and left.connected else None
 
 
-_PLANNED = (spread.broadcast, spread.allgather, personal.alltoall, personal.scatter, personal.gather, sums.allreduce)
-
-
-def _size(about: int | None, pieces: Sequence[Piece | None] | None) -> Any:
+def _size(about: int | None, pieces: Sequence[Piece]) -> Any:
     """Return the words of all ranks alike on a call that goes down a plan; None of one that goes straight."""
-    sizes = [0 if piece is None else len(piece) for piece in pieces or ()]
+    sizes = [len(piece) for piece in pieces]
     return (about, sizes) if sum(sizes) > SMALL else None
 
 

@@ -10,7 +10,7 @@ from threading import Thread, current_thread
 from types import SimpleNamespace
 from typing import Any
 
-from treecast.calls.collectives import ROWS
+from treecast.calls.collectives import ROWS, has_holes
 from treecast.calls.table import Rank, job_of
 from treecast.errors import DeliveryError, PlanError
 from treecast.groups.members import name_ranks
@@ -20,10 +20,6 @@ from treecast.torch.calls import CALLS, Asked, One
 from treecast.torch.messages import Messages
 from treecast.torch.tensors import Op, Reader, torch
 from treecast.torch.work import Work, dist, done, seconds_of
-
-_HOLES = ("Allgatherv", "Alltoallv", "Gatherv")
-"""The collectives whose output has a place for each rank."""
-
 
 _HALF = 1 << 15  # of the numbers of groups: for names that count, and for others
 _NAMES = Counter[tuple[int, str]]()
@@ -93,7 +89,7 @@ class ProcessGroup(dist.ProcessGroup):
                 root = asked.root if one.job in ("Gatherv", "Reduce") else None
                 if root in failed:
                     raise dist.DistBackendError(f"treecast: {name}: the result is lost with its root, rank {root}")
-                if failed and one.job in _HOLES and self._holes == "raise":
+                if failed and has_holes(one.job) and self._holes == "raise":
                     raise dist.DistBackendError(
                         f"treecast: {name}: the data of {name_ranks(failed)} is gone; treecast.torch.shrink() makes a group of"
                         " those who live"
@@ -104,11 +100,10 @@ class ProcessGroup(dist.ProcessGroup):
     def collective(self, one: One, seconds: float | None = None) -> tuple[int, ...]:
         """Carry out a collective; return the failed ranks whose data is missing. Raises DistBackendError."""
         arguments = [Op(each) if isinstance(each, str) else each for each in one.arguments]
-        row, group = ROWS[one.job], self.comm.group
-        job = job_of(row.make, self._ours, tuple(arguments), {})
+        group, job = self.comm.group, job_of(ROWS[one.job].make, self._ours, tuple(arguments), {})
         group.late, group.overdue = seconds or self._timeout, set()
         try:
-            return self.comm.do(row, job)
+            return self.comm.do(job)[1]
         except (DeliveryError, PlanError) as error:
             why = (
                 f" ( Timed out : {name_ranks(group.overdue)} did not come within {group.late:g} s)"
@@ -182,18 +177,6 @@ class ProcessGroup(dist.ProcessGroup):
         """The options that torch asks of a backend."""
         return self._options
 
-    @property
-    def group_name(self) -> str:
-        """The name that torch has given."""
-        return self._name
-
-    @property
-    def group_desc(self) -> str:
-        """The description that the user has given."""
-        return self._desc
-
-    pg_name, _device_types = group_name, property(lambda self: [torch.device("cpu")])
-
     def getGroupName(self) -> str:  # noqa: N802
         """Return the name that torch has given."""
         return self._name
@@ -201,6 +184,9 @@ class ProcessGroup(dist.ProcessGroup):
     def getGroupDesc(self) -> str:  # noqa: N802
         """Return the description that the user has given."""
         return self._desc
+
+    group_name = pg_name = property(getGroupName)
+    group_desc, _device_types = property(getGroupDesc), property(lambda self: [torch.device("cpu")])
 
     def setGroupName(self, name: str) -> None:  # noqa: N802
         """Take the name that torch gives."""

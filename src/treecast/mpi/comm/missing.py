@@ -3,12 +3,10 @@
 import sys
 from collections.abc import Sequence
 
-from treecast.collectives.kinds import COLLECTIVES
+from treecast.calls.collectives import has_holes
 from treecast.errors import DeliveryError
 from treecast.groups.members import name_ranks
 from treecast.mpi.comm.state import State
-
-_BLOCKS = {kind.mpi.lower() for kind in COLLECTIVES.values() if kind.mpi and kind.starts == "own"}  # one of each rank
 
 
 def tell_failed(
@@ -25,7 +23,7 @@ def tell_failed(
     (name, number), news = what, sorted(set(failed) - state.told)
     state.told.update(news)
     lost = target is not None and failed == (target,)
-    holes = not lost and any(kind in name.lower() for kind in _BLOCKS)
+    holes = not lost and has_holes(name)
     if holes or on_failed == "raise":
         why = _left_out(failed, name, lost, holes)
         raise DeliveryError(f"{name}: {why}; go on with Shrink, or wrap with on_failed='ignore'")

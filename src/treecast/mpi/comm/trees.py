@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -10,12 +10,13 @@ from treecast.algorithms import personal, sums
 from treecast.algorithms.spread import copy_here
 from treecast.algorithms.sums import Sums
 from treecast.calls.call import Call
-from treecast.calls.table import Failed
+from treecast.calls.table import Failed, Row
 from treecast.collectives import COLLECTIVES
 from treecast.engine import blocks
 from treecast.engine.blocks import Blocks, bytes_of
 from treecast.engine.choose import Operation, Program
 from treecast.engine.memory import Part
+from treecast.engine.tasks import TASKS
 from treecast.errors import DeliveryError
 from treecast.execution.layout import Bytes
 from treecast.groups.group import Group, Shape
@@ -29,15 +30,15 @@ _BETWEEN_HOSTS = {"Bcast", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "
 _DOWN_TREES = {*_BETWEEN_HOSTS, "Reduce"}
 KINDS = {kind.mpi: kind.name for kind in COLLECTIVES.values() if kind.mpi in _DOWN_TREES}
 """The calls that go down trees; all others go straight."""
-_GATHERING = Shape("allgather")
 
 
-def trees_of(state: State, name: str, options: Options) -> "Trees | None":
+def trees_of(state: State, row: Row, options: Options) -> "Trees | None":
     """Return the plans of a call of mpi4py's where they are right for it, None where it goes straight.
 
     Raises PlanError when the network does not fit, or survives too little.
     """
-    kind, named = KINDS.get(name), options.network is not None
+    name, named = row.name, options.network is not None
+    kind = KINDS.get(name)
     if kind is None or not (named or (name in _BETWEEN_HOSTS and not state.base.near)):
         return None
     adds = COLLECTIVES[kind].adds  # one copy of each contribution: a sum that survives is made anew
@@ -45,7 +46,7 @@ def trees_of(state: State, name: str, options: Options) -> "Trees | None":
         return None
     where = state.plans.network(kind, 0 if adds else options.survive, options.network)
     name = builder_of(kind, where, options.survive) if options.network is None else "trees"
-    return Trees(state, options, kind, name, where.spec)
+    return Trees(state, options, row, name, where.spec)
 
 
 class Trees:
@@ -54,45 +55,19 @@ class Trees:
     ``name``: ``trees`` over a network that was named; between hosts with one port each it is that of the builder.
     """
 
-    def __init__(self, state: State, options: Options, kind: str, name: str, network: str) -> None:
+    def __init__(self, state: State, options: Options, row: Row, name: str, network: str) -> None:
         self._ours, self._options, self.name, self.network = state.plans, options, name, network
-        self.carry: Callable[..., Failed] = getattr(self, kind)
+        self._row, self.carry = row, cast("Callable[..., Failed]", getattr(self, KINDS[row.name], self._do))
 
-    def broadcast(self, call: Call, data: Piece | None, root: int) -> Failed:
-        """Bring the bytes of the root to all ranks."""
-        shape = Shape("broadcast", source=root)
-        if not self._all_take_part(call, shape) or data is None:
+    def _do(self, call: Call, *parts: Any) -> Failed:
+        """Bring blocks to where they belong."""
+        task = TASKS[self._row.algorithm](call.ours.rank, *parts)
+        if not self._all_take_part(call, task.shape) or not task.pieces:
             return ()
-        return self._move(call, shape, blocks.of_one(data, call.ours.rank == root))
-
-    def allgather(self, call: Call, mine: Piece | None, pieces: Sequence[Piece] | None) -> Failed:
-        """Bring the block of every rank to all ranks."""
-        into = self._own_among(call, mine, pieces)
-        return () if into is None else self._move(call, _GATHERING, blocks.of_all(into, call.ours.rank))
-
-    def allgatherv(self, call: Call, mine: Piece | None, pieces: Sequence[Piece] | None) -> Failed:
-        """Bring the block of every rank, of any length, to all ranks."""
-        into = self._own_among(call, mine, pieces)
-        if into is None:
-            return ()
-        return self._move_unequal(call, _GATHERING, into.__getitem__, tuple(map(len, into)))
-
-    def _own_among(self, call: Call, mine: Piece | None, pieces: Sequence[Piece] | None) -> list[Bytes] | None:
-        """Return the memory of the blocks of all ranks, this one's with the data it sends; None where it does not go on."""
-        if not self._all_take_part(call, _GATHERING) or pieces is None:
-            return None
-        if mine is not None:
-            copy_here(pieces[call.ours.rank], mine)
-        return [bytes_of(piece) for piece in pieces]
-
-    def alltoall(
-        self, call: Call, outgoing: Sequence[Piece] | None, incoming: Sequence[Piece] | None, *_: Any
-    ) -> Failed:
-        """Bring a block from every rank to every rank."""
-        shape = Shape("alltoall")
-        if not self._all_take_part(call, shape) or outgoing is None or incoming is None:
-            return ()
-        return self._move(call, shape, blocks.of_pairs(outgoing, incoming, call.ours.rank))
+        if self._row.name == "Allgatherv":
+            into = [bytes_of(piece) for piece in task.pieces]
+            return self._move_unequal(call, task.shape, into.__getitem__, tuple(map(len, into)))
+        return self._move(call, task.shape, task.blocks(range(call.ours.size)))
 
     def alltoallv(
         self, call: Call, outgoing: Sequence[Piece] | None, incoming: Sequence[Piece] | None, *_: Any
@@ -111,20 +86,6 @@ class Trees:
                 f"alltoallv: {sizes[source, me]} bytes come from rank {source}, and there is room for less"
             )
         return self._move_unequal(call, shape, place, tuple(sizes.ravel().tolist()))
-
-    def scatter(self, call: Call, outgoing: Sequence[Piece] | None, mine: Piece | None, root: int, *_: Any) -> Failed:
-        """Deal out the root's blocks."""
-        return self._of_root(call, Shape("scatter", source=root), outgoing, mine)
-
-    def gather(self, call: Call, mine: Piece | None, incoming: Sequence[Piece] | None, root: int, *_: Any) -> Failed:
-        """Collect every rank's block at the root."""
-        return self._of_root(call, Shape("gather", target=root), incoming, mine)
-
-    def _of_root(self, call: Call, shape: Shape, pieces: Sequence[Piece] | None, mine: Piece | None) -> Failed:
-        if not self._all_take_part(call, shape) or (pieces is None and mine is None):
-            return ()
-        gathers = shape.target is not None
-        return self._move(call, shape, blocks.of_root(pieces, mine, call.ours.rank, gathers=gathers))
 
     def allreduce(self, call: Call, mine: Piece | None, out: Piece | None, how: Sums | None) -> Failed:
         """Bring the sum of all contributions to all ranks; it is added along the trees, in the order of the schedule."""

@@ -10,7 +10,7 @@ from mpi4py import MPI
 from treecast.calls.call import Call
 from treecast.calls.collectives import OBJECTS, ROWS, least_bytes
 from treecast.calls.last import Last
-from treecast.calls.table import Failed, Given, Job, Row, job_of, read_now
+from treecast.calls.table import Failed, Job, Row, job_of, read_now
 from treecast.errors import PlanError
 from treecast.groups.group import Group, Shape
 from treecast.mpi.comm.missing import tell_failed
@@ -71,9 +71,9 @@ class Comm(MPI.Intracomm):
             state.plans.network("broadcast", options.survive, options.network)
         return self
 
-    def _trees(self, name: str) -> Trees | None:
+    def _trees(self, row: Row) -> Trees | None:
         """Return the plans by which a call goes, None when it goes straight. Raises PlanError when the network does not fit."""
-        return trees_of(self._state, name, self._options)
+        return trees_of(self._state, row, self._options)
 
     def __repr__(self) -> str:
         """Return how many ranks there are, how many failures are survived, and who has failed as far as is known."""
@@ -136,24 +136,22 @@ class Comm(MPI.Intracomm):
         finally:
             mark.step()
 
-    def _do(self, row: Row, job: Job, number: int, name: str = "") -> None:
-        """Carry a job out, and keep its outcome."""
-        began, trees, state, options = perf_counter(), self._trees(row.name), self._state, self._options
-
-        def carry(call: Call, given: Given | None) -> tuple[int, ...]:
-            return row.carry_out(call, job, given)
-
-        failed = self._carry_out(number, job.read, carry, {row.algorithm: trees.carry} if trees else None)
+    def _do(self, name: str, job: Job, number: int, row: Row | None = None) -> Any:
+        """Carry a job out, keep its outcome, and return its result; by plans, where there are some for a row."""
+        began, trees = perf_counter(), None if row is None else self._trees(row)
+        plans = {row.algorithm: trees.carry} if row is not None and trees is not None else None
+        found, failed = self._carry_out(number, job.read, job.carry, plans)
         self._last = began, perf_counter(), failed, *((trees.name, trees.network) if trees else ("straight", ""))
         if failed:
-            tell_failed(state, (name or row.name, number), failed, job.target, options.on_failed)
+            tell_failed(self._state, (name, number), failed, job.target, self._options.on_failed)
+        return found
 
     def _go_straight(self, row: Row, number: int, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Carry out a call treecast's way, once those before it are over."""
         state = self._state
         state.worker.wait()
         job = job_of(row.make, state.rank, arguments, named)
-        return self._do(row, job, number)
+        self._do(row.name, job, number, row)
 
     def _go_by_size(self, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Carry out a call that survives nothing: from its threshold on straight, or else by MPI."""
@@ -171,12 +169,12 @@ class Comm(MPI.Intracomm):
         if given.total < self._least[row.name]:
             return parents()
         state.worker.wait()
-        return self._do(row, job._replace(read=lambda: given), number)
+        return self._do(row.name, job._replace(read=lambda: given), number, row)
 
     def _begin(self, row: Row, job: Job) -> Pending:
         """Have the worker carry out a call; the arguments are read at once."""
         state, number, (job, is_right) = self._state, self._take_number(), read_now(job)
-        request = state.worker.begin(lambda: self._do(row, job, number, f"I{row.name.lower()}"))
+        request = state.worker.begin(lambda: self._do(f"I{row.name.lower()}", job, number, row))
         if not is_right:
             request.Wait()  # which raises it
         return request
@@ -243,12 +241,7 @@ class Comm(MPI.Intracomm):
             if not options.straight_always or (name == "barrier" and not options.survive):
                 return parents(self, *arguments, **named)
             state.worker.wait()
-            began, job = perf_counter(), job_of(make, state.rank, arguments, named)
-            found, failed = self._carry_out(number, job.read, job.carry)
-            self._last = (began, perf_counter(), failed, "straight", "")
-            if failed:
-                tell_failed(state, (name, number), failed, job.target, options.on_failed)
-            return found
+            return self._do(name, job_of(make, state.rank, arguments, named), number)
 
         return method
 
