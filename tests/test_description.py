@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import treecast
-from treecast import description, networks, papers, plans, protocols
+from treecast import description, networks, plans, protocols
 from treecast.cli import console
 from treecast.collectives import Collective
 from treecast.description import MOST_ROWS, Described, Description, Table, describe, node_table, spell_ranges
@@ -52,7 +52,7 @@ RESULTS = {
     "listing": lambda: Listing(STAR, 5),
     "network": lambda: CUBE,
     "families": lambda: list(networks.families().values()),
-    "findings": lambda: papers.check_theorems("star", 3),
+    "findings": lambda: treecast.check_theorems("star", 3),
     "comparison": lambda: compare.compare([CUBE, networks.network("star:4")], collective="broadcast"),
     "tables": lambda: compare.tables(networks.network("star:4")),
     "schemes": lambda: compare_schemes(CUBE),
