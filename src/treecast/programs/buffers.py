@@ -126,8 +126,8 @@ def on_buffers(messages: Messages, keep_copies: bool = False) -> tuple[Program, 
     """Return the program of ranks on buffers, and these: a lane for each end of each arc, and one for the copies of a rank.
 
     A message has up to 71 chunks, one behind the other. It is sent when whatever brings its chunks has come, and received after
-    what the same sums got before. Both of its ends name the place that is written at the second; the sender reads its own, and
-    a receiver that adds the sum so far. Further copies of chunks are received into scratch if ``keep_copies``.
+    the earlier additions to the same sums. Both of its ends name the place that is written at the second; the sender reads its
+    own, and a receiver that adds the sum so far. Further copies of chunks are received into scratch if ``keep_copies``.
 
     >>> import treecast
     >>> from treecast.programs.messages import messages_of

@@ -1,8 +1,8 @@
 """Scatters and gathers without buffers as protocols: each node knows only its neighbours and their messages.
 
-Communication model: bufferless, over one port or many. Source: Bhatt, Pucci, Ranade & Rosenberg. A schedule says which node sends
-what in which step. Here no node has a schedule: each is a state machine that receives, remembers and sends. Run together the
-machines must send exactly the rows of the schedule, step by step.
+Communication model: bufferless, over one port or many. Source: Bhatt, Pucci, Ranade & Rosenberg. A schedule says which node
+sends which flits in which step. Here no node has a schedule: each is a state machine that receives, remembers and sends. Run
+together the machines must send exactly the rows of the schedule, step by step.
 """
 
 from collections import Counter

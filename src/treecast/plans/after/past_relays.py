@@ -26,8 +26,8 @@ def past_relays(schedule: Schedule) -> Schedule:
     A rank sends to another in the step in which the last relay did: all that a relay sends to several, its rank sends to each.
     The next rank adds up in place of a relay; where one finishes a sum, the sum's owner does. So links between ranks carry more,
     and messages combine (model ``shouting``). Each rank gets each chunk once, by whichever copy comes first. A schedule without
-    relays, or with lengths or targets, is returned as it is. Where an owner has a part in a sum that others finish for it, what
-    is returned is wrong: the verifier finds it. Raises FormatError when there are too many sends.
+    relays, or with lengths or targets, is returned as it is. Where an owner has a part in a sum that others finish for it, the
+    returned schedule is wrong: the verifier finds it. Raises FormatError when there are too many sends.
 
     >>> from treecast.plans import plan
     >>> from treecast.verification.verifier import verify
