@@ -30,6 +30,11 @@ JOBS = {
     "scatter one by one": ("scatter", "complete:12", {"messages": 2, "model": "one-port"}),
     "exchange": ("alltoall", "hypercube:4", {"model": "shouting"}),
     "scatter past relays": ("scatter", "fat-tree:4", {}),
+    "one partner": ("broadcast", "complete:8", {"messages": 4, "model": "one-port,partner"}),
+    "whispering": ("allgather", "torus:4x4", {"model": "whispering"}),
+    "whispering scatter": ("scatter", "torus:4x4", {"messages": 3, "model": "whispering"}),
+    "all at once": ("alltoall", "torus:4x4", {"model": "shouting"}),
+    "half links": ("alltoall", "mesh:3x3", {"model": "all-port,half"}),
     "one way": ("broadcast", "debruijn:2,4", {"messages": 4}),
 }
 

@@ -28,47 +28,78 @@ def _count(a, more, can, live, place, count):
         len(tail) * 2.0 * has.shape[1] ** 2 + 400.0 * has.size
     ),
 )
-def spread(first, head, tail, into, entering, resource, key, busy, has, wants, by_need, state, most, sent):
+def spread(
+    first,
+    head,
+    tail,
+    into,
+    entering,
+    resource,
+    key,
+    busy,
+    has,
+    wants,
+    fixed,
+    alone,
+    together,
+    by_need,
+    state,
+    most,
+    sent,
+):
     """Fill ``sent``, int32 (sends, 3), with the step, arc and chunk of each send; return how many there are, and the steps.
 
     In each step arcs ask one after the other: those first that could carry the rarest chunk, or by ``by_need`` those whose head
     lacks most; equal ones in any order. A head passes chunks on in the step after it got them. Arc a takes the resources
     ``resource[a]`` under the keys ``key[a]``; -1: each send under its own. ``busy``: int64 (resources, 2), all -1. ``has``:
-    bool (N, chunks), which becomes true where anybody has a chunk. ``wants``: which nodes are to have all, bool (N,). ``state``:
-    of the random numbers. After ``most`` steps it gives up: the steps are -1. Where there are many arcs for each resource, as in
-    an orbit, some are looked at.
+    bool (N, chunks), which becomes true where anybody has a chunk. ``wants``: who is to have which, bool (N, chunks).
+    ``fixed``, int64 (sends, 3): the step, arc and chunk of sends that take place anyway, in order of steps; chunk -1: one of no
+    interest. ``alone``: sends are in the way of no others but these, and what comes by them may come earlier. ``together``:
+    whether an arc carries all that it can at once. ``state``: of the random numbers. After ``most`` steps it gives up: the steps
+    are -1. Where there are many arcs for each resource, as in an orbit, some are looked at.
     """
     nodes, chunks = has.shape
     arcs, width = resource.shape
     can, place, live, listed = np.zeros(arcs, np.int64), np.empty(arcs, np.int64), np.empty(arcs, np.int64), 0
-    coming, held, lacks = has.copy(), np.zeros(chunks, np.int64), np.zeros(nodes, np.int64)
-    asking, left, sends, step = np.empty(arcs, np.int64), 0, 0, 0
+    got, held, lacks = has.copy(), np.zeros(chunks, np.int64), np.zeros(nodes, np.int64)
+    asking, left, sends, step, others = np.empty(arcs, np.int64), 0, 0, 0, 0
+    for i in range(0 if alone else len(fixed)):
+        if fixed[i, 2] >= 0:
+            got[head[fixed[i, 1]], fixed[i, 2]] = True
+    coming = got.copy()
     for v in range(nodes):
         for c in range(chunks):
-            held[c] += has[v, c]
+            held[c] += got[v, c]
     for v in range(nodes):
         for c in range(chunks):
-            lacks[v] += held[c] > 0 and not has[v, c]
-        left += lacks[v] * wants[v]
+            lacks[v] += held[c] > 0 and not got[v, c]
+            left += held[c] > 0 and wants[v, c] and not got[v, c]
     for a in range(arcs):
         for c in range(chunks):
-            if has[tail[a], c] and not has[head[a], c]:
+            if has[tail[a], c] and not got[head[a], c]:
                 listed = _count(a, 1, can, live, place, listed)
     few, some = arcs <= _LOOKED_AT * len(busy), _LOOKED_AT * len(busy)
     while left > 0:
         if step == most:
             return sends, -1
-        at, looked, begun = 0, 0, sends
+        at, looked, begun, since = 0, 0, sends, others
+        while others < len(fixed) and fixed[others, 0] == step:
+            a = fixed[others, 1]
+            for j in range(width):
+                busy[resource[a, j], 0], busy[resource[a, j], 1] = step, key[a, j]
+            if fixed[others, 2] >= 0:
+                coming[head[a], fixed[others, 2]] = True
+            others += 1
         if not few:
             state, at = random_below(state, max(1, listed))
-        while looked < (arcs if few else listed) and sends - begun < len(busy):
+        while looked < (arcs if few else listed) and (alone or together or sends - begun < len(busy)):
             count = 0
             for i in range(looked, min(looked + some, arcs if few else listed)):
                 a = i if few else live[(at + i) % listed]
                 if can[a] > 0:
                     rarest = nodes + 1
                     for c in range(chunks):
-                        if held[c] < rarest and has[tail[a], c] and not has[head[a], c]:
+                        if held[c] < rarest and has[tail[a], c] and not got[head[a], c]:
                             rarest = held[c]
                     state, chance = random_below(state, 1 << 20)
                     keyed = chunks - lacks[head[a]] if by_need else rarest
@@ -79,36 +110,42 @@ def spread(first, head, tail, into, entering, resource, key, busy, has, wants, b
             state, begin = random_below(state, chunks)
             for i in range(count):
                 a = asking[i] % arcs
-                free, best = True, -1
+                free = True
                 for j in range(width):
                     r = resource[a, j]
                     free = free and (busy[r, 0] < step or (key[a, j] >= 0 and busy[r, 1] == key[a, j]))
-                if not free:
-                    continue
-                for k in range(chunks):  # equally rare ones from somewhere on
-                    c = (begin + k) % chunks
-                    if has[tail[a], c] and not coming[head[a], c] and (best < 0 or held[c] < held[best]):
-                        best = c
-                if best < 0:
-                    continue
-                for j in range(width):
-                    busy[resource[a, j], 0], busy[resource[a, j], 1] = step, key[a, j]
-                coming[head[a], best] = True
-                held[best] += 1
-                lacks[head[a]] -= 1
-                left -= wants[head[a]]
-                sent[sends, 0], sent[sends, 1], sent[sends, 2] = step, a, best
-                sends += 1
-        if sends == begun:
+                while free:
+                    best = -1
+                    for k in range(chunks):  # equally rare ones from somewhere on
+                        c = (begin + k) % chunks
+                        if has[tail[a], c] and not coming[head[a], c] and (best < 0 or held[c] < held[best]):
+                            best = c
+                    if best < 0:
+                        break
+                    for j in range(0 if alone else width):
+                        busy[resource[a, j], 0], busy[resource[a, j], 1] = step, key[a, j]
+                    coming[head[a], best] = True
+                    held[best] += 1
+                    lacks[head[a]] -= 1
+                    left -= wants[head[a], best]
+                    sent[sends, 0], sent[sends, 1], sent[sends, 2] = step, a, best
+                    sends += 1
+                    free = together
+        if sends == begun and others == len(fixed) and since == others:
             return sends, -1
-        for i in range(begun, sends):
-            v, c = head[sent[i, 1]], sent[i, 2]
-            has[v, c] = True
+        for i in range(since, others + sends - begun):  # what arrives
+            a, c = (
+                (fixed[i, 1], fixed[i, 2]) if i < others else (sent[begun + i - others, 1], sent[begun + i - others, 2])
+            )
+            v, fresh = head[a], c >= 0 and not got[head[a], c]
+            if c < 0 or has[v, c]:
+                continue
+            has[v, c] = got[v, c] = coming[v, c] = True
             for a in range(first[v], first[v + 1]):
-                if not has[head[a], c]:
+                if not got[head[a], c]:
                     listed = _count(a, 1, can, live, place, listed)
             for e in range(into[v], into[v + 1]):
-                if has[tail[entering[e]], c]:
+                if fresh and has[tail[entering[e]], c]:
                     listed = _count(entering[e], -1, can, live, place, listed)
         step += 1
     return sends, step

@@ -1,10 +1,11 @@
 """A plan after nodes or links have failed: the rows that still carry are kept, and the rest is planned again.
 
 The new schedule is one on the rest of the network, where labels are as before. There are three ways to it, and the one that
-takes the fewest steps is taken; of equal ones the first. A schedule of one copy is patched: its rows stay in their steps, and
-free arcs bring the lost chunks (plans/after/patching.py); sums, if nothing has to begin later (plans/after/patching_sums.py). A
-broadcast down trees keeps the part of each tree that hangs from the root (plans/ways/trees/repaired.py). All others are planned
-anew. Nodes that are no longer reached are left out, too, so the others go on.
+takes the fewest steps is taken; of equal ones that by which fewest nodes hear from others. A schedule of one copy is patched:
+its rows stay in their steps, and free arcs bring the lost chunks (plans/after/patching.py); sums, if nothing has to begin later
+(plans/after/patching_sums.py). A broadcast down trees keeps the part of each tree that hangs from the root
+(plans/ways/trees/repaired.py). All others are planned anew. Nodes that are no longer reached are left out, too, so the others go
+on.
 """
 
 from collections.abc import Sequence
@@ -141,7 +142,7 @@ def repair(
     seconds = perf_counter() - begun
     if trees is not None and schedule.copies == 1 and (better := _improved(schedule, trees.trees, within)):
         ways.append(_down(schedule, trees, better[1]))
-    chosen = min(ways, key=lambda way: way.schedule.steps)
+    chosen = min(ways, key=lambda way: (way.schedule.steps, len(way.moved)))
     new = chosen.schedule
     if schedule.sizes is not None and new.collective.messages == schedule.collective.messages:
         new = replace(new, sizes=schedule.sizes.over(new.collective))

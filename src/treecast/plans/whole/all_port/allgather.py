@@ -150,12 +150,13 @@ def _spread(
     There are ``layers`` runs of ``size`` chunks, from chunk ``first`` on; ``tree``: the number of the tree of the first.
     """
     least = max(network.diameter, -(-layers * (network.nodes - 1) // network.ports))
-    wanted, given = translated(network), [(0, 0, layers)]
+    wants = np.ones((network.nodes, layers), np.bool_)
+    has = wants & (np.arange(network.nodes) == 0)[:, None]
     tries = (
-        exchanged(network, wanted, given, chunks=layers, seed=seed, by_need=by_need)
+        exchanged(network, translated(network), has, wants, seed=seed, by_need=by_need)
         for seed, by_need in product(range(1, _TRIES), (False, True))
     )
-    step, arc, layer = best_of(tries, lambda sent: (int(sent[0][-1]) + 1,), least)
+    step, arc, layer = best_of(tries, lambda sent: (int(sent.step[-1]) + 1,), least)
     run = first + np.arange(layers) * size
     number, table = -1 if tree is None else layer + tree, Payloads.of_ranges(run, run + size)
     rows = rows_over(network, table, begun + step * size, arc, tree=number, payload=layer)

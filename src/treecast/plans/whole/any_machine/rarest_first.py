@@ -6,14 +6,15 @@ some ten messages, and for one port. The arcs are asked by the rarity of the chu
 heads lack. Ties go by chance, several times. Then the ways are timed from the end and from the start again.
 """
 
-from collections.abc import Iterable
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.collectives import Holdings
 from treecast.errors import PlanError
-from treecast.models import Takes, takes
+from treecast.models import Model, Takes, takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -63,56 +64,93 @@ def rarest_first(job: Job[Network]) -> Built:
     return best_of(found, lambda timed: timed.cost, least).built()
 
 
-def exchanged(
-    network: Network, wanted: Takes, given: Iterable[tuple[int, int, int]], *, chunks: int, seed: int, by_need: bool
-) -> tuple[Ints, Ints, Ints]:
-    """Return the step, arc and chunk of each send of an exchange in which all ranks get all chunks, int64, in order of steps.
+class Exchange(NamedTuple):
+    """The sends of an exchange, in order of steps: the step, arc and chunk of each, int64."""
 
-    ``wanted``: the resources of arcs. ``given``: who has which ``chunks``: a node, the first and the one behind the last. Arcs
-    are asked by how much their heads lack, ``by_need``, or else by the rarity of the chunk they would carry. Raises PlanError
-    when some rank cannot be reached.
+    step: Ints
+    arc: Ints
+    chunk: Ints
+
+    def beside(self, more: "Exchange") -> "Exchange":
+        """Return the sends of both."""
+        at = np.searchsorted(self.step, more.step, side="right")
+        return Exchange(*(np.insert(old, at, new) for old, new in zip(self, more, strict=True)))
+
+    def needed(self, network: Network, wants: NDArray[np.bool_]) -> "Exchange":
+        """Return the sends that bring a node a chunk that it wants or sends on; ``wants``: bool (N, chunks)."""
+        tail, head = (ends[self.arc].tolist() for ends in (arcs_of(network).tail, arcs_of(network).head))
+        used, kept, chunk = wants.tolist(), wants[head, self.chunk], self.chunk.tolist()
+        for i in range(0 if kept.all() else len(kept))[::-1]:
+            kept[i] = used[head[i]][chunk[i]]
+            used[tail[i]][chunk[i]] |= kept[i]
+        return Exchange(*(column[kept] for column in self))
+
+
+NOTHING = Exchange(*np.zeros((3, 0), np.int64))
+"""No sends."""
+
+
+def exchanged(
+    network: Network,
+    wanted: Takes,
+    has: NDArray[np.bool_],
+    wants: NDArray[np.bool_],
+    *,
+    seed: int,
+    by_need: bool,
+    fixed: Exchange = NOTHING,
+    together: bool = False,
+    alone: bool = False,
+) -> Exchange:
+    """Return the sends of an exchange in which all get the chunks that they want, if anybody has them.
+
+    ``wanted``: the resources of arcs. ``has``, ``wants``: who has which chunks, and who is to have which, bool (N, chunks). Arcs
+    are asked by how much their heads lack, ``by_need``, or else by the rarity of the chunk they would carry. ``fixed``: sends
+    that take place anyway; chunk -1: one of no interest. ``together``: whether messages combine. ``alone``: sends are in the way
+    of no others but the fixed ones, so each node gets each chunk as early as it can. Raises PlanError when somebody cannot be
+    reached.
     """
     from treecast.kernels.plans.rarest_first import spread
 
-    has, wants = np.zeros((network.nodes, chunks), np.bool_), np.zeros(network.nodes, np.bool_)
-    for node, first, stop in given:
-        has[node, first:stop] = True
-    wants[network.ranks] = True
-    sent, busy = np.empty((network.nodes * chunks, 3), np.int32), np.full((wanted.resources, 2), -1)
-    columns = (*arcs_of(network)[:5], wanted.resource, wanted.key, busy, has, wants)
-    count, steps = spread(*columns, by_need, number_of_seed(seed), 4 * (chunks + network.nodes), sent)
+    nodes, chunks = has.shape
+    sent, busy = np.empty((nodes * chunks, 3), np.int32), np.full((wanted.resources, 2), -1)
+    columns = (
+        *arcs_of(network)[:5],
+        wanted.resource,
+        wanted.key,
+        busy,
+        has.copy(),
+        wants,
+        np.stack(fixed, axis=1),
+    )
+    most = 4 * (chunks + nodes) + int(fixed.step.max(initial=0))
+    count, steps = spread(*columns, alone, together, by_need, number_of_seed(seed), most, sent)
     if steps < 0:
         raise PlanError(f"an exchange of {chunks:,} chunks on {network.spec} did not end: some node is not reached")
-    step, arc, chunk = sent[:count].astype(np.int64).T
-    return step, arc, chunk
+    return Exchange(*sent[:count].astype(np.int64).T)
+
+
+def table(holdings: Holdings, nodes: int, chunks: int) -> NDArray[np.bool_]:
+    """Return who has which chunks: bool (N, chunks)."""
+    found = np.zeros((nodes, chunks), np.bool_)
+    for node, first, stop in holdings:
+        found[node, first:stop] = True
+    return found
 
 
 def _exchanged(job: Job[Network], seed: int, by_need: bool) -> Timed:
     """Return the sends of one exchange, and their steps, without sends that nobody needs."""
-    network, collective, arcs = job.network, job.collective, arcs_of(job.network)
-    chunks, wants = collective.chunks, np.isin(np.arange(network.nodes), network.ranks)
-    wanted = takes(job.model, network)
-    sent = exchanged(network, wanted, collective.given(), chunks=chunks, seed=seed, by_need=by_need)
-    step, arc, chunk = np.stack(sent)[:, _needed(network, wants, *sent[1:])]
-    at = chunk * network.nodes
+    network, collective = job.network, job.collective
+    has, wants = (table(each, network.nodes, collective.chunks) for each in (collective.given(), collective.wanted()))
+    sent = exchanged(network, takes(job.model, network), has, wants, seed=seed, by_need=by_need)
+    return timed(network, job.model, sent.needed(network, wants), collective.chunks)
+
+
+def timed(network: Network, machine: Model, sent: Exchange, chunks: int) -> Timed:
+    """Return the ways of the sends of an exchange, and their times."""
+    (step, arc, chunk), arcs = sent, arcs_of(network)
+    at, none = chunk * network.nodes, np.full_like(arc, -1)
     pairs = pairs_of(at + arcs.head[arc], at + arcs.tail[arc])
     payloads = Payloads.of_ranges(np.arange(chunks), np.arange(1, chunks + 1))
-    ways = Ways(network, arc, chunk, payloads, np.full_like(arc, -1), np.zeros_like(arc), *pairs)
-    return Timed(ways, job.model, step, int(step.max(initial=-1)) + 1)
-
-
-def _needed(network: Network, wants: NDArray[np.bool_], arc: Ints, chunk: Ints) -> NDArray[np.bool_]:
-    """Return which sends, in the order of their steps, bring a node a chunk that it wants or sends on: relays want nothing."""
-    arcs = arcs_of(network)
-    needed = wants[arcs.head[arc]]
-    if not needed.all():
-        tail: list[int] = arcs.tail[arc].tolist()
-        head: list[int] = arcs.head[arc].tolist()
-        passed = set[tuple[int, int]]()
-        chunks: list[int] = chunk.tolist()
-        for i in reversed(range(len(chunks))):
-            c = chunks[i]
-            needed[i] |= (head[i], c) in passed
-            if needed[i]:
-                passed.add((tail[i], c))
-    return needed
+    ways = Ways(network, arc, chunk, payloads, none, np.zeros_like(arc), *pairs)
+    return Timed(ways, machine, step, int(step.max(initial=-1)) + 1)
