@@ -122,13 +122,19 @@ def joined(parts: Sequence[Rows], later: Sequence[int] = ()) -> Rows:
 
 
 def best_of(attempts: Iterable[Tried], cost: Callable[[Tried], tuple[int, ...]], least: int) -> Tried:
-    """Return the attempt that costs least, steps first, and of equal ones the first; they are made until one takes ``least``."""
-    found = list[tuple[tuple[int, ...], Tried]]()
+    """Return the attempt that costs least, steps first, and of equal ones the first; they are made until one takes ``least``.
+
+    Raises PlanError when there is none.
+    """
+    best: tuple[tuple[int, ...], Tried] | None = None
     for each in attempts:
-        found.append((cost(each), each))
-        if found[-1][0][0] <= least:
+        if best is None or cost(each) < best[0]:
+            best = cost(each), each
+        if best[0][0] <= least:
             break
-    return min(found, key=lambda pair: pair[0])[1]
+    if best is None:
+        raise PlanError("no attempt was made")
+    return best[1]
 
 
 NO_ROWS = Rows.of(Payloads.of([]), step=(), src=(), dst=(), port=())

@@ -16,16 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.errors import PlanError
 from treecast.models import Model, Takes, takes
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job, rows_over
+from treecast.plans.built import Built, Job, best_of, rows_over
 from treecast.plans.registry import any_machine, every_port
 from treecast.plans.ways.even_trees import even_trees
 from treecast.plans.ways.ways import Ways, grouped
 from treecast.plans.whole.any_machine.known import known_ways, least_steps, no_ways
 from treecast.schedule import Claims, Payloads
+from treecast.steps import NEVER
 
 _FEW = 2**14  # hops of a period that is tried in more ways
 _AGAIN, _FEW_TIMES = 40, 4  # how often a hop may look for a place; where periods of more and more steps are tried
@@ -97,32 +97,57 @@ def _two_sides(wanted: Takes) -> bool:
     return wanted.resource.shape[1] == 2 and not np.isin(wanted.resource[:, 0], wanted.resource[:, 1]).any()
 
 
-def repeated(period: Period, small: Collective, collective: Collective) -> Built:
-    """Return the rows of a collective of many messages by a period that is made for few, and their claims.
+class Repeated(NamedTuple):
+    """A period of few messages, again and again, and its claims; ``dealt``: the chunks of each block that go each way."""
+
+    period: Period
+    small: Collective
+    dealt: Ints
+    claims: Claims
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """The steps, and then the transmissions: the less, the better."""
+        return self.claims.steps, self.claims.transmissions
+
+    def built(self, collective: Collective) -> Built:
+        """Return the rows of a collective of as many messages."""
+        (ways, begin, pace), many = self.period, collective.messages
+        offset = np.arange(len(self.dealt))[:, None] * many + np.cumsum(self.dealt, axis=1) - self.dealt
+        turn, number = _numbers(ways, self.small)
+        number_of, length = offset.reshape(-1)[number] + turn * offset.shape[0] * many, self.dealt.reshape(-1)[number]
+        kept = length > 0
+        first, payload = np.unique(number_of[kept], return_inverse=True)
+        sizes = np.zeros(len(first), np.int64)
+        sizes[payload] = length[kept]
+        more = {"tree": ways.tree[kept], "payload": payload.reshape(-1), "steps": (length[kept] - 1) * pace + 1}
+        rows = rows_over(ways.network, Payloads.of_ranges(first, first + sizes), begin[kept], ways.arc[kept], **more)
+        owners = tuple((int(offset.reshape(-1)[at]), node) for at, node in self.small.owners)
+        return Built(rows, self.claims, replace(collective, owners=owners) if owners else None)
+
+
+def repeated(period: Period, small: Collective, many: int) -> Repeated:
+    """Return a period of few messages again and again, until ``many`` of each block are sent.
 
     The chunks of each block are dealt to the ways of the period such that the last come as early as they can.
     """
-    ways, begin, pace = period
-    few, many = small.messages, collective.messages
-    sums = small.sums if small.results else small.chunks  # finished sums go as many as their sums
-    chunk = ways.payloads.first[ways.payloads.start[ways.payload]]
-    ends = np.zeros(sums, np.int64)
-    np.maximum.at(ends, chunk % sums, begin + 1)
-    count = _dealt(ends.reshape(-1, few), pace, many)
-    offset = np.arange(len(count))[:, None] * many + np.cumsum(count, axis=1) - count
-    turn, number = np.divmod(chunk, sums)
-    number_of, length = offset.reshape(-1)[number] + turn * len(count) * many, count.reshape(-1)[number]
-    kept = length > 0
-    begin, length = begin[kept], length[kept]
-    first, payload = np.unique(number_of[kept], return_inverse=True)
-    sizes = np.zeros(len(first), np.int64)
-    sizes[payload] = length
-    steps = (length - 1) * pace + 1
-    table, more = Payloads.of_ranges(first, first + sizes), {"tree": ways.tree[kept], "payload": payload.reshape(-1)}
-    rows = rows_over(ways.network, table, begin, ways.arc[kept], steps=steps, **more)
-    owners = tuple((int(offset.reshape(-1)[at]), node) for at, node in small.owners)
-    made = replace(collective, owners=owners)
-    return Built(rows, Claims(int((begin + steps).max(initial=0)), int(length.sum())), made if owners else None)
+    number = _numbers(period.ways, small)[1]
+    ends = np.zeros(_sums(small), np.int64)
+    np.maximum.at(ends, number, period.begin + 1)
+    count = _dealt(ends.reshape(-1, small.messages), period.pace, many)
+    length = count.reshape(-1)[number]
+    last = np.where(length > 0, period.begin + (length - 1) * period.pace + 1, 0)
+    return Repeated(period, small, count, Claims(int(last.max(initial=0)), int(length.sum())))
+
+
+def _numbers(ways: Ways, small: Collective) -> tuple[Ints, Ints]:
+    """Return of each hop whether it carries a finished sum, and the number of its chunk, or of the sum: int64 both."""
+    return np.divmod(ways.payloads.first[ways.payloads.start[ways.payload]], _sums(small))
+
+
+def _sums(small: Collective) -> int:
+    """Return the number of chunks; finished sums go as many as their sums."""
+    return small.sums if small.results else small.chunks
 
 
 def _dealt(ends: Ints, pace: int, many: int) -> Ints:
@@ -184,18 +209,26 @@ def by_periods(job: Job[Network]) -> Built:
 
     It is not proved how near the bound this is: each schedule shows it.
     """
-    least, best, work, fast = least_steps(job), None, 0, False
+    least = least_steps(job)
+    return best_of(_tried(job, least), lambda each: each.cost, least).built(job.collective)
+
+
+def _tried(job: Job[Network], least: int) -> Iterator[Repeated]:
+    """Yield periods of all ways that there is time for, less where some period is as short as can be.
+
+    Ways are left out whose greatest load says that no period of theirs takes as few steps as one before.
+    """
+    many, wanted, fewest, work, fast = job.collective.messages, takes(job.model, job.network), NEVER, 0, False
     for small, ways in chain(_known(job), _even(job)):
+        if (-(-many // small.messages) - 1) * int(ways.loads(wanted).max(initial=0)) >= fewest:
+            continue
         for period in periods(ways, job.model):
-            made = repeated(period, small, job.collective)
-            best = min(best or made, made, key=lambda built: (built.claims.steps, built.claims.transmissions))
-            fast |= period.pace * job.collective.messages <= least * small.messages
+            yield (made := repeated(period, small, many))
+            fewest = min(fewest, made.claims.steps)
+            fast |= period.pace * many <= least * small.messages
             work += len(ways) * period.pace
-        if best and (best.claims.steps <= least or work > (_LITTLE if fast else _MOST)):
-            break
-    if not best:
-        raise PlanError("no period was found")
-    return best
+        if work > (_LITTLE if fast else _MOST):
+            return
 
 
 def _known(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
