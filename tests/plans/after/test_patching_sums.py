@@ -76,8 +76,14 @@ def test_halves_that_overlap_are_not_patched():
     assert patched_sums(before, before.network.without(links=["0,0-0,1"])) is None
 
 
-def test_sums_past_relays_are_not_patched():
-    before = treecast.plan("reduce", "fat-tree:4")
-    where = before.network
-    relay = next(int(v) for v in where.neighbors(where.neighbors(0)[0]) if where.relays[v])
-    assert patched_sums(before, where.without(nodes=[relay])) is None
+@pytest.mark.parametrize("how", [{}, {"messages": 3, "model": "one-port"}])
+def test_sums_past_relays_are_patched_and_no_relay_sends_sums_of_nothing(how):
+    before, found = treecast.plan("reduce", "fat-tree:4", **how), 0
+    for left, _ in single_faults(before):
+        patch = patched_sums(before, left)
+        if patch is not None:
+            found += 1
+            assert treecast.verify(patch.schedule).holds
+            assert treecast.verify(patch.schedule, method="expanded").holds
+            assert patch.schedule.steps <= before.steps
+    assert found >= 16

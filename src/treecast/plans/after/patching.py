@@ -47,11 +47,12 @@ class _Kept(NamedTuple):
     held: NDArray[np.bool_]
 
 
-def patched(schedule: Schedule, left: Network) -> Patch | None:
+def patched(schedule: Schedule, left: Network, *, tidy: bool = False) -> Patch | None:
     """Return a schedule of one copy without sums patched for the rest of its network, where nodes have their labels from
     before.
 
-    None where schedules are not patched: of other collectives and models, of several copies, and of too many sends.
+    ``tidy``: rows do not stay that lead to nobody who wants their chunks. None where schedules are not patched: of other
+    collectives and models, of several copies, and of too many sends.
 
     >>> from treecast.plans import plan
     >>> old = plan("broadcast", "star:4", messages=12)
@@ -71,10 +72,14 @@ def patched(schedule: Schedule, left: Network) -> Patch | None:
         new = _brought(schedule, collective, left, kept)
     except PlanError:
         return None
+    if tidy:
+        wants = table(collective.wanted(), left.nodes, collective.chunks)
+        wants[arcs.tail[new.arc], new.chunk] = True
+        some = kept.sends.needed(left, wants)
+        kept = kept._replace(sends=kept.sends.take(some), row=kept.row[some])
     count = np.bincount(kept.row, minlength=len(plain.rows))
     whole = (count == plain.rows.chunks_sent) & (count > 0)
-    parts = ~whole[kept.row]
-    sends = Exchange(*(column[parts] for column in kept.sends)).beside(new)
+    sends = kept.sends.take(~whole[kept.row]).beside(new)
     again = timed(left, schedule.model, sends, collective.chunks).built().rows
     made = joined([_renumbered(plain.rows.take(whole), left, over[whole], chunk), again])
     patch = Schedule(left, collective, schedule.model, made, recipe=NO_RECIPE)
@@ -130,7 +135,7 @@ def _brought(schedule: Schedule, collective: Collective, left: Network, kept: _K
         sent = exchanged(
             left, taken, has, want, seed=seed, by_need=by_need, fixed=fixed, together=together, alone=alone
         )
-        needed = sent.needed(left, want)
+        needed = sent.take(sent.needed(left, want))
         return needed._replace(chunk=some[needed.chunk])
 
     def one_by_one(seed: int, by_need: bool) -> Exchange:

@@ -3,7 +3,8 @@
 Communication model: that of the schedule. A reduction backwards is data that spreads, on the network with its arcs turned
 round: so it is patched backwards (plans/after/patching.py), and turned again. New rows go last there, and first in the
 reduction. If it needs steps of its own, all that is kept would begin later, and every node would have to be told: then there is
-no patch. An allreduce of a reduction and a spreading is patched in both halves, if one begins when the other is over.
+no patch. Relays have nothing to add, so one stays only if it passes something on. An allreduce of a reduction and a spreading
+is patched in both halves, if one begins when the other is over.
 """
 
 import numpy as np
@@ -21,7 +22,7 @@ from treecast.schedule import Claims, Rows, Schedule
 def patched_sums(schedule: Schedule, left: Network) -> Patch | None:
     """Return a schedule of sums patched for the rest of its network, where nodes have their labels from before.
 
-    None where something kept would begin later, where halves overlap, past relays, without owners, and as of ``patched``.
+    None where something kept would begin later, where halves overlap, without owners, and as of ``patched``.
 
     >>> from treecast.plans import plan
     >>> old = plan("reduce", "hypercube:4", messages=2)
@@ -30,7 +31,7 @@ def patched_sums(schedule: Schedule, left: Network) -> Patch | None:
     (5, 5, [0])
     """
     collective, network = schedule.collective, schedule.network
-    if not collective.sums or collective.shared or network.relays is not None:
+    if not collective.sums or collective.shared:
         return None
     kind = collective.traits
     node = new_nodes(network, left)
@@ -73,7 +74,8 @@ def _turned(reduction: Schedule, forward: str, left: Network) -> tuple[Built, In
     turned, steps, messages = reduction.network.reversed(), reduction.steps, reduction.collective.messages
     collective = Collective.over(turned, forward, messages, root=reduction.collective.root)
     rows = reverse_in_time(turned, collective, Built(reduction.rows, Claims(steps, reduction.transmissions))).rows
-    found = patched(Schedule(turned, collective, reduction.model, rows), left.reversed())
+    relays = turned.relays is not None  # which have nothing to add of their own
+    found = patched(Schedule(turned, collective, reduction.model, rows), left.reversed(), tidy=relays)
     if found is None or found.schedule.steps > steps:
         return None
     return Built(found.schedule.rows, Claims(steps, found.schedule.transmissions)), found.sending, found.hearing

@@ -1,7 +1,7 @@
 """A plan after nodes or links have failed: the rows that still carry are kept, and the rest is planned again.
 
 The new schedule is one on the rest of the network, where labels are as before. There are three ways to it, and the one that
-takes the fewest steps is taken; of equal ones that by which fewest nodes hear from others. A schedule of one copy is patched:
+takes the fewest steps is taken; of equal ones that by which fewest nodes receive from others. A schedule of one copy is patched:
 its rows stay in their steps, and free arcs bring the lost chunks (plans/after/patching.py); sums, if nothing has to begin later
 (plans/after/patching_sums.py). A broadcast down trees keeps the part of each tree that hangs from the root
 (plans/ways/trees/repaired.py). All others are planned anew. Nodes that are no longer reached are left out, too, so the others go

@@ -76,14 +76,18 @@ class Exchange(NamedTuple):
         at = np.searchsorted(self.step, more.step, side="right")
         return Exchange(*(np.insert(old, at, new) for old, new in zip(self, more, strict=True)))
 
-    def needed(self, network: Network, wants: NDArray[np.bool_]) -> "Exchange":
-        """Return the sends that bring a node a chunk that it wants or sends on; ``wants``: bool (N, chunks)."""
+    def take(self, some: NDArray[np.bool_]) -> "Exchange":
+        """Return some of the sends."""
+        return Exchange(*(column[some] for column in self))
+
+    def needed(self, network: Network, wants: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which sends bring a node a chunk that it wants or sends on; ``wants``: bool (N, chunks)."""
         tail, head = (ends[self.arc].tolist() for ends in (arcs_of(network).tail, arcs_of(network).head))
         used, kept, chunk = wants.tolist(), wants[head, self.chunk], self.chunk.tolist()
         for i in range(0 if kept.all() else len(kept))[::-1]:
             kept[i] = used[head[i]][chunk[i]]
             used[tail[i]][chunk[i]] |= kept[i]
-        return Exchange(*(column[kept] for column in self))
+        return kept
 
 
 NOTHING = Exchange(*np.zeros((3, 0), np.int64))
@@ -143,7 +147,7 @@ def _exchanged(job: Job[Network], seed: int, by_need: bool) -> Timed:
     network, collective = job.network, job.collective
     has, wants = (table(each, network.nodes, collective.chunks) for each in (collective.given(), collective.wanted()))
     sent = exchanged(network, takes(job.model, network), has, wants, seed=seed, by_need=by_need)
-    return timed(network, job.model, sent.needed(network, wants), collective.chunks)
+    return timed(network, job.model, sent.take(sent.needed(network, wants)), collective.chunks)
 
 
 def timed(network: Network, machine: Model, sent: Exchange, chunks: int) -> Timed:
