@@ -115,7 +115,7 @@ def run_bufferless(
     sizes = sizes_of(schedule, lengths, messages, flit)
     data = b"".join(messages[node] for node in lengths.sequence.tolist() if sizes[node])
     state = _State(schedule, lengths, sizes, flit, data=np.frombuffer(data, np.uint8), living=living)
-    went = carry_out(schedule, began, state.move_on)
+    went = carry_out(schedule, faults, began, state.move_on)
     control, lost_control = _control_flits(schedule, living)
     went["steps"] = max(went["steps"], int(control.max(initial=-1)) + 1)
     went["transmissions"] += len(control)
@@ -124,8 +124,6 @@ def run_bufferless(
     np.subtract.at(missing, lengths.block_of(np.flatnonzero(state.there)), 1)
     place = {node: state.layout.slice_of(lengths.first[node], lengths.stop[node]) for node in messages}
     return BufferlessRun(
-        schedule=schedule,
-        faults=faults,
         flit=flit,
         size=sum(map(len, messages.values())),
         contents={node: state.arrived[place[node]].tobytes() for node in messages},

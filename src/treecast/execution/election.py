@@ -143,25 +143,21 @@ def elect(
     check_liars(schedule, liars)
     layout = file_layout(schedule.collective, len(data), schedule.sizes)
     state = _State(schedule, layout, data, lying=liars, living=Living(schedule, faults))
-    went = carry_out(schedule, began, lambda sends: _pass_on(state, sends), progress)
+    went = carry_out(schedule, faults, began, lambda sends: _pass_on(state, sends), progress)
     nodes = schedule.network.nodes
     elected = np.zeros((nodes, schedule.collective.chunks), np.int8)
-    digests, true_digests = list[str | None](), list[str]()
     existing = Faults({node: step for node, step in faults.nodes.items() if step == 0})
-    for node, chunks in enumerate(ranges_by_node(wanted(schedule.collective, existing), nodes)):
-        if node in faults.nodes:
-            digests.append(None)
-        else:
-            digests.append(layout.digest(_choose(state, node, chunks, elected[node]), chunks))
-        true_digests.append(layout.digest(state.true, chunks))
+    every = ranges_by_node(wanted(schedule.collective, existing), nodes)
+    digests = [
+        None if node in faults.nodes else layout.digest(_choose(state, node, chunks, elected[node]), chunks)
+        for node, chunks in enumerate(every)
+    ]
     return Election(
-        schedule=schedule,
         liars=liars,
-        faults=faults,
         size=len(data),
         digest=hashlib.sha256(data).hexdigest(),
         digests=digests,
-        true_digests=true_digests,
+        true_digests=[layout.digest(state.true, chunks) for chunks in every],
         elected=elected,
         altered=state.altered,
         **went,

@@ -124,13 +124,11 @@ def run(
         _receive(state, sends, heard)
         return len(sent), len(sent) - len(heard)
 
-    went = carry_out(schedule, began, do, progress)
+    went = carry_out(schedule, faults, began, do, progress)
     to_have = wanted(collective, faults)
     every = ranges_by_node(to_have, nodes)
     digests, true_digests = digests_by_node(layout, state.memory, true, every)
     done = Execution(
-        schedule=schedule,
-        faults=faults,
         size=len(data),
         digest=hashlib.sha256(data).hexdigest(),
         digests=[None if node in faults.nodes else digest for node, digest in enumerate(digests)],

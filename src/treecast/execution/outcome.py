@@ -137,9 +137,13 @@ class Living:
 
 
 def carry_out(
-    schedule: Schedule, began: float, do: Callable[[Sends], tuple[int, int]], progress: Progress | None = None
+    schedule: Schedule,
+    faults: Faults,
+    began: float,
+    do: Callable[[Sends], tuple[int, int]],
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Carry out a schedule step by step; return the fields of ``Stepped`` that count sends.
+    """Carry out a schedule step by step; return the fields of ``Stepped``, but for the bytes.
 
     ``do`` carries out the sends of one step, and returns how many took place, and how many of these were lost. ``began``: when
     all began, as ``time.perf_counter`` says it.
@@ -151,5 +155,5 @@ def carry_out(
             transmissions, lost = transmissions + sent, lost + gone
             steps = sends.step + 1 if sent else steps
             report(sends.step + 1, last, "steps")
-    seconds = time.perf_counter() - began
-    return {"steps": steps, "transmissions": transmissions, "lost_sends": lost, "seconds": seconds}
+    counts = {"steps": steps, "transmissions": transmissions, "lost_sends": lost}
+    return {"schedule": schedule, "faults": faults, **counts, "seconds": time.perf_counter() - began}
