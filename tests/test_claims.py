@@ -166,6 +166,10 @@ CLAIMS: dict[str, dict[str, object]] = {
         "folder 10,000 times at random": Test("tests/long/networks/test_strangers.py::test_ten_thousand_edits"),
     },
     "docs/commands.md": {
+        "It takes the way of fewest steps": Test(
+            "tests/plans/after/test_patching.py::test_a_patch_is_taken_unless_a_new_plan_takes_fewer_steps"
+        ),
+        "ones that by which fewest nodes receive from others": DESIGN,
         "a time or a rate always has one": Test("tests/cli/test_units.py::test_a_time_is_read_alike_in_every_verb"),
         "says the least time there can be": Test(
             "tests/plans/test_bytes.py::test_no_time_is_below_what_the_links_of_a_rank_allow"
