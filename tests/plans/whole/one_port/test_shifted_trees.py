@@ -94,6 +94,13 @@ def test_there_is_a_shape_for_any_number_of_copies():
         assert shape(nodes - 1, nodes) is None
 
 
+def test_a_shape_takes_no_longer_than_its_steps_however_many_nodes():
+    found = shape(10**15, 3)
+    assert found is not None
+    assert found.length == 61
+    assert sum(found.inner) + sum(found.leaves) + len(found.fixed) == 10**15
+
+
 def test_where_messages_combine_all_chunks_go_together():
     asked = {"messages": 9, "copies": 3, "model": "one-port,combining"}
     schedule = plan("broadcast", "complete:20", **asked)

@@ -125,7 +125,7 @@ def _fixed(count: int, free: list[int], copies: int) -> Iterator[list[tuple[int,
     if not count:
         yield []
     for begin in range(1, last if count else 0):
-        places = [step for step in range(begin, last) for _ in range(free[step])][:count]
+        places = [step for step in range(begin, last) for _ in range(min(free[step], count))][:count]
         if len(places) == count and places[0] == begin:
             for delay in range(1, min(copies, last - begin) + 1):
                 yield [(step, step + (1 if number else delay)) for number, step in enumerate(places)]
