@@ -227,8 +227,8 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     sums = int(np.searchsorted(atoms.bounds, collective.sums))  # how many atoms, the first ones, are sums
     if sums:
         adds = np.ones(network.nodes, np.bool_) if network.relays is None else ~network.relays
-        replay_sums = kernels.replay_shared if collective.shared else kernels.replay_sums
-        replay_sums(found.start[: sums + 1], *columns, adds, arrival[:sums], via[:sums], moved)
+        shared = collective.shared
+        kernels.replay_sums(found.start[: sums + 1], *columns, adds, shared, arrival[:sums], via[:sums], moved)
     else:
         node, atom = atoms.table(collective.given())
         alive = node_dies[node] > 0

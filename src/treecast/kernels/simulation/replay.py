@@ -47,66 +47,40 @@ def replay(start, row, time, src, dst, arc, node_dies, arc_dies, back, begins, a
 
 
 @njit
-def replay_sums(start, row, time, src, dst, arc, node_dies, arc_dies, adds, arrival, via, moved):
+def replay_sums(start, row, time, src, dst, arc, node_dies, arc_dies, adds, shared, arrival, via, moved):
     """Replay all moves of sums once: a node sends a sum on when all that it is to add, by all rows, is there, else it waits.
 
     As ``replay``; ``arrival`` gets the step from which all that a node is to add is there, 0 where there is nothing to add,
     and ``via`` the row of the last. ``adds``: which nodes have a contribution of their own; others have nothing at first.
+    ``shared``: sums without owners, which a node sends if all that rows bring it before that is there.
     """
     nodes = len(node_dies)
     missing = np.empty(nodes, np.int64)
     for atom in range(len(start) - 1):
+        i, stop = start[atom], start[atom + 1]
         for v in range(nodes):
             missing[v] = 0
-        for i in range(start[atom], start[atom + 1]):
-            missing[dst[row[i]]] += 1
+        for j in range(i, i if shared else stop):
+            missing[dst[row[j]]] += 1
         for v in range(nodes):
             if missing[v] == 0 and adds[v] and node_dies[v] > 0:
                 arrival[atom, v] = 0
-        for i in range(start[atom], start[atom + 1]):
-            r, t = row[i], time[i]
-            u, v = src[r], dst[r]
-            if arrival[atom, u] <= t and t < node_dies[u]:
-                moved[i] = True
-                if t < arc_dies[arc[r]] and t < node_dies[v]:
-                    missing[v] -= 1
-                    if missing[v] == 0:
-                        arrival[atom, v] = t + 1
-                        via[atom, v] = r
-
-
-@njit
-def replay_shared(start, row, time, src, dst, arc, node_dies, arc_dies, adds, arrival, via, moved):
-    """Replay all moves of sums without owners once: a node sends its partial sum, if all that rows bring it before has come.
-
-    As ``replay_sums``; ``arrival`` gets the step from which all that rows ever bring a node is there.
-    """
-    nodes, longest = len(node_dies), np.int64(1)
-    for atom in range(len(start) - 1):
-        longest = max(longest, start[atom + 1] - start[atom])
-    missing, goes = np.empty(nodes, np.int64), np.empty(longest, np.bool_)
-    for atom in range(len(start) - 1):
-        for v in range(nodes):
-            missing[v] = 0
-            if adds[v] and node_dies[v] > 0:
-                arrival[atom, v] = 0
-        i, stop = start[atom], start[atom + 1]
         while i < stop:
             j = i
             while j < stop and time[j] == time[i]:  # all moves of one step see the state before it
                 u = src[row[j]]
-                goes[j - i] = missing[u] == 0 and arrival[atom, u] <= time[j] and time[j] < node_dies[u]
-                moved[j] = goes[j - i]
+                moved[j] = missing[u] == 0 and arrival[atom, u] <= time[j] and time[j] < node_dies[u]
                 j += 1
             for k in range(i, j):
                 r, t = row[k], time[k]
                 v = dst[r]
-                if goes[k - i] and t < arc_dies[arc[r]] and t < node_dies[v]:
+                missing[v] += shared
+                if moved[k] and t < arc_dies[arc[r]] and t < node_dies[v]:
+                    missing[v] -= 1
                     if missing[v] == 0:
                         arrival[atom, v] = t + 1
                         via[atom, v] = r
                 else:
-                    missing[v] += 1
                     arrival[atom, v] = NEVER
             i = j
 
