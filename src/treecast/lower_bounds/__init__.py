@@ -13,7 +13,7 @@ from treecast.lower_bounds.bound import Bound, best, spell_bounds, tightest
 from treecast.lower_bounds.job import Job
 from treecast.lower_bounds.lengths import of_lengths
 from treecast.lower_bounds.prices import by_prices
-from treecast.lower_bounds.store_and_forward import BOUNDS_OF
+from treecast.lower_bounds.store_and_forward import proved
 from treecast.lower_bounds.windows import by_windows
 from treecast.lower_bounds.wormhole import LEAST_OF_ALL, MOST_SEARCHED, search, taking_part, wormhole
 from treecast.models import Model
@@ -119,9 +119,7 @@ def _bounds(
 
 def _proved(collective: Collective, job: Job) -> list[Bound]:
     """Return the bounds of a job that several proofs are for; those by prices, which take longer, where they say more."""
-    if collective.kind not in BOUNDS_OF:
-        raise PlanError(f"no lower bounds of {collective.kind} are known yet")
-    found = BOUNDS_OF[collective.kind](job, collective.root)
+    found = proved(job, collective)
     if job.quick:
         return found
     known = tightest(found, "steps").value

@@ -20,7 +20,7 @@ def by_parts(job: Job, sums: int, spelled: str) -> list[Bound]:
     Its certificate is the parts: arcs between them cost 1, all others nothing.
     """
     network = job.network
-    found = None if network.seen_alike or job.model.ports == "one" else weakest_parts(network)
+    found = None if network.seen_alike or job.quick or job.model.ports == "one" else weakest_parts(network)
     if found is None:
         return []
     half = job.model.duplex == "half" and network.both_ways

@@ -14,6 +14,8 @@ from operator import add
 
 import numpy as np
 
+from treecast.collectives import Collective
+from treecast.errors import PlanError
 from treecast.graphs.parting import far_and_back
 from treecast.lower_bounds import cuts, distances, faults, one_port, personal
 from treecast.lower_bounds.bound import Bound, best
@@ -36,20 +38,34 @@ def bounds_of(kind: str) -> Callable[[Proof], Proof]:
     return register
 
 
+def proved(job: Job, collective: Collective) -> list[Bound]:
+    """Return the bounds of a kind of collective; one that is another one backwards has those of the other, arcs turned round.
+
+    Raises PlanError when none are known.
+    """
+    kind = collective.traits
+    if kind.name in BOUNDS_OF:
+        return BOUNDS_OF[kind.name](job, collective.root)
+    if kind.backwards not in BOUNDS_OF:
+        raise PlanError(f"no lower bounds of {kind.name} are known yet")
+    found = BOUNDS_OF[kind.backwards](job.reversed, collective.root)
+    if not kind.adds:
+        return found
+    whose = ("", " of each other node") if kind.all_source else (" but the root", "")
+    said = f"each node{whose[0]} sends its part of M sums{whose[1]}"
+    return [replace(bound, source=said) if bound.of == "transmissions" else bound for bound in found]
+
+
 # --- one root ---
 
 
 @bounds_of("broadcast")
-def _broadcast_past_cuts(job: Job, root: int) -> list[Bound]:
-    """As below, and all chunks cross the least cut before a rank."""
-    return _told(job, root) + _looked_for(job, root)
-
-
-def _looked_for(job: Job, root: int) -> list[Bound]:
-    """Return the bounds that take longer to count: the least cut before a rank, and how soon one port can inform all ranks."""
+def _broadcast(job: Job, root: int) -> list[Bound]:
+    """Return those that ``_told`` has, how soon one port can inform all ranks, and the bound by the least cut before a rank."""
+    found = _told(job, root)
     if job.quick:
-        return []
-    return one_port.informing(job, root) + ([] if job.model.combining else cuts.before_a_rank(job, root))
+        return found
+    return found + one_port.informing(job, root) + ([] if job.model.combining else cuts.before_a_rank(job, root))
 
 
 def broadcast(job: Job, root: int) -> list[Bound]:
@@ -130,29 +146,6 @@ def _scatter(job: Job, root: int) -> list[Bound]:
     return [sends, ports, *(bound for bound in more if bound.value > ports.value)]
 
 
-@bounds_of("gather")
-def _gather(job: Job, root: int) -> list[Bound]:
-    """A scatter backwards."""
-    return _scatter(job.reversed, root)
-
-
-@bounds_of("reduce")
-def _reduce_past_cuts(job: Job, root: int) -> list[Bound]:
-    """A broadcast backwards, and all sums cross the least cut behind a rank."""
-    return _added(job, root) + _looked_for(job.reversed, root)
-
-
-def _added(job: Job, root: int) -> list[Bound]:
-    """As a reduce, and nodes hear in turn from those that lead to them alone."""
-    return _reduce(job, root) + one_port.telling(job.reversed, root)
-
-
-def _reduce(job: Job, root: int) -> list[Bound]:
-    """A broadcast backwards."""
-    said = "each node but the root sends its part of M sums"
-    return [replace(b, source=said) if b.of == "transmissions" else b for b in broadcast(job.reversed, root)]
-
-
 @bounds_of("reduce-broadcast")
 def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
     """No finished sum leaves the root before a first one is complete, and the last one has yet to be broadcast.
@@ -163,9 +156,9 @@ def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
     sends = transmissions(2 * job.messages * job.hearers, f"2 M {job.spelled_hearers}", said)
     return [
         sends,
-        *([] if job.model.combining else [work(job, sends), _of_one_node(job), *_past_parts(job, "M")]),
-        _both(_added(job.single, root), _told(job, root), "reduce of one sum + broadcast"),
-        _both(_added(job, root), _told(job.single, root), "reduce + broadcast of one sum"),
+        *([] if job.model.combining else [work(job, sends), _of_one_node(job), *by_parts(job, job.messages, "M")]),
+        _both(_told(job.single.reversed, root), _told(job, root), "reduce of one sum + broadcast"),
+        _both(_told(job.reversed, root), _told(job.single, root), "reduce + broadcast of one sum"),
     ]
 
 
@@ -232,13 +225,6 @@ def _alltoall(job: Job, root: int) -> list[Bound]:
     return [sends, *found, *(bound for bound in more if bound.value > known)]
 
 
-@bounds_of("reduce-scatter")
-def _reduce_scatter(job: Job, root: int) -> list[Bound]:
-    """An allgather backwards."""
-    said = "each node sends its part of M sums of each other node"
-    return [replace(b, source=said) if b.of == "transmissions" else b for b in _allgather(job.reversed, root)]
-
-
 @bounds_of("allreduce")
 def _allreduce(job: Job, root: int) -> list[Bound]:
     """The contributions of a node to the M N sums reach all others, as in a broadcast, and theirs reach it, as in a reduce.
@@ -253,19 +239,15 @@ def _allreduce(job: Job, root: int) -> list[Bound]:
         return [sends, *_gossip(job), *_by_owners(job, every)]
     parts = _of_one_node(every)
     parts = replace(parts, formula=parts.formula.replace("M x", "M N"))
-    return [sends, parts, work(job, sends), *_past_parts(every, "M N"), *_by_owners(job, every)]
-
-
-def _past_parts(job: Job, spelled: str) -> list[Bound]:
-    return [] if job.quick or job.model.combining else by_parts(job, job.messages, spelled)
+    return [sends, parts, work(job, sends), *by_parts(job, every.messages, "M N"), *_by_owners(job, every)]
 
 
 def _of_one_node(job: Job) -> Bound:
     """Return the bound by the contributions of one node to all sums, or of the others."""
-    spread = [bound for v in distances.looked_at(job.network) for bound in (*broadcast(job, v), *_reduce(job, v))]
-    if not job.quick:
-        one = int(job.network.ranks[0])
-        spread += cuts.before_a_rank(job, one) + cuts.before_a_rank(job.reversed, one)
+    spread, one = list[Bound](), int(job.network.ranks[0])
+    for some in (job, job.reversed):
+        spread += [bound for v in _spreading_late(some) for bound in broadcast(some, v)]
+        spread += [] if job.quick else cuts.before_a_rank(some, one)
     found = best(spread, "steps")
     return replace(found, source=f"what one node adds to all sums, or others add for it: {found.source}")
 
@@ -281,7 +263,8 @@ def _by_owners(job: Job, every: Job) -> list[Bound]:
     found = [sends] if job.hearers > job.others else []
     if job.network.nodes <= distances.LOOKED_AT or job.network.seen_alike:  # every owner can be looked at
         owners = [0] if job.network.seen_alike else far_and_back(job.network, range(job.network.nodes))[0].tolist()
-        there, back = ([best(of(job.single, v), "steps").value for v in owners] for of in (_added, _told))
+        both_ways = job.single.reversed, job.single
+        there, back = ([best(_told(some, v), "steps").value for v in owners] for some in both_ways)
         found.append(steps(min(map(add, there, back)), "reduce + broadcast of one sum", "by way of the nearest owner"))
         if not job.model.combining:
             busy = -(-half // job.room)
