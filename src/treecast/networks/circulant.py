@@ -55,7 +55,6 @@ class Circulant(Searched):
     '-5'
     """
 
-    family = "circulant"
     described: ClassVar[str] = "a circulant"
 
     def __init__(self, nodes: int, *steps: int) -> None:

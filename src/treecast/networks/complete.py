@@ -44,7 +44,6 @@ class Complete(Cayley):
     [4, 0, 1, 2]
     """
 
-    family = "complete"
     described: ClassVar[str] = "a complete network"
     every_pair_joined: ClassVar[bool] = True
 

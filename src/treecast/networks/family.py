@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from treecast.discovery import import_all
@@ -130,6 +130,8 @@ def family(name: str, arguments: str, **more: Any) -> Callable[[_Make], _Make]:
 
     def register(make: _Make) -> _Make:
         _ENTRIES[name] = Family(name=name, arguments=arguments, make=make, **more)
+        if isinstance(kind := cast("object", make), type):
+            type.__setattr__(kind, "family", name)
         return make
 
     return register

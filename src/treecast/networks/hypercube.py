@@ -48,7 +48,6 @@ class Hypercube(Rotational):
     (1, 3, 3, 1)
     """
 
-    family = "hypercube"
     described: ClassVar[str] = "a hypercube"
     flips_bits: ClassVar[bool] = True
 

@@ -58,7 +58,6 @@ class HyperX(Coordinates, Cayley):
     2
     """
 
-    family = "hyperx"
     described: ClassVar[str] = "a HyperX"
 
     def __init__(self, *sides: int) -> None:

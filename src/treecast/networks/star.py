@@ -60,7 +60,6 @@ class Star(Rotational):
     '(13)(245)'
     """
 
-    family = "star"
     described: ClassVar[str] = "a star network"
 
     def __init__(self, n: int) -> None:
@@ -88,22 +87,17 @@ class Star(Rotational):
         return perm.rank(perm.swap(self._all_words[:, None], np.arange(1, self.n)), self.n)
 
     def neighbor_table(self, start: int = 0, stop: int | None = None) -> NDArray[np.int32]:
-        """Return ``neighbor`` of the nodes ``start … stop-1`` at every port: int32, shape (stop - start, n-1). Compiled."""
-        if self.nodes >= 2**31:
-            raise NetworkError(f"{self.spec} has too many nodes for a table of neighbours")
+        """Return ``neighbor`` of the nodes ``start … stop-1`` at every port: int32, (stop - start, n-1). Compiled if n > 7."""
         stop = self.nodes if stop is None else stop
-        return self._small_table[start:stop].copy() if self.n <= _SMALL else self._fill_table(start, stop)
-
-    @cached_property
-    def _small_table(self) -> NDArray[np.int32]:
-        return self._fill_table(0, self.nodes)
-
-    def _fill_table(self, start: int, stop: int) -> NDArray[np.int32]:
+        if self.n <= _SMALL or self.nodes >= 2**31:
+            return super().neighbor_table(start, stop)
         from treecast.kernels.compiled import in_parallel
         from treecast.kernels.networks.star import fill_neighbors
 
-        block = min(24, self.nodes)  # the kernel works in whole blocks: cut those parts that lie beyond
-        low, high = start - start % block, stop + -stop % block
+        low, high = (
+            start - start % 24,
+            stop + -stop % 24,
+        )  # the kernel works in whole blocks: cut those parts that lie beyond
         table = np.empty((high - low, self.ports), np.int32)
         places = perm.place_values(self.n)
         in_parallel(lambda a, b: fill_neighbors(low + a, low + b, places, table[a:b]), high - low, 24 << 12)
@@ -211,8 +205,7 @@ class Star(Rotational):
 
     def label(self, u: int) -> str:
         """Return the permutation: ``2143``, or ``2,1,4,3,…`` when n > 9."""
-        symbols = perm.unpack(self.words(self.check_node(u)), self.n) + 1
-        return ("" if self.n <= 9 else ",").join(map(str, symbols.tolist()))
+        return self._labels(np.array([self.check_node(u)]))[0]
 
     def _labels(self, nodes: Ints) -> list[str]:
         """Return the labels of many nodes."""

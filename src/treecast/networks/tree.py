@@ -51,7 +51,6 @@ class Tree(Network):
     ([3, 4, 0], 'parent')
     """
 
-    family = "tree"
     described: ClassVar[str] = "a complete tree"
 
     arity: int

@@ -140,7 +140,6 @@ class DeBruijn(Words):
     [-1, 1]
     """
 
-    family = "debruijn"
     described: ClassVar[str] = "a de Bruijn network"
     repeats: ClassVar[bool] = True
 
@@ -183,6 +182,5 @@ class Kautz(Words):
     ['120', '121']
     """
 
-    family = "kautz"
     described: ClassVar[str] = "a Kautz network"
     repeats: ClassVar[bool] = False
