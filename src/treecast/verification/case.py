@@ -114,13 +114,6 @@ class Case:
         steps = -(-(chunks[row] - place) // apart[row])
         return Streams(row, (step // period).astype(np.int32), steps.astype(np.int32), step % period, period)
 
-    def busy(self, tables: int) -> NDArray[np.int64]:
-        """Return tables of zeros for each node at each remainder of steps: int64 (tables, N · period)."""
-        self.afford(
-            tables * self.nodes * self.streams.period, f"{self.nodes:,} nodes in a period of {self.streams.period:,}"
-        )
-        return np.zeros((tables, self.nodes * self.streams.period), np.int64)
-
     def marked(self, row: Ints) -> NDArray[np.bool_]:
         """Return which rows are among some: bool (rows,)."""
         found = np.zeros(len(self.rows), np.bool_)

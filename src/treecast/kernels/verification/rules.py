@@ -94,50 +94,19 @@ def overlaps(low, high, node, port, ports, step, steps, busy_until, clash):
 
 
 @njit
-def opposed(link, way, step, steps, busy_until, clash):
-    """Set ``clash`` where a row begins while one goes the other ``way`` over its link. ``busy_until``: int32
-    (links, 2), zeros.
+def contended(resource, key, step, steps, busy_until, last, clash):
+    """Set ``clash``, bool (rows,), where a row begins while its resource is in use under another key.
+
+    ``busy_until``, ``last``: int64 (resources,), zeros: of each the latest end of its use, and that key. As long as there is no
+    clash, all that use it at once have one key.
     """
-    for r in range(len(link)):
-        mine = 1 if way[r] else 0
-        if step[r] < busy_until[link[r], 1 - mine]:
-            clash[r] = True
-        busy_until[link[r], mine] = max(busy_until[link[r], mine], step[r] + steps[r])
-
-
-@njit
-def partners(step, steps, src, dst, busy_until, partner, clash):
-    """Set ``clash`` where a row begins while one of its ends is busy with a third node. Tables: int32 (N,), zeros."""
     for r in range(len(step)):
-        for a, b in ((src[r], dst[r]), (dst[r], src[r])):
-            if step[r] < busy_until[a] and partner[a] != b:
-                clash[r] = True
-            if step[r] + steps[r] > busy_until[a]:
-                busy_until[a] = step[r] + steps[r]
-                partner[a] = b
-
-
-@njit
-def elsewhere(node, arc, step, steps, busy_until, last, clash):
-    """Set ``clash`` where a row begins while its node is busy over another arc. Tables: int64 (N,), zeros."""
-    for r in range(len(step)):
-        v = node[r]
-        if step[r] < busy_until[v] and last[v] != arc[r]:
+        v = resource[r]
+        if step[r] < busy_until[v] and last[v] != key[r]:
             clash[r] = True
         if step[r] + steps[r] > busy_until[v]:
             busy_until[v] = step[r] + steps[r]
-            last[v] = arc[r]
-
-
-@njit
-def both_roles(step, steps, src, dst, sends_until, hears_until, clash):
-    """Set ``clash`` where a row begins while its source receives, or its target sends. Tables: int64 (N,), zeros."""
-    for r in range(len(step)):
-        u, v = src[r], dst[r]
-        if u == v or step[r] < hears_until[u] or step[r] < sends_until[v]:
-            clash[r] = True
-        sends_until[u] = max(sends_until[u], step[r] + steps[r])
-        hears_until[v] = max(hears_until[v], step[r] + steps[r])
+            last[v] = key[r]
 
 
 @njit

@@ -89,17 +89,32 @@ def recv_port(case: Case) -> Broken:
 
 
 def _one_at_a_time(case: Case, rule: str, node: NDArray[Any], why: str) -> Broken:
-    from treecast.kernels.verification.rules import elsewhere
-
-    rows, streams, none = case.rows, case.streams, np.zeros_like(node)
+    rows, none = case.rows, np.zeros_like(node)
     node = none if case.schedule.orbit else node
     if not case.model.combining:
         return _busy(case, rule, node, none, 1, why=why)
     arc = rows.port if case.schedule.orbit else rows.src.astype(np.int64) * case.schedule.network.ports + rows.port
-    clash, (busy, last) = np.zeros(len(streams.row), np.bool_), case.busy(2)
-    columns = (read_only(column, np.int64) for column in (streams.at(node), streams.of(arc), *streams.turns))
-    elsewhere(*columns, busy, last, clash)
-    return case.broken(rule, case.marked(streams.row[clash]), lambda row: why)
+    return _contended(case, rule, [node], [arc], why)
+
+
+def _contended(
+    case: Case, rule: str, resources: list[NDArray[Any]], keys: list[NDArray[Any]], why: str, *own: NDArray[np.bool_]
+) -> Broken:
+    """Return the rows that begin while one of their resources is in use under another key, and those of masks ``own``.
+
+    ``resources``, ``keys``: columns of rows, one for each resource that a row takes.
+    """
+    from treecast.kernels.verification.rules import contended
+
+    streams, each = case.streams, len(resources)
+    resource = np.stack([streams.at(column) for column in resources], axis=1).reshape(-1)
+    key = np.stack([streams.of(column) for column in keys], axis=1).reshape(-1)
+    size, clash = int(resource.max(initial=-1)) + 1, np.zeros(len(resource), np.bool_)
+    case.afford(2 * size, f"{size:,} nodes or links in a period of {streams.period:,}")
+    columns = (resource, key, *(np.repeat(column, each) for column in streams.turns))
+    contended(*(read_only(column, np.int64) for column in columns), *np.zeros((2, size), np.int64), clash)
+    marked = np.any([*own, case.marked(np.repeat(streams.row, each)[clash])], axis=0)
+    return case.broken(rule, marked, lambda row: why)
 
 
 def half_port(case: Case) -> Broken:
@@ -107,33 +122,20 @@ def half_port(case: Case) -> Broken:
 
     Every row of an orbit breaks it: all nodes send and receive at once.
     """
-    from treecast.kernels.verification.rules import both_roles
-
-    rows, streams = case.rows, case.streams
-    clash = np.full(len(streams.row), case.schedule.orbit, np.bool_)
-    if not case.schedule.orbit:
-        columns = (*streams.turns, streams.at(rows.src), streams.at(rows.dst))
-        both_roles(*(read_only(column, np.int64) for column in columns), *case.busy(2), clash)
-    return case.broken(
-        "half-port", case.marked(streams.row[clash]), lambda row: "meets a node that sends and receives at once"
-    )
+    rows, none = case.rows, np.zeros(len(case.rows), np.int64)
+    ends = [none, none] if case.schedule.orbit else [rows.src, rows.dst]
+    return _contended(case, "half-port", ends, [none, none + 1], "meets a node that sends and receives at once")
 
 
 def one_partner(case: Case) -> Broken:
     """Rule ``one-partner``: a node that sends to one neighbour and receives from another does so in different steps."""
-    from treecast.kernels.verification.rules import partners
-
-    rows, network, streams = case.rows, case.schedule.network, case.streams
-    row, src, dst, turns = streams.row, rows.src, rows.dst, streams.turns
-    ends: list[NDArray[Any]] = [streams.at(src), streams.at(dst)]
+    rows, network = case.rows, case.schedule.network
+    ends, partners = [rows.src, rows.dst], [rows.dst, rows.src]
     if case.schedule.orbit:
         # of the translates of a row u > v, node 0 sends to u⁻¹v and receives from v⁻¹u: these are its partners
-        both = [streams.at(end) for end in (network.untranslate(src, dst), network.untranslate(dst, src))]
-        row, turns = np.repeat(row, 2), (np.repeat(turns[0], 2), np.repeat(turns[1], 2))
-        ends = [np.repeat(streams.at(np.zeros(len(rows), np.int64)), 2), np.stack(both, axis=1).reshape(-1)]
-    clash, (busy, partner) = np.zeros(len(row), np.bool_), case.busy(2)
-    partners(*(read_only(column, np.int64) for column in (*turns, *ends)), busy, partner, clash)
-    return case.broken("one-partner", case.marked(row[clash]), lambda row: "joins a node that is busy with a third one")
+        partners = [network.untranslate(*ends), network.untranslate(*partners)]
+        ends = [np.zeros(len(rows), np.int64)] * 2
+    return _contended(case, "one-partner", ends, partners, "joins a node that is busy with a third one")
 
 
 def duplex(case: Case) -> Broken:
@@ -152,17 +154,6 @@ def duplex(case: Case) -> Broken:
         low = low + network.cable(rows.src, rows.port) * case.nodes  # each cable between two nodes is a link
     link = np.unique(low * case.nodes + high, return_inverse=True)[1].reshape(-1)
     if case.model.combining:  # chunks that go the same way at once are one message: count it once
-        return _both_ways(case, link, np.greater(there, back), own, why)
+        return _contended(case, "duplex", [link], [np.greater(there, back)], why, own)
     count, shown = _busy(case, "duplex", link, np.zeros_like(link), 1, why=why)
     return case.broken("duplex", own, lambda row: why) if own.any() else (count, shown)
-
-
-def _both_ways(case: Case, link: NDArray[Any], way: NDArray[np.bool_], own: NDArray[np.bool_], why: str) -> Broken:
-    """Return the rows that begin while another message goes the other way over their link."""
-    from treecast.kernels.verification.rules import opposed
-
-    streams = case.streams
-    link, clash = np.unique(streams.at(link), return_inverse=True)[1].reshape(-1), np.zeros(len(streams.row), np.bool_)
-    busy = np.zeros((int(link.max(initial=-1)) + 1, 2), np.int32)
-    opposed(link, streams.of(way), *streams.turns, busy, clash)
-    return case.broken("duplex", own | case.marked(streams.row[clash]), lambda row: why)
