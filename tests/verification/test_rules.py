@@ -168,6 +168,14 @@ UNDER = [
 ]
 
 
+def test_one_port_leads_to_a_node_of_an_orbit_from_two_sources():
+    where, once = network("star:3"), Payloads.of_ranges([0], [1])
+    rows = Rows.of(once, step=[0, 0], src=[0, 0], dst=[0, 2], port=[0, 0], tree=0, payload=[0, 0])
+    schedule = Schedule(where, Collective.over(where, "allgather", 1), model("all-port"), rows, orbit=True)
+    for method in ("fast", "expanded"):
+        assert "recv-port" in broken(verify(schedule, "one-port,combining", method=method))
+
+
 @settings(max_examples=30)
 @given(st.one_of(arbitrary(kinds=KINDS), arbitrary(orbit=True, kinds=ALL_SOURCE), spread_at_random(), planned_of()))
 def test_other_models_of_the_machine(schedule):

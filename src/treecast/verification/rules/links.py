@@ -89,12 +89,12 @@ def recv_port(case: Case) -> Broken:
 
 
 def _one_at_a_time(case: Case, rule: str, node: NDArray[Any], why: str) -> Broken:
-    rows, none = case.rows, np.zeros_like(node)
-    node = none if case.schedule.orbit else node
+    rows, none, network, src = case.rows, np.zeros_like(node), case.schedule.network, case.rows.src
+    if case.schedule.orbit:  # of the translates of a row, the one at node 0
+        node, src = none, network.untranslate(node, src)
     if not case.model.combining:
         return _busy(case, rule, node, none, 1, why=why)
-    arc = rows.port if case.schedule.orbit else rows.src.astype(np.int64) * case.schedule.network.ports + rows.port
-    return _contended(case, rule, [node], [arc], why)
+    return _contended(case, rule, [node], [src.astype(np.int64) * network.ports + rows.port], why)
 
 
 def _contended(
