@@ -2,7 +2,8 @@
 
 A builder says for which collectives, networks and models it is (``Builder.why_not`` gives the reason where it is not), over
 how many disjoint ways it can send, and, where a formula tells, how many steps it takes. The default builder of a job is the
-one that takes the fewest steps, then the fewest transmissions, then, under wormhole switching, the least distance.
+one that takes the fewest steps, then the fewest transmissions, then, under wormhole switching, the least distance; of equals
+the one that is tried first (``all_builders``).
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -65,9 +66,25 @@ class Option:
         return self.name.replace("-", "_")
 
 
-def on_any(network: Network) -> str:
-    """Say that a builder works on any network."""
-    return ""
+@dataclass(frozen=True)
+class On:
+    """The networks that a builder is for: kinds of networks, and conditions that give the reason why one will not do."""
+
+    parts: tuple[type[Network] | Callable[[Network], str], ...] = ()
+
+    def __call__(self, network: Network) -> str:
+        """Return the first reason why a network will not do, or an empty text."""
+        return next((reason for part in self.parts if (reason := _reason(part, network))), "")
+
+    @property
+    def breadth(self) -> int:
+        """0 for known kinds of networks, 1 for any network, 2 for what is left over: networks that lack something."""
+        return 2 if self.parts and not any(isinstance(part, type) for part in self.parts) else int(not self.parts)
+
+    @property
+    def special(self) -> int:
+        """More for a kind of networks than for the kinds that it is one of, and the more, the more conditions there are."""
+        return sum(len(part.__mro__) if isinstance(part, type) else 1 for part in self.parts)
 
 
 def looks_different(network: Network) -> str:
@@ -109,7 +126,7 @@ class Builder:
         The names of the models that its schedules are for; the first is its own choice. They hold under all models above these,
         too.
     on
-        The reason why a network is none for it, or an empty text.
+        The networks that it is for.
     build
         Makes the rows, and claims their steps and transmissions.
     most_copies
@@ -145,15 +162,13 @@ class Builder:
         Whether it also makes schedules for any other model without routes in which nodes keep the chunks that they relay.
     needs
         The keyword of the option without which it does not plan, and is no candidate; empty for most.
-    rank
-        Of builders that are equally good, the one of lowest rank is the default. It is tried first.
     """
 
     name: str
     what: str
     kinds: frozenset[str]
     models: tuple[str, ...]
-    on: Callable[[Network], str]
+    on: On
     build: Build
     most_copies: Callable[[Network], int] = one_way
     weaker: Mapping[Against, Callable[[Network], int]] = field(default_factory=dict[Against, Callable[[Network], int]])
@@ -171,7 +186,6 @@ class Builder:
     suits: Suits = no_suit
     any_model: bool = False
     needs: str = ""
-    rank: int = 50
 
     @cached_property
     def machines(self) -> tuple[Model, ...]:
@@ -226,13 +240,14 @@ def builder(
 ) -> Callable[[Build], Build]:
     """Register the function below as a builder of these kinds of collectives; ``more`` are fields of Builder.
 
-    ``on`` is a kind of network, or gives the reason why a network will not do.
+    ``on``: a kind of network, or what gives the reason why a network will not do, or ``every`` of several; if not given, any.
     """
-    on = more.pop("on", on_any)
+    on = more.pop("on", every())
+    where = on if isinstance(on, On) else every(on)
 
     def register(build: Build) -> Build:
         made = _without_combining(build) if under == ALL_PORT and not more.get("any_model") else build
-        entry = Builder(name=name, what=what, kinds=frozenset(kinds), models=under, on=_reason(on), build=made, **more)
+        entry = Builder(name=name, what=what, kinds=frozenset(kinds), models=under, on=where, build=made, **more)
         _ENTRIES[:] = [each for each in _ENTRIES if not _is_older(each, entry)] + [entry]
         for known in (all_builders, _builders_of, _every_option):
             known.cache_clear()
@@ -265,28 +280,37 @@ def _is_older(entry: Builder, new: Builder) -> bool:
     return told(entry) == told(new)
 
 
-def every(*parts: type[Network] | Callable[[Network], str]) -> Callable[[Network], str]:
-    """Return a function that gives the first reason why a network does not meet several conditions, or kinds of networks."""
-    reasons = [_reason(part) for part in parts]
-    return lambda network: next((reason for each in reasons if (reason := each(network))), "")
+def every(*parts: type[Network] | Callable[[Network], str]) -> On:
+    """Return the networks that are of all these kinds, and meet all these conditions."""
+    return On(parts)
 
 
-def _reason(on: type[Network] | Callable[[Network], str]) -> Callable[[Network], str]:
-    if not isinstance(on, type):
-        return on
-    family: type[Network] = on
-    return lambda network: "" if isinstance(network, family) else f"needs {family.described}"
+def _reason(part: type[Network] | Callable[[Network], str], network: Network) -> str:
+    if not isinstance(part, type):
+        return part(network)
+    family: type[Network] = part
+    return "" if isinstance(network, family) else f"needs {family.described}"
 
 
 @cache
 def all_builders() -> tuple[Builder, ...]:
-    """Return every builder, those that run others backwards included, in the order in which they are tried."""
+    """Return every builder, those that run others backwards included, in the order in which they are tried.
+
+    It follows from what they are. Those that are there to compare with come last, and before them those that are no model's own
+    choice. Of the others closed forms come first: they cost nothing to compare, and may meet the bound. Of these come first
+    those of which a node knows its part from its label, so that ``program`` and ``plan`` take the same. Then come builders for
+    known kinds of networks, for any network, and for networks that lack something, which search longest. Of equals come first
+    those for fewer networks, then those that send each chunk once, then names by the alphabet.
+    """
     from treecast.plans.derived import derived
 
     import_all("treecast.plans")
     import_all("treecast.papers", "builders")
-    found = list(_ENTRIES)
-    return tuple(sorted([*found, *derived(found)], key=lambda entry: (entry.baseline, entry.rank)))
+    found = sorted(_ENTRIES, key=lambda e: (-e.on.special, e.most_copies is not one_way, e.name, e.build.__module__))
+    every_one = [*found, *derived(found)]
+    return tuple(
+        sorted(every_one, key=lambda e: (e.baseline, not e.models, e.claims is None, e.at is None, e.on.breadth))
+    )
 
 
 def builders(collective: str, network: Network, asked: Container[str] = ()) -> list[Builder]:

@@ -277,13 +277,11 @@ def _builders_called(kind: str, network: Network, name: str | None, options: Map
 
 
 def _own_model(entries: list[Builder], options: Mapping[str, Any]) -> Model:
-    """Return the model that a job has when none is asked for: all-port, or else the first builder's own choice."""
+    """Return the model that a job has when none is asked for: the first of the presets that a builder is for."""
     keywords = set(options)
-    taking = [b for b in entries if b.takes(keywords)] or entries
-    usual = next(iter(MODELS))
-    if not taking or not taking[0].models or any(usual in entry.models for entry in taking):
-        return find_model(usual)
-    return find_model(taking[0].models[0])
+    taking = [entry for entry in entries if entry.takes(keywords)] or entries
+    own = {name for entry in taking for name in entry.models}
+    return find_model(next((name for name in MODELS if name in own), next(iter(MODELS))))
 
 
 def _read_options(network: Network, given: Mapping[str, Any]) -> dict[str, Any]:

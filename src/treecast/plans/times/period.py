@@ -188,7 +188,6 @@ def _few(job: Job[Any], messages: int) -> Job[Any]:
     "allreduce",
     fits=_fits,
     orbit=False,
-    rank=97,
     what="the ways of a plan of few messages, again and again: finished sums go out while others come in",
 )
 @any_machine(
@@ -201,7 +200,6 @@ def _few(job: Job[Any], messages: int) -> Job[Any]:
     most_copies=every_port,
     fits=_fits,
     orbit=False,
-    rank=98,
     what="the ways of a plan of few messages, again and again, in as few steps as they leave",
 )
 def by_periods(job: Job[Network]) -> Built:

@@ -60,12 +60,12 @@ def test_trees_of_axes_are_disjoint_at_every_root_and_as_deep_as_claimed(spec):
     [
         ("torus:4x4x4", 600, 106, "disjoint-trees"),
         ("torus:4x4x4", 3, 6, "axis-trees"),
-        ("torus:4x4x4", 1, 6, "breadth-first-tree"),
+        ("torus:4x4x4", 1, 6, "axis-trees"),
         ("mesh:4x4", 600, 305, "axis-trees"),
         ("mesh:8x8", 600, 313, "axis-trees"),
         ("mesh:4x4x4", 600, 208, "axis-trees"),
         ("ring:8", 10, 11, "disjoint-trees"),
-        ("path:5", 3, 6, "breadth-first-tree"),
+        ("path:5", 3, 6, "axis-trees"),
     ],
 )
 def test_steps_by_rule(spec, messages, steps, builder):

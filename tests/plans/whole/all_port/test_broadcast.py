@@ -170,11 +170,11 @@ def test_builders_come_default_first():
         "shortest-path-tree",
         "breadth-first-tree",
         "hamiltonian-path",
-        "periods",
-        "list-schedule",
         "rarest-first",
-        "spt",
+        "list-schedule",
+        "periods",
         "spg",
+        "spt",
     ]
     assert plan("broadcast", "star:4", model="shouting", messages=9).builder == "disjoint-trees"
 

@@ -24,7 +24,6 @@ SHOUTED: dict[str, Any] = CUBE | {"under": ("shouting",), "sparing": True, "base
     "broadcast",
     "allgather",
     options=(ORDER, FAULT_FREE),
-    rank=40,
     what="Chau & Fu, shouting as in the paper: nodes answer messages in the second phase",
     **SHOUTED,
 )
@@ -57,7 +56,6 @@ def answering(job: Job[Hypercube]) -> Built:
     "answering-four-phases",
     "allgather",
     options=(ORDER, FAULT_FREE, INITIATOR),
-    rank=50,
     orbit=False,
     what="Chau & Fu, shouting as in the paper: one node starts the others, and nodes answer",
     **SHOUTED,

@@ -35,7 +35,6 @@ INITIATOR = Option(
     sparing=True,
     orbit=False,
     baseline=True,
-    rank=30,
     options=(ORDER, FAULT_FREE, INITIATOR),
     what="Chau & Fu: one node starts the others",
     **CUBE,

@@ -55,7 +55,7 @@ _EYES: dict[str, Any] = {
 }
 
 
-@builder("eyes", "broadcast", options=(ORDER,), rank=40, **_EYES)
+@builder("eyes", "broadcast", options=(ORDER,), **_EYES)
 def broadcast(job: Job[Mesh]) -> Built:
     """One-port, wormhole: broadcast from eye to eye: log2 N steps, (N-1)M transmissions, a TCD of ``claimed_distance``.
 
@@ -64,7 +64,7 @@ def broadcast(job: Job[Mesh]) -> Built:
     return _broadcast(job, job.options.get("order"), best_order=False)
 
 
-@builder("eyes-best-order", "broadcast", rank=41, **_EYES)
+@builder("eyes-best-order", "broadcast", **_EYES)
 def broadcast_in_best_order(job: Job[Mesh]) -> Built:
     """One-port, wormhole: broadcast from eye to eye, in each box in the order of least distance."""
     return _broadcast(job, None, best_order=True)

@@ -20,7 +20,6 @@ from treecast.schedule.trees import TreeSet
     "broadcast",
     on=Star,
     baseline=True,
-    rank=60,
     what="the SPT of Fragopoulou & Akl, and below it the nodes with symbol 1 in front, which it lacks",
 )
 def down_spt(job: Job[Star]) -> Built:
@@ -42,7 +41,6 @@ def down_spt(job: Job[Star]) -> Built:
     on=Star,
     baseline=True,
     backwards=False,
-    rank=61,
     what="the SPG of Fragopoulou & Akl: nodes with symbol 1 in front hear over each of its n-1 subtrees",
 )
 def down_spg(job: Job[Star]) -> Built:
@@ -63,7 +61,7 @@ def down_spg(job: Job[Star]) -> Built:
     return Built(rows, Claims(one.steps, one.transmissions + messages * leaves * (network.ports - 1)))
 
 
-@builder("spt", "scatter", on=Star, baseline=True, rank=60, what="down the SPT, farthest first")
+@builder("spt", "scatter", on=Star, baseline=True, what="down the SPT, farthest first")
 def scatter_down_spt(job: Job[Star]) -> Built:
     """All-port: scatter down SPT, and below it to the nodes that it lacks, over all arcs of the root at once."""
     return down_one_tree(star.shortest_path_tree(job.network, job.collective.root), job.collective.messages)

@@ -30,7 +30,6 @@ _MOST_SETS = 2000
     "allgather",
     on=Rotational,
     most_copies=every_port,
-    rank=20,
     what="the k disjoint trees, each walked depth first, all at once",
     options=(TREES,),
 )
@@ -81,7 +80,6 @@ def walked(network: Rotational, trees: TreeSet, carried: list[list[tuple[int, in
     "port-matching",
     "allgather",
     on=Cayley,
-    rank=40,
     what="each step joins ports with new nodes",
 )
 def over_matchings(job: Job[Cayley]) -> Built:

@@ -31,7 +31,6 @@ _MOST_WORK = 500_000  # sends tried, of all tries
     "alltoall",
     on=Rotational,
     most_copies=every_port,
-    rank=40,
     what="the k disjoint trees, necklace by necklace",
     options=(TREES,),
 )
@@ -68,7 +67,6 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     "shortest-paths",
     "alltoall",
     on=Cayley,
-    rank=20,
     what="shortest paths, necklace by necklace or chosen by price",
 )
 def over_shortest_paths(job: Job[Cayley]) -> Built:

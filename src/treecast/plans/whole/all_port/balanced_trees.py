@@ -49,7 +49,6 @@ def facts_of_rate(job: Job[Network], schedule: Schedule, depth: int) -> Descript
     on=looks_different,
     fits=_lacks_need,
     orbit=False,
-    rank=62,
     what="trees at every rank, past relays, chosen by price such that arcs are used alike; a list schedule",
     facts=facts_of_rate,
 )

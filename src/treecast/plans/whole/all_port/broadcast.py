@@ -87,7 +87,6 @@ _TREES: dict[str, Any] = {"facts": facts_of_trees}
     most_copies=every_port,
     claims=_RULED.claims,
     at=_RULED.at,
-    rank=20,
     options=(disjoint.TREES,),
     **_TREES,
 )
@@ -106,7 +105,6 @@ def over_disjoint_trees(job: Job[Network]) -> Built:
     what="pipelines down 2n trees of a torus with equal sides, shallower than disjoint-trees",
     claims=_ROTATED.claims,
     at=_ROTATED.at,
-    rank=21,
     **_TREES,
 )
 def over_rotated_trees(job: Job[Network]) -> Built:
@@ -126,7 +124,6 @@ def over_rotated_trees(job: Job[Network]) -> Built:
     most_copies=_number_of_axes,
     claims=_AXES.claims,
     at=_AXES.at,
-    rank=92,
     **_TREES,
 )
 def over_axis_trees(job: Job[Network]) -> Built:
@@ -152,7 +149,6 @@ def _claims_of_shortest_paths(job: Job[Network]) -> Claims:
     "broadcast",
     on=Star,
     claims=_claims_of_shortest_paths,
-    rank=30,
     what="one shortest-path tree: the baseline of Fragopoulou & Akl",
     **_TREES,
 )
@@ -166,7 +162,6 @@ def over_shortest_path_tree(job: Job[Star]) -> Built:
     "breadth-first-tree",
     "broadcast",
     claims=_claims_of_shortest_paths,
-    rank=90,
     what="one breadth-first tree of any network",
     **_TREES,
 )

@@ -44,7 +44,6 @@ def _too_large(network: Network) -> str:
     "alltoall",
     on=every(Rotational, _too_large),
     most_copies=every_port,
-    rank=10,
     what="x disjoint ways of least total length to each node, necklace by necklace",
 )
 def over_disjoint_ways(job: Job[Rotational]) -> Built:

@@ -39,7 +39,6 @@ def _too_large(job: Job[Network]) -> str:
     "flow-over-time",
     "scatter",
     fits=_too_large,
-    rank=30,
     what="a flow over time: the fewest steps there can be for few messages, on any network",
 )
 def over_time(job: Job[Network]) -> Built:

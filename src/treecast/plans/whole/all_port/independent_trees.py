@@ -16,7 +16,7 @@ from treecast.models import Takes, model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.plans.built import Built, Job
-from treecast.plans.registry import builder, every
+from treecast.plans.registry import builder
 from treecast.plans.times.pipelines import streams
 from treecast.plans.times.timetable import listed, translated
 from treecast.plans.ways.trees import axes
@@ -37,12 +37,10 @@ def _looks_alike(network: Network) -> str:
     return "has translated trees for networks that look the same from every node" if network.seen_alike else ""
 
 
-def _looks_different(network: Network) -> str:
-    return "" if network.seen_alike else "has other trees at every root of networks that do not look the same from it"
-
-
-def _lacks_rotation(network: Network) -> str:
-    return "needs a network whose ports do not look alike; on this one use disjoint-trees" * (network.ports_alike)
+def _looks_different_over_ports(network: Network) -> str:
+    if not network.seen_alike:
+        return "has other trees at every root of networks that do not look the same from it"
+    return "needs a network whose ports do not look alike; on this one use disjoint-trees" * network.ports_alike
 
 
 def _lacks_need(job: Job[Network]) -> str:
@@ -81,7 +79,6 @@ _TREES: dict[str, Any] = {
     "by_root": True,
     "fits": _lacks_need,
     "backwards": False,
-    "rank": 60,
 }
 _EVERY_ROOT: dict[str, Any] = _TREES | {
     "orbit": False,
@@ -106,7 +103,7 @@ def over_trees_of_every_root(job: Job[Network]) -> Built:
 @builder(
     "independent-trees",
     "allgather",
-    on=every(_looks_different, _lacks_rotation),
+    on=_looks_different_over_ports,
     what="trees with node-disjoint ways, translated to every root; a port first sends the chunk with most sends below it",
     **_TREES,
 )

@@ -58,7 +58,6 @@ def preferences(cube: Hypercube) -> Preferences:
     on=Hypercube,
     most_copies=every_port,
     claims=least_steps,
-    rank=10,
     what="each node by those of the d disjoint trees in which its gap is largest",
 )
 def over_largest_gaps(job: Job[Hypercube]) -> Built:

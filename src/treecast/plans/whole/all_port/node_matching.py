@@ -67,7 +67,6 @@ def _lacks_need(job: Job[Network]) -> str:
     "allgatherv",
     fits=_lacks_need,
     orbit=False,
-    rank=45,
     what="each step joins the arcs into each node with chunks that it lacks, by a maximum matching",
 )
 def over_node_matchings(job: Job[Network]) -> Built:

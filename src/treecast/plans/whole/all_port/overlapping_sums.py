@@ -50,7 +50,6 @@ def _owners(job: Job[Network]) -> Ints:
     on=looks_different,
     fits=_lacks_need,
     orbit=False,
-    rank=64,
     what="sums go up trees while finished ones go down others; trees chosen by price such that arcs are used alike",
 )
 def over_overlapping_trees(job: Job[Network]) -> Built:

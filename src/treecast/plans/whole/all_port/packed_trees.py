@@ -104,7 +104,6 @@ def _facts(job: Job[Network], schedule: Schedule, depth: int) -> Description:
     fits=_why_not,
     claims=_claims,
     options=(SEED,),
-    rank=95,
     facts=_facts,
 )
 def over_packed_trees(job: Job[Network]) -> Built:

@@ -54,7 +54,6 @@ def _too_many_hops(job: Job[Network]) -> str:
     any_model=True,
     fits=_too_many_hops,
     orbit=False,
-    rank=60,
     what="a shortest way for each pair of nodes, chosen by price so that arcs are used alike",
 )
 def over_priced_paths(job: Job[Network]) -> Built:

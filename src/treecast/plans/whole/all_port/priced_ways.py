@@ -75,7 +75,6 @@ _WAYS: dict[str, Any] = {
     "weaker": {"links": arc_connectivity, "arcs": arc_connectivity},
     "by_root": True,
     "fits": _why_not,
-    "rank": 65,
     "what": "disjoint ways to each node, chosen by price so that arcs are used alike: copies on any network",
 }
 

@@ -26,7 +26,6 @@ def _claims(job: Job[Torus]) -> Claims:
     on=every(Torus, _goes_round),
     most_copies=every_port,
     claims=_claims,
-    rank=10,
     what="round the ring both ways",
 )
 def both_ways(job: Job[Torus]) -> Built:

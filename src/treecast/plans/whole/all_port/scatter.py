@@ -27,7 +27,6 @@ _UNEVEN = 4  # the weight of a share more than in another tree, beside an arc mo
     "scatter",
     on=Rotational,
     most_copies=every_port,
-    rank=20,
     what="down the k disjoint trees, farthest first",
     options=(TREES,),
 )
@@ -64,7 +63,6 @@ def _most_by_rule(network: Network) -> int:
     on=_lacks_rule,
     most_copies=_most_by_rule,
     fits=_few_copies,
-    rank=66,
     what="down disjoint trees by rule, dealt such that all carry as much, farthest first",
 )
 def over_trees_by_rule(job: Job[Network]) -> Built:
@@ -91,7 +89,7 @@ def over_trees_by_rule(job: Job[Network]) -> Built:
     return _farthest_first(trees, tree, dealt)
 
 
-@builder("breadth-first-tree", "scatter", what="down one breadth-first tree, farthest first", rank=90)
+@builder("breadth-first-tree", "scatter", what="down one breadth-first tree, farthest first")
 def over_breadth_first_tree(job: Job[Network]) -> Built:
     """All-port: scatter down one tree of shortest paths, over all arcs of the root at once: the baseline of any network."""
     return down_one_tree(breadth_first(job.network, job.collective.root), job.collective.messages)

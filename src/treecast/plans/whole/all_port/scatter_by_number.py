@@ -102,7 +102,6 @@ def by_number_at(job: Job[Rotational], node: int) -> Built:
     "scatter",
     on=Rotational,
     most_copies=every_port,
-    rank=60,
     baseline=True,
     at=by_number_at,
     options=(TREES,),

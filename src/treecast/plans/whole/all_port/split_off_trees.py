@@ -48,7 +48,6 @@ def _too_large(job: Job[Network]) -> str:
     fits=_too_large,
     orbit=False,
     options=(SEED,),
-    rank=63,
     what="trees of every rank at the optimal rate, by splitting off relays; sent in turns",
     facts=facts_of_rate,
 )

@@ -117,7 +117,6 @@ def _fits(job: Job[Star]) -> str:
     most_copies=every_port,
     fits=_fits,
     options=(SEARCH,),
-    rank=10,
     what="each node by trees chosen so that all ports are used alike",
 )
 def over_label_sets(job: Job[Star]) -> Built:

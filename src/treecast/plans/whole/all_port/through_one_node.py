@@ -59,7 +59,6 @@ def _able(job: Job[Any]) -> list[Builder]:
     any_model=True,
     fits=_lacks_way,
     orbit=False,
-    rank=63,
     what="all sums meet in a node in the middle, which may be a relay, and go out from there: a reduce-broadcast of all",
 )
 def through_one_node(job: Job[Any]) -> Built:

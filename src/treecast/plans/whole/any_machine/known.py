@@ -122,7 +122,7 @@ def least_steps(job: Job[Any]) -> int:
     return tightest(known, "steps").value
 
 
-_ANY: dict[str, Any] = {"fits": no_ways, "orbit": False, "rank": 99}
+_ANY: dict[str, Any] = {"fits": no_ways, "orbit": False}
 
 
 @any_machine(

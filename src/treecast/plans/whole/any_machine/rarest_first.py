@@ -50,7 +50,6 @@ def _fits(job: Job[Network]) -> str:
     "allgatherv",
     fits=_fits,
     orbit=False,
-    rank=100,
     what="step by step, each free arc carries the rarest chunk that the other end lacks; timed from both ends again",
 )
 def rarest_first(job: Job[Network]) -> Built:

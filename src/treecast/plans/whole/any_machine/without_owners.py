@@ -64,7 +64,6 @@ def _groups(job: Job[Network]) -> int:
     "meeting-halves",
     "allreduce",
     fits=_no_halves,
-    rank=101,
     what="each sum is added up in two halves, which meet at the ends of a link, and goes out from there",
     **_SHARED,
 )
@@ -195,7 +194,6 @@ def _claims(job: Job[Network]) -> Claims:
     on=_by_bits,
     under=("whispering", "one-port,combining", "shouting"),
     claims=_claims,
-    rank=20,
     what="all that has been added so far is exchanged with the node that differs in one bit after the other",
     **_SHARED,
 )

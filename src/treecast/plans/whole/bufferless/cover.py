@@ -114,7 +114,6 @@ def least_steps(near: Tree, flits: Ints, degree: int) -> int:
     "scatterv",
     under=("bufferless-multiport",),
     options=(FIRST,),
-    rank=20,
     what="down several trees that share no arc, the farthest first in each",
 )
 def scatter(job: Job[Network]) -> Built:
@@ -127,7 +126,6 @@ def scatter(job: Job[Network]) -> Built:
     "gatherv",
     under=("bufferless-multiport",),
     options=(FIRST,),
-    rank=50,
     baseline=True,
     what="up several trees that share no arc, as if all knew when to begin",
 )

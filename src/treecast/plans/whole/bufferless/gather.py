@@ -42,7 +42,6 @@ def _no_path(job: Job[Network]) -> str:
     "gatherv",
     under=BUFFERLESS,
     fits=_no_path,
-    rank=30,
     baseline=True,
     what="of a path with the root at its end: a wake-up goes out",
 )
@@ -133,7 +132,6 @@ def certificates(tree: Tree, flits: Ints, ports: str = "one", collect: str = "sl
     "gatherv",
     under=BUFFERLESS,
     options=(TREE, COLLECT),
-    rank=10,
     what="up one tree, told when to begin by control flits",
 )
 def transmission_certificate(job: Job[Network]) -> Built:

@@ -39,7 +39,6 @@ FIRST = Option(name="first", what="Which messages go first.", choices=ORDERS)
     "scatterv",
     under=BUFFERLESS,
     options=(TREE, FIRST),
-    rank=10,
     what="down one tree, the farthest first (FDF)",
 )
 def scatter(job: Job[Network]) -> Built:
@@ -52,7 +51,6 @@ def scatter(job: Job[Network]) -> Built:
     "gatherv",
     under=BUFFERLESS,
     options=(TREE, FIRST),
-    rank=40,
     baseline=True,
     what="up one tree, as if all knew when to begin",
 )

@@ -36,7 +36,6 @@ CUBE: dict[str, Any] = {"on": Hypercube, "under": ("whispering", "shouting"), "m
     "allgather",
     sparing=True,
     options=(ORDER, FAULT_FREE),
-    rank=10,
     what="Chau & Fu: one dimension after the other (whispering) or all at once (shouting), nothing said twice",
     **CUBE,
 )

@@ -24,7 +24,6 @@ from treecast.schedule.trees import TreeSet
     "broadcast",
     "allgather",
     options=(ORDER,),
-    rank=20,
     baseline=True,
     what="Fraigniaud: arc-disjoint trees, one dimension after the other (whispering) or all at once (shouting)",
     **CUBE,

@@ -48,7 +48,6 @@ def _fits(job: Job[Complete]) -> str:
     claims=_claims,
     fits=_fits,
     orbit=False,
-    rank=20,
     what="one matching of senders and receivers after the other, each as long as can be",
 )
 def over_matchings(job: Job[Complete]) -> Built:

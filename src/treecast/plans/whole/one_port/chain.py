@@ -46,7 +46,6 @@ def _pace(job: Job[Network]) -> int:
     "broadcast",
     fits=_fits,
     claims=_claims,
-    rank=97,
     what="from each node to the next along a path through all nodes: long messages, in few rows",
 )
 def hamiltonian_path(job: Job[Network]) -> Built:

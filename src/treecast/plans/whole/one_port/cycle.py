@@ -39,7 +39,6 @@ def _claims(job: Job[Network]) -> Claims:
     fits=_fits,
     claims=_claims,
     orbit=False,
-    rank=97,
     what="each node sends on the chunk it got last, around a cycle through all nodes",
 )
 def hamiltonian_cycle(job: Job[Network]) -> Built:

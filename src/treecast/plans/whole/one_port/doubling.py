@@ -41,7 +41,6 @@ def _claims_of_broadcast(job: Job[Complete]) -> Claims:
     under=(*EITHER, *COMBINING_HALF),
     claims=_claims_of_broadcast,
     what="down a binomial tree: in each turn all that know tell one more",
-    rank=15,
 )
 def broadcast(job: Job[Complete]) -> Built:
     """One-port: all M chunks down a binomial tree: ⌈log2 N⌉ turns, M (N - 1) transmissions.
@@ -63,7 +62,6 @@ def broadcast(job: Job[Complete]) -> Built:
     under=COMBINING,
     claims=_claims_of_broadcast,
     what="Bruck et al.: in each step a node gets nearly as much again as it has, from one node",
-    rank=15,
 )
 def allgather(job: Job[Complete]) -> Built:
     """One-port, combining: ⌈log2 N⌉ steps and M (N - 1) N transmissions, the fewest there can be. An orbit.
@@ -111,7 +109,6 @@ def _claims_of_alltoall(job: Job[Complete]) -> Claims:
     under=(*COMBINING, *COMBINING_HALF),
     claims=_claims_of_scatter,
     what="down a binomial tree: half of the blocks that a node has for others in each step",
-    rank=15,
 )
 def scatter(job: Job[Complete]) -> Built:
     """One-port, combining: ⌈log2 N⌉ steps, the fewest; a block goes as many arcs as its node's number has bits set.
@@ -129,7 +126,6 @@ def scatter(job: Job[Complete]) -> Built:
     under=COMBINING,
     claims=_claims_of_alltoall,
     what="Bruck et al.: in step k all whose distance has bit k set go 2^k labels on",
-    rank=15,
 )
 def alltoall(job: Job[Complete]) -> Built:
     """One-port, combining: ⌈log2 N⌉ steps, the fewest; a block goes as many arcs as its distance has bits set. An orbit."""

@@ -105,7 +105,6 @@ def _halve(name: str, kind: str, build: Build, fits: Callable[[Job[Any]], str], 
         what=f"{alone.get(name, 'one send after the other')}, each step cut into two or three, or fewer",
         backwards=not several,
         orbit=not find_kind(kind).all_source,
-        rank=10,
     )(halved)
 
 

@@ -32,7 +32,6 @@ def _claims(job: Job[Complete]) -> Claims:
     claims=_claims,
     what="every two nodes meet once, as in a tournament, and each sends the other its block",
     orbit=False,
-    rank=20,
 )
 def in_pairs(job: Job[Complete]) -> Built:
     """One-port, half duplex: 2M(N - 1) steps for even N and 2MN for odd N, the fewest there can be; M N (N - 1) transmissions.

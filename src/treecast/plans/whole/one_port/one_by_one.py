@@ -19,7 +19,7 @@ from treecast.plans.registry import builder, every_port
 from treecast.plans.whole.one_port.models import EITHER, HALF, check_rows, turn
 from treecast.schedule import Claims
 
-_TURNS: dict[str, Any] = {"on": Complete, "under": EITHER, "most_copies": every_port, "rank": 20}
+_TURNS: dict[str, Any] = {"on": Complete, "under": EITHER, "most_copies": every_port}
 
 
 def claims_of_scatter(job: Job[Complete]) -> Claims:

@@ -36,7 +36,6 @@ def _claims(job: Job[Complete]) -> Claims:
     claims=_claims,
     what="up a binomial tree to node 0, and down another",
     orbit=False,
-    rank=15,
 )
 def allgather(job: Job[Complete]) -> Built:
     """One-port, half duplex, combining: 2⌈log2 N⌉ steps, M N (N - 1) transmissions: the latter are the fewest there can be.

@@ -104,7 +104,6 @@ class _Sends(NamedTuple):
     under=(*ONE_PORT, *HALF),
     orbit=False,
     what="all broadcasts by skips (Träff) at once, each flit as early as its ports are free",
-    rank=10,
 )
 def flit_by_flit(job: Job[Complete]) -> Built:
     """One-port: each flit goes down its circulant tree as early as it can: steps have no closed form; Σ length (N - 1) sends.
@@ -150,7 +149,6 @@ def _claims(job: Job[Complete]) -> Claims:
     suits=_best_parts,
     orbit=False,
     what="all broadcasts by skips (Träff) at once: each message holds a part of each block at most",
-    rank=10,
 )
 def part_by_part(job: Job[Complete]) -> Built:
     """One-port, combining: M - 1 + ⌈log2 N⌉ steps of M parts, Σ length (N - 1) transmissions: the latter are the fewest."""

@@ -38,7 +38,6 @@ def too_many(job: Job[Mesh | Torus]) -> str:
     on=Grid,
     under=WORMHOLE,
     fits=too_many,
-    rank=30,
     what="search of all broadcasts among root and targets: the least total distance of all",
 )
 def broadcast(job: Job[Mesh | Torus]) -> Built:

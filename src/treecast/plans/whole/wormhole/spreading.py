@@ -30,7 +30,6 @@ _WHAT = "recursive bisection: least total distance"
     "broadcast",
     on=Mesh,
     under=WORMHOLE,
-    rank=10,
     what=f"{_WHAT}; off powers of two, up to 256 nodes, local search",
 )
 def broadcast(job: Job[Mesh]) -> Built:
@@ -42,7 +41,7 @@ def broadcast(job: Job[Mesh]) -> Built:
     return build_from_messages(job.network, job.collective, *messages_on_mesh(job.network, job.collective.root))
 
 
-@builder("bisection", "broadcast", on=Torus, under=WORMHOLE, rank=10, what=f"{_WHAT}; from the mesh's best node")
+@builder("bisection", "broadcast", on=Torus, under=WORMHOLE, what=f"{_WHAT}; from the mesh's best node")
 def broadcast_on_torus(job: Job[Torus]) -> Built:
     """One-port wormhole: the best broadcast of the mesh of the same sides, moved so that it begins at the root."""
     return build_from_messages(job.network, job.collective, *messages_on_torus(job.network, job.collective.root))
@@ -134,13 +133,13 @@ def least_by_source(sides: Shape) -> Ints:
     return np.array(best, np.int64).reshape(sides)
 
 
-@builder("bisection", "scatter", on=Mesh, under=WORMHOLE, rank=10, what=_WHAT)
+@builder("bisection", "scatter", on=Mesh, under=WORMHOLE, what=_WHAT)
 def scatter(job: Job[Mesh]) -> Built:
     """One-port wormhole: scatter along the messages of ``broadcast``, each with the blocks of the nodes behind it."""
     return _with_blocks(broadcast(job.doing("broadcast")), job.collective)
 
 
-@builder("bisection", "scatter", on=Torus, under=WORMHOLE, rank=10, what=_WHAT)
+@builder("bisection", "scatter", on=Torus, under=WORMHOLE, what=_WHAT)
 def scatter_on_torus(job: Job[Torus]) -> Built:
     """One-port wormhole: scatter along the messages of ``broadcast_on_torus``."""
     return _with_blocks(broadcast_on_torus(job.doing("broadcast")), job.collective)
