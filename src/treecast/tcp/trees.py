@@ -17,6 +17,7 @@ from typing import Any
 from treecast.algorithms import spread, sums
 from treecast.calls.call import Call
 from treecast.calls.table import Algorithm
+from treecast.collectives.kinds import COLLECTIVES
 from treecast.engine import blocks as parts
 from treecast.engine.blocks import bytes_of
 from treecast.engine.choose import ALL_PORT, Operation, Program, flit_of, messages_of, program_of
@@ -83,7 +84,7 @@ class Trees:
             adds = how and how.op.Is_commutative()
             return _size(how and how.entries, [out] if adds else []), self._sum(group, *given)
         task = TASKS[algorithm](group.rank, *given)
-        if task.shape.name in ("broadcast", "allgather"):
+        if not COLLECTIVES[task.shape.name].personal:
             return _size(task.shape.source, task.pieces), self._spread(group, task)
         end = task.shape.source if task.shape.source is not None else task.shape.target
         return _equal(end, task.pieces), self._personal(group, task, algorithm(group, *given))
