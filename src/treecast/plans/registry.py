@@ -300,13 +300,16 @@ def all_builders() -> tuple[Builder, ...]:
     choice. Of the others closed forms come first: they cost nothing to compare, and may meet the bound. Of these come first
     those of which a node knows its part from its label, so that ``program`` and ``plan`` take the same. Then come builders for
     known kinds of networks, for any network, and for networks that lack something, which search longest. Of equals come first
-    those for fewer networks, then those that send each chunk once, then names by the alphabet.
+    those for fewer networks, then those that send each chunk once, then those for more machines, then names by the alphabet.
     """
     from treecast.plans.derived import derived
 
     import_all("treecast.plans")
     import_all("treecast.papers", "builders")
-    found = sorted(_ENTRIES, key=lambda e: (-e.on.special, e.most_copies is not one_way, e.name, e.build.__module__))
+    found = sorted(
+        _ENTRIES,
+        key=lambda e: (-e.on.special, e.most_copies is not one_way, -len(e.models), e.name, e.build.__module__),
+    )
     every_one = [*found, *derived(found)]
     return tuple(
         sorted(every_one, key=lambda e: (e.baseline, not e.models, e.claims is None, e.at is None, e.on.breadth))

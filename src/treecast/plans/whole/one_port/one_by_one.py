@@ -120,7 +120,6 @@ def _claims_of_allgatherv(job: Job[Complete]) -> Claims:
 @builder(
     "one-by-one",
     "allgatherv",
-    claims=_claims_of_allgatherv,
     orbit=False,
     what="to the node k labels on in turn k, without relays; of x copies, each by way of one relay",
     **_TURNS,
