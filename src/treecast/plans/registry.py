@@ -78,7 +78,7 @@ class On:
 
     @property
     def breadth(self) -> int:
-        """0 for known kinds of networks, 1 for any network, 2 for what is left over: networks that lack something."""
+        """0 where kinds of networks are named, 1 for any network, 2 where conditions alone choose among all networks."""
         return 2 if self.parts and not any(isinstance(part, type) for part in self.parts) else int(not self.parts)
 
     @property
@@ -299,14 +299,14 @@ def all_builders() -> tuple[Builder, ...]:
     It follows from what they are. Those that are there to compare with come last, and before them those that are no model's own
     choice. Of the others closed forms come first: they cost nothing to compare, and may meet the bound. Of these come first
     those of which a node knows its part from its label, so that ``program`` and ``plan`` take the same. Then come builders for
-    known kinds of networks, for any network, and for networks that lack something, which search longest. Of equals come first
+    named kinds of networks, for any network, and for those that conditions choose, which search longest. Of equals come first
     those for fewer networks, then those that send each chunk once, then those for more machines, then names by the alphabet.
     """
     from treecast.plans.derived import derived
 
     import_all("treecast.plans")
     import_all("treecast.papers", "builders")
-    found = sorted(
+    found = sorted(  # before any is derived: those stand in the order of the builders that they run backwards
         _ENTRIES,
         key=lambda e: (-e.on.special, e.most_copies is not one_way, -len(e.models), e.name, e.build.__module__),
     )

@@ -118,7 +118,7 @@ def between_ranks(schedule: Schedule, named: str) -> Schedule:
         raise FormatError(
             f"this {schedule.collective.kind} cannot do without its relays, which finish sums that ranks have a part in"
         )
-    Buffers(straight.collective)
+    Buffers(straight.collective)  # refuses collectives that it has no places for
     return straight
 
 
