@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.against import Against
+from treecast.graphs.ways import split
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Network
 from treecast.networks.kept import kept
@@ -84,7 +85,8 @@ def fewest_ways(
     most = int(min(leaving, entering.min()))
     if most <= 1:  # nothing to count: some way leads everywhere, or nowhere
         return Fewest(1, least if entering.min() == 1 else int(order[-1]))
-    found, where = count(*arcs[:5], order, most, nodes)
+    start = root + network.nodes if nodes else root
+    found, where = count(*(split(arcs) if nodes else arcs)[:5], order[order != root], start, most)
     if found == most:
         where = least if most < leaving else int(order[-1])
     return Fewest(int(found), int(where))

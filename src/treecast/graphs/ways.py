@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treecast.errors import NetworkError
-from treecast.networks.arcs import arcs_of
+from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Ints, Network, ints
+from treecast.ragged import read_only
 
 
 def least_lengths(network: Network, root: int, nodes: ArrayLike, copies: int) -> Ints:
@@ -27,8 +28,8 @@ def least_lengths(network: Network, root: int, nodes: ArrayLike, copies: int) ->
 
     goals = np.array([_end(network, root, v) for v in ints(nodes).tolist()], np.int64)
     lengths = np.zeros((len(goals), copies), np.int64)
-    arcs = arcs_of(network)
-    fill_in(arcs.first, arcs.head, arcs.tail, network.check_node(root), goals, lengths)
+    arcs, price = _split(network)
+    fill_in(*arcs[:5], network.nodes + network.check_node(root), goals, price, lengths)
     return lengths
 
 
@@ -45,15 +46,16 @@ def disjoint_ways(network: Network, root: int, node: int, copies: int) -> list[l
     from treecast.kernels.graphs.ways import arcs_of_ways
 
     goal = _end(network, root, node)
-    first, target, source, _, _, port = arcs_of(network)
-    used = np.zeros(len(target), np.bool_)
-    found = int(arcs_of_ways(first, target, source, network.check_node(root), goal, used, copies))
+    _, target, source, _, _, port = arcs_of(network)
+    twice, price = _split(network)
+    used, start = np.zeros(len(price), np.bool_), network.nodes + network.check_node(root)
+    found = int(arcs_of_ways(*twice[:5], start, goal, price, used, copies))
     if found < copies:
         raise NetworkError(
             f"there are {found} node-disjoint ways from {network.label(root)} to {network.label(node)} on {network.spec}, "
             f"not {copies}"
         )
-    arcs = np.flatnonzero(used)
+    arcs = np.flatnonzero(used[network.nodes :])
     after = dict(zip(source[arcs].tolist(), arcs.tolist(), strict=True))  # between the ends a node is on one way
     ways = list[list[int]]()
     for arc in arcs[source[arcs] == root].tolist():
@@ -63,6 +65,31 @@ def disjoint_ways(network: Network, root: int, node: int, copies: int) -> list[l
             way.append(int(port[arc]))
         ways.append(way)
     return sorted(ways, key=lambda way: (len(way), way))
+
+
+def split(arcs: Arcs) -> Arcs:
+    """Return a graph in which each node v is two, v and v + N: arcs into v lead to the one, those out of it from the other.
+
+    Arc v leads from v to v + N; what was arc a is arc N + a.
+    """
+    nodes, count = len(arcs.first) - 1, len(arcs.head)
+    every = np.arange(nodes)
+    columns = (
+        (every, nodes + arcs.first),
+        (every + nodes, arcs.head),
+        (every, arcs.tail + nodes),
+        (arcs.into, count + 1 + every),
+        (nodes + arcs.entering, every),
+        (every, arcs.port),
+    )
+    types = (column.dtype for column in arcs)
+    return Arcs(*(read_only(np.concatenate(each), kind) for each, kind in zip(columns, types, strict=True)))
+
+
+def _split(network: Network) -> tuple[Arcs, Ints]:
+    """Return the arcs of a network as ``split`` has them, and their lengths."""
+    arcs = split(arcs_of(network))
+    return arcs, (np.arange(len(arcs.head)) >= network.nodes).astype(np.int64)
 
 
 def _end(network: Network, root: int, node: int) -> int:

@@ -77,6 +77,28 @@ def _send(u, most, v, first, head, tail, into, entering, flow, carries, level, b
     return sent
 
 
+@njit
+def _fill(v, left, most, first, head, tail, into, entering, flow, carries, level, queue, begun, path):
+    """Send ``left[u]`` from each node u to ``v``, ``most`` in all, or as much as can be; return how much arrives.
+
+    Where no more can be sent, those that ``level`` has no number for are the most nodes that a least cut parts from ``v``.
+    """
+    sent, moved = 0, 1
+    while moved > 0 and sent < most:
+        moved = 0
+        _levels(v, first, head, tail, into, entering, flow, carries, level, queue)
+        for u in range(len(level)):
+            begun[u] = 0
+        for u in range(len(level)):
+            if left[u] > 0 and level[u] >= 0:
+                room = min(left[u], most - sent - moved)
+                came = _send(u, room, v, first, head, tail, into, entering, flow, carries, level, begun, path)
+                left[u] -= came
+                moved += came
+        sent += moved
+    return sent
+
+
 @njit(work=lambda first, head, *others: 20.0 * len(first) * len(head))
 def worst_cut(first, head, tail, into, entering, ranks, count, arcs, inside):
     """Find nodes S with the greatest count of ranks in S / arcs that leave S, some rank not being in S; return both numbers.
@@ -85,7 +107,7 @@ def worst_cut(first, head, tail, into, entering, ranks, count, arcs, inside):
     nodes that are not in S. ``ranks``: the nodes that count, int64. Arcs as in Network.arc_lists.
     """
     n = len(first) - 1
-    flow, left = np.empty(len(head), np.int64), np.empty(n, np.int64)
+    flow, left = np.empty(len(head), np.int64), np.zeros(n, np.int64)
     level, queue = np.empty(n, np.int32), np.empty(n, np.int32)
     begun, path = np.empty(n, np.int64), np.empty(n, np.int64)
     at = 0
@@ -94,19 +116,8 @@ def worst_cut(first, head, tail, into, entering, ranks, count, arcs, inside):
             flow[a] = 0
         for u in ranks:
             left[u] = arcs  # from the source; an arc carries as much as ``count``
-        moved = 1
-        while moved > 0:
-            moved = 0
-            _levels(ranks[at], first, head, tail, into, entering, flow, count, level, queue)
-            for u in range(n):
-                begun[u] = 0
-            for u in ranks:
-                if left[u] > 0 and level[u] >= 0:
-                    sent = _send(
-                        u, left[u], ranks[at], first, head, tail, into, entering, flow, count, level, begun, path
-                    )
-                    left[u] -= sent
-                    moved += sent
+        most = (arcs + 1) * len(ranks)
+        _fill(ranks[at], left, most, first, head, tail, into, entering, flow, count, level, queue, begun, path)
         out, behind = 0, 0
         for u in ranks:
             behind += level[u] < 0
@@ -127,17 +138,11 @@ def least_cut(first, head, tail, into, entering, root, v, inside):
 
     Arcs as in Network.arc_lists.
     """
-    n = len(first) - 1
+    n, most = len(first) - 1, len(head) + 1
     flow, level, queue = np.zeros(len(head), np.int64), np.empty(n, np.int32), np.empty(n, np.int32)
-    begun, path, found, moved = np.empty(n, np.int64), np.empty(n, np.int64), 0, 1
-    while moved > 0:
-        _levels(v, first, head, tail, into, entering, flow, 1, level, queue)
-        for u in range(n):
-            begun[u] = 0
-        moved = 0
-        if level[root] >= 0:
-            moved = _send(root, len(head), v, first, head, tail, into, entering, flow, 1, level, begun, path)
-        found += moved
+    begun, path, left = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(n, np.int64)
+    left[root] = most
+    found = _fill(v, left, most, first, head, tail, into, entering, flow, 1, level, queue, begun, path)
     for u in range(n):
         inside[u] = level[u] >= 0
     return found
@@ -151,18 +156,12 @@ def fill_still(first, head, tail, into, entering, source, wants, room, units, in
     """
     n = len(first) - 1
     flow, level, queue = np.zeros(len(head), np.int64), np.empty(n, np.int32), np.empty(n, np.int32)
-    begun, path = np.empty(n, np.int64), np.empty(n, np.int64)
+    begun, path, left = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     for v in range(n):
-        left = units if wants[v] and not source[v] else 0
-        while left > 0:
-            _levels(v, first, head, tail, into, entering, flow, room, level, queue)
+        if wants[v] and not source[v]:
             for u in range(n):
-                begun[u] = 0
-            before = left
-            for u in range(n):
-                if source[u] and level[u] >= 0:
-                    left -= _send(u, left, v, first, head, tail, into, entering, flow, room, level, begun, path)
-            if left == before:
+                left[u] = units * source[u]
+            if _fill(v, left, units, first, head, tail, into, entering, flow, room, level, queue, begun, path) < units:
                 for u in range(n):
                     inside[u] = level[u] >= 0
                 return False

@@ -1,8 +1,7 @@
 """Inner loops that count ways which share no arc, or no node, by flows searched backwards from their end.
 
 Arcs as in Network.arc_lists: arc a leads from ``tail[a]`` to ``head[a]``; those that leave u are ``first[u] … first[u+1]-1``,
-those that enter it ``entering[into[u]] … entering[into[u+1]-1]``. A search knows two states of node w: 2w, where something is to
-come in, and 2w + 1, where it is to go out.
+those that enter it ``entering[into[u]] … entering[into[u+1]-1]``.
 """
 # pyright: basic
 
@@ -37,98 +36,69 @@ def distances(first, head, starts, avoided, far):
 
 
 @njit
-def _one_more(v, split, first, head, tail, into, entering, known, flow, passed, tick, seen, before, queue):
+def _one_more(v, first, head, tail, into, entering, begins, flow, tick, seen, before, queue):
     """Let one more way end at ``v``, changing the others where need be; return whether there is one.
 
-    ``flow`` and ``passed`` hold ``tick`` for arcs and nodes on a way. ``seen``, whose last column holds less than ``tick``,
-    tells this search from those before. Of a state, ``before`` has that from which it was reached.
+    Ways may begin where ``begins`` says so. ``flow`` holds ``tick`` for arcs on a way. ``seen``, whose last entry holds less than
+    ``tick``, tells this search from those before. ``before``: the arc by which a node was reached, ~a if that is called back.
     """
-    root = queue[len(queue) - 1]
     stamp = seen[len(seen) - 1] + 1
     seen[len(seen) - 1] = stamp
-    low, high, end = 0, 1, -1
-    queue[0] = 2 * v
-    seen[2 * v] = stamp
-    while low < high and end < 0:
-        state = queue[low]
+    low, high, w = 0, 1, v
+    queue[0] = v
+    seen[v] = stamp
+    while low < high:
+        w = queue[low]
         low += 1
-        w = state >> 1
-        if state & 1:
-            free = not split or passed[w] != tick
-            if w == root or (known[w] and free):
-                end = state
-            elif free and seen[2 * w] != stamp:
-                seen[2 * w], before[2 * w] = stamp, state
-                queue[high] = 2 * w
+        if begins[w]:
+            break
+        for a in range(first[w], first[w + 1]):
+            if flow[a] == tick and seen[head[a]] != stamp:
+                seen[head[a]], before[head[a]] = stamp, ~a
+                queue[high] = head[a]
                 high += 1
-            if end < 0:
-                for a in range(first[w], first[w + 1]):  # a way that goes out here is called back
-                    other = 2 * head[a]
-                    if flow[a] == tick and seen[other] != stamp:
-                        seen[other], before[other] = stamp, state
-                        queue[high] = other
-                        high += 1
-        else:
-            if split and passed[w] == tick and seen[state + 1] != stamp:
-                seen[state + 1], before[state + 1] = stamp, state
-                queue[high] = state + 1
+        for e in range(into[w], into[w + 1]):
+            a = entering[e]
+            if flow[a] != tick and seen[tail[a]] != stamp:
+                seen[tail[a]], before[tail[a]] = stamp, a
+                queue[high] = tail[a]
                 high += 1
-            for e in range(into[w], into[w + 1]):
-                other = 2 * tail[entering[e]] + 1
-                if flow[entering[e]] != tick and seen[other] != stamp:
-                    seen[other], before[other] = stamp, state
-                    queue[high] = other
-                    high += 1
-    if end < 0:
+    if not begins[w]:
         return False
-    passed[end >> 1] = tick
-    state = end
-    while state != 2 * v:
-        last = before[state]
-        if last >> 1 == state >> 1:
-            passed[state >> 1] = 0 if state & 1 else tick
-        elif state & 1:  # from here to there, over an arc without flow
-            a = first[state >> 1]
-            while head[a] != last >> 1 or flow[a] == tick:
-                a += 1
-            flow[a] = tick
+    while w != v:
+        a = before[w]
+        if a >= 0:
+            flow[a], w = tick, head[a]
         else:
-            a = first[last >> 1]
-            while head[a] != state >> 1 or flow[a] != tick:
-                a += 1
-            flow[a] = 0
-        state = last
+            flow[~a], w = 0, tail[~a]
     return True
 
 
-def _searched(first, head, tail, into, entering, order, most, split):
+def _searched(first, head, tail, into, entering, order, start, most):
     """Return about how many steps the searches take: one for each way to each node, past some nodes and all of their arcs."""
     return 20 * len(head) + 8 * len(order) * most * len(head) // len(first)
 
 
 @njit(work=_searched)
-def fewest_ways(first, head, tail, into, entering, order, most, split):
+def fewest_ways(first, head, tail, into, entering, order, start, most):
     """Return over how many ways each node can be reached, at most ``most``, and the first node that no more lead to.
 
-    ``order``: the nodes that count, the root first. The ways to a node share no arc, with ``split`` no node either. A node that
-    k ways lead to is as good a start of ways as the root: of k ways from different such nodes, fewer than k faults leave one
-    whole.
+    ``order``: the nodes that count, the nearest first. The ways to a node share no arc, and begin at ``start``. A node that
+    k ways lead to is as good a start of ways: of k ways from different such nodes, fewer than k faults leave one whole. Where
+    ways share no node, each stands there twice (graphs/ways.py, ``split``).
     """
     n = len(first) - 1
-    known = np.zeros(n, np.bool_)
-    flow, passed = np.zeros(len(head), np.int32), np.zeros(n, np.int32)
-    seen, before, queue = np.zeros(2 * n + 1, np.int64), np.zeros(2 * n, np.int32), np.zeros(2 * n + 1, np.int32)
-    root = order[0]
-    queue[2 * n] = root
-    known[root] = True
-    fewest, where = most, root
-    for i in range(1, len(order)):
+    begins, flow = np.zeros(n, np.bool_), np.zeros(len(head), np.int32)
+    seen, before, queue = np.zeros(n + 1, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int32)
+    begins[start] = True
+    fewest, where = most, start
+    for i in range(len(order)):
         v, found = order[i], 0
         while found < fewest and _one_more(
-            v, split, first, head, tail, into, entering, known, flow, passed, i, seen, before, queue
+            v, first, head, tail, into, entering, begins, flow, i + 1, seen, before, queue
         ):
             found += 1
         if found < fewest:
             fewest, where = found, v
-        known[v] = True
+        begins[v] = True
     return fewest, where

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.against import Against
+from treecast.graphs.ways import split
 from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of, sorted_arcs
 from treecast.networks.core import Ints
@@ -50,10 +51,10 @@ def part_for(network: Network, root: int, trees: int, against: Against) -> Part:
     whole = Part(arcs, np.arange(len(arcs.head)), np.arange(network.nodes), False)
     if network.relays is None or trees == 1:
         return whole
-    part, split = whole, against == "nodes"
+    part, apart = whole, against == "nodes"
     while True:
         lacking = _lacking(network, root, trees, part)
-        kept = _needed(network, root, trees, part, lacking, split=split)
+        kept = _needed(network, root, trees, part, lacking, apart=apart)
         if len(kept) == len(part.node):
             break
         part = _within(part, kept)
@@ -69,22 +70,23 @@ def _lacking(network: Network, root: int, trees: int, part: Part) -> Ints:
     return np.array([w for w in relays.tolist() if _ways(part, root, np.array([w]), trees, False) < trees], np.int64)
 
 
-def _ways(part: Part, root: int, ends: Ints, most: int, split: bool) -> int:
+def _ways(part: Part, root: int, ends: Ints, most: int, apart: bool) -> int:
     """Return over how many ways each of some nodes of a part can be reached from a node of the network, at most ``most``."""
     from treecast.kernels.graphs.flows import fewest_ways
 
-    order = np.append(np.searchsorted(part.node, root), ends)
-    return int(fewest_ways(*part.arcs[:5], order, most, split)[0])
+    start = np.searchsorted(part.node, root) + (len(part.node) if apart else 0)
+    arcs = split(part.arcs) if apart else part.arcs
+    return int(fewest_ways(*arcs[:5], ends, start, most)[0])
 
 
-def _needed(network: Network, root: int, trees: int, part: Part, lacking: Ints, *, split: bool) -> Ints:
+def _needed(network: Network, root: int, trees: int, part: Part, lacking: Ints, *, apart: bool) -> Ints:
     """Return the nodes of a part, by their numbers there, without those of some relays that no rank needs."""
     every = np.arange(len(part.node))
 
     def suffice(kept: Ints) -> bool:
         left = _within(part, kept)
         ends = np.searchsorted(left.node, network.ranks[network.ranks != root])
-        return _ways(left, root, ends, trees, split) >= trees
+        return _ways(left, root, ends, trees, apart) >= trees
 
     if not len(lacking):
         return every

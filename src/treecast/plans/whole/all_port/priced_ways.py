@@ -14,6 +14,7 @@ import numpy as np
 from treecast.against import apart
 from treecast.errors import PlanError
 from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart
+from treecast.graphs.ways import split
 from treecast.lower_bounds import best, bounds
 from treecast.models import takes
 from treecast.networks import Network
@@ -104,16 +105,19 @@ def _ways(job: Job[Network], share: int, seed: int) -> Ways:
     from treecast.kernels.graphs.ways import priced_ways
 
     network, copies, pairs = job.network, job.copies, _pairs(job)
-    arcs, count, meeting = arcs_of(network, single=job.against == "links"), len(pairs.source), job.against != "nodes"
+    arcs, count, inner = arcs_of(network, single=job.against == "links"), len(pairs.source), 0
+    if job.against == "nodes":
+        arcs, inner = split(arcs), network.nodes
     table = prices(share) + _LENGTH
     load, price = np.zeros(len(arcs.head), np.int64), np.full(len(arcs.head), table[0])
-    most_arcs = network.nodes * copies if meeting else network.nodes + copies
+    price[:inner] = 0
+    most_arcs = network.nodes + copies if inner else network.nodes * copies
     way, length = np.zeros((count, most_arcs), np.int32), np.zeros((count, copies), np.int32)
     kept, most, chance = (way, length), 1 << 62, np.random.default_rng(seed)
     for turn in range(_TURNS):
         order = chance.permutation(count)
-        ends = (pairs.source, pairs.target, order, copies)
-        if not priced_ways(*arcs[:5], *ends, table, load, price, way, length, meeting):
+        ends = (pairs.source + inner, pairs.target, order, copies)
+        if not priced_ways(*arcs[:5], *ends, table, load, price, way, length, inner):
             raise PlanError(f"there are no {copies} {apart(job.against)} ways from each node to each on {network.spec}")
         if int(load.max(initial=0)) < most:
             kept, most = (way.copy(), length.copy()), int(load.max(initial=0))
@@ -124,7 +128,7 @@ def _ways(job: Job[Network], share: int, seed: int) -> Ways:
     way, length = kept
     total = length.sum(axis=1)
     taken, every = way[np.arange(way.shape[1]) < total[:, None]], arcs_of(network)
-    arc = every.number(arcs.tail[taken], arcs.port[taken])
+    arc = every.number(arcs.tail[taken] - inner, arcs.port[taken])
     chunk, size = np.repeat(pairs.chunk, copies), np.repeat(pairs.size, copies)
     tree = np.tile(np.arange(copies), count)
     return Ways.of_paths(network, starts(length.reshape(-1)), arc, chunk=chunk, size=size, tree=tree)
