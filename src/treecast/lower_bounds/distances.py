@@ -141,13 +141,15 @@ def _first_arcs(network: Network, node: int, copies: int) -> tuple[int, str]:
     if starts := network.shortest_starts():
         more = sum(2 * max(0, copies - near) * count for (far, near), count in starts.items() if far)
         return copies * distances + more, "Σ lengths of x ways"
-    first = network.neighbors(node)
-    if len(first) * network.nodes > _MOST_DISTANCES:
+    if network.degree_at(node) * network.nodes > _MOST_DISTANCES:
         return copies * distances, "x Σ distances"
-    others = network.ranks[network.ranks != node]
-    far = [network.distance(w, others) for w in first]
-    lengths = np.sort([np.where(away < 0, network.nodes, 1 + away) for away in far], axis=0)
-    return int(lengths[:copies].sum()), "Σ lengths of x ways"
+    return int(least_by_arcs(network, node, copies, network.ranks[network.ranks != node]).sum()), "Σ lengths of x ways"
+
+
+def least_by_arcs(network: Network, node: int, copies: int, to: Ints) -> Ints:
+    """Return the least total length that x ways to each node of ``to`` have by their first arcs: int64, as long as ``to``."""
+    far = network.distance(np.array(network.neighbors(node), np.int64)[:, None], to)
+    return np.sort(np.where(far < 0, network.nodes, 1 + far), axis=0)[:copies].sum(axis=0)
 
 
 def ways_of_all(network: Network, copies: int, against: Against = "nodes") -> tuple[int, str]:

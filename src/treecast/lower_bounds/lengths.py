@@ -6,9 +6,12 @@ import numpy as np
 
 from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
+from treecast.graphs.flows import away
 from treecast.lower_bounds.bound import Bound
+from treecast.lower_bounds.one_port import in_turns
 from treecast.models import Model
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 
 
@@ -86,16 +89,8 @@ def _calls(job: _Job, far: Ints) -> int | None:
     network, nodes = job.network, job.network.nodes
     if job.model.ports == "all" or nodes > _MOST_CALLED or not network.both_ways or network.arcs != 2 * (nodes - 1):
         return None
-    below = [list[int]() for _ in range(nodes)]
     last = far if job.model.combining else job.flits + far - 1
-    needed = [int(steps) for steps in np.where(job.flits > 0, last, 0)]
-    for v in map(int, np.argsort(-far, kind="stable")):
-        later = sorted(below[v], reverse=True)
-        needed[v] = max(needed[v], max((place + time for place, time in enumerate(later, 1)), default=0))
-        if v != job.root and needed[v]:
-            above = next(u for u in network.neighbors(v) if far[u] < far[v])
-            below[above].append(needed[v])
-    return int(needed[job.root])
+    return in_turns(network, job.root, tuple(np.where(job.flits > 0, last, 0).tolist()))
 
 
 def _wormhole(lengths: Lengths) -> list[Bound]:
@@ -125,11 +120,11 @@ def _far_flits(flits: Ints, far: Ints, part: Ints, arcs: Ints) -> int:
 
 def _parts(network: Network, root: int) -> Ints | None:
     """Return the components of a network without its root, or None if there is one component or if an arc has no arc back."""
-    from treecast.kernels.schedule.streams import components
-
     if network.seen_alike or not network.both_ways:
         return None  # no single node takes a Cayley network apart
-    first, target, _ = network.arc_lists()
-    part = components(first, target, root)
-    part[root] = part[target[first[root]]]
+    arcs, part, near = arcs_of(network), np.full(network.nodes, -1), network.neighbors(root)
+    for start in near:
+        if part[start] < 0:
+            part[away(arcs, [start], avoided=root) >= 0] = start
+    part[root] = near[0]
     return part

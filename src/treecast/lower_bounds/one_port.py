@@ -56,12 +56,13 @@ def telling(job: Job, root: int) -> list[Bound]:
 
 
 @kept(64)
-def in_turns(network: Network, root: int) -> int:
+def in_turns(network: Network, root: int, last: tuple[int, ...] = ()) -> int:
     """Return in how many steps one message can reach all ranks at best, as nodes tell those in turn to which only they lead.
 
     A node tells first whoever needs longest. On trees these are the fewest steps (Slater, Cockayne & Hedetniemi 1981). Elsewhere
     nodes are counted to which all ways from the root lead over one arc. A chunk that leaves the root in step M - 1 or later
-    takes as many steps from there on.
+    takes as many steps from there on. ``last``: how many steps have to follow when a node has been told; where it is 0, the
+    node itself need not be. If none are given, all ranks have to be told, and that is all.
 
     >>> from treecast.networks import network
     >>> in_turns(network("tree:2,3"), 0), in_turns(network("path:5"), 2), in_turns(network("ring:5"), 0)
@@ -80,12 +81,13 @@ def in_turns(network: Network, root: int) -> int:
     for v in order:
         order += beyond[v]
         level |= dict.fromkeys(beyond[v], level[v] + 1)
-    wanted, rest = set(network.ranks.tolist()), dict.fromkeys(order, 0)
+    wanted = set(np.flatnonzero(last).tolist() if last else network.ranks.tolist())
+    rest = dict(enumerate(last)) if last else dict.fromkeys(order, 0)
     for v in reversed(order):
         asked = [w for w in beyond[v] if w in wanted]
         wanted |= {v} if asked else set()
         alone = sorted((rest[w] for w in asked if _led_to(graph, above, level, v, w)), reverse=True)
-        rest[v] = max((turn + more for turn, more in enumerate(alone, 1)), default=0)
+        rest[v] = max([rest[v], *(turn + more for turn, more in enumerate(alone, 1))])
     return rest[root]
 
 

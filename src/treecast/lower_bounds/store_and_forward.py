@@ -293,16 +293,24 @@ def _through(job: Job, node: int) -> Bound:
 
     It has δ arcs to go. With the arcs turned round, a chunk from there arrives in step δ - 1 or later.
     """
-    ports, left, value, at, nodes_at = job.ports(node), job.others, 0, 1, 0
-    for distance, count in enumerate(distances.levels(job.network, node)[1:], 1):
-        needed = -(-job.total * left // ports) + distance - 1
-        if needed > value:
-            value, at, nodes_at = needed, distance, left
-        left -= count
+    value, nodes_at, at = past_ports(job, node, distances.levels(job.network, node)[1:])
     if at == 1:
         return steps(value, "⌈M x (N - 1) / ports⌉", "all that leaves, or reaches, one node")
     formula = f"⌈M x {nodes_at:,} / ports⌉ + {at - 1:,}"
     return steps(value, formula, f"{nodes_at:,} nodes are {at:,} or more arcs from one node")
+
+
+def past_ports(job: Job, node: int, levels: Sequence[int]) -> tuple[int, int, int]:
+    """Return the greatest ⌈what is for distance δ and beyond / ports⌉ + δ - 1 of any δ, how much that is, and δ.
+
+    ``levels``: how much is for distance 1, 2, …, M x times over.
+    """
+    ports, left, worst = job.ports(node), sum(levels), (0, 0, 1)
+    for distance, count in enumerate(levels, 1):
+        if left and (needed := -(-job.total * left // ports) + distance - 1) > worst[0]:
+            worst = needed, left, distance
+        left -= count
+    return worst
 
 
 def _through_any(job: Job) -> Bound:

@@ -11,8 +11,7 @@ from treecast.lower_bounds import cuts, distances, faults
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
 from treecast.lower_bounds.one_port import least_doubling
-from treecast.lower_bounds.store_and_forward import bounds_of, broadcast, work
-from treecast.networks.arcs import arcs_of
+from treecast.lower_bounds.store_and_forward import bounds_of, broadcast, past_ports, work
 from treecast.networks.core import Ints
 
 
@@ -39,7 +38,8 @@ def _allgather(job: Job, root: int) -> list[Bound]:
     found = [sends, *([best(spread, "steps")] if spread else [steps(0, "0", "all blocks are empty")])]
     if job.model.combining or not spread:
         return found
-    found += [_heard(job, lambda u: lengths.flits, int(lengths.flits[job.network.ranks].argmin())), work(job, sends)]
+    most = int(lengths.flits[job.network.ranks].argmin())
+    found += [_heard(job.reversed, lambda u: lengths.flits, most), work(job, sends)]
     if job.model.ports == "one":
         found += _doubling(job, lengths.flits)
     return found if job.quick else [*found, *cuts.into_cuts(job, lengths.flits)]
@@ -64,25 +64,19 @@ def _spread(job: Job, source: int, flits: int) -> Bound:
     return replace(found, formula=f"{found.formula}, M = {flits:,}" if "M" in found.formula else found.formula)
 
 
-def _heard(job: Job, flits: Callable[[int], Ints], most: int) -> Bound:
-    """Return the greatest ⌈flits from distance D or more / ports⌉ + D - 1 of any rank and D.
+def _heard(job: Job, flits: Callable[[int], Ints], most: int, verb: str = "enter") -> Bound:
+    """Return the greatest ⌈flits for distance D or more / ports⌉ + D - 1 of any rank and D, where ``job`` leads away from ranks.
 
-    ``flits(u)``: int64 (N,), those that node u hears from each. ``most``: the place of the rank that hears most.
+    ``flits(u)``: int64 (N,), those that node u has for each. ``most``: the place of the rank that has most.
     """
-    network = job.network
-    ranks = network.ranks if network.rank_count <= distances.LOOKED_AT else network.ranks[[most]]
-    into = distances.degrees(network.reversed()) if job.model.ports == "all" else np.ones(network.nodes, np.int64)
-    value, at, hears = 0, 1, 0
-    for u in ranks.tolist():
-        far = network.distance(np.arange(network.nodes), u)
-        beyond = np.cumsum(np.bincount(np.maximum(far, 0), flits(u)).astype(np.int64)[:0:-1])[::-1]
-        needed = np.where(beyond > 0, -(-job.copies * beyond // into[u]) + np.arange(len(beyond)), 0)
-        if len(beyond) and (worst := int(needed.max())) > value:
-            value, at = worst, int(needed.argmax())
-            hears = int(beyond[at])
-    formula = f"⌈{_times(job.copies, f'{hears:,}')} / ports⌉" + (f" + {at}" if value and at else "")
-    away = f", from {at + 1} arcs away or more," if at else ""
-    return steps(value, formula, f"{hears:,} flits{away} enter one node")
+    network, found = job.network, list[tuple[int, int, int]]()
+    for u in (network.ranks if network.rank_count <= distances.LOOKED_AT else network.ranks[[most]]).tolist():
+        far = np.maximum(network.distance(u, np.arange(network.nodes)), 0)
+        found.append(past_ports(job, u, np.bincount(far, flits(u)).astype(np.int64)[1:].tolist()))
+    value, many, at = max(found, key=lambda each: each[0])
+    formula = f"⌈{_times(job.copies, f'{many:,}')} / ports⌉" + (f" + {at - 1}" if at > 1 else "")
+    away = f", {at} arcs away or more," if at > 1 else ""
+    return steps(value, formula, f"{many:,} flits{away} {verb} one node")
 
 
 @bounds_of("alltoallv")
@@ -92,12 +86,9 @@ def _alltoall(job: Job, root: int) -> list[Bound]:
     Of x disjoint ways each leaves over an arc of its own, and is as long as its first arc makes it.
     """
     demands, network, nodes = _collective(job).demands(), job.network, np.arange(job.network.nodes)
-    arcs, of = arcs_of(network), np.flatnonzero(demands.any(axis=1))
     lengths = np.zeros_like(demands)
-    for u in of.tolist():
-        first = arcs.head[arcs.first[u] : arcs.first[u + 1]]
-        beyond = network.distance(first[:, None], nodes)
-        lengths[u] = np.sort(np.where(beyond < 0, network.nodes, 1 + beyond), axis=0)[: job.copies].sum(axis=0)
+    for u in np.flatnonzero(demands.any(axis=1)).tolist():
+        lengths[u] = distances.least_by_arcs(network, u, job.copies, nodes)
     each = "distance" if job.copies == 1 else f"lengths of {job.copies} ways"
     sends = transmissions(int((demands * lengths).sum()), f"Σ flits x {each}", "every flit goes to its own node")
     if job.model.combining:
@@ -107,9 +98,8 @@ def _alltoall(job: Job, root: int) -> list[Bound]:
         doubles = steps(most.bit_length(), f"⌈log2 {most + 1:,}⌉", f"one node exchanges flits with {most:,} others")
         return found + [doubles] * (job.model.ports == "one")
     most = int(demands.sum(axis=0)[network.ranks].argmax()), int(demands.sum(axis=1)[network.ranks].argmax())
-    enter, leave = _heard(job, lambda u: demands[:, u], most[0]), _heard(job.reversed, lambda u: demands[u], most[1])
-    leave = replace(leave, source=leave.source.replace("enter", "leave").replace(", from", ", for nodes"))
-    return [sends, enter, leave, work(job, sends)]
+    enter = _heard(job.reversed, lambda u: demands[:, u], most[0])
+    return [sends, enter, _heard(job, lambda u: demands[u], most[1], "leave"), work(job, sends)]
 
 
 def _doubling(job: Job, flits: Ints) -> list[Bound]:

@@ -48,31 +48,6 @@ def branches(parent, order):
     return branch
 
 
-@njit
-def components(first, target, root):
-    """Return which part of the network each node is in when the root is taken out, int64 (N,), and -1 at the root.
-
-    Arcs as in Network.arc_lists, each with one back. A part is numbered by one of its nodes.
-    """
-    n = len(first) - 1
-    part, queue = np.full(n, -1, np.int64), np.empty(n, np.int64)
-    for i in range(first[root], first[root + 1]):
-        if part[target[i]] >= 0:
-            continue
-        queue[0] = part[target[i]] = target[i]
-        head, tail = 0, 1
-        while head < tail:
-            u = queue[head]
-            head += 1
-            for j in range(first[u], first[u + 1]):
-                v = target[j]
-                if v != root and part[v] < 0:
-                    part[v] = target[i]
-                    queue[tail] = v
-                    tail += 1
-    return part
-
-
 def _passed(parent, order, *_):
     """Return about how many runs pass arcs, each twice, where none are joined: as many as nodes are deep."""
     return 2 * (len(order) + int(depths(parent, order).sum()))
