@@ -333,7 +333,8 @@ def _check_copies(plain: Schedule, sends: list[Send], broken: Callable[[str, int
     deepest, relays = 0, set(collective.relays)
     for chunk in range(collective.chunks):
         root = root_of(chunk)
-        for node in [int(collective.destination_of(chunk))] if collective.personal else collective.ranks.tolist():
+        every = collective.targets or collective.ranks.tolist()
+        for node in [int(collective.destination_of(chunk))] if collective.personal else every:
             if node == root or root in relays or node in relays:
                 continue
             ways: list[list[int]] = []

@@ -1,6 +1,7 @@
 """Properties of sets of trees: arcs that no two of them share, and ways to each node that meet nowhere."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.ragged import read_only
 from treecast.schedule.trees import TreeSet
@@ -13,11 +14,10 @@ def find_shared_arc(trees: TreeSet) -> tuple[int, int] | None:
     >>> find_shared_arc(disjoint_trees("star:4")) is None
     True
     """
-    from treecast.kernels.schedule.trees import shared_arc
-
-    parent, port = read_only(trees.parent, np.int32), read_only(trees.port, np.int8)
-    tree, node = shared_arc(parent, port, trees.network.ports, trees.root)
-    return None if tree < 0 else (int(tree), int(node))
+    tree, node = np.nonzero(trees.parent >= 0)
+    arc = trees.network.arc(trees.parent[tree, node], trees.port[tree, node])
+    again = np.delete(np.arange(len(arc)), np.unique(arc, return_index=True)[1])
+    return (int(tree[again[0]]), int(node[again[0]])) if len(again) else None
 
 
 def find_meeting_ways(trees: TreeSet) -> tuple[int, int, int] | None:
@@ -27,9 +27,19 @@ def find_meeting_ways(trees: TreeSet) -> tuple[int, int, int] | None:
     >>> find_meeting_ways(disjoint_trees("star:4")) is None
     True
     """
-    from treecast.kernels.schedule.trees import meeting
+    from treecast.kernels.schedule.trees import sharing
 
-    parent = read_only(trees.parent, np.int32)
-    ends = trees.network.ranks
-    found = meeting(parent, np.arange(len(trees)), trees.root, ends, 0, len(ends))
-    return None if found[0] < 0 else (int(found[0]), int(found[1]), int(found[2]))
+    parent, ends = read_only(trees.parent, np.int32), trees.network.ranks
+    used = np.full(2 * trees.network.nodes, -1, np.int32)
+    needs = nodes_needed(parent, trees.root)
+    v, tree, w = sharing(parent, needs, np.arange(len(trees)), used, trees.root, ends, 0, len(ends))
+    return None if v < 0 else (int(v), int(tree), int(parent[tree, w]))
+
+
+def nodes_needed(parent: NDArray[np.int32], root: int) -> NDArray[np.int32]:
+    """Return the node by which trees enter each node, int32 (k, N): its parent, or N more than itself where that is the root.
+
+    Two ways that both are the arc from the root itself meet, too.
+    """
+    every = np.arange(parent.shape[1], 2 * parent.shape[1], dtype=np.int32)
+    return read_only(np.where(parent == root, every, parent), np.int32)

@@ -55,48 +55,14 @@ def preorder(parent, order):
     return place, last
 
 
-@njit(work=lambda parent, trees, root, ends, start, stop: 20 * len(trees) * (stop - start))
-def meeting(parent, trees, root, ends, start, stop):
-    """Return (v, t, w) such that the way from ``v`` to the root in tree ``t`` meets that of another tree at node ``w``.
-
-    ``parent``: int32 (k, N), -1 where a tree does not reach; ``trees``: the trees looked at; v in ``ends[start … stop-1]``.
-    Two ways that both are the arc from the root itself meet, too. (-1, -1, -1) when all ways are node-disjoint.
-    """
-    seen = np.full(parent.shape[1], -1, np.int32)
-    above = np.empty(len(trees), np.int64)
-    for at in range(start, stop):
-        v = ends[at]
-        if v == root:
-            continue
-        seen[v] = v
-        climbing, direct = 0, False
-        for i in range(len(trees)):
-            above[i] = parent[trees[i], v]
-            if above[i] == root:
-                if direct:
-                    return v, trees[i], root
-                direct = True
-            climbing += above[i] >= 0 and above[i] != root
-        while climbing > 0:  # one arc up in every tree at a time, so that the memory serves them together
-            climbing = 0
-            for i in range(len(trees)):
-                w = above[i]
-                if w >= 0 and w != root:
-                    if seen[w] == v:
-                        return v, trees[i], w
-                    seen[w] = v
-                    above[i] = parent[trees[i], w]
-                    climbing += 1
-    return -1, -1, -1
-
-
 @njit(work=lambda parent, needs, trees, used, root, ends, start, stop: 20 * len(trees) * (stop - start))
 def sharing(parent, needs, trees, used, root, ends, start, stop):
-    """Return (v, t, w) such that the way from ``v`` to the root in tree ``t`` shares the link or arc into ``w`` with another
-    tree's.
+    """Return (v, t, w) such that the way from ``v`` to the root in tree ``t`` shares what it needs to enter ``w`` with that of
+    another tree.
 
-    ``needs``: int32 (k, N), the number of the link, or arc, by which a tree enters a node. ``used``: int32, as many as
-    there are such numbers, -1 everywhere. All else as in ``meeting``.
+    ``parent``: int32 (k, N), -1 where a tree does not reach; ``trees``: the trees looked at; v in ``ends[start … stop-1]``.
+    ``needs``: int32 (k, N), the number of the node, link or arc by which a tree enters a node. ``used``: int32, as many as
+    there are such numbers, -1 everywhere. (-1, -1, -1) where no ways share anything.
     """
     for at in range(start, stop):
         v = ends[at]
@@ -110,18 +76,3 @@ def sharing(parent, needs, trees, used, root, ends, start, stop):
                 used[needs[trees[i], w]] = v
                 w = parent[trees[i], w]
     return -1, -1, -1
-
-
-@njit
-def shared_arc(parent, port, ports, root):
-    """Return (t, v) such that the arc into ``v`` in tree ``t`` is in an earlier tree too, or (-1, -1)."""
-    k, n = parent.shape
-    used = np.zeros(n * ports, np.uint8)
-    for t in range(k):
-        for v in range(n):
-            if v != root and parent[t, v] >= 0:
-                arc = np.int64(parent[t, v]) * ports + port[t, v]
-                if used[arc]:
-                    return t, v
-                used[arc] = 1
-    return -1, -1

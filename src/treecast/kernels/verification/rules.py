@@ -14,14 +14,6 @@ from treecast.kernels.compiled import njit
 
 
 @njit
-def wrong_arcs(table, src, dst, port, wrong):
-    """Set ``wrong``, bool (rows,), where ``table``, int32 (N, ports), has another node than ``dst`` at the source and port."""
-    ports = table.shape[1]
-    for r in range(len(src)):
-        wrong[r] = port[r] < 0 or port[r] >= ports or table[src[r], port[r]] != dst[r]
-
-
-@njit
 def arrivals(low, high, step, pace, dst, payload, start, atom, place, arrival):
     """Lower ``arrival``, int32 (N, atoms), to the first step at which each node holds the first chunk of each atom."""
     for r in range(len(step)):
@@ -118,45 +110,6 @@ def tree_depths(src, dst, tree, depth):
             depth[tree[r], dst[r]] = depth[tree[r], src[r]] + 1
             deepest = max(deepest, depth[tree[r], dst[r]])
     return deepest
-
-
-@njit
-def tree_arrivals(low, high, step, pace, dst, tree, payload, start, atom, place, pair, arrival):
-    """Lower ``arrival``, int32 (pairs, N), to the step at which each node holds each atom by way of each tree.
-
-    ``pair``: int32 (trees, atoms), the number of each (tree, atom) that occurs.
-    """
-    for r in range(len(step)):
-        if tree[r] >= 0 and low <= dst[r] < high:
-            for i in range(start[payload[r]], start[payload[r] + 1]):
-                there = step[r] + 1 + pace[r] * place[i]
-                p = pair[tree[r], atom[i]]
-                if there < arrival[p, dst[r]]:
-                    arrival[p, dst[r]] = there
-
-
-@njit
-def not_in_tree(step, pace, src, tree, payload, start, atom, place, pair, arrival, missing):
-    """Fill ``missing``, int32 (rows,), with an atom that the source of a row of a tree does not hold by way of that tree."""
-    for r in range(len(step)):
-        missing[r] = -1
-        t = tree[r]
-        if t < 0:
-            continue
-        for i in range(start[payload[r]], start[payload[r] + 1]):
-            leaves = step[r] + pace[r] * place[i]
-            if arrival[pair[t, atom[i]], src[r]] > leaves:
-                missing[r] = atom[i]
-                break
-
-
-@njit
-def ways(tree_of_pair, atom_of_pair, arrival, never, count):
-    """Fill ``count``, int16 (atoms, N), with the number of trees by way of which each atom reaches each node."""
-    for p in range(len(atom_of_pair)):
-        for v in range(arrival.shape[1]):
-            if arrival[p, v] < never:
-                count[atom_of_pair[p], v] += 1
 
 
 @njit(arrays=True)

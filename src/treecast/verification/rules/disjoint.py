@@ -1,16 +1,19 @@
 """The rule ``copies``: every chunk reaches every node over disjoint ways."""
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecast.networks.core import Ints
-from treecast.ragged import read_only
+from treecast.ragged import explode, read_only, starts
 from treecast.schedule.tree_of_rows import trees_of_rows
 from treecast.steps import NEVER
-from treecast.verification.case import BLOCK, Case
+from treecast.verification.case import Case
 from treecast.verification.report import SHOWN, Broken, Violation
+from treecast.verification.rules.spreading import Places, first_missing
+from treecast.verification.trees import nodes_needed
 
 
 def copies(case: Case) -> Broken:
@@ -23,7 +26,7 @@ def copies(case: Case) -> Broken:
     if case.part.sums:
         return 1, [Violation("copies", "a sum has one copy: contributions that went two ways would be added twice")]
     shown, count = list[Violation](), 0
-    for of_root in [case] if case.part.traits.one_to_all else case.by_root():
+    for of_root in [case] if case.part.traits.blocks == "one" else case.by_root():
         for broken in _tree_breaches(of_root, of_root.part.root):
             count += broken[0]
             shown += broken[1]
@@ -31,41 +34,36 @@ def copies(case: Case) -> Broken:
 
 
 def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
-    from treecast.kernels.compiled import in_parallel
-    from treecast.kernels.verification.rules import not_in_tree, tree_arrivals, ways
+    from treecast.kernels.verification.rules import arrivals
 
-    rows, atoms = case.rows, case.atoms
-    carried = _atoms_of_trees(case)
-    tree_of, atom_of = np.nonzero(carried)
-    case.afford(len(tree_of) * case.nodes, f"{len(tree_of):,} runs of chunks in trees x {case.nodes:,} nodes")
-    pair = np.full(carried.shape, -1, np.int32)
-    pair[tree_of, atom_of] = np.arange(len(tree_of))
-    arrival = np.full((len(tree_of), case.nodes), NEVER, np.int32)
-    arrival[:, root] = 0
+    rows, atoms, carried = case.rows, case.atoms, _carried(case)
+    case.afford(len(carried.atom) * case.nodes, f"{len(carried.atom):,} runs of chunks in trees x {case.nodes:,} nodes")
+    arrival = np.full((case.nodes, len(carried.atom)), NEVER, np.int32)
+    arrival[root] = 0
     parent, clash = case.sources
-    places = (rows.payload, atoms.start, atoms.atom, atoms.place, pair, arrival)
-    columns = (rows.step, case.rows.pace, rows.dst, rows.tree, *places)
-    case.by_node(lambda low, high: tree_arrivals(low, high, *columns))
+    columns = (rows.step, rows.pace, rows.dst, *carried.places, arrival)
+    case.by_node(lambda low, high: arrivals(low, high, *columns))
     yield case.broken(
         "copies", clash, lambda row: f"gives {case.label(rows.dst[row])} a second source in tree {rows.tree[row]}"
     )
 
-    missing = np.empty(len(rows), np.int32)
-    by_row = (rows.step, case.rows.pace, rows.src, rows.tree, rows.payload)
-    in_parallel(
-        lambda a, b: not_in_tree(*(column[a:b] for column in by_row), *places[1:], missing[a:b]), len(rows), BLOCK
-    )
-    yield case.broken(
-        "copies",
-        missing >= 0,
-        lambda row: (
-            f"carries chunk {case.chunk(missing[row])}, which its source has not got by way of tree {rows.tree[row]}"
-        ),
-    )
+    missing = first_missing(case, arrival, carried.places)
 
+    def why(row: int) -> str:
+        chunk = case.chunk(int(carried.atom[missing[row]]))
+        return f"carries chunk {chunk}, which its source has not got by way of tree {rows.tree[row]}"
+
+    yield case.broken("copies", missing >= 0, why)
+
+    by_tree = np.zeros((case.trees, len(atoms)), np.bool_)
+    by_tree[carried.tree, carried.atom] = True
     reached = np.zeros((len(atoms), case.nodes), np.int16)
-    ways(tree_of, atom_of, arrival, NEVER, reached)
-    reached[:, [root, *case.part.relays]] = case.schedule.copies
+    for tree in range(case.trees):
+        reached[by_tree[tree]] += arrival[:, carried.tree == tree].T < NEVER
+    needed = np.zeros(case.nodes, np.bool_)
+    needed[case.part.wanted().node] = True
+    needed[root] = False
+    reached[:, ~needed] = case.schedule.copies
     few = np.argwhere(reached < case.schedule.copies)
 
     def breach(a: int, v: int) -> Violation:
@@ -75,54 +73,64 @@ def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
 
     yield len(few), [breach(a, v) for a, v in few[:SHOWN].tolist()]
     if not clash.any() and not (missing >= 0).any():  # else the parents may run in circles
-        yield (_meetings if case.schedule.against == "nodes" else _sharings)(case, carried, parent, root)
+        yield _meetings(case, by_tree, parent, root)
 
 
-def _atoms_of_trees(case: Case) -> NDArray[np.bool_]:
-    """Return which atoms each tree carries: bool (trees, atoms)."""
-    rows, atoms = case.rows, case.atoms
-    carried = np.zeros((case.trees, len(atoms)), bool)
-    key = (rows.tree.astype(np.int64) + 1) * len(rows.payloads) + rows.payload
-    used = np.flatnonzero(np.bincount(key)) if case.trees * len(rows.payloads) <= len(rows) else np.unique(key)
-    for tree, payload in zip(*np.divmod(used, max(len(rows.payloads), 1)), strict=True):
-        if tree > 0:
-            carried[tree - 1, atoms.atom[atoms.start[payload] : atoms.start[payload + 1]]] = True
-    return carried
+class _Carried(NamedTuple):
+    """The atoms that each tree carries: pair i is ``atom[i]`` in ``tree[i]``, int64, by tree and then by atom.
+
+    ``places``: a number for what each row carries in its tree, and where such numbers have their pairs, as Atoms says it of
+    payloads and atoms. Rows of no tree carry none.
+    """
+
+    tree: Ints
+    atom: Ints
+    places: Places
+
+
+def _carried(case: Case) -> _Carried:
+    rows, atoms, payloads = case.rows, case.atoms, len(case.rows.payloads)
+    key = (rows.tree.astype(np.int64) + 1) * payloads + rows.payload
+    if (case.trees + 1) * payloads <= 2 * len(rows):
+        there = np.bincount(key) > 0
+        used, number = np.flatnonzero(there), (np.cumsum(there) - 1)[key]
+    else:
+        used, number = np.unique(key, return_inverse=True)
+    tree, payload = np.divmod(used, max(payloads, 1))
+    of, entry = explode(atoms.start, payload)
+    of, entry = of[tree[of] > 0], entry[tree[of] > 0]
+    pairs, pair = np.unique((tree[of] - 1) * len(atoms) + atoms.atom[entry], return_inverse=True)
+    start = starts(np.bincount(of, minlength=len(used)))
+    return _Carried(
+        *np.divmod(pairs, max(len(atoms), 1)), (read_only(number, np.int32), start, pair, atoms.place[entry])
+    )
 
 
 def _meetings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32], root: int) -> Broken:
-    """Return the first two ways of one chunk to one node that meet, for each set of trees that carries a chunk."""
-    from treecast.kernels.schedule.trees import meeting
-
-    parent = read_only(parent, np.int32)
-    text = "two ways to {} meet at {}, the second in tree {}: one fault cuts both"
-    return _first_of_each(case, carried, lambda trees, a, b: meeting(parent, trees, root, case.part.ranks, a, b), text)
-
-
-def _sharings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32], root: int) -> Broken:
-    """Return the same of two ways that share a link, or an arc."""
+    """Return the first two ways of one chunk to one node that share a node, link or arc, for each set of trees that carries a
+    chunk.
+    """
     from treecast.kernels.schedule.trees import sharing
 
-    nodes, node, row = (
-        case.nodes,
-        np.arange(case.nodes),
-        trees_of_rows(case.rows.src, case.rows.dst, case.nodes, case.rows.tree).row,
-    )
-    if case.schedule.against == "arcs":
-        number = np.where(row < 0, -1, parent.astype(np.int64) * case.schedule.network.ports + case.rows.port[row])
-    else:
-        number = np.minimum(parent, node).astype(np.int64) * nodes + np.maximum(parent, node)
-    known, needs = np.unique(number, return_inverse=True)
-    needs = read_only(needs.reshape(number.shape), np.int32)
+    against, nodes, node = case.schedule.against, case.nodes, np.arange(case.nodes)
     parent = read_only(parent, np.int32)
+    number, text = nodes_needed(parent, root), "two ways to {} meet at {}, the second in tree {}: one fault cuts both"
+    if against == "arcs":
+        row = trees_of_rows(case.rows.src, case.rows.dst, nodes, case.rows.tree).row
+        number = np.where(row < 0, -1, parent.astype(np.int64) * case.schedule.network.ports + case.rows.port[row])
+    elif against == "links":
+        number = np.minimum(parent, node).astype(np.int64) * nodes + np.maximum(parent, node)
+    if against != "nodes":
+        text = f"two ways to {{}} share the {against[:-1]} that leads to {{}} in tree {{}}: one fault cuts both"
+        number = np.unique(number, return_inverse=True)[1].reshape(number.shape)
+    needs, count = read_only(number, np.int32), int(number.max(initial=0)) + 1
 
     def first(trees: Ints, start: int, stop: int) -> tuple[int, int, int]:
-        return sharing(parent, needs, trees, np.full(len(known), -1, np.int32), root, case.part.ranks, start, stop)
+        used = np.full(count, -1, np.int32)
+        v, tree, w = sharing(parent, needs, trees, used, root, case.part.ranks, start, stop)
+        return (v, tree, int(parent[tree, w])) if v >= 0 and against == "nodes" else (v, tree, w)
 
-    what = case.schedule.against[:-1]
-    return _first_of_each(
-        case, carried, first, f"two ways to {{}} share the {what} that leads to {{}} in tree {{}}: one fault cuts both"
-    )
+    return _first_of_each(case, carried, first, text)
 
 
 def _first_of_each(

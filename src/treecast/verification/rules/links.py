@@ -5,25 +5,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.ragged import read_only
-from treecast.verification.case import BLOCK, Case
+from treecast.networks.core import Ints
+from treecast.ragged import explode, read_only, starts
+from treecast.verification.case import Case
 from treecast.verification.report import Broken
 
 
 def adjacent(case: Case) -> Broken:
     """Rule ``adjacent``: the arc that a row names exists: it leaves ``src`` by ``port`` and leads to ``dst``."""
-    from treecast.kernels.compiled import in_parallel
-    from treecast.kernels.verification.rules import wrong_arcs
-
     rows, network = case.rows, case.schedule.network
-    wrong = np.zeros(len(rows), bool)
-    if len(rows) * 2 > case.nodes and case.affordable(case.nodes * network.ports):
-        table, columns = network.neighbor_table(), (rows.src, rows.dst, rows.port, wrong)
-        in_parallel(lambda a, b: wrong_arcs(table, *(column[a:b] for column in columns)), len(rows), BLOCK)
+    named = (rows.port >= 0) & (rows.port < network.ports)
+    if named.any() and len(rows) * 2 > case.nodes and case.affordable(case.nodes * network.ports):
+        wrong = ~named | (network.neighbor_table()[rows.src, np.where(named, rows.port, 0)] != rows.dst)
     else:
-        named = (rows.port >= 0) & (rows.port < network.ports)
-        wrong[~named] = True
-        wrong[named] = network.neighbor(rows.src[named], rows.port[named]) != rows.dst[named]
+        wrong = network.neighbor(rows.src, rows.port) != rows.dst
 
     def why(row: int) -> str:
         src, dst = int(rows.src[row]), int(rows.dst[row])
@@ -94,27 +89,28 @@ def _one_at_a_time(case: Case, rule: str, node: NDArray[Any], why: str) -> Broke
         node, src = none, network.untranslate(node, src)
     if not case.model.combining:
         return _busy(case, rule, node, none, 1, why=why)
-    return _contended(case, rule, [node], [src.astype(np.int64) * network.ports + rows.port], why)
+    return contended(case, rule, np.arange(len(rows)), node, why, key=src.astype(np.int64) * network.ports + rows.port)
 
 
-def _contended(
-    case: Case, rule: str, resources: list[NDArray[Any]], keys: list[NDArray[Any]], why: str, *own: NDArray[np.bool_]
+def contended(
+    case: Case, rule: str, row: Ints, taken: NDArray[Any], why: str, *, key: NDArray[Any] | None = None
 ) -> Broken:
-    """Return the rows that begin while one of their resources is in use under another key, and those of masks ``own``.
+    """Return the rows that begin while something that they take is in use under another key.
 
-    ``resources``, ``keys``: columns of rows, one for each resource that a row takes.
+    ``row[i]`` takes ``taken[i]`` under ``key[i]``; without keys each row has its own, so two never share a thing.
     """
-    from treecast.kernels.verification.rules import contended
+    from treecast.kernels.verification.rules import contended as clashing
 
-    streams, each = case.streams, len(resources)
-    resource = np.stack([streams.at(column) for column in resources], axis=1).reshape(-1)
-    key = np.stack([streams.of(column) for column in keys], axis=1).reshape(-1)
-    size, clash = int(resource.max(initial=-1)) + 1, np.zeros(len(resource), np.bool_)
-    case.afford(2 * size, f"{size:,} nodes or links in a period of {streams.period:,}")
-    columns = (resource, key, *(np.repeat(column, each) for column in streams.turns))
-    contended(*(read_only(column, np.int64) for column in columns), *np.zeros((2, size), np.int64), clash)
-    marked = np.any([*own, case.marked(np.repeat(streams.row, each)[clash])], axis=0)
-    return case.broken(rule, marked, lambda row: why)
+    streams = case.streams
+    of, entry = explode(starts(np.bincount(row, minlength=len(case.rows))), streams.row)
+    entry = np.argsort(row, kind="stable")[entry]
+    number = taken[entry] * np.int64(streams.period) + streams.remainder[of]
+    if not case.affordable(2 * int(number.max(initial=-1)) + 2):
+        number = np.unique(number, return_inverse=True)[1].reshape(-1)
+    columns = (number, (row if key is None else key)[entry], *(column[of] for column in streams.turns))
+    busy, clash = np.zeros((2, int(number.max(initial=-1)) + 1), np.int64), np.zeros(len(of), np.bool_)
+    clashing(*(read_only(column, np.int64) for column in columns), *busy, clash)
+    return case.broken(rule, case.marked(streams.row[of[clash]]), lambda row: why)
 
 
 def half_port(case: Case) -> Broken:
@@ -122,20 +118,20 @@ def half_port(case: Case) -> Broken:
 
     Every row of an orbit breaks it: all nodes send and receive at once.
     """
-    rows, none = case.rows, np.zeros(len(case.rows), np.int64)
-    ends = [none, none] if case.schedule.orbit else [rows.src, rows.dst]
-    return _contended(case, "half-port", ends, [none, none + 1], "meets a node that sends and receives at once")
+    rows, every = case.rows, np.arange(len(case.rows))
+    ends = np.concatenate([rows.src, rows.dst]) * (not case.schedule.orbit)
+    why, role = "meets a node that sends and receives at once", np.repeat([0, 1], len(rows))
+    return contended(case, "half-port", np.tile(every, 2), ends, why, key=role)
 
 
 def one_partner(case: Case) -> Broken:
     """Rule ``one-partner``: a node that sends to one neighbour and receives from another does so in different steps."""
-    rows, network = case.rows, case.schedule.network
-    ends, partners = [rows.src, rows.dst], [rows.dst, rows.src]
+    rows, every = case.rows, np.tile(np.arange(len(case.rows)), 2)
+    ends, partners = np.concatenate([rows.src, rows.dst]), np.concatenate([rows.dst, rows.src])
     if case.schedule.orbit:
         # of the translates of a row u > v, node 0 sends to u⁻¹v and receives from v⁻¹u: these are its partners
-        partners = [network.untranslate(*ends), network.untranslate(*partners)]
-        ends = [np.zeros(len(rows), np.int64)] * 2
-    return _contended(case, "one-partner", ends, partners, "joins a node that is busy with a third one")
+        ends, partners = np.zeros_like(every), case.schedule.network.untranslate(ends, partners)
+    return contended(case, "one-partner", every, ends, "joins a node that is busy with a third one", key=partners)
 
 
 def duplex(case: Case) -> Broken:
@@ -145,15 +141,15 @@ def duplex(case: Case) -> Broken:
     """
     rows, network = case.rows, case.schedule.network
     why = "uses a link that an earlier row, or its own translate, is using"
+    there, back = rows.src.astype(np.int64), rows.dst.astype(np.int64)
+    cable = (
+        0 if case.schedule.orbit else network.cable(there, rows.port) * case.nodes
+    )  # each between two nodes is a link
     if case.schedule.orbit:
-        there, back = network.untranslate(rows.src, rows.dst), network.untranslate(rows.dst, rows.src)
-        low, high, own = np.zeros_like(there), np.minimum(there, back), (there == back) & (there != 0)
-    else:
-        there, back = rows.src.astype(np.int64), rows.dst.astype(np.int64)
-        low, high, own = np.minimum(there, back), np.maximum(there, back), np.zeros(len(rows), np.bool_)
-        low = low + network.cable(rows.src, rows.port) * case.nodes  # each cable between two nodes is a link
-    link = np.unique(low * case.nodes + high, return_inverse=True)[1].reshape(-1)
-    if case.model.combining:  # chunks that go the same way at once are one message: count it once
-        return _contended(case, "duplex", [link], [np.greater(there, back)], why, own)
-    count, shown = _busy(case, "duplex", link, np.zeros_like(link), 1, why=why)
-    return case.broken("duplex", own, lambda row: why) if own.any() else (count, shown)
+        there, back = network.untranslate(there, back), network.untranslate(back, there)
+        if (own := (there == back) & (there != 0)).any():
+            return case.broken("duplex", own, lambda row: why)
+    low, high = np.minimum(there, back), np.maximum(there, back)
+    # where messages combine, chunks that go the same way at once are one
+    key = np.greater(there, back) if case.model.combining else None
+    return contended(case, "duplex", np.arange(len(rows)), (low + cable) * case.nodes + high, why, key=key)

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.networks.core import Ints
 from treecast.steps import NEVER
 from treecast.verification.case import BLOCK, Case
 from treecast.verification.report import SHOWN, Broken
@@ -21,19 +22,27 @@ def holds(case: Case) -> Broken:
     return case.broken("holds", missing >= 0, why)
 
 
-def first_missing(case: Case, since: NDArray[np.int32]) -> NDArray[np.int32]:
+Places = tuple[NDArray[np.int32], Ints, Ints, Ints]
+"""The payload of each row, and where the atoms lie in payloads: ``start``, ``atom`` and ``place``, as Atoms has them."""
+
+
+def first_missing(case: Case, since: NDArray[np.int32], places: Places | None = None) -> NDArray[np.int32]:
     """Return the first atom of each row that its source does not have by then, -1 for none: int32 (rows,).
 
-    ``since``: the step from which each node has the first chunk of each atom, int32 (N, atoms).
+    ``since``: the step from which each node has the first chunk of each atom, int32 (N, atoms). ``places``: those of other
+    payloads and atoms.
     """
     from treecast.kernels.compiled import in_parallel
     from treecast.kernels.verification.rules import not_held
 
     rows, atoms = case.rows, case.atoms
-    missing = np.empty(len(rows), np.int32)
-    by_row = (rows.step, rows.pace, rows.src, rows.payload)
-    tables = (atoms.start, atoms.atom, atoms.place, since)
-    in_parallel(lambda a, b: not_held(*(column[a:b] for column in by_row), *tables, missing[a:b]), len(rows), BLOCK)
+    payload, *tables = places or (rows.payload, atoms.start, atoms.atom, atoms.place)
+    missing, by_row = np.empty(len(rows), np.int32), (rows.step, rows.pace, rows.src, payload)
+
+    def look(a: int, b: int) -> None:
+        not_held(*(column[a:b] for column in by_row), *tables, since, missing[a:b])
+
+    in_parallel(look, len(rows), BLOCK)
     return missing
 
 

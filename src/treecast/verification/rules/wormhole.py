@@ -7,10 +7,11 @@ import numpy as np
 
 from treecast.models import Model
 from treecast.networks.core import Ints
-from treecast.ragged import explode, read_only, starts
+from treecast.ragged import read_only, starts
 from treecast.schedule import Schedule
 from treecast.verification.case import Case
 from treecast.verification.report import Broken, Violation
+from treecast.verification.rules.links import contended
 
 _MOST_MEETINGS = 2**28  # of messages on channels: more are not told apart
 
@@ -29,7 +30,7 @@ def one_role(case: Case) -> Broken:
     """Rule ``one-role``: in a step a node sends one message, or receives one, or neither."""
     rows, every = case.rows, np.arange(len(case.rows))
     node = np.concatenate([rows.src, rows.dst]).astype(np.int64)
-    return _once(case, "one-role", np.tile(every, 2), node, "meets a node that is busy with another message")
+    return contended(case, "one-role", np.tile(every, 2), node, "meets a node that is busy with another message")
 
 
 def channel_once(case: Case) -> Broken:
@@ -41,7 +42,7 @@ def channel_once(case: Case) -> Broken:
     total = int(network.distance(src, dst).sum())
     case.afford(total, f"routes of {total:,} channels")
     route, channel = network.channels(src, dst, case.model.routing, case.model.duplex == "half")
-    return _once(case, "channel-once", route, channel, "crosses a channel that another message is using")
+    return contended(case, "channel-once", route, channel, "crosses a channel that another message is using")
 
 
 def depth_contention(schedule: Schedule, model: Model) -> int | None:
@@ -101,28 +102,3 @@ def _behind(step: Ints, src: Ints, dst: Ints) -> Ints | None:
         sent[src] = rows
         return np.where((sent[dst] >= 0) & (step[sent[dst]] > step), sent[dst], -1)
     return None
-
-
-def _once(case: Case, rule: str, row: Ints, what: Ints, why: str) -> Broken:
-    """Return the rows that need something while an earlier row, or one of the same step, is using it."""
-    from treecast.kernels.verification.rules import overlaps
-
-    streams = case.streams
-    of, entry = explode(starts(np.bincount(streams.row, minlength=len(case.rows))), row)
-    stream = np.argsort(streams.row, kind="stable")[entry]
-    order = np.argsort(streams.step[stream], kind="stable")
-    row, stream, what = (
-        row[of[order]],
-        stream[order],
-        what[of[order]] * streams.period + streams.remainder[stream[order]],
-    )
-    number = np.unique(what, return_inverse=True)[1].reshape(-1)
-    things = int(number.max(initial=-1)) + 1
-    clash, busy, port = (
-        np.zeros(len(row), np.bool_),
-        np.zeros(things, np.int32),
-        read_only(np.zeros(len(row)), np.int16),
-    )
-    step, steps = (read_only(column[stream], np.int32) for column in streams.turns)
-    overlaps(0, things, read_only(number, np.int32), port, 1, step, steps, busy, clash)
-    return case.broken(rule, case.marked(row[clash]), lambda row: why)
