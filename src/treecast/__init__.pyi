@@ -37,9 +37,11 @@ from treecast.papers.theorems import check_theorems as check_theorems
 from treecast.plans import alternatives as alternatives
 from treecast.plans import builders as builders
 from treecast.plans import disjoint_trees as disjoint_trees
+from treecast.plans import job as job
 from treecast.plans import plan as plan
 from treecast.plans import program as program
 from treecast.plans import repair as repair
+from treecast.plans.built import Job as Job
 from treecast.protocols import agrees as agrees
 from treecast.schedule import Claims as Claims
 from treecast.schedule import Payloads as Payloads

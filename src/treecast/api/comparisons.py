@@ -7,7 +7,7 @@ from treecast.api.schedules import Planned, schedule_of
 from treecast.errors import PlanError
 from treecast.networks import NodeName, network
 from treecast.plans import plan
-from treecast.plans.fastest import amount_of, costs_of
+from treecast.plans.amounts import amount_of, costs_of
 from treecast.verification.verifier import verify
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def advise(
     nodes : int or iterable of int
         How many ranks there are, or which numbers will do: at most 1,000.
     size, item, least_chunk : int or str
-        The bytes of all blocks together, those of an item, which is not cut, and the fewest of a chunk: ``"16MiB"``.
+        The bytes of all blocks together, of an element (chunks are multiples of it), and the least of a chunk: ``"16MiB"``.
     latency, rate : float or str
         The cost of a send: seconds and bytes a second, or ``"1us"`` and ``"12.5GB/s"``.
     survive : int

@@ -4,7 +4,7 @@
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from numpy.typing import NDArray
@@ -15,9 +15,8 @@ from treecast.execution import election, local
 from treecast.execution.layout import bytes_of
 from treecast.formats import Told
 from treecast.models import Model
-from treecast.models import model as find_model
-from treecast.networks import NodeName
-from treecast.plans import against_of, collective_of, copies_of, place_of
+from treecast.plans import Job, job
+from treecast.plans.job import counted, takes
 from treecast.progress import Progress
 from treecast.schedule import Schedule
 from treecast.simulation import replay, sweeps
@@ -44,39 +43,14 @@ Data = bytes | bytearray | memoryview | NDArray[Any]
 """An object whose bytes lie one behind the other."""
 
 
-def bounds(
-    collective: str,
-    network: Any,
-    *,
-    root: NodeName | None = None,
-    messages: int = 1,
-    copies: int | None = None,
-    survive: int | None = None,
-    against: str | None = None,
-    model: str | Model | None = None,
-    targets: Sequence[NodeName] = (),
-    lengths: int | Sequence[int] | Mapping[Any, int] | None = None,
-) -> "list[Bound]":
-    """Return the known lower bounds, which no schedule of a collective on a network can beat.
+@takes(job)
+def bounds(job: Job[Any]) -> "list[Bound]":
+    """Return the known lower bounds of a job, which no schedule can beat, whoever builds it.
 
     Parameters
     ----------
-    collective : str
-        The collective: ``"broadcast"``, ``"allgather"``, …
-    network : Network, str or networkx graph
-        Where: an object or its spelling, ``"star:5"``.
-    root : int, str or tuple, optional
-        The node, or its label, that all data comes from or goes to; the default is the first rank.
-    messages : int
-        The number of chunks of each source.
-    copies, survive, against : optional
-        Over how many ways each chunk goes, or how many faults do no harm; the parts that the ways must not share; as in ``plan``.
-    model : str or Model, optional
-        The machine. The default is ``all-port``, and ``bufferless`` of a scatterv or gatherv.
-    targets : sequence of int or str
-        The nodes or labels that a multicast is to reach.
-    lengths : int, sequence or mapping, optional
-        The flits of each message, of a scatterv, gatherv, allgatherv or alltoallv, as ``plan`` takes them.
+    job
+        A job, or its words: see ``treecast.job``.
 
     Returns
     -------
@@ -97,10 +71,8 @@ def bounds(
     transmissions 142800 M x (N - 1)
     steps 305 ⌈M x / degree⌉ + eccentricity - 1
     """
-    where = place_of(collective, network)
-    what = collective_of(collective, where, root=root, messages=messages, targets=targets, lengths=lengths)
-    machine = find_model(model or ("bufferless" if what.traits.one_way else "all-port"))
-    return lower_bounds.bounds(what, where, x := copies_of(copies, survive), machine, against=against_of(against, x))
+    task = counted(job)
+    return lower_bounds.bounds(task.collective, task.network, task.copies, task.model, against=task.against)
 
 
 @overload

@@ -12,8 +12,9 @@ from treecast.lower_bounds.seconds import TimeBound
 from treecast.models import model as find_model
 from treecast.networks import Network, families
 from treecast.networks import network as find_network
+from treecast.plans.amounts import Amount
 from treecast.plans.choice import serious
-from treecast.plans.fastest import Amount, Search
+from treecast.plans.fastest import Search
 from treecast.plans.registry import Builder
 from treecast.plans.request import request
 from treecast.progress import report

@@ -17,8 +17,10 @@ from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.recognition import Likeness
+from treecast.plans.amounts import Amount
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.costs import Costs
 
 Where = TypeVar("Where", bound=Network, covariant=True)
 Tried = TypeVar("Tried")
@@ -26,7 +28,7 @@ Tried = TypeVar("Tried")
 
 @dataclass(frozen=True)
 class Job(Generic[Where]):
-    """A builder's task.
+    """What is asked for, as ``treecast.job`` reads it; a builder's task, once it is known who can do it.
 
     Parameters
     ----------
@@ -37,9 +39,24 @@ class Job(Generic[Where]):
     against
         The parts that the ways must not share: nodes, links or arcs.
     options
-        The builder's own options by name, with their values as the builder reads them.
+        The builder's own options by name; in a builder's task with their values as the builder reads them.
     likeness
         Where a graph was given that is ``network`` under other names: which node is which.
+    builder
+        The name of the builder that is asked for.
+    amount, costs
+        How much data there is, and what sends cost, where a plan is to choose the number of messages.
+    said
+        Which of ``messages`` and ``model`` are said: a plan may choose the other.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> job = treecast.job("broadcast", "star:5", messages=400, survive=2)
+    >>> print(job)
+    broadcast over 120 nodes: 400 messages from node 0, on star:5 under all-port, 3 copies
+    >>> job.collective.messages, job.copies, job.network.nodes
+    (400, 3, 120)
     """
 
     network: Where
@@ -49,6 +66,10 @@ class Job(Generic[Where]):
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     against: Against = "nodes"
     likeness: Likeness | None = None
+    builder: str | None = None
+    amount: Amount | None = None
+    costs: Costs | None = None
+    said: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"<Job {self.collective.kind} {self.network.spec[:60]}: {self.copies} copies under {self.model.name}>"

@@ -15,8 +15,9 @@ from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds, is_least
 from treecast.models import Model
 from treecast.plans.built import Built, Job
+from treecast.plans.job import job, takes
 from treecast.plans.registry import Builder, builders
-from treecast.plans.request import check_memory, schedule_of
+from treecast.plans.request import check_memory, request, schedule_of
 from treecast.schedule import Claims, Schedule
 
 _MOST_COMPARED = 2**12  # nodes of a network on which builders without a closed form are compared by building
@@ -101,16 +102,41 @@ class Alternatives:
         return self.candidates[0].builder
 
 
-def alternatives(job: Job[Any], entries: Sequence[Builder]) -> Alternatives:
-    """Return the cost of each builder for a job; ``entries`` are those that fit, one at least."""
-    large = job.network.nodes > _MOST_COMPARED
+@takes(job)
+def alternatives(job: Job[Any]) -> Alternatives:
+    """Return the cost of every builder for a job: the one that ``plan`` takes first, and those that cannot do it last.
+
+    Parameters
+    ----------
+    job
+        A job, or its words: see ``treecast.job``.
+
+    Returns
+    -------
+    Alternatives
+        ``candidates``: each has a ``builder``, and its ``claims`` or the ``reason`` why it has none. ``why`` the first is taken.
+
+    Raises
+    ------
+    PlanError, NetworkError
+        When no builder can do it; the error says why not.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> found = treecast.alternatives("broadcast", "torus:4x4x4", messages=600)
+    >>> found.chosen.name, found.candidates[0].claims.steps, found.why
+    ('disjoint-trees', 106, 'the fewest steps')
+    """
+    task, entries = request(job)
+    large = task.network.nodes > _MOST_COMPARED
     tried = [
         Candidate(entry, reason=f"not built: it has no closed form, and there are more than {_MOST_COMPARED:,} nodes")
         if large and entry.claims is None
-        else _try(job, entry)
+        else _try(task, entry)
         for entry in entries
     ]
-    chosen = choose(job, list(entries), {each.builder.name: each for each in tried})[0]
+    chosen = choose(task, entries, {each.builder.name: each for each in tried})[0]
     others = sorted(
         (each for each in tried if each.builder != chosen),
         key=lambda each: (each.claims is None, each.builder.baseline, each.cost),
@@ -120,10 +146,10 @@ def alternatives(job: Job[Any], entries: Sequence[Builder]) -> Alternatives:
         raise PlanError(mine.reason)
     unfit = [
         Candidate(entry, reason=reason)
-        for entry in builders(job.collective.kind, job.network)
-        if entry not in entries and (reason := entry.why_not(job) or f"is asked where none is for {job.model.name}")
+        for entry in builders(task.collective.kind, task.network)
+        if entry not in entries and (reason := entry.why_not(task) or f"is asked where none is for {task.model.name}")
     ]
-    return Alternatives(job, (mine, *others, *unfit), _why(job, mine, others))
+    return Alternatives(task, (mine, *others, *unfit), _why(task, mine, others))
 
 
 def _why(job: Job[Any], chosen: Candidate, others: list[Candidate]) -> str:

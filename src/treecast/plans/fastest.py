@@ -6,7 +6,7 @@ the winner is built. Builders without a closed form are built for the few counts
 takes a whole block.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isqrt
@@ -14,75 +14,21 @@ from typing import Any
 
 from treecast.errors import PlanError
 from treecast.lower_bounds.seconds import TimeBound, bound_seconds
+from treecast.plans.amounts import Amount
 from treecast.plans.built import Built, Job
 from treecast.plans.choice import build, run_builder, serious
+from treecast.plans.job import job, takes
 from treecast.plans.registry import Builder
 from treecast.plans.request import request, schedule_of
 from treecast.schedule import Schedule
 from treecast.schedule.clocks import seconds_by_steps
 from treecast.schedule.costs import Costs
 from treecast.schedule.sizes import Sizes, block_of, cut, divided
-from treecast.units import parse_bytes
 
 _AROUND = 64  # chunk counts on either side of the best one of the closed form
 _SPAN = 2520  # chunks from which a closed form's slope is taken: a multiple of all numbers of trees up to 10
 _MOST_MESSAGES = 2**31 - 1
 _MET = 0.001  # above the bound: nobody builds to gain less
-
-
-@dataclass(frozen=True)
-class Amount:
-    """How much data there is, and how it may be cut.
-
-    ``total``: the bytes of all blocks together: the root's data, or that of all nodes, or the sum. ``item``: the bytes of an
-    item, which is not cut. ``least_chunk``: the fewest bytes of a chunk. ``chunk``, ``messages``: the bytes of a chunk, and
-    the number of chunks of a block, where they are given.
-    """
-
-    total: int
-    item: int = 1
-    least_chunk: int = 1
-    chunk: int | None = None
-    messages: int | None = None
-
-
-def amount_of(
-    total: int | str | None,
-    *,
-    item: int | str = 1,
-    least_chunk: int | str = 1,
-    chunk: int | str | None = None,
-    messages: int | None = None,
-    flits: bool = False,
-) -> Amount | None:
-    """Return how much data people mean; None where they do not say how much.
-
-    ``flits``: whether chunks are flits, whose number is known, so that the bytes of one say all. Raises PlanError and
-    TreecastError when a number of bytes is none, and when chunks are given without the bytes that they cut.
-    """
-    if total is None and chunk is None and item == 1 == least_chunk:
-        return None
-    items, least = parse_bytes(item), parse_bytes(least_chunk)
-    if total is None:
-        if flits and chunk is not None:
-            return Amount(0, items, least, parse_bytes(chunk), messages)
-        if chunk is not None or (items, least) != (1, 1):
-            raise PlanError("item, chunk and least chunk say how bytes are cut: say how many, as in bytes='16MiB'")
-        return None
-    parsed = None if chunk is None else parse_bytes(chunk)
-    return Amount(parse_bytes(total), items, least, parsed, messages)
-
-
-def costs_of(latency: float | str | None, rate: float | str | None) -> Costs | None:
-    """Return the cost of a send as people say it; None where they do not.
-
-    Raises PlanError and TreecastError when one of both is missing, or is none.
-    """
-    if latency is None and rate is None:
-        return None
-    if latency is None or rate is None:
-        raise PlanError("a send costs its start-up time and its bytes: say both, as in latency='1us', rate='12.5GB/s'")
-    return Costs.of(latency, rate)
 
 
 @dataclass(frozen=True)
@@ -100,13 +46,45 @@ class Choice:
         return self.job.collective.messages
 
 
-def plan_bytes(kind: str, network: Any, amount: Amount, costs: Costs | None, what: Mapping[str, Any]) -> Schedule:
-    """Return the plan that takes the least time for so many bytes. ``what``: the rest of the job, as ``request`` takes it.
+@takes(job)
+def plan(job: Job[Any]) -> Schedule:
+    """Return a schedule of a job, with the claims of its builder; nothing is verified yet.
 
-    ``costs`` may be left out where the number of chunks is given. Raises PlanError and NetworkError when there is no such
-    plan, and when the data cannot be cut so.
+    Parameters
+    ----------
+    job
+        A job, or its words: see ``treecast.job``.
+
+    Returns
+    -------
+    Schedule
+        Its ``recipe`` says how to plan it again.
+
+    Raises
+    ------
+    PlanError, NetworkError
+        When there is no such plan; the error says why.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> schedule = treecast.plan("broadcast", "star:5", messages=400, survive=2)
+    >>> schedule.steps, schedule.recipe.builder
+    (307, 'disjoint-trees')
+    >>> treecast.plan("broadcast", "star:4").steps
+    4
+    >>> job = treecast.job("broadcast", "torus:4x4x4")
+    >>> print(treecast.plan(job, bytes="16MiB", latency="1us", rate="12.5GB/s").sizes)
+    222 chunks of 75,574 bytes, the last of 75,362 bytes
     """
-    job, entries = request(kind, network, messages=1, **what)
+    if job.amount is None:
+        return build(*request(job))
+    return replace(_plan_bytes(replace(job, amount=None), job.amount), costs=job.costs)
+
+
+def _plan_bytes(asked: Job[Any], amount: Amount) -> Schedule:
+    """Return the plan that takes the least time for so many bytes; their costs may be left out where the chunks are counted."""
+    (job, entries), costs = request(_cut_into(1, asked)), asked.costs
     flits = job.collective.lengths is not None
     if flits:
         amount = _of_flits(job, amount)
@@ -115,8 +93,7 @@ def plan_bytes(kind: str, network: Any, amount: Amount, costs: Costs | None, wha
         return replace(build(job, entries), sizes=divided(job.collective, amount.total, block, amount.item))
     if not flits and (amount.chunk is not None or amount.messages is not None):
         sizes = divided(job.collective, amount.total, _given(block, amount), amount.item)
-        job, entries = request(kind, network, messages=sizes.messages, **what)
-        return replace(build(job, entries), sizes=sizes)
+        return replace(build(*request(_cut_into(sizes.messages, asked))), sizes=sizes)
     if costs is None:
         raise PlanError(
             "how long do sends take? say latency='1us', rate='12.5GB/s', or messages, or the bytes of a chunk"
@@ -126,6 +103,11 @@ def plan_bytes(kind: str, network: Any, amount: Amount, costs: Costs | None, wha
     built = chosen.built or run_builder(chosen.job, chosen.builder)
     sizes = search.sizes(chosen.messages)
     return replace(schedule_of(chosen.job, chosen.builder, built), sizes=sizes)
+
+
+def _cut_into(messages: int, job: Job[Any]) -> Job[Any]:
+    """Return the job of so many messages."""
+    return replace(job, collective=replace(job.collective, messages=messages))
 
 
 def _of_flits(job: Job[Any], amount: Amount) -> Amount:
@@ -198,7 +180,7 @@ class Search:
 
     def job(self, messages: int, entry: Builder) -> Job[Any]:
         """Return the job with this many chunks, and the builder's best values for the options that the user left open."""
-        job = replace(self.one, collective=replace(self.one.collective, messages=messages))
+        job = _cut_into(messages, self.one)
         suited = entry.suits(job, cut(self.block, messages, self.amount.item).chunk, self.costs.default)
         return replace(job, options={**suited, **job.options})
 

@@ -103,7 +103,7 @@ def lengths_by_pair(network: Network, given: Any) -> Lengths:
 
 
 def _of_mapping(network: Network, root: int | None, given: Any) -> Ints:
-    from treecast.plans.request import node_of
+    from treecast.plans.job import node_of
 
     flits = np.full(network.nodes, -1, np.int64)
     for name, length in given.items():

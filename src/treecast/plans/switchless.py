@@ -10,7 +10,7 @@ from treecast.graphs.saturated import saturated
 from treecast.networks import Network, families
 from treecast.networks import network as find_network
 from treecast.plans.advice import Asked, Option
-from treecast.plans.fastest import Amount
+from treecast.plans.amounts import Amount
 from treecast.progress import report
 from treecast.schedule.costs import Costs
 from treecast.units import spell_bytes, spell_seconds

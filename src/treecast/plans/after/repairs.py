@@ -29,10 +29,13 @@ from treecast.plans.after.differences import Difference, all_labels, difference
 from treecast.plans.after.loss import Loss
 from treecast.plans.after.patching import patched, what_is_left
 from treecast.plans.after.patching_sums import patched_sums
+from treecast.plans.built import Job
 from treecast.plans.choice import build
 from treecast.plans.copies import most_ways
+from treecast.plans.fastest import plan
+from treecast.plans.job import job_over
 from treecast.plans.registry import ALL_PORT
-from treecast.plans.request import options_of, request
+from treecast.plans.request import request
 from treecast.plans.times.pipelines import rows_of_streams, uneven_streams
 from treecast.plans.ways.trees.repaired import Repaired, repaired_trees, shortened, taken_apart
 from treecast.schedule import Claims, Schedule
@@ -84,14 +87,18 @@ class Repair:
 
 
 def repair(
-    schedule: Schedule, *, dead_nodes: Sequence[str | int] = (), cut_links: Sequence[str] = (), within: float = 0.0
+    schedule: Schedule | Job[Any],
+    *,
+    dead_nodes: Sequence[str | int] = (),
+    cut_links: Sequence[str] = (),
+    within: float = 0.0,
 ) -> Repair:
     """Return a schedule of the same collective on the rest of the network, that keeps as many rows of the old one as it can.
 
     Parameters
     ----------
-    schedule : Schedule
-        The plan that the faults have hit.
+    schedule : Schedule or Job
+        The plan that the faults have hit; of a job, ``plan(job)``.
     dead_nodes : sequence of str or int
         The nodes that are gone: labels or numbers.
     cut_links : sequence of str
@@ -120,6 +127,7 @@ def repair(
     >>> old.steps, found.schedule.steps, len(found.moved) < 20
     (106, 126, True)
     """
+    schedule = plan(schedule) if isinstance(schedule, Job) else schedule
     begun = perf_counter()
     network, collective = schedule.network, schedule.collective
     if not dead_nodes and not cut_links:
@@ -269,23 +277,11 @@ def _over(schedule: Schedule, trees: TreeSet) -> Schedule:
 
 def _planned(schedule: Schedule, left: Network) -> Schedule:
     """Return a new plan of a schedule's job on the rest of its network, by the builder that does it best there."""
-    collective, label = schedule.collective, schedule.network.label
-    still = [label(node) for node in collective.targets if label(node) in left]
-    lengths = collective.lengths_among(np.array([schedule.network.node(v) for v in all_labels(left)]))
-    what: dict[str, Any] = {
-        "root": label(collective.root) if not collective.all_source else None,
-        "messages": collective.messages,
-        "targets": still,
-        "lengths": None if lengths is None else lengths.flits,
-        "copies": schedule.copies,
-        "against": schedule.against if schedule.copies > 1 else None,
-        "model": schedule.model,
-    }
-    recipe = schedule.recipe
+    recipe, again = schedule.recipe, replace(job_over(schedule, left), copies=schedule.copies)
     if recipe.whole and recipe.options:  # as it was told to plan, if it still can
         with suppress(PlanError):
-            return build(*request(collective.kind, left, **what, builder=recipe.builder, options=options_of(schedule)))
-    return build(*request(collective.kind, left, **what))
+            return build(*request(again))
+    return build(*request(replace(again, builder=None, options={})))
 
 
 def _improved(schedule: Schedule, trees: TreeSet, within: float) -> tuple[Schedule, TreeSet] | None:

@@ -1,0 +1,62 @@
+"""How much data a job has, how it may be cut, and what sends cost, as people say it."""
+
+from dataclasses import dataclass
+
+from treecast.errors import PlanError
+from treecast.schedule.costs import Costs
+from treecast.units import parse_bytes
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How much data there is, and how it may be cut.
+
+    ``total``: the bytes of all blocks together: the root's data, or that of all nodes, or the sum. ``item``: the bytes of an
+    item, which is not cut. ``least_chunk``: the fewest bytes of a chunk. ``chunk``, ``messages``: the bytes of a chunk, and
+    the number of chunks of a block, where they are given.
+    """
+
+    total: int
+    item: int = 1
+    least_chunk: int = 1
+    chunk: int | None = None
+    messages: int | None = None
+
+
+def amount_of(
+    total: int | str | None,
+    *,
+    item: int | str = 1,
+    least_chunk: int | str = 1,
+    chunk: int | str | None = None,
+    messages: int | None = None,
+    flits: bool = False,
+) -> Amount | None:
+    """Return how much data people mean; None where they do not say how much.
+
+    ``flits``: whether chunks are flits, whose number is known, so that the bytes of one say all. Raises PlanError and
+    TreecastError when a number of bytes is none, and when chunks are given without the bytes that they cut.
+    """
+    if total is None and chunk is None and item == 1 == least_chunk:
+        return None
+    items, least = parse_bytes(item), parse_bytes(least_chunk)
+    if total is None:
+        if flits and chunk is not None:
+            return Amount(0, items, least, parse_bytes(chunk), messages)
+        if chunk is not None or (items, least) != (1, 1):
+            raise PlanError("item, chunk and least chunk say how bytes are cut: say how many, as in bytes='16MiB'")
+        return None
+    parsed = None if chunk is None else parse_bytes(chunk)
+    return Amount(parse_bytes(total), items, least, parsed, messages)
+
+
+def costs_of(latency: float | str | None, rate: float | str | None) -> Costs | None:
+    """Return the cost of a send as people say it; None where they do not.
+
+    Raises PlanError and TreecastError when one of both is missing, or is none.
+    """
+    if latency is None and rate is None:
+        return None
+    if latency is None or rate is None:
+        raise PlanError("a send costs its start-up time and its bytes: say both, as in latency='1us', rate='12.5GB/s'")
+    return Costs.of(latency, rate)
