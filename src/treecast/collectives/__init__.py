@@ -3,14 +3,14 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from treecast.collectives.kinds import COLLECTIVES, Kind, find_backwards, find_kind
+from treecast.collectives.kinds import COLLECTIVES, Kind, find_backwards, find_kind, find_unequal
 
 if TYPE_CHECKING:
     from treecast.collectives.collective import Collective
     from treecast.collectives.holdings import Holdings
     from treecast.collectives.lengths import Lengths
 
-__all__ = ["COLLECTIVES", "Collective", "Holdings", "Kind", "Lengths", "find_backwards", "find_kind"]
+__all__ = ["COLLECTIVES", "Collective", "Holdings", "Kind", "Lengths", "find_backwards", "find_kind", "find_unequal"]
 
 
 def __getattr__(name: str) -> Any:

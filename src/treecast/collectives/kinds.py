@@ -182,6 +182,19 @@ def find_backwards(name: str) -> str:
     return next(kind.name for kind in COLLECTIVES.values() if kind.backwards == name)
 
 
+def find_unequal(name: str) -> str:
+    """Return the name of the kind of collective that is another one, but of blocks of different lengths.
+
+    >>> find_unequal("allgather")
+    'allgatherv'
+    """
+    like = COLLECTIVES[name]
+    where = like.blocks, like.starts, like.ends
+    return next(
+        kind.name for kind in COLLECTIVES.values() if kind.lengths and (kind.blocks, kind.starts, kind.ends) == where
+    )
+
+
 def find_kind(name: str) -> Kind:
     """Return the kind of collective that has a name.
 

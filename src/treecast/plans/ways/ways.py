@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.errors import ScheduleError
 from treecast.models import Takes
@@ -82,6 +83,16 @@ class Ways:
         taken = wanted.resource[self.arc]
         weights = np.broadcast_to(self.lengths[:, None], taken.shape)
         return np.bincount(taken.ravel(), weights.ravel(), minlength=wanted.resources).astype(np.int64)
+
+    def to(self, wanted: NDArray[np.bool_]) -> "Ways":
+        """Return the hops to wanted nodes, and all that these wait for. ``wanted``: bool (N,)."""
+        kept = wanted[arcs_of(self.network).head[self.arc]]
+        while (more := ~kept[self.before] & kept[self.after]).any():
+            kept[self.before[more]] = True
+        place, pairs = np.cumsum(kept) - 1, kept[self.after]
+        arc, payload, tree, turn = (column[kept] for column in (self.arc, self.payload, self.tree, self.turn))
+        before, after = place[self.before[pairs]], place[self.after[pairs]]
+        return Ways(self.network, arc, payload, self.payloads, tree, turn, before, after)
 
     @staticmethod
     def of_paths(

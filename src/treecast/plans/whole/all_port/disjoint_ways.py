@@ -28,7 +28,7 @@ from treecast.plans.whole.all_port.alltoall import lengths_of_runs
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 
-_MOST_NODES = 2**16  # of a network in which ways are searched for
+_MOST_NODES = 2**22  # of a network in which ways are searched for
 _RENAMINGS = 60  # that are drawn for a node of a short necklace
 _SPARED = (0, 1, 2, 4, 8, 16)  # whole necklaces that help to fill up the steps of the short ones
 _TRIES = 1000

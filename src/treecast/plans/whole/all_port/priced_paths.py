@@ -8,6 +8,7 @@ messages combine, ways over the same ports in the same order are tried, too: hop
 schedule: of the chunks that wait for an arc, the one that has farthest to go, or the most waiting ahead, goes first.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +32,6 @@ from treecast.schedule import Claims
 _TURNS, _TRIES = 12, 6
 _MOST_HOPS, _MOST_OF_ORBIT = 2**22, 2**17  # of all ways; where every node has the same part, orbits do as well
 _MOST_WORK = 2**23  # hops of all tries
-_SEED = 54  # of ways from node 0: with these, list schedules on other machines take the fewest steps
 _ALIGNED = -1  # in place of a seed: ways that are not chosen by price
 _MANY_HOPS, _MOST_LOAD = 2**16, 2**12  # of blocks of different lengths: hops of runs; how finely loads are told apart
 UNIT = 2**20
@@ -185,22 +185,25 @@ class _Pairs(NamedTuple):
         return first, arc
 
 
-def paths_of_node_zero(network: Network, goal: Ints, runs: int) -> Timed:
-    """Return ways of node 0 to some nodes, for several runs of a chunk each, and when their hops begin; all do so, translated.
+def paths_of_node_zero(network: Network, runs: int) -> Timed:
+    """Return ways of node 0 to all nodes, for several runs of a chunk each, and when their hops begin; all do so, translated.
 
-    The ways are shortest ones, chosen by price so that ports are used alike. Run i to the j-th node is chunk j runs + i.
+    The ways are shortest ones, chosen by price so that ports are used alike. Run i to node j is chunk (j - 1) runs + i.
     """
-    goal = np.repeat(goal, runs)
+    goal = np.repeat(np.arange(1, network.nodes), runs)
     far = network.distance(0, np.arange(network.nodes)).astype(np.int16)[None]
     pairs = _Pairs(network, translated(network), far, goal * 0, goal, np.ones_like(goal))
-    chunk, share = np.arange(len(goal)), -(-int(far[0, goal].sum()) // network.ports)
+    chunk, hops = np.arange(len(goal)), int(far[0, goal].sum())
+    share, tries = -(-hops // network.ports), max(1, min(_TRIES, _MOST_OF_ORBIT // hops))
     tables = (
-        listed(ways, model("all-port"), keys, wanted=pairs.wanted)
-        for seed in range(_SEED, _SEED + _TRIES)
+        listed(
+            replace(ways, arc=pairs.wanted.resource[ways.arc, 0]), model("all-port"), keys, wanted=pairs.wanted
+        )._replace(ways=ways)  # arcs of node 0 stand for all of the same port
+        for seed in range(2, 2 + tries)  # 0 and 1 are those of runs of all pairs: list schedules try both builders
         for ways in [Ways.of_paths(network, *pairs.routed(share, seed), chunk=chunk, size=np.ones_like(chunk))]
         for keys in orders(ways, pairs.wanted, seed)
     )
-    return best_of(tables, lambda timed: timed.cost, max(share, int(far[0, goal].max(initial=0))))
+    return best_of(tables, lambda timed: timed.cost, max(share, int(far.max())))
 
 
 def prices(share: int) -> Ints:

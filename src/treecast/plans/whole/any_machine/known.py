@@ -151,3 +151,29 @@ def list_schedule(job: Job[Network]) -> Built:
     It is not proved how near the bound this is: each schedule shows it.
     """
     return _fewest(known_ways(job), job.model, least_steps(job))
+
+
+def _as_broadcast(job: Job[Any]) -> Job[Any]:
+    return replace(job, collective=replace(job.collective, kind="broadcast", targets=()))
+
+
+def _no_broadcast(job: Job[Any]) -> str:
+    return no_ways(_as_broadcast(job))
+
+
+@any_machine(
+    "pruned-broadcast",
+    "multicast",
+    most_copies=every_port,
+    fits=_no_broadcast,
+    what="the ways of the best broadcast to the targets, timed anew",
+)
+def pruned_broadcast(job: Job[Network]) -> Built:
+    """Any machine: a list schedule of the ways of a broadcast for all ports, without those that lead to no target.
+
+    Each target has as many disjoint ways as in the broadcast. It is not proved how near the bound this is: each schedule shows
+    it.
+    """
+    wanted = np.isin(np.arange(job.network.nodes), job.collective.targets)
+    pruned = ((ways.to(wanted), None) for ways, _ in known_ways(_as_broadcast(job)))
+    return _fewest(pruned, job.model, least_steps(job))

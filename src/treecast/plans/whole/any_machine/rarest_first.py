@@ -46,11 +46,12 @@ def _fits(job: Job[Network]) -> str:
 @any_machine(
     "rarest-first",
     "broadcast",
+    "multicast",
     "allgather",
     "allgatherv",
     fits=_fits,
     orbit=False,
-    what="step by step, each free arc carries the rarest chunk that the other end lacks; timed from both ends again",
+    what="step by step, each free arc sends the rarest chunk that the other end lacks; timed from both ends again",
 )
 def rarest_first(job: Job[Network]) -> Built:
     """Any machine on which a message is one chunk: the fewest steps of some exchanges, timed from both ends again.

@@ -35,7 +35,7 @@ _MOST_NODES, _MOST_HOPS, _TRIES = 256, 2**18, 12
 _MOST_TREES = 2**8  # where each chunk has a tree of its own
 _ASKED = Option(
     name="without-owners",
-    what="Partial sums are exchanged where they meet, and nobody owns a sum: it may take fewer steps.",
+    what="Partial sums are exchanged where they meet, and no rank owns a sum: it may take fewer steps.",
     flag=True,
 )
 _SHARED: dict[str, Any] = {"options": (_ASKED,), "needs": _ASKED.keyword, "orbit": False}

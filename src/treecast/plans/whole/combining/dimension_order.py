@@ -36,7 +36,7 @@ CUBE: dict[str, Any] = {"on": Hypercube, "under": ("whispering", "shouting"), "m
     "allgather",
     sparing=True,
     options=(ORDER, FAULT_FREE),
-    what="Chau & Fu: one dimension after the other (whispering) or all at once (shouting), nothing said twice",
+    what="Chau & Fu: one dimension after the other (whispering) or all at once (shouting), nothing sent twice",
     **CUBE,
 )
 def dimension_order(job: Job[Hypercube]) -> Built:

@@ -12,9 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from treecast.networks import Hypercube, Network
+from treecast.networks import Cayley, Hypercube, Network
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job
+from treecast.plans.built import Built, Job, rows_between
 from treecast.plans.registry import builder, every
 from treecast.ragged import cut_evenly
 from treecast.schedule import Claims, Payloads, Rows
@@ -22,38 +22,50 @@ from treecast.schedule import Claims, Payloads, Rows
 _MOST_NODES = 2**14
 
 
-def _too_large(network: Network) -> str:
+def too_large(network: Network) -> str:
+    """Return why nobody lists the chunks of each send on a network, or an empty text."""
     return "" if network.nodes <= _MOST_NODES else f"lists the chunks of at most {_MOST_NODES:,} nodes"
 
 
 @builder(
     "exchange",
     "alltoall",
-    on=every(Hypercube, _too_large),
+    on=every(Hypercube, too_large),
     under=("whispering", "shouting"),
     what="Johnsson & Ho: along one dimension after the other, each part of the chunks beginning with another one",
 )
 def exchange(job: Job[Hypercube]) -> Built:
     """Combining: node 0 sends each node its messages in d steps, over as few arcs as there can be."""
-    d, messages = job.network.d, job.collective.messages
-    parts = cut_evenly(messages, d if job.model.ports == "all" else 1).tolist()
-    columns, table = list[tuple[int, ...]](), list[list[tuple[int, int]]]()
-    for part, (first, stop) in enumerate(pairwise(parts)):
-        order = [(part + i) % d for i in range(d)] if first < stop else []
-        for step, port in enumerate(order):
+    d = job.network.d
+    orders = [[(part + i) % d for i in range(d)] for part in range(d if job.model.ports == "all" else 1)]
+    return Built(by_bits(job, orders), Claims(d, job.collective.messages * d * job.network.nodes**2 // 2))
+
+
+def by_bits(job: Job[Cayley], orders: list[list[int]], **columns: int) -> Rows:
+    """Return rows by which each block goes on by one bit of its node's number a step, each part of it in an order of bits.
+
+    Numbers count from the root. ``columns``: others of ``Rows.of``.
+    """
+    network, messages, root = job.network, job.collective.messages, job.collective.root
+    found, table = list[tuple[int, int, int]](), list[list[tuple[int, int]]]()
+    for order, (first, stop) in zip(orders, pairwise(cut_evenly(messages, len(orders)).tolist()), strict=True):
+        for step, bit in enumerate(order if first < stop else ()):
             ahead = _spanned(order[step + 1 :])
             for src in _spanned(order[:step]).tolist():
-                dst = src ^ (1 << port)
-                columns.append((step, src, dst, port))
-                table.append([(v * messages + first, v * messages + stop) for v in np.sort(dst ^ ahead).tolist()])
-    step, src, dst, port = np.array(columns, np.int64).reshape(-1, 4).T
-    rows = Rows.of(Payloads.of(table), step=step, steps=1, src=src, dst=dst, port=port)
-    return Built(rows, Claims(d, messages * d * job.network.nodes**2 // 2))
+                dst = src | 1 << bit
+                blocks = dst | ahead
+                blocks = np.sort(network.translate(root, blocks[blocks < network.nodes])).tolist()
+                if blocks:
+                    found.append((step, src, dst))
+                    table.append([(v * messages + first, v * messages + stop) for v in blocks])
+    step, src, dst = np.array(found, np.int64).reshape(-1, 3).T
+    src, dst = (network.translate(root, ends) for ends in (src, dst))
+    return rows_between(network, Payloads.of(table), step, src, dst, steps=1, **columns)
 
 
-def _spanned(dimensions: list[int]) -> Ints:
-    """Return the nodes that differ from node 0 in some of these dimensions only."""
-    nodes = np.zeros(1, np.int64)
-    for dimension in dimensions:
-        nodes = np.concatenate([nodes, nodes ^ (1 << dimension)])
-    return nodes
+def _spanned(bits: list[int]) -> Ints:
+    """Return the numbers that have some of these bits only."""
+    numbers = np.zeros(1, np.int64)
+    for bit in bits:
+        numbers = np.concatenate([numbers, numbers | 1 << bit])
+    return numbers

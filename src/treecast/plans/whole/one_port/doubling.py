@@ -8,19 +8,14 @@ reduce-scatter, which is that allgather backwards. Its sums are commutative.
 import numpy as np
 
 from treecast.networks.complete import Complete
-from treecast.networks.core import Ints, Network
-from treecast.plans.built import Built, Job, rows_between, rows_of_blocks
+from treecast.networks.core import Ints
+from treecast.plans.built import Built, Job, rows_of_blocks
 from treecast.plans.registry import builder, every
+from treecast.plans.whole.combining.exchange import by_bits, too_large
 from treecast.plans.whole.one_port.models import COMBINING, COMBINING_HALF, EITHER, turn
 from treecast.plans.whole.one_port.skips import skips
 from treecast.ragged import places
-from treecast.schedule import Claims, Payloads, Rows
-
-_MOST_NODES = 2**14
-
-
-def _too_large(network: Network) -> str:
-    return "" if network.nodes <= _MOST_NODES else f"lists the chunks of at most {_MOST_NODES:,} nodes"
+from treecast.schedule import Claims, Rows
 
 
 def _depth(job: Job[Complete]) -> int:
@@ -40,7 +35,7 @@ def _claims_of_broadcast(job: Job[Complete]) -> Claims:
     on=Complete,
     under=(*EITHER, *COMBINING_HALF),
     claims=_claims_of_broadcast,
-    what="down a binomial tree: in each turn all that know tell one more",
+    what="down a binomial tree: in each turn every informed node informs one more",
 )
 def broadcast(job: Job[Complete]) -> Built:
     """One-port: all M chunks down a binomial tree: ⌈log2 N⌉ turns, M (N - 1) transmissions.
@@ -105,7 +100,7 @@ def _claims_of_alltoall(job: Job[Complete]) -> Claims:
 @builder(
     "binomial",
     "scatter",
-    on=every(Complete, _too_large),
+    on=every(Complete, too_large),
     under=(*COMBINING, *COMBINING_HALF),
     claims=_claims_of_scatter,
     what="down a binomial tree: half of the blocks that a node has for others in each step",
@@ -115,38 +110,17 @@ def scatter(job: Job[Complete]) -> Built:
 
     Numbers count from the root. The highest bit comes first, so each step halves the blocks left to be sent.
     """
-    built = _by_bits(job, range(_depth(job) - 1, -1, -1))
-    return Built(built, _claims_of_scatter(job))
+    return Built(by_bits(job, [[*range(_depth(job))][::-1]], tree=0), _claims_of_scatter(job))
 
 
 @builder(
     "bruck",
     "alltoall",
-    on=every(Complete, _too_large),
+    on=every(Complete, too_large),
     under=COMBINING,
     claims=_claims_of_alltoall,
     what="Bruck et al.: in step k all whose distance has bit k set go 2^k labels on",
 )
 def alltoall(job: Job[Complete]) -> Built:
     """One-port, combining: ⌈log2 N⌉ steps, the fewest; a block goes as many arcs as its distance has bits set. An orbit."""
-    return Built(_by_bits(job, range(_depth(job))), _claims_of_alltoall(job))
-
-
-def _by_bits(job: Job[Complete], order: range) -> Rows:
-    """Return rows by which each block goes on by one bit of its node's number a step, in an order of bits."""
-    network, messages, root = job.network, job.collective.messages, job.collective.root
-    number, gone = np.arange(network.nodes), np.zeros(network.nodes, np.int64)
-    columns, table = list[tuple[Ints, ...]](), list[list[tuple[int, int]]]()
-    for step, bit in enumerate(order):
-        moving = number[number >> bit & 1 == 1]
-        where = np.unique(gone[moving])
-        for node in where.tolist():
-            blocks = np.sort(network.translate(root, moving[gone[moving] == node]))
-            table.append([(block * messages, (block + 1) * messages) for block in blocks.tolist()])
-        columns.append((where * 0 + step, where, where + (1 << bit)))
-        gone[moving] += 1 << bit
-    if not columns:
-        return _one_block(job, *np.zeros((3, 0), np.int64))
-    step, source, target = (np.concatenate(column) for column in zip(*columns, strict=True))
-    source, target = (network.translate(root, u) for u in (source, target))
-    return rows_between(network, Payloads.of(table), step, source, target, steps=1, tree=0)
+    return Built(by_bits(job, [[*range(_depth(job))]], tree=0), _claims_of_alltoall(job))

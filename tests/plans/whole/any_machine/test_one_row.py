@@ -1,0 +1,61 @@
+"""Scatters and gathers of messages of different lengths, under machines whose nodes keep what they relay."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import treecast
+from tests.plans.ways.test_ways import MACHINES, SMALL, judged
+
+
+def delivered(schedule):
+    """A schedule that is judged, and brings all its messages."""
+    assert not treecast.simulate(judged(schedule)).lost
+    return schedule
+
+
+def lengths_of(network, root=0):
+    """Some flits for each rank: none, one or several."""
+    flits = [(3 * node) % 5 for node in range(network.nodes)]
+    idle = {root, *([] if network.relays is None else np.flatnonzero(network.relays).tolist())}
+    return [0 if node in idle else flit for node, flit in enumerate(flits)]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("spec", SMALL)
+@pytest.mark.parametrize("kind", ["scatterv", "gatherv"])
+def test_messages_of_any_length_have_a_plan_on_every_machine(kind, spec, machine):
+    network = treecast.network(spec)
+    root = int(network.ranks[0])
+    asked = {"root": network.label(root), "lengths": lengths_of(network, root), "model": machine}
+    delivered(treecast.plan(kind, spec, **asked))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_on_any_graph(seed):
+    draw = np.random.default_rng(seed)
+    graph = nx.gnp_random_graph(7, 0.4, seed=seed)
+    graph = nx.convert_node_labels_to_integers(graph.subgraph(nx.node_connected_component(graph, 0)))
+    if len(graph) < 2:
+        return
+    network, root = treecast.network(graph), int(draw.integers(len(graph)))
+    flits = draw.integers(0, 4, len(graph))
+    flits[root] = 0
+    if not flits.sum():
+        return
+    machine = MACHINES[int(draw.integers(len(MACHINES)))]
+    for kind in ("scatterv", "gatherv"):
+        asked = {"root": network.label(root), "lengths": flits.tolist(), "model": machine, "builder": "one-row"}
+        schedule = delivered(treecast.plan(kind, network, **asked))
+        far = max(nx.shortest_path_length(graph, root, node) for node in np.flatnonzero(flits).tolist())
+        assert schedule.steps >= far
+
+
+def test_over_one_port_of_complete_networks_one_flit_leaves_the_root_in_each_step():
+    lengths = [0, 3, 1, 4, 1, 5, 9, 2]
+    for kind in ("scatterv", "gatherv"):
+        for machine in ("one-port", "one-port,half", "one-port,partner"):
+            schedule = delivered(treecast.plan(kind, "complete:8", lengths=lengths, model=machine, builder="one-row"))
+            assert schedule.steps == schedule.transmissions == sum(lengths)
