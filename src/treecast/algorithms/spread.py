@@ -19,8 +19,8 @@ def broadcast(group: Group, data: Piece | None, root: int, name: str = "") -> St
     if data is not None:
         if group.rank == root:
             group.hold(root, data)
-        if group.goes_together(len(data)):
-            yield from broadcast_together(group, data, root)
+        if together := group.goes_together(len(data)):
+            yield from broadcast_together(group, together, data, root)
             return (yield from group.settle(shape)) or ()
     if group.rank == root:
         yield from exchange(group, dict.fromkeys(group.agreement.others(), data), {})
@@ -54,8 +54,8 @@ def collect(group: Group, blocks: Mapping[int, Piece] | None) -> Steps[None]:
         yield from exchange(group, dict.fromkeys(others), dict.fromkeys(others))
         return
     group.hold(me, blocks[me])
-    if group.goes_together(sum(map(len, blocks.values()))):
-        yield from allgather_together(group, blocks)
+    if together := group.goes_together(sum(map(len, blocks.values()))):
+        yield from allgather_together(group, together, blocks)
     else:
         yield from exchange(group, dict.fromkeys(others, blocks[me]), {rank: blocks[rank] for rank in others})
 

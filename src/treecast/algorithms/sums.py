@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from treecast.algorithms.spread import collect, copy_here, exchange
 from treecast.groups.group import Group, Shape
 from treecast.groups.together import allgather_together, alltoall_together
-from treecast.transport.base import SMALL, Piece, Steps
+from treecast.transport.base import SMALL, Piece, Steps, Together
 
 
 class Sums(NamedTuple):
@@ -98,6 +98,7 @@ def reduce_scatter(
     me, others = group.rank, [rank for rank in group.agreement.members if rank != group.rank]
     pieces: dict[int, Piece | None] = dict.fromkeys(others)
     parts: dict[int, Piece] = {}
+    shape = Shape("reduce_scatter")
     if how is not None and mine is not None:
         bounds = [width_of(mine, how) * sum(counts[:k]) for k in range(len(counts) + 1)]
         blocks = [mine[a:b] for a, b in pairwise(bounds)]
@@ -105,16 +106,15 @@ def reduce_scatter(
             every = scratches(group, range(group.size), len(mine))
             copy_here(every[me], mine)
             yield from collect(group, every)
-            failed = (yield from group.settle(Shape("reduce_scatter", spread=True))) or ()
-            chosen = [every[r][bounds[me] : bounds[me + 1]] for r in every if r not in failed]
-            fold(how, chosen, counts[me])
-            copy_here(out, chosen[-1])
-            return failed
-        parts = scratches(group, [me, *others], len(blocks[me]))
-        copy_here(parts[me], blocks[me])
-        pieces = {r: blocks[r] for r in others}
-    yield from exchange(group, pieces, {r: parts.get(r) for r in others})
-    failed = (yield from group.settle(Shape("reduce_scatter"))) or ()
+            shape = shape._replace(spread=True)
+            parts = {r: part[bounds[me] : bounds[me + 1]] for r, part in every.items()}
+        else:
+            parts = scratches(group, [me, *others], len(blocks[me]))
+            copy_here(parts[me], blocks[me])
+            pieces = {r: blocks[r] for r in others}
+    if not shape.spread:
+        yield from exchange(group, pieces, {r: parts.get(r) for r in others})
+    failed = (yield from group.settle(shape)) or ()
     if parts and how is not None and not group.refused:
         chosen = [parts[r] for r in sorted(parts) if r not in failed]
         fold(how, chosen, counts[me])
@@ -196,7 +196,7 @@ def _try_blocks(
 ) -> Steps[None]:
     """Sum block b at the b-th of the living ranks, and bring it to who wants it."""
     me, (given, out), width = group.rank, ends, width_of(ends[0], how)
-    together = group.together if task.is_for_all and group.goes_together(len(given)) else None
+    together = group.goes_together(len(given)) if task.is_for_all else None
     if together is not None and how.exact:
         yield from group.came(together.allreduce(given, out, how), {living[0]: out})
         return
@@ -208,7 +208,7 @@ def _try_blocks(
     if takers:
         copy_here(parts[me], given[block[me]])
     if together is not None:
-        yield from _try_together(group, (given, out), how, (block, parts))
+        yield from _try_together(group, together, (given, out), how, (block, parts))
         return
     pieces, places = {r: given[block[r]] for r in owners if r != me}, {r: parts[r] for r in takers if r != me}
     lacking = yield from exchange(group, pieces, places)
@@ -233,13 +233,17 @@ def _try_blocks(
 
 
 def _try_together(
-    group: Group, ends: tuple[Piece, Piece | None], how: Sums, cut: tuple[dict[int, slice], dict[int, Piece]]
+    group: Group,
+    together: Together,
+    ends: tuple[Piece, Piece | None],
+    how: Sums,
+    cut: tuple[dict[int, slice], dict[int, Piece]],
 ) -> Steps[None]:
     """Do the same in two calls of the transport's; ``cut``: which block each rank sums, and where its contributions go."""
     me, (given, out), (block, parts) = group.rank, ends, cut
     lengths = [block[rank].stop - block[rank].start for rank in range(group.size)]
     others = {rank: part for rank, part in parts.items() if rank != me}
-    lacking = yield from alltoall_together(group, given, lengths, others)
+    lacking = yield from alltoall_together(group, together, (given, others), lengths)
     group.clear()
     if lacking or out is None:
         for rank in block:  # also this one's, which others have where the second of two calls has failed here
@@ -250,7 +254,7 @@ def _try_together(
     total = parts[max(parts)]
     copy_here(out[block[me]], total)
     group.hold(me, total)
-    yield from allgather_together(group, {rank: out[place] for rank, place in block.items()})
+    yield from allgather_together(group, together, {rank: out[place] for rank, place in block.items()})
 
 
 def fold(how: Sums, parts: Sequence[Piece], entries: int) -> None:

@@ -34,7 +34,7 @@ def bcast(ours: Rank, buf: Any, root: int = 0) -> Asked:
 def _allgather(blocks: str) -> Callable[..., Asked]:
     def make(ours: Rank, sendbuf: Any, recvbuf: Any) -> Asked:
         def read() -> Given:
-            place = getattr(ours.reader, f"receive_{blocks}")(recvbuf)
+            place = ours.reader.receive(recvbuf, blocks)
             mine = None if ours.in_place(sendbuf) else ours.reader.send(sendbuf)
             if mine is not None:
                 check_own(ours, mine, place.pieces[ours.rank])
@@ -48,9 +48,9 @@ def _allgather(blocks: str) -> Callable[..., Asked]:
 def _alltoall(blocks: str) -> Callable[..., Asked]:
     def make(ours: Rank, sendbuf: Any, recvbuf: Any) -> Asked:
         def read() -> Given:
-            place = getattr(ours.reader, f"receive_{blocks}")(recvbuf)
+            place = ours.reader.receive(recvbuf, blocks)
             here = ours.in_place(sendbuf)
-            out = _copies(ours, place.pieces) if here else getattr(ours.reader, f"send_{blocks}")(sendbuf)
+            out = _copies(ours, place.pieces) if here else ours.reader.send(sendbuf, blocks)
             check_own(ours, out[ours.rank], place.pieces[ours.rank])
             parts = (out, place.pieces, blocks == "blocks")
             return Given(parts, sum(map(len, place.pieces)), (place.finish,))
@@ -78,7 +78,7 @@ def _scatter(blocks: str) -> Callable[..., Asked]:
             if ours.rank != root:
                 place = ours.reader.receive(recvbuf)
                 return Given((None, place.pieces[0], root, equal), len(place.pieces[0]) * ours.size, (place.finish,))
-            out = getattr(ours.reader, f"send_{blocks}")(sendbuf)
+            out = ours.reader.send(sendbuf, blocks)
             if ours.in_place(recvbuf):
                 return Given((out, None, root, equal), sum(map(len, out)))
             place = ours.reader.receive(recvbuf)
@@ -100,7 +100,7 @@ def _gather(blocks: str) -> Callable[..., Asked]:
             if ours.rank != root:
                 mine = ours.reader.send(sendbuf)
                 return Given((mine, None, root, equal), len(mine) * ours.size)
-            place = getattr(ours.reader, f"receive_{blocks}")(recvbuf)
+            place = ours.reader.receive(recvbuf, blocks)
             mine = None if ours.in_place(sendbuf) else ours.reader.send(sendbuf)
             if mine is not None:
                 check_own(ours, mine, place.pieces[root])
@@ -111,17 +111,22 @@ def _gather(blocks: str) -> Callable[..., Asked]:
     return make
 
 
-def _add(name: str, make: Callable[..., Asked], what: str, algorithm: Algorithm, *sized_by: Any, **more: Any) -> None:
+def _add(
+    name: str, made: Callable[[str], Callable[..., Asked]], what: str, algorithm: Algorithm, blocks: str, **more: Any
+) -> None:
+    make = made(blocks)
     make.__doc__ = f"Bring {what}."
-    row(name, algorithm, *sized_by, **more)(make)
+    row(name, algorithm, blocks=blocks, **more)(make)
 
 
-_add("Allgather", _allgather("blocks"), "every rank's block to all", spread.allgather, (1,), own_from=_SOME)
-_add("Allgatherv", _allgather("vector"), "blocks of any length to all", spread.allgather, (1,), own_from=_SOME)
-_add("Alltoall", _alltoall("blocks"), "a block from every rank to each", personal.alltoall, (1,), own_from=_MUCH)
-_add("Alltoallv", _alltoall("vector"), "a block, of any length, from every rank to each", personal.alltoall)
-_add("Alltoallw", _alltoall("typed"), "a block, of any datatype, from every rank to each", personal.alltoall)
-_add("Scatter", _scatter("blocks"), "the root's blocks to all", personal.scatter, (1, 0), share=True, own_from=_MUCH)
-_add("Scatterv", _scatter("vector"), "the root's blocks, of any length, to all", personal.scatter)
-_add("Gather", _gather("blocks"), "every block to the root", personal.gather, (0, 1), share=True, own_from=_MUCH)
-_add("Gatherv", _gather("vector"), "every rank's block, of any length, to the root", personal.gather)
+# fmt: off
+_add("Allgather", _allgather, "every rank's block to all", spread.allgather, "blocks", sized_by=(1,), own_from=_SOME)
+_add("Allgatherv", _allgather, "blocks of any length to all", spread.allgather, "vector", sized_by=(1,), own_from=_SOME)
+_add("Alltoall", _alltoall, "a block from every rank to each", personal.alltoall, "blocks", sized_by=(1,), own_from=_MUCH)
+_add("Alltoallv", _alltoall, "a block, of any length, from every rank to each", personal.alltoall, "vector")
+_add("Alltoallw", _alltoall, "a block, of any datatype, from every rank to each", personal.alltoall, "typed")
+_add("Scatter", _scatter, "the root's blocks to all", personal.scatter, "blocks", sized_by=(1, 0), own_from=_MUCH)
+_add("Scatterv", _scatter, "the root's blocks, of any length, to all", personal.scatter, "vector")
+_add("Gather", _gather, "every block to the root", personal.gather, "blocks", sized_by=(0, 1), own_from=_MUCH)
+_add("Gatherv", _gather, "every rank's block, of any length, to the root", personal.gather, "vector")
+# fmt: on

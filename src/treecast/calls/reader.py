@@ -34,34 +34,21 @@ class Reader:
     def __init__(self, mpi: Any, size: int) -> None:
         self._mpi, self._size = mpi, size
 
-    def send(self, argument: Any) -> Any:
-        """Return the bytes of a simple argument that is sent."""
-        return self._read(argument, 0, writable=False).pieces[0]
+    def send(self, argument: Any, form: str = "") -> Any:
+        """Return the bytes of an argument that is sent: of each block of one that has a ``form``, as ``Row.blocks`` names it."""
+        pieces = self._read(argument, form, writable=False).pieces
+        return pieces if form else pieces[0]
 
-    def receive(self, argument: Any) -> Place:
-        """Return where a simple argument is received."""
-        return self._read(argument, 0, writable=True)
+    def receive(self, argument: Any, form: str = "") -> Place:
+        """Return where an argument is received."""
+        return self._read(argument, form, writable=True)
 
-    def send_blocks(self, argument: Any) -> list[Any]:
-        """Return the bytes of each block of a block argument that is sent."""
-        return self._read(argument, self._size, writable=False).pieces
-
-    def receive_blocks(self, argument: Any) -> Place:
-        """Return where each block of a block argument is received."""
-        return self._read(argument, self._size, writable=True)
-
-    def send_vector(self, argument: Any) -> list[Any]:
-        """Return the bytes of each block of a vector argument that is sent."""
-        return self._read(argument, self._size, writable=False, vector=True).pieces
-
-    def receive_vector(self, argument: Any) -> Place:
-        """Return where each block of a vector argument is received."""
-        return self._read(argument, self._size, writable=True, vector=True)
-
-    def _read(self, argument: Any, blocks: int, *, writable: bool, vector: bool = False) -> Place:
-        span = recognise(self._mpi, argument, writable=writable, vector=vector)
-        found = cut(span, blocks, vector) if span else None
-        return Place(found) if found else self._read_other(argument, blocks, writable=writable, vector=vector)
+    def _read(self, argument: Any, form: str, *, writable: bool) -> Place:
+        vector, span = form == "vector", None
+        if form != "typed":
+            span = recognise(self._mpi, argument, writable=writable, vector=vector)
+        found = cut(span, self._size if form else 0, vector) if span else None
+        return Place(found) if found else self._read_other(argument, form, writable=writable)
 
     def entries(self, argument: Any, blocks: int = 0, *, writable: bool) -> Entries:
         """Return the entries of a simple argument of a sum, or of a block argument of so many blocks.
@@ -75,7 +62,7 @@ class Reader:
         datatype = datatype_of(self._mpi, span.items.buffer) if span.datatype is None else span.datatype
         return entries_of(span._replace(datatype=datatype), found)
 
-    def _read_other(self, argument: Any, blocks: int, *, writable: bool, vector: bool) -> Place:
+    def _read_other(self, argument: Any, form: str, *, writable: bool) -> Place:
         """Return the bytes of an argument that is not ordinary. Raises the error in it."""
         raise NotImplementedError
 

@@ -69,7 +69,7 @@ def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0
     return Asked(read, (None, None, root, None), target=root)
 
 
-@row("Reduce_scatter_block", sums.reduce_scatter, (0, 1), own_from=_OWN_FROM)
+@row("Reduce_scatter_block", sums.reduce_scatter, (0, 1), own_from=_OWN_FROM, blocks="blocks")
 def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Asked:
     """Bring to rank r the sum of the r-th blocks."""
 
@@ -88,7 +88,7 @@ def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None)
     return Asked(read, (None, None, [0] * ours.size, None))
 
 
-@row("Reduce_scatter", sums.reduce_scatter, (0, 1), own_from=_OWN_FROM)
+@row("Reduce_scatter", sums.reduce_scatter, (0, 1), own_from=_OWN_FROM, blocks="vector")
 def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = None) -> Asked:
     """Bring to rank r the sum of the r-th blocks, of any length."""
     in_place = ours.in_place(sendbuf)

@@ -11,6 +11,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treecast.calls.reader import Entries
+from treecast.collectives.kinds import COLLECTIVES, Kind
 from treecast.errors import PlanError
 
 if TYPE_CHECKING:
@@ -70,17 +71,40 @@ class Job(NamedTuple):
 class Row(NamedTuple):
     """A collective on buffers. ``make``: returns the job of its arguments, which follow a ``Rank``.
 
-    ``sized_by``: the place of the argument that has all bytes of the call, or this rank's ``share`` of them; then of the one that
+    ``sized_by``: the place of the argument that has all bytes of the call, or this rank's share of them; then of the one that
     has them when it is IN_PLACE. ``own_from``: bytes of a call, all blocks of a rank together, from which on it goes straight
-    where nothing is to be survived; it is MPI's below, and where this is None.
+    where nothing is to be survived; it is MPI's below, and where this is None. ``blocks``: how the arguments name a block for
+    each rank: ``blocks`` of one length, ``vector``, of any, or ``typed``, of a datatype each; "" where they name none.
     """
 
     name: str
     make: Callable[..., Job]
     algorithm: Algorithm
     sized_by: tuple[int, ...] = ()
-    share: bool = False
     own_from: int | None = None
+    blocks: str = ""
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind of collective that it is, None where there are no plans of it."""
+        return _KINDS.get(self.name)
+
+    @property
+    def planned(self) -> Kind | None:
+        """The kind by whose plans it goes over a network, None where it always goes straight.
+
+        It does where only the root knows how long the blocks are, and where a sum ends in blocks.
+        """
+        kind = self.kind
+        return None if kind is None or kind.one_way or (kind.adds and kind.ends == "own") else kind
+
+    @property
+    def shared(self) -> bool:
+        """Whether an argument has this rank's share of the bytes, as a root has all of them."""
+        return self.kind is not None and self.kind.personal and not self.kind.all_source
+
+
+_KINDS = {kind.mpi: kind for kind in COLLECTIVES.values() if kind.mpi}
 
 
 ROWS: dict[str, Row] = {}
@@ -95,8 +119,8 @@ def row(
     algorithm: Algorithm,
     sized_by: tuple[int, ...] = (),
     *,
-    share: bool = False,
     own_from: int | None = None,
+    blocks: str = "",
 ) -> Callable[[Callable[..., Asked]], Callable[..., Asked]]:
     """Register a method of mpi4py; see ``Row``."""
 
@@ -115,7 +139,7 @@ def row(
 
             return Job(asked.read, carry, asked.target)
 
-        ROWS[name] = Row(name, job, algorithm, sized_by, share, own_from)
+        ROWS[name] = Row(name, job, algorithm, sized_by, own_from, blocks)
         return make
 
     return register

@@ -1,33 +1,29 @@
 """Collectives of bytes as parts of a plan: where the chunks of each block lie, and the blocks lacking at the end."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from treecast.algorithms.sums import Sums, width_of
-from treecast.collectives import Collective
-from treecast.engine.choose import Program
+from treecast.collectives import COLLECTIVES, Collective
+from treecast.engine.choose import ALL_PORT, Operation, Program, flit_of, messages_of
 from treecast.engine.memory import Part
 from treecast.errors import PlanError
 from treecast.execution.layout import Bytes, even_layout, ranges_at
+from treecast.networks import Network
 from treecast.transport.base import Piece
 
+_KEPT = 1 << 10  # chunks whose places are known while they are under way
 Run = Callable[[Part], set[int]]
 """Carries a part of a plan out, and returns the chunks that the rank holds then."""
 
 
-@dataclass(frozen=True)
-class Blocks:
-    """Blocks of ``size`` bytes, as one rank sees them: those that it has (``held``), and those that it must receive (``wanted``).
+Place = Callable[[int], Bytes | None]
+"""Returns the memory of a block, None of one that only passes."""
 
-    ``place(block)``: the memory of a block, None of one that only passes.
-    """
-
-    size: int
-    place: Callable[[int], Bytes | None]
-    held: Iterable[int]
-    wanted: Iterable[int]
+Cut = Callable[[int, int], slice]
+"""Returns which part of a block a chunk is, from the number of the block, and that of the chunk in the block."""
 
 
 def bytes_of(piece: Piece) -> Bytes:
@@ -35,79 +31,14 @@ def bytes_of(piece: Piece) -> Bytes:
     return np.frombuffer(piece, np.uint8) if len(piece) else np.empty(0, np.uint8)
 
 
-def of_one(data: Piece, has: bool) -> Blocks:
-    """Return the one block of a broadcast; ``has``: whether this rank is its source."""
-    memory = bytes_of(data)
-    return Blocks(len(memory), lambda block: memory, [0] if has else [], [0])
-
-
-def of_all(into: Sequence[Bytes], me: int) -> Blocks:
-    """Return the blocks of an allgather, a rank's each, all of which are wanted."""
-    return Blocks(len(into[me]), into.__getitem__, [me], range(len(into)))
-
-
-def of_pairs(outgoing: Sequence[Piece], incoming: Sequence[Piece], me: int) -> Blocks:
-    """Return the blocks of an alltoall; that of this rank to itself is copied."""
-    out, into, size = [*map(bytes_of, outgoing)], [*map(bytes_of, incoming)], len(outgoing)
-    into[me][:] = out[me]
-
-    def place(block: int) -> Bytes | None:
-        source, target = divmod(block, size)
-        return out[target] if source == me else into[source] if target == me else None
-
-    return Blocks(len(out[me]), place, range(me * size, (me + 1) * size), range(me, size * size, size))
-
-
-def of_root(blocks: Sequence[Piece] | None, mine: Piece | None, me: int, *, gathers: bool) -> Blocks:
-    """Return the blocks that a root deals out, or ``gathers``; at the root, its own is copied where ``mine`` is there, too."""
-    every = [*map(bytes_of, blocks or ())]
-    own = every[me] if every else bytes_of(mine)
-    if every and mine is not None:
-        there, here = (own, bytes_of(mine)) if gathers else (bytes_of(mine), own)
-        there[:] = here
-    at_root, here = range(len(every)), [me]
-    held, wanted = (here, at_root) if gathers else (at_root, here)
-    return Blocks(len(own), lambda block: every[block] if every else own if block == me else None, held, wanted)
-
-
-def carry(blocks: Blocks, program: Program, run: Run) -> set[int]:
+def carry(place: Place, cut: Cut, me: int, program: Program, run: Run) -> set[int]:
     """Carry a plan of blocks out; return the ranks whose data this one lacks."""
-    count = program.collective.messages
-    layout = even_layout(blocks.size, count)
+    collective = program.collective
 
-    def span(chunk: int) -> tuple[Bytes | None, slice]:
-        block, place = divmod(chunk, count)
-        return blocks.place(block), layout.slice_of(place, place + 1)
-
-    held, wanted = (
-        [chunk for block in of for chunk in range(block * count, (block + 1) * count)]
-        for of in (blocks.held, blocks.wanted)
-    )
-    return sources_of_missing(program.collective, run(_part_of(span, held)), wanted)
-
-
-def carry_unequal(
-    place: Callable[[int], Bytes | None], cut: tuple[Sequence[int], int], me: int, program: Program, run: Run
-) -> set[int]:
-    """Carry a plan of blocks of any lengths out; return the ranks whose data this one lacks.
-
-    ``place``: as of ``Blocks``. ``cut``: the bytes of each block, and of the flits that it is cut into.
-    """
-    collective, (sizes, flit) = program.collective, cut
-
+    @lru_cache(_KEPT)
     def span(chunk: int) -> tuple[Bytes | None, slice]:
         block, number = map(int, collective.place_of(chunk))
-        return place(block), slice(number * flit, min((number + 1) * flit, int(sizes[block])))
-
-    held, wanted = (
-        [chunk for first, stop in ranges_at(some, me) for chunk in range(first, stop)]
-        for some in (collective.given(), collective.wanted())
-    )
-    return sources_of_missing(collective, run(_part_of(span, held)), wanted)
-
-
-def _part_of(span: Callable[[int], tuple[Bytes | None, slice]], held: list[int]) -> Part:
-    """Return the part of a rank; ``span``: the memory of a chunk's block, None where it only passes, and its place in there."""
+        return place(block), cut(block, number)
 
     def view(chunk: int) -> Bytes:
         memory, where = span(chunk)
@@ -119,7 +50,34 @@ def _part_of(span: Callable[[int], tuple[Bytes | None, slice]], held: list[int])
         memory, where = span(chunk)
         return where.stop - where.start if memory is None else None
 
-    return Part(view, held, passing=passing)
+    held, wanted = (
+        [chunk for first, stop in ranges_at(some, me) for chunk in range(first, stop)]
+        for some in (collective.given(), collective.wanted())
+    )
+    return sources_of_missing(collective, run(Part(view, held, passing=passing)), wanted)
+
+
+def cut_up(
+    kind: str,
+    where: Network,
+    sizes: Sequence[int],
+    rate: float = 0.0,
+    *,
+    root: int = 0,
+    survive: int = 0,
+    model: str = ALL_PORT,
+) -> tuple[Operation, Cut]:
+    """Return how a collective of blocks of so many bytes is carried out, and how they are cut; ``rate`` as in ``messages_of``.
+
+    ``sizes``: of each block where their lengths differ, else of the first.
+    """
+    if COLLECTIVES[kind].lengths:
+        flit = flit_of(where, sizes, survive, rate, model=model)
+        what = Operation(kind, where, root, 1, survive, model, tuple(-(-size // flit) for size in sizes))
+        return what, lambda block, number: slice(number * flit, min((number + 1) * flit, sizes[block]))
+    count = messages_of(kind, where, sizes[0], survive, rate, model=model)
+    layout = even_layout(sizes[0], count)
+    return Operation(kind, where, root, count, survive, model), lambda _, number: layout.slice_of(number, number + 1)
 
 
 def carry_sum(received: Bytes, how: Sums, me: int, program: Program, run: Run) -> bool:

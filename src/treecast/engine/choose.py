@@ -1,5 +1,6 @@
 """Choosing the number of chunks, and the part of each rank; results are kept."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from math import isqrt
 from typing import Any, NamedTuple
@@ -70,7 +71,7 @@ def messages_of(kind: str, where: Network, size: int, survive: int, rate: float 
     return -(-count // spread) * spread
 
 
-def flit_of(where: Network, sizes: tuple[int, ...], survive: int, rate: float = 0.0, *, model: str = ALL_PORT) -> int:
+def flit_of(where: Network, sizes: Sequence[int], survive: int, rate: float = 0.0, *, model: str = ALL_PORT) -> int:
     """Return the bytes of a flit of blocks of different lengths; ``rate`` as in ``messages_of``.
 
     As there every block passes ⌈log2 N⌉ arcs over one port, or as many as the diameter. So many flits that a plan of them is made

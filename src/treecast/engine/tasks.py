@@ -1,10 +1,12 @@
-"""Collectives of bytes that go by plans: the memory of each, and its blocks as one of some ranks sees them."""
+"""Collectives of bytes that go by plans: the memory of each, and where its blocks lie as one of some ranks sees them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from treecast.algorithms import personal, spread
-from treecast.engine.blocks import Blocks, bytes_of, of_all, of_one, of_pairs, of_root
+from treecast.algorithms.spread import copy_here
+from treecast.collectives import Kind
+from treecast.engine.blocks import Place, bytes_of
+from treecast.execution.layout import Bytes
 from treecast.groups.group import Shape
 from treecast.transport.base import Piece
 
@@ -12,62 +14,45 @@ from treecast.transport.base import Piece
 class Task(NamedTuple):
     """A collective by a plan. ``pieces``: all memory of it at this rank, none where its arguments were refused.
 
-    ``blocks(ranks)``: the blocks of some ranks, of which this is one.
+    ``place(ranks)``: where the blocks of some ranks lie, of which this is one.
     """
 
     shape: Shape
     pieces: Sequence[Piece]
-    blocks: Callable[[Sequence[int]], Blocks]
+    place: Callable[[Sequence[int]], Place]
 
 
-def _broadcast(me: int, data: Piece | None, root: int) -> Task:
-    def blocks(ranks: Sequence[int]) -> Blocks:
-        return of_one(data, me == root)
-
-    return Task(Shape("broadcast", source=root), [] if data is None else [data], blocks)
-
-
-def _allgather(me: int, mine: Piece | None, every: Sequence[Piece] | None) -> Task:
-    pieces = every or ()
-    if every is not None and mine is not None:
-        spread.copy_here(every[me], mine)
-
-    def blocks(ranks: Sequence[int]) -> Blocks:
-        return of_all([bytes_of(pieces[r]) for r in ranks], ranks.index(me))
-
-    return Task(Shape("allgather"), pieces, blocks)
+def shape_of(kind: Kind, given: Sequence[Any]) -> Shape:
+    """Return the shape of a collective, from the arguments of its algorithm: one buffer or two, and then the root."""
+    if kind.all_source:
+        return Shape(kind.name)
+    root = given[1 if kind.one_to_all else 2]
+    return Shape(kind.name, target=root) if kind.direction == "to" else Shape(kind.name, source=root)
 
 
-def _alltoall(me: int, outgoing: Sequence[Piece] | None, incoming: Sequence[Piece] | None, *_: Any) -> Task:
-    out, into = (outgoing or (), incoming or ()) if outgoing and incoming else ((), ())
+def task_of(kind: Kind, me: int, given: Sequence[Any]) -> Task:
+    """Return the task of a collective that moves blocks, from the arguments of its algorithm at this rank.
 
-    def blocks(ranks: Sequence[int]) -> Blocks:
-        return of_pairs([out[r] for r in ranks], [into[r] for r in ranks], ranks.index(me))
+    A buffer is one piece, or a list of one for each rank. Where both have this rank's own block, it is copied.
+    """
+    buffers = given[: 1 if kind.one_to_all else 2]
+    lists: list[list[Piece]] = [each for each in buffers if isinstance(each, list)]
+    alone: list[Piece] = [each for each in buffers if not (each is None or isinstance(each, list))]
+    ends = [every[me] for every in lists] + alone
+    if len(ends) > 1:
+        here, there = ends if kind.starts == "root" or kind.blocks == "pair" else reversed(ends)
+        copy_here(there, here)
 
-    return Task(Shape("alltoall"), [*out, *into], blocks)
+    def place(ranks: Sequence[int]) -> Place:
+        mine, count = ranks.index(me), len(ranks)
+        every = [[bytes_of(pieces[rank]) for rank in ranks] for pieces in lists] or [[bytes_of(alone[0])]]
 
+        def of(block: int) -> Bytes | None:
+            if kind.blocks == "pair":
+                source, target = divmod(block, count)
+                return every[0][target] if source == mine else every[1][source] if target == mine else None
+            return every[0][block] if lists else every[0][0] if kind.blocks == "one" or block == mine else None
 
-def _of_root(me: int, shape: Shape, every: Sequence[Piece] | None, mine: Piece | None) -> Task:
-    def blocks(ranks: Sequence[int]) -> Blocks:
-        gathers = shape.target is not None
-        return of_root(every and [every[r] for r in ranks], mine, ranks.index(me), gathers=gathers)
+        return of
 
-    return Task(shape, [*(every or ()), *([] if mine is None else [mine])], blocks)
-
-
-def _scatter(me: int, outgoing: Sequence[Piece] | None, mine: Piece | None, root: int, *_: Any) -> Task:
-    return _of_root(me, Shape("scatter", source=root), outgoing, mine)
-
-
-def _gather(me: int, mine: Piece | None, incoming: Sequence[Piece] | None, root: int, *_: Any) -> Task:
-    return _of_root(me, Shape("gather", target=root), incoming, mine)
-
-
-TASKS: dict[Callable[..., Any], Callable[..., Task]] = {
-    spread.broadcast: _broadcast,
-    spread.allgather: _allgather,
-    personal.alltoall: _alltoall,
-    personal.scatter: _scatter,
-    personal.gather: _gather,
-}
-"""By algorithm: the task of its arguments, which follow this rank's number."""
+    return Task(shape_of(kind, given), [piece for every in lists for piece in every] or alone, place)

@@ -30,6 +30,11 @@ class Shape(NamedTuple):
     spread: bool = False
     redo: bool = False
 
+    @property
+    def end(self) -> int | None:
+        """The one rank that has the data, or wants it; None where all do."""
+        return self.target if self.source is None else self.source
+
 
 class Group:
     """Ranks that make calls together, numbered from 0; ``seats[r]`` is rank r of the transport.
@@ -232,9 +237,9 @@ class Group:
 
     # -- little data, of all ranks at once ---------------------------------------------------------------------------
 
-    def goes_together(self, count: int) -> bool:
-        """Return whether the transport brings so many bytes to all ranks at once; the same at all that know the count."""
-        return self.together is not None and self.is_patient and count <= SMALL and not self.refused
+    def goes_together(self, count: int) -> Together | None:
+        """Return the calls that bring so many bytes to all ranks at once, None for none; the same at all that know the count."""
+        return self.together if self.is_patient and count <= SMALL and not self.refused else None
 
     def came(self, ticket: Ticket, places: Mapping[int, Piece]) -> Steps[bool]:
         """Wait for data that comes to some places at once; if it does not, it is lacking. Return whether it came."""

@@ -6,37 +6,34 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from treecast.groups.group import SAY_END, Group
-from treecast.transport.base import Piece, Steps
+from treecast.transport.base import Piece, Steps, Together
 
 
-def broadcast_together(group: Group, data: Piece, root: int) -> Steps[None]:
+def broadcast_together(group: Group, together: Together, data: Piece, root: int) -> Steps[None]:
     """Bring the data of the root to all."""
-    if group.together is not None:
-        waits = group.agreement.number % SAY_END == 0
-        yield from group.came(group.together.broadcast(data, root, waits), {root: data} if group.rank != root else {})
+    waits = group.agreement.number % SAY_END == 0
+    yield from group.came(together.broadcast(data, root, waits), {root: data} if group.rank != root else {})
 
 
-def allgather_together(group: Group, blocks: Mapping[int, Piece]) -> Steps[None]:
+def allgather_together(group: Group, together: Together, blocks: Mapping[int, Piece]) -> Steps[None]:
     """Bring the blocks of all ranks to all; copies of them are kept."""
-    if group.together is None:
-        return
     lengths = [len(blocks[rank]) for rank in range(group.size)]
     whole = np.empty(sum(lengths), np.uint8).data
     copies = [whole[a:b] for a, b in pairwise(accumulate(lengths, initial=0))]
     others = {rank: block for rank, block in blocks.items() if rank != group.rank}
-    if (yield from group.came(group.together.allgather(blocks[group.rank], whole, lengths), others)):
+    if (yield from group.came(together.allgather(blocks[group.rank], whole, lengths), others)):
         for rank, block in others.items():
             block[:] = copies[rank]
         group.keep(dict(enumerate(copies)))
 
 
-def alltoall_together(group: Group, out: Piece, lengths: Sequence[int], places: Mapping[int, Piece]) -> Steps[set[int]]:
+def alltoall_together(
+    group: Group, together: Together, ends: tuple[Piece, Mapping[int, Piece]], lengths: Sequence[int]
+) -> Steps[set[int]]:
     """Bring a block to each rank, of these lengths, into memory of one piece; return whose has not come."""
-    if group.together is None:
-        return set(places)
-    length = lengths[group.rank]
+    (out, places), length = ends, lengths[group.rank]
     into = np.empty(length * group.size, np.uint8).data
-    ticket = group.together.alltoall(out, lengths, into, length)
+    ticket = together.alltoall(out, lengths, into, length)
     yield from group.agreement.until(lambda: ticket.over)
     if ticket.lost:
         return set(places)

@@ -1,12 +1,13 @@
 """Ending a job: which processes it has, how they are ended, and which signals end it."""
 
 import os
+import select
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Generator, Iterable
+from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import NamedTuple
 
@@ -40,12 +41,6 @@ def _state(pid: int | str) -> _State | None:
         return None
 
 
-def is_alive(process: Process) -> bool:
-    """Return whether a process is still there, and no other in its place."""
-    state = _state(process.pid)
-    return state is not None and state.process == process and state.letter not in "ZX"
-
-
 def letter_of(pid: int, began: int | None = None) -> str:
     """Return the kernel's letter for the state of a process: T of one that is stopped, Z of one that has ended.
 
@@ -55,20 +50,19 @@ def letter_of(pid: int, began: int | None = None) -> str:
     return state.letter if state and began in (None, state.process.began) else "Z"
 
 
-def processes_of(leader: int) -> set[Process]:
-    """Return the processes of the session that a process leads, and those that it has started, with theirs."""
+def processes_of(leaders: Collection[int]) -> set[Process]:
+    """Return the processes of the sessions that processes lead, and those that they have started, with theirs."""
     states = [state for state in map(_state, _numbers()) if state is not None and state.letter not in "ZX"]
     children: dict[int, list[_State]] = {}
     for state in states:
         children.setdefault(state.parent, []).append(state)
-    found = {state.process: state for state in states if leader in (state.session, state.process.pid)}
-    waiting = [leader, *(process.pid for process in found)]
+    found = {state.process for state in states if state.session in leaders or state.process.pid in leaders}
+    waiting = [*leaders, *(process.pid for process in found)]
     while waiting:
-        for child in children.get(waiting.pop(), ()):
-            if child.process not in found:
-                found[child.process] = child
-                waiting.append(child.process.pid)
-    return set(found)
+        new = {child.process for child in children.get(waiting.pop(), ())} - found
+        found |= new
+        waiting += [process.pid for process in new]
+    return found
 
 
 def _numbers() -> list[str]:
@@ -77,29 +71,43 @@ def _numbers() -> list[str]:
     return []
 
 
-def end_all(child: "subprocess.Popen[bytes]") -> None:
-    """End a process that leads a session, and all that belongs to it: by SIGTERM, and by SIGKILL the rest after 3 s.
+def await_end(children: Iterable[int], seconds: float) -> None:
+    """Wait until one of some children of this process has ended, or the time is up."""
+    ends = select.poll()
+    with ExitStack() as opened:
+        for pid in children:
+            with suppress(OSError, AttributeError):  # only Linux has it
+                file = os.pidfd_open(pid)
+                opened.callback(os.close, file)
+                ends.register(file, select.POLLIN)
+        ends.poll(1000 * seconds)
 
-    mpirun ends its ranks when it is asked to, also stopped ones. When it has ended before, nobody is asked.
+
+def end_all(*children: "subprocess.Popen[bytes]") -> None:
+    """End processes that lead a session each, and all that belongs to them: by SIGTERM, and by SIGKILL the rest after 3 s.
+
+    mpirun ends its ranks when it is asked to, also stopped ones. Those that have ended before are not asked.
     """
-    known = processes_of(child.pid)
-    if child.poll() is None:
-        with suppress(OSError):
-            child.terminate()
+    leaders = {child.pid for child in children}
+    known, until = processes_of(leaders), time.monotonic() + _GRACE
+    for child in children:
+        child.terminate()
+    for child in children:
         with suppress(subprocess.TimeoutExpired):
-            child.wait(_GRACE)
-    if child.poll() is None:
+            child.wait(max(0.0, until - time.monotonic()))
+    for child in children:
         child.kill()
     until = time.monotonic() + _GRACE  # a process that even SIGKILL does not end hangs in the kernel
-    while (left := _left(child.pid, known)) and time.monotonic() < until:
+    while (left := _left(leaders, known)) and time.monotonic() < until:
         known |= left
         _kill(left)
         time.sleep(_LOOK)
-    child.wait()
+    for child in children:
+        child.wait()
 
 
-def _left(leader: int, known: Iterable[Process]) -> set[Process]:
-    return {process for process in {*known, *processes_of(leader)} if is_alive(process)}
+def _left(leaders: Collection[int], known: Iterable[Process]) -> set[Process]:
+    return {process for process in {*known, *processes_of(leaders)} if letter_of(*process) not in "ZX"}
 
 
 def _kill(processes: Iterable[Process]) -> None:

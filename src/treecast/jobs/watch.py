@@ -1,14 +1,15 @@
 """How the ranks of a job end, as those that watch them note it."""
 
 import os
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from treecast.groups.members import name_ranks
-from treecast.jobs.ending import letter_of
+from treecast.jobs.ending import await_end, letter_of
 from treecast.jobs.program import NOWHERE, identity, note, space
 
 TIMED_OUT = 124
@@ -60,15 +61,24 @@ class Watch:
                 )
         return {rank: number for _, rank, number in sorted(notes)}
 
-    def wait(self, look: Callable[[], Ending | None], timeout: float | None) -> Ending:
-        """Wait until a rank has failed, ``look`` says how the job ended, or the time is up, and return how it ended then."""
+    def wait(
+        self,
+        look: Callable[[], Ending | None],
+        timeout: float | None,
+        children: Callable[[], Iterable["subprocess.Popen[bytes]"]],
+    ) -> Ending:
+        """Wait until a rank has failed, ``look`` says how the job ended, or the time is up, and return how it ended then.
+
+        ``look`` is asked as soon as one of the ``children`` has ended.
+        """
         until = None if timeout is None else time.monotonic() + timeout
         while not self.status.exists():
             if (ending := look()) is not None:
                 return ending
             if until is not None and time.monotonic() >= until:
                 return self.ending(TIMED_OUT, f"the time limit of {timeout:g} s was up")
-            time.sleep(_LOOK if until is None else min(_LOOK, max(0.0, until - time.monotonic())))
+            left = _LOOK if until is None else min(_LOOK, max(0.0, until - time.monotonic()))
+            await_end([child.pid for child in children() if child.returncode is None], left)
         time.sleep(_PRINTING)
         return self.ending(0)
 

@@ -29,7 +29,7 @@ __all__ = ["Comm", "wrap"]
 
 def __getattr__(name: str) -> Any:
     if name == "Comm":
-        return _comm()
+        return _wrapped().Comm
     from treecast.calls.collectives import ROWS
 
     if name in ROWS:
@@ -37,24 +37,14 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _comm() -> "type[Comm]":
-    """Return the class; mpi4py is imported, and MPI starts, when it is first asked for."""
+def _wrapped() -> Any:
+    """Return the module of the class; mpi4py is imported, and MPI starts, when it is first asked for."""
     from treecast.mpi.library import load_mpi
 
     load_mpi()
-    from treecast.mpi.comm.wrapped import Comm
+    from treecast.mpi.comm import wrapped
 
-    return Comm
-
-
-def _around(comm: Any, options: Options, *, together: bool = False) -> "Comm":
-    """Return a communicator as one of treecast's, when its ranks are of one group."""
-    from treecast.mpi.library import load_mpi
-
-    load_mpi()
-    from treecast.mpi.comm.wrapped import around
-
-    return around(comm, options, together=together)
+    return wrapped
 
 
 def _for_one_call(name: str, what: str | None) -> Callable[..., tuple[int, ...]]:
@@ -63,9 +53,10 @@ def _for_one_call(name: str, what: str | None) -> Callable[..., tuple[int, ...]]
     def function(comm: Any, *arguments: Any, **named: Any) -> tuple[int, ...]:
         given: dict[str, Any] = {"on_failed": "ignore"}  # the returned tuple says it
         given |= {option: named.pop(option) for option in FOR_ONE_CALL & named.keys()}
-        wrapped = _around(comm, Options(**given))
-        getattr(wrapped, name)(*arguments, **named)
-        return wrapped.last.failed
+        once = _wrapped().around(comm, Options(**given))
+        getattr(once, name)(*arguments, **named)
+        failed: tuple[int, ...] = once.last.failed
+        return failed
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{what} See ``treecast.mpi``."
@@ -125,7 +116,8 @@ def wrap(
     from treecast.jobs.leaving import end_with_the_job
     from treecast.mpi.library import load_mpi
 
-    wrapped = _around(comm, Options(survive, deadline, network, on_error, own, on_failed), together=True)
+    options = Options(survive, deadline, network, on_error, own, on_failed)
+    made: Comm = _wrapped().around(comm, options, together=True)
     mpi = load_mpi()
     end_with_the_job(on_error, mpi.Is_finalized, mpi.Intracomm(mpi.COMM_WORLD).Abort)
-    return wrapped
+    return made

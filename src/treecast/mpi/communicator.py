@@ -1,19 +1,19 @@
 """The plans of a communicator of a program: a duplicate of it for their messages, and how fast its links are."""
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from treecast.collectives import COLLECTIVES
+from treecast.engine.blocks import Cut, cut_up
 from treecast.engine.choose import (
     ALL_PORT,
     ONE_PORT,
     Operation,
     Program,
     check_survive,
-    flit_of,
-    messages_of,
     program_of,
     schedule_of,
 )
@@ -125,22 +125,15 @@ class Communicator:
         check_survive(kind, where, survive)
         return where
 
-    def operation(self, kind: str, root: int, size: int, survive: int, given: Any) -> Operation:
-        """Return how a collective of ``size`` bytes a block is carried out; ``given``: the network that was named, or None.
+    def operation(self, kind: str, root: int, sizes: Sequence[int], survive: int, given: Any) -> tuple[Operation, Cut]:
+        """Return how a collective of blocks of so many bytes is carried out, and how they are cut; see ``cut_up``.
 
-        Collective when links have to be measured.
+        ``given``: the network that was named, or None. Collective when links have to be measured.
         """
         where, model = self.network(kind, survive, given), ALL_PORT if given is not None else ONE_PORT
-        count = messages_of(kind, where, size, survive, self.rate(where, model), model=model)
         if where.nodes != self.size:
             root = self._speaks.index(self.hosts[root])
-        return Operation(kind, where, root, count, survive, model)
-
-    def unequal(self, kind: str, sizes: tuple[int, ...], survive: int, given: Any) -> tuple[Operation, int]:
-        """Return how a collective of blocks of so many bytes is carried out, and the bytes of a flit; as ``operation`` does."""
-        where, model = self.network(kind, survive, given), ALL_PORT if given is not None else ONE_PORT
-        flit = flit_of(where, sizes, survive, self.rate(where, model), model=model)
-        return Operation(kind, where, 0, 1, survive, model, tuple(-(-size // flit) for size in sizes)), flit
+        return cut_up(kind, where, sizes, self.rate(where, model), root=root, survive=survive, model=model)
 
     def program(self, what: Operation, root: int) -> Program:
         """Return the part of this rank; ``root``: the rank that sends or receives all."""

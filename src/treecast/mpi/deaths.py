@@ -1,15 +1,9 @@
 """How MPI says that a process has failed, and the memory of messages that never end."""
 
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any
 
 _ABANDONED: list[tuple[Any, Any]] = []
-
-
-def is_proof(mpi: Any, error: Any) -> bool:
-    """Return whether an error proves that the process has failed; else it may be a socket that broke."""
-    return error.Get_error_class() in (mpi.ERR_PROC_FAILED, mpi.ERR_PROC_FAILED_PENDING)
 
 
 def failed_ranks(mpi: Any, comm: Any) -> list[int]:
@@ -31,12 +25,6 @@ def has_ended(mpi: Any, request: Any, status: Any = None) -> bool | None:
         return bool(request.Test(status))
     except mpi.Exception:
         return None
-
-
-def cancel(mpi: Any, request: Any) -> None:
-    """Cancel a message that is to be received, where MPI still can."""
-    with suppress(mpi.Exception):
-        request.Cancel()
 
 
 def abandon(mpi: Any, messages: Iterable[tuple[Any, Any]]) -> None:

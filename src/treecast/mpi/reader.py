@@ -10,6 +10,8 @@ from treecast.calls.items import Items, counts_of, take_apart
 from treecast.calls.reader import Entries, Place
 from treecast.errors import PlanError
 
+_MIRRORS = {"blocks": "Neighbor_alltoall", "vector": "Neighbor_alltoallv", "typed": "Neighbor_alltoallw"}
+
 
 class Reader(reader.Reader):
     """Reads the arguments of calls on communicators of ``size`` ranks.
@@ -30,26 +32,13 @@ class Reader(reader.Reader):
             if comm is not None:
                 comm.Free()
 
-    def send_typed(self, argument: Any) -> list[Any]:
-        """Return the bytes of each block of an argument with a datatype for each, which is sent."""
-        return self._pack_all("Neighbor_alltoallw", argument, self._typed_lengths)
-
-    def receive_typed(self, argument: Any) -> Place:
-        """Return where each block of an argument with a datatype for each is received."""
-        return self._places("Neighbor_alltoallw", argument, self._typed_lengths)
-
-    def _read_other(self, argument: Any, blocks: int, *, writable: bool, vector: bool) -> Place:
-        if blocks:
-            name, lengths = (
-                ("Neighbor_alltoallv", self._vector_lengths) if vector else ("Neighbor_alltoall", self._block_lengths)
-            )
-            if writable:
-                return self._places(name, argument, lengths)
-            return Place(self._pack_all(name, argument, lengths))
+    def _read_other(self, argument: Any, form: str, *, writable: bool) -> Place:
+        if form:
+            return self._places(form, argument) if writable else Place(self._pack_all(form, argument))
         if writable:
             self._check_place(argument)
         scratch = self._pack(argument)
-        return Place([scratch], lambda: self._unpack(scratch, argument))
+        return Place([scratch], lambda: self._copy([scratch, len(scratch), self._mpi.PACKED], argument))
 
     def _read_entries(self, argument: Any, blocks: int, *, writable: bool) -> Entries:
         mpi, parts = self._mpi, max(1, blocks)
@@ -94,11 +83,11 @@ class Reader(reader.Reader):
             self._self = self._mpi.Intracomm(self._mpi.COMM_SELF).Dup()  # which may be wrapped itself
         return self._self
 
-    def _mirror(self) -> Any:
+    def _mirror(self, form: str) -> Any:
         if self._links is None:
             links = [0] * self._size
             self._links = self._own().Create_dist_graph_adjacent(links, links)
-        return self._links
+        return getattr(self._links, _MIRRORS[form])
 
     def _pack(self, argument: Any) -> Any:
         """Return the bytes of a simple argument, packed."""
@@ -112,9 +101,6 @@ class Reader(reader.Reader):
             request.Wait()
         return packed
 
-    def _unpack(self, packed: Any, argument: Any) -> None:
-        self._copy([packed, len(packed), self._mpi.PACKED], argument)
-
     def _copy(self, source: Any, target: Any) -> None:
         with self._lock:
             self._own().Sendrecv(source, 0, 0, target, 0, 0)
@@ -123,19 +109,18 @@ class Reader(reader.Reader):
         """Raise mpi4py's error for a simple argument that cannot be received into; nothing is written."""
         self._copy([b"", 0, self._mpi.BYTE], argument)
 
-    def _pack_all(self, name: str, argument: Any, lengths_of: Callable[[Any], list[int]]) -> list[Any]:
-        packed, pieces, spec = self._scratch(name, argument, lengths_of)
+    def _pack_all(self, form: str, argument: Any) -> list[Any]:
+        pieces, spec = self._scratch(form, argument)
         with self._lock:
-            getattr(self._mirror(), name)(argument, spec)
-        del packed
+            self._mirror(form)(argument, spec)
         return pieces
 
-    def _places(self, name: str, argument: Any, lengths_of: Callable[[Any], list[int]]) -> Place:
+    def _places(self, form: str, argument: Any) -> Place:
         """Return scratch memory with the present bytes of the blocks, so that blocks that do not come stay as they are."""
-        _, pieces, spec = self._scratch(name, argument, lengths_of)
+        pieces, spec = self._scratch(form, argument)
         with self._lock:
-            mirror = getattr(self._mirror(), name)
-            self._ask(mirror, self._nothing(name), argument)
+            mirror = self._mirror(form)
+            self._ask(mirror, self._nothing(form), argument)
             mirror(argument, spec)
 
         def finish() -> None:
@@ -144,33 +129,31 @@ class Reader(reader.Reader):
 
         return Place(pieces, finish)
 
-    def _scratch(
-        self, name: str, argument: Any, lengths_of: Callable[[Any], list[int]]
-    ) -> tuple[Any, list[Any], list[Any]]:
-        """Return memory for packed blocks, its pieces, and how mpi4py writes it."""
+    def _scratch(self, form: str, argument: Any) -> tuple[list[Any], list[Any]]:
+        """Return the pieces of memory for packed blocks, and how mpi4py writes it."""
         try:
-            lengths = lengths_of(argument)
+            lengths: list[int] = getattr(self, f"_lengths_of_{form}")(argument)
             if len(lengths) != self._size or min(lengths) < 0:
                 raise ValueError(f"message: expecting {self._size} counts from 0")
         except Exception:
             with self._lock:  # it is mpi4py that says why an argument is wrong
-                self._ask(getattr(self._mirror(), name), argument, self._nothing(name))
+                self._ask(self._mirror(form), argument, self._nothing(form))
             raise
         memory = self._mpi.buffer.allocate(sum(lengths))
         places = [sum(lengths[:k]) for k in range(self._size)]
         pieces = [memory[place : place + length] for place, length in zip(places, lengths, strict=True)]
-        return memory, pieces, self._spec(name, memory, lengths, places)
+        return pieces, self._spec(form, memory, lengths, places)
 
-    def _spec(self, name: str, memory: Any, lengths: Sequence[int], places: Sequence[int]) -> list[Any]:
+    def _spec(self, form: str, memory: Any, lengths: Sequence[int], places: Sequence[int]) -> list[Any]:
         byte = self._mpi.BYTE
-        if name == "Neighbor_alltoall":
+        if form == "blocks":
             return [memory, lengths[0], byte]
-        if name == "Neighbor_alltoallv":
+        if form == "vector":
             return [memory, (lengths, places), byte]
         return [memory, lengths, places, [byte] * self._size]
 
-    def _nothing(self, name: str) -> list[Any]:
-        return self._spec(name, bytearray(), [0] * self._size, [0] * self._size)
+    def _nothing(self, form: str) -> list[Any]:
+        return self._spec(form, bytearray(), [0] * self._size, [0] * self._size)
 
     def _ask(self, mirror: Callable[[Any, Any], None], sent: Any, received: Any) -> None:
         """Have mpi4py read two arguments; that their lengths differ is no error of theirs."""
@@ -182,12 +165,12 @@ class Reader(reader.Reader):
 
     # -- lengths -----------------------------------------------------------------------------------------------------
 
-    def _block_lengths(self, argument: Any) -> list[int]:
+    def _lengths_of_blocks(self, argument: Any) -> list[int]:
         packed = len(self._pack(argument))
         counted = take_apart(self._mpi, argument).counts is not None
         return [packed if counted else packed // self._size] * self._size
 
-    def _vector_lengths(self, argument: Any) -> list[int]:
+    def _lengths_of_vector(self, argument: Any) -> list[int]:
         buffer, counts, _, datatype = take_apart(self._mpi, argument, vector=True)
         whole = len(self._pack(buffer if datatype is None else [buffer, datatype])) if counts is None else 0
         given = [] if counts is None else counts_of(counts, self._size, 0)
@@ -197,7 +180,7 @@ class Reader(reader.Reader):
             entry = len(self._pack([buffer, 1, datatype])) if whole or any(given) else 0
         return [count * entry for count in given or counts_of(None, self._size, whole // entry if entry else 0)]
 
-    def _typed_lengths(self, argument: Any) -> list[int]:
+    def _lengths_of_typed(self, argument: Any) -> list[int]:
         items = list(argument)
         counts: Any = None if len(items) == 2 else items[1][0] if len(items) == 3 else items[1]
         sizes = [int(datatype.size) for datatype in items[-1]]

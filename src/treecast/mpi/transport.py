@@ -8,10 +8,11 @@ import os
 import struct
 import time
 from collections.abc import Callable, Iterable, Set
+from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import Any
 
-from treecast.mpi.deaths import abandon, cancel, failed_ranks, has_ended, is_proof
+from treecast.mpi.deaths import abandon, failed_ranks, has_ended
 from treecast.mpi.library import tags_of
 from treecast.mpi.together import Together
 from treecast.transport.base import DIRECT, Key, Kind, Piece, Ticket, Transport, Until
@@ -159,7 +160,8 @@ class MpiTransport(Transport):
         for posted in given_up:
             posted.ticket.end(lost=True)
             if posted.place is not None:
-                cancel(self.mpi, posted.request)
+                with suppress(self.mpi.Exception):  # where MPI cannot any more
+                    posted.request.Cancel()
         abandon(self.mpi, [(each.request, each.landing) for each in given_up])
 
     # -- the only wait -----------------------------------------------------------------------------------------------
@@ -289,9 +291,10 @@ class MpiTransport(Transport):
 
     def _note(self, peer: int, error: Any) -> None:
         """Note the news that an error of a message is of the other rank: that it has failed, or that nothing gets through."""
-        if error.Get_error_class() == self.mpi.ERR_TRUNCATE:
+        kind = error.Get_error_class()
+        if kind == self.mpi.ERR_TRUNCATE:
             return
-        proof = is_proof(self.mpi, error)
+        proof = kind in (self.mpi.ERR_PROC_FAILED, self.mpi.ERR_PROC_FAILED_PENDING)  # else a socket may have broken
         if not self._lost.get(peer) and (proof or peer not in self._lost):
             self._lose(peer, proof)
             if not proof:

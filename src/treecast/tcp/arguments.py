@@ -20,9 +20,9 @@ class Reader(reader.Reader):
         super().__init__(library, size)
         self._adds = set[tuple[library.Op, library.Datatype]]()  # operations that go with a datatype
 
-    def _read_other(self, argument: Any, blocks: int, *, writable: bool, vector: bool) -> Place:
-        span, finish = self._span(argument, writable, vector)
-        return Place(_pieces(span, blocks, vector), finish)
+    def _read_other(self, argument: Any, form: str, *, writable: bool) -> Place:
+        span, finish = self._span(argument, writable, form == "vector")
+        return Place(_pieces(span, self._size if form else 0, form == "vector"), finish)
 
     def _read_entries(self, argument: Any, blocks: int, *, writable: bool) -> Entries:
         span, finish = self._span(argument, writable)

@@ -70,7 +70,6 @@ def cast_here(comm: Comm, path: Path | None, target: Path) -> tuple[list[Result]
 
     The list is the same at all ranks that live. Raises DeliveryError when pieces are lost with all ranks that had them.
     """
-    calls: Any = comm
     comm.plan_between_hosts()
     wrong, sources = "", list[Source]()
     if comm.rank == 0 and path is not None:
@@ -78,14 +77,14 @@ def cast_here(comm: Comm, path: Path | None, target: Path) -> tuple[list[Result]
             sources = sources_of(path)
         except (PlanError, OSError) as error:
             wrong = str(error)
-    wrong, told = calls.bcast((wrong, [tuple(source) for source in sources]))
+    wrong, told = comm.bcast((wrong, [tuple(source) for source in sources]))
     if wrong:
         raise PlanError(wrong)
     came, error = 0, ""
     plan = [Source(*each) for each in told]
     if comm.rank:
         error = _room_for(target, sum(source.size for source in plan))
-    errors: list[str | None] = calls.allgather(error)
+    errors: list[str | None] = comm.allgather(error)
     first = next((f"rank {rank}: {each}" for rank, each in enumerate(errors) if each), "")
     if first:
         raise PlanError(first)
@@ -95,7 +94,7 @@ def cast_here(comm: Comm, path: Path | None, target: Path) -> tuple[list[Result]
         one = _Cast(comm, source, file, own)
         came += one.run()
         error = error or one.error
-    results = calls.allgather((os.uname().nodename, came, error))
+    results = comm.allgather((os.uname().nodename, came, error))
     size = sum(source.size for source in plan)
     return [Result(rank, *each) for rank, each in enumerate(results) if each is not None], size
 
@@ -119,20 +118,18 @@ class _Cast:
     """One file on its way, as one rank sees it: ``own`` is where rank 0 reads it, ``file`` where it goes."""
 
     def __init__(self, comm: Comm, source: Source, file: Path, own: Path | None) -> None:
-        self._comm, self._calls, self._source, self._file, self._own = comm, comm, source, file, own
+        self._comm, self._source, self._file, self._own = comm, source, file, own
         self._part, self.error = own or _part(file), ""
         self._holds = dict[int, set[int]]()
         self._threads = ThreadPoolExecutor(2)
 
     def run(self) -> int:
         """Bring the file here; return the bytes that came. Errors of this host alone are in ``error``."""
-        calls: Any = self._comm
-        there = self._begin()
-        some: list[bool | None] = calls.allgather(there)
+        some: list[bool | None] = self._comm.allgather(self._begin())
         mine = set(range(self._source.pieces)) if self._own else set[int]()
         if any(some):
-            mine = self._compare(calls, mine)
-        held: list[set[int] | None] = calls.allgather(mine)
+            mine = self._compare(mine)
+        held: list[set[int] | None] = self._comm.allgather(mine)
         self._holds = {rank: pieces for rank, pieces in enumerate(held) if pieces is not None}
         lacking = [k for k in range(self._source.pieces) if any(k not in pieces for pieces in self._holds.values())]
         came, writing = 0, Future[None]()
@@ -147,7 +144,7 @@ class _Cast:
                 for pieces in self._holds.values():
                     pieces.update(batch)
             self._wait(writing)
-        self._end(calls)
+        self._end()
         return came
 
     def _begin(self) -> bool:
@@ -166,13 +163,13 @@ class _Cast:
             return False
         return there
 
-    def _compare(self, calls: Any, mine: set[int]) -> set[int]:
+    def _compare(self, mine: set[int]) -> set[int]:
         """Return the pieces that are here, by the digests of rank 0."""
         digests: list[bytes] | None = None
         with suppress(OSError):
             if self._own or not self.error:
                 digests = list(self._threads.map(self._digest, range(self._source.pieces)))
-        told: list[bytes] = calls.bcast(digests)
+        told: list[bytes] = self._comm.bcast(digests)
         return mine or {k for k, (one, other) in enumerate(zip(digests or [], told, strict=False)) if one == other}
 
     def _digest(self, piece: int) -> bytes:
@@ -191,7 +188,6 @@ class _Cast:
 
         Raises DeliveryError when nobody has them any more, or they differ.
         """
-        calls: Any = self._comm
         memory = np.empty(sum(map(self._length, batch)), np.uint8)
         bounds = np.cumsum([0, *map(self._length, batch)])
         parts = {k: memory[a:b] for k, a, b in zip(batch, bounds, bounds[1:], strict=False)}
@@ -208,12 +204,12 @@ class _Cast:
                 with suppress(OSError, ValueError):
                     memory[:] = np.frombuffer(b"".join(map(self._read, batch)), np.uint8)
             try:
-                calls.Bcast(memory, root)
+                self._comm.Bcast(memory, root)
                 break
             except DeliveryError:
                 if root in self._comm.members:
                     raise
-        said: list[bytes | None] = calls.allgather(sha256(memory.data).digest())
+        said: list[bytes | None] = self._comm.allgather(sha256(memory.data).digest())
         if len({each for each in said if each is not None}) > 1:
             raise DeliveryError(f"{self._file.name}: pieces from {batch[0] * PIECE:,} on came with other bytes")
         return parts
@@ -230,13 +226,13 @@ class _Cast:
         except OSError as error:
             self.error = f"{self._part}: {error.strerror}"
 
-    def _end(self, calls: Any) -> None:
+    def _end(self) -> None:
         """Rename files that are whole, unless the file has changed meanwhile at rank 0."""
         same = True
         if self._own:
             said = self._own.stat()
             same = (said.st_size, said.st_mtime_ns) == (self._source.size, self._source.changed)
-        told: list[bool | None] = calls.allgather(same)
+        told: list[bool | None] = self._comm.allgather(same)
         if False in told:
             self.error = self.error or f"{self._source.name or self._file.name} was changed while it was read"
         if self._own or self.error:
@@ -284,8 +280,7 @@ def be_rank(path: str, target: str, show: Callable[[str], object], rate: float |
     if comm.rank == min(comm.members):
         for line in lines:
             show(f"{line}\n")
-    calls: Any = comm
-    calls.barrier()  # all end alike, and only then
+    comm.barrier()  # all end alike, and only then
     return status
 
 

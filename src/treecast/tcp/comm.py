@@ -21,7 +21,6 @@ from treecast.tcp import library
 from treecast.tcp.arguments import Reader
 from treecast.tcp.job import Job as Process
 
-_WITHOUT = {"Alltoallw"}  # a datatype for each block: there are no derived ones here
 _FEW = 4  # ranks to which data goes straight
 _REACH = 2.0  # seconds in which members wait for the connection of a newcomer that others have
 UNDEFINED = -32766
@@ -71,6 +70,9 @@ class Comm:
     """
 
     allgather: Callable[[Any], list[Any]]  # as all collectives, a method that ``add_methods`` makes
+    bcast: Callable[..., Any]
+    Bcast: Callable[..., None]
+    barrier: Callable[[], None]
 
     def __init__(self, process: Process, group: Group, is_new: bool = False) -> None:
         self._process, self._group, self._is_new = process, group, is_new
@@ -223,7 +225,8 @@ class Comm:
     @classmethod
     def add_methods(cls) -> None:
         """Give the class a method for each collective."""
-        makers = {name: row.make for name, row in ROWS.items() if name not in _WITHOUT}
+        # there are no derived datatypes here, of which each block could have one
+        makers = {name: row.make for name, row in ROWS.items() if row.blocks != "typed"}
         for name, make in (makers | OBJECTS).items():
             setattr(cls, name, cls._method(name, make))
         for name, make in makers.items():

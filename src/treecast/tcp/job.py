@@ -180,7 +180,7 @@ class Job:
                 return carry_out(steps, lambda until: self._wait(group, until))
             except Evicted:  # the others go on without this rank: its error ends nothing there
                 if self in _JOINED:
-                    end_with_the_job("die", self.has_ended, self.abort)
+                    end_with_the_job("die", lambda: self.is_over, self.abort)
                 raise
 
     def _wait(self, group: Group, until: Until) -> None:
@@ -234,10 +234,6 @@ class Job:
                 self.links[0].linger(main.others())
             self._close()
 
-    def has_ended(self) -> bool:
-        """Return whether this rank's part is over."""
-        return self.is_over
-
     def abandon(self) -> None:
         """End at once: for the others this rank is dead."""
         if not self.is_over:
@@ -272,7 +268,7 @@ def ended_at_exit(job: Job, on_error: str) -> Job:
     job.transport.start()
     _JOINED.append(job)
     atexit.register(job.finish)
-    end_with_the_job(on_error, job.has_ended, job.abort)
+    end_with_the_job(on_error, lambda: job.is_over, job.abort)
     return job
 
 

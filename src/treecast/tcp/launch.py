@@ -99,16 +99,13 @@ def launch(
             for rank in range(count):
                 children[rank] = starter.start(rank)
             left = [1] * respawn
-            return watch.wait(lambda: _look(children, watch, starter, left), timeout)
+            return watch.wait(lambda: _look(children, watch, starter, left), timeout, children.values)
         finally:
             for child in children.values():
                 if child.stdin is not None:
                     with suppress(OSError):
                         child.stdin.close()
-                if child.poll() is None:
-                    child.terminate()
-            for child in children.values():
-                end_all(child)
+            end_all(*children.values())
             place.close()
 
 

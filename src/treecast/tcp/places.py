@@ -82,10 +82,6 @@ def _number(environment: Mapping[str, str], name: str) -> int:
         raise PlanError(f"{name}={environment[name]!r} is no number") from None
 
 
-def _nowhere(environment: Mapping[str, str]) -> tuple[Address, ...]:
-    return ()
-
-
 def _beside_master(environment: Mapping[str, str]) -> tuple[Address, ...]:
     """Return the port after that of torchrun's agent, which holds its own."""
     if "MASTER_ADDR" not in environment or "MASTER_PORT" not in environment:
@@ -112,11 +108,11 @@ def first_host(nodes: str) -> str:
 
 
 _LAUNCHERS: Mapping[str, tuple[str, str, Callable[[Mapping[str, str]], tuple[Address, ...]]]] = {
-    "treecast launch": ("TREECAST_RANK", "TREECAST_SIZE", _nowhere),
+    "treecast launch": ("TREECAST_RANK", "TREECAST_SIZE", lambda _: ()),
     "torchrun": ("RANK", "WORLD_SIZE", _beside_master),
     "mpirun": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", _beside_master),
     "mpiexec": ("PMI_RANK", "PMI_SIZE", _beside_master),
     "srun": ("SLURM_PROCID", "SLURM_NTASKS", _of_slurm),
-    "Kubernetes": ("JOB_COMPLETION_INDEX", "TREECAST_SIZE", _nowhere),
+    "Kubernetes": ("JOB_COMPLETION_INDEX", "TREECAST_SIZE", lambda _: ()),
 }
 """By launcher: the variables of rank and size, and where ranks meet when TREECAST_MEET does not say so."""

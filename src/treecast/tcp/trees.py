@@ -14,14 +14,15 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any
 
-from treecast.algorithms import spread, sums
+from treecast.algorithms import spread
 from treecast.calls.call import Call
+from treecast.calls.collectives import ROWS
 from treecast.calls.table import Algorithm
-from treecast.collectives.kinds import COLLECTIVES
+from treecast.collectives import Kind, find_unequal
 from treecast.engine import blocks as parts
 from treecast.engine.blocks import bytes_of
-from treecast.engine.choose import ALL_PORT, Operation, Program, flit_of, messages_of, program_of
-from treecast.engine.tasks import TASKS, Task
+from treecast.engine.choose import ALL_PORT, Operation, Program, program_of
+from treecast.engine.tasks import Task, task_of
 from treecast.groups.group import Group, Shape
 from treecast.groups.memory import scratch
 from treecast.networks import Graph, Network, network
@@ -63,12 +64,13 @@ class Trees:
 
     def plans(self) -> dict[Algorithm, Callable[..., Failed]]:
         """Return the functions that carry algorithms out by the plan; those for which there is none go straight."""
-        return {algorithm: self._plan(algorithm) for algorithm in (*TASKS, sums.allreduce)}
+        kinds = {row.algorithm: row.planned for row in ROWS.values() if row.planned and not row.planned.lengths}
+        return {one: self._plan(one, kind) for one, kind in kinds.items() if kind.results or not kind.adds}
 
-    def _plan(self, algorithm: Algorithm) -> Callable[..., Failed]:
+    def _plan(self, algorithm: Algorithm, kind: Kind) -> Callable[..., Failed]:
         def carry(call: Call, *given: Any) -> Failed:
             group = call.group
-            alike_at_all, steps = self._planned(group, algorithm, given)
+            alike_at_all, steps = self._planned(group, algorithm, kind, given)
             sizes = "" if call.refused or alike_at_all is None else repr((algorithm.__name__, alike_at_all))
             mine = blake2b(sizes.encode(), digest_size=_DIGEST).digest()
             said: list[bytes] = call.run(self._tell(group, mine), refused="")
@@ -78,16 +80,16 @@ class Trees:
 
         return carry
 
-    def _planned(self, group: Group, algorithm: Algorithm, given: Sequence[Any]) -> Planned:
-        if algorithm is sums.allreduce:
-            _, out, how = given
+    def _planned(self, group: Group, algorithm: Algorithm, kind: Kind, given: Sequence[Any]) -> Planned:
+        if kind.adds:
+            mine, out, how = given
             adds = how and how.op.Is_commutative()
-            return _size(how and how.entries, [out] if adds else []), self._sum(group, *given)
-        task = TASKS[algorithm](group.rank, *given)
-        if not COLLECTIVES[task.shape.name].personal:
-            return _size(task.shape.source, task.pieces), self._spread(group, task)
-        end = task.shape.source if task.shape.source is not None else task.shape.target
-        return _equal(end, task.pieces), self._personal(group, task, algorithm(group, *given))
+            straight = partial(algorithm, group)
+            return _size(how and how.entries, [out] if adds else []), self._sum(group, kind, (mine, out, how), straight)
+        task = task_of(kind, group.rank, given)
+        if not kind.personal:
+            return _size(task.shape.source, task.pieces), self._spread(group, kind, task)
+        return _equal(task.shape.end, task.pieces), self._personal(group, kind, task, algorithm(group, *given))
 
     def _tell(self, group: Group, mine: bytes = bytes(_DIGEST)) -> Steps[list[bytes]]:
         """Tell all ranks something, and the links that this one has lost; return the words of the members, and plan without
@@ -124,20 +126,22 @@ class Trees:
             group.transport.wait(planned.done, _LOOK)
         return planned.result()
 
-    def _carry(self, group: Group, where: Network, task: Task) -> set[int]:
+    def _carry(self, group: Group, where: Network, kind: Kind, task: Task) -> set[int]:
         """Carry out a plan of blocks; return the ranks whose data this one lacks."""
-        members, shape, blocks = group.agreement.members, task.shape, task.blocks(group.agreement.members)
-        end = shape.source if shape.source is not None else shape.target
-        root = 0 if end is None else members.index(end)
-        count = messages_of(shape.name, where, blocks.size, 0, self._rate, model=self._model)
-        program = self._program(
-            group, Operation(shape.name, where, root, count, 0, self._model), members.index(group.rank)
+        members, shape = group.agreement.members, task.shape
+        me, root = members.index(group.rank), 0 if shape.end is None else members.index(shape.end)
+        sizes = (
+            [len(task.pieces[rank]) for rank in members]
+            if shape.end is None and kind.spreads
+            else [len(task.pieces[0])]
         )
-
-        lacking = parts.carry(blocks, program, partial(Lane(self._direct, group).hold, program))
+        name, model = (kind.name, self._model) if len(set(sizes)) == 1 else (find_unequal(kind.name), ALL_PORT)
+        what, cut = parts.cut_up(name, where, sizes, self._rate, root=root, model=model)
+        program = self._program(group, what, me)
+        lacking = parts.carry(task.place(members), cut, me, program, partial(Lane(self._direct, group).hold, program))
         return {members[rank] for rank in lacking}
 
-    def _spread(self, group: Group, task: Task) -> Steps[Failed]:
+    def _spread(self, group: Group, kind: Kind, task: Task) -> Steps[Failed]:
         """Bring pieces of ranks to all by a plan, and, where some rank lacks some, by another; in the end each fetches them."""
         shape, every = task.shape, group.agreement.members
         pieces = {rank: task.pieces[rank] for rank in every} if shape.source is None else {shape.source: task.pieces[0]}
@@ -147,8 +151,7 @@ class Trees:
             members = set(group.agreement.members)
             if where is None or shape.source not in {None, *members}:
                 break
-            is_even = len({len(piece) for piece in pieces.values()}) == 1
-            lacking = self._carry(group, where, task) if is_even else self._unequal(group, where, task)
+            lacking = self._carry(group, where, kind, task)
             has |= pieces.keys() & members - lacking
             for rank in lacking:
                 group.lack(rank)
@@ -165,19 +168,7 @@ class Trees:
                 group.lack(rank, piece)
         return (yield from group.settle(shape._replace(spread=True))) or ()
 
-    def _unequal(self, group: Group, where: Network, task: Task) -> set[int]:
-        members = group.agreement.members
-        into, me = [bytes_of(task.pieces[rank]) for rank in members], members.index(group.rank)
-        sizes = tuple(map(len, into))
-        flit = flit_of(where, sizes, 0, self._rate)
-        lengths = tuple(-(-size // flit) for size in sizes)
-        program = self._program(group, Operation("allgatherv", where, 0, 1, lengths=lengths), me)
-        lacking = parts.carry_unequal(
-            into.__getitem__, (sizes, flit), me, program, partial(Lane(self._direct, group).hold, program)
-        )
-        return {members[rank] for rank in lacking}
-
-    def _personal(self, group: Group, task: Task, straight: Steps[Failed]) -> Steps[Failed]:
+    def _personal(self, group: Group, kind: Kind, task: Task, straight: Steps[Failed]) -> Steps[Failed]:
         """Bring blocks to one rank each by a plan, and, where some rank lacks some, by another; in the end straight."""
         shape = task.shape
         for agreed in self._plans(group):
@@ -185,7 +176,7 @@ class Trees:
             members = group.agreement.members
             if where is None or not {shape.source, shape.target} <= {None, *members}:
                 break
-            for source in self._carry(group, where, task):
+            for source in self._carry(group, where, kind, task):
                 group.lack(source)
             failed = yield from group.settle(shape._replace(redo=True))
             if failed is not None:
@@ -193,9 +184,12 @@ class Trees:
         group.restart()
         return (yield from straight)
 
-    def _sum(self, group: Group, mine: Piece | None, out: Piece, how: Any) -> Steps[Failed]:
+    def _sum(
+        self, group: Group, kind: Kind, ends: tuple[Piece | None, Piece, Any], straight: Callable[..., Steps[Failed]]
+    ) -> Steps[Failed]:
         """Bring the sum of all contributions to all ranks, added along the trees in the order of the schedule."""
-        given, received = mine, bytes_of(out)
+        given, out, how = ends
+        received = bytes_of(out)
         if given is None:  # another try needs it again
             given = scratch(len(out))
             spread.copy_here(given, out)
@@ -206,16 +200,16 @@ class Trees:
             if where is None:
                 break
             spread.copy_here(out, given)
-            messages = messages_of("allreduce", where, -(-len(received) // len(members)), 0, self._rate)
-            program = self._program(group, Operation("allreduce", where, 0, messages), me)
+            what, _ = parts.cut_up(kind.name, where, [-(-len(received) // len(members))], self._rate)
+            program = self._program(group, what, me)
             run = partial(Lane(self._direct, group).hold, program)
             if not parts.carry_sum(received, how, me, program, run):
                 group.lack(group.rank)
-            failed = yield from group.settle(Shape("allreduce", redo=True))
+            failed = yield from group.settle(Shape(kind.name, redo=True))
             if failed is not None:
                 return tuple(sorted(set(range(group.size)) - set(members)))
         group.restart()
-        return (yield from sums.allreduce(group, given, out, how))
+        return (yield from straight(given, out, how))
 
 
 @kept(8)

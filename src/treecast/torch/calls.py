@@ -1,11 +1,16 @@
-"""c10d's calls as a table: each of them one or several of mpi4py's collectives."""
+"""c10d's calls, from the table of collectives: each is one or several of those, and most have its algorithm's name."""
 
 # pyright: basic
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from inspect import signature
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from treecast.torch.tensors import IN_PLACE
+from treecast.algorithms import personal, spread, sums
+from treecast.calls.collectives import ROWS
+from treecast.calls.table import Algorithm, Row
+from treecast.torch.tensors import IN_PLACE, torch
 from treecast.torch.work import dist, seconds_of
 
 
@@ -43,11 +48,19 @@ def _name_of(op: Any) -> str:
 
 
 class One(NamedTuple):
-    """A collective: its name among mpi4py's, its arguments, and the tensor that a mean divides."""
+    """A collective: its algorithm, the arguments of mpi4py's method, and the tensor that a mean divides."""
 
-    job: str
+    algorithm: Algorithm
     arguments: tuple[Any, ...]
     out: Any = None
+
+    @property
+    def row(self) -> Row:
+        """Its row of the table: the one of blocks of any length where there are several."""
+        return _ROWS[self.algorithm]
+
+
+_ROWS = {row.algorithm: row for row in ROWS.values() if row.blocks in ("", "vector")}
 
 
 def _parts(tensor: Any, sizes: Sequence[int], count: int) -> list[Any]:
@@ -63,85 +76,72 @@ def _parts(tensor: Any, sizes: Sequence[int], count: int) -> list[Any]:
     return list(tensor.reshape(-1).split(tensor.numel() // count)) if tensor.numel() else [tensor] * count
 
 
-def _all_to_all(n: int, out: Any, mine: Any, out_sizes: Sequence[int], sizes: Sequence[int]) -> list[One]:
-    for tensor, given in ((out, out_sizes), (mine, sizes)):
-        if not given and tensor.shape[0] % n:
+def _transposed(count: int, outs: Any, mine: Any) -> tuple[Any, Any]:
+    """Return the tensors of an allgather of several, whose results come in the order of ranks."""
+    return [list(each) for each in zip(*outs, strict=True)], mine
+
+
+def _split(count: int, out: Any, mine: Any, *sizes: Sequence[int]) -> tuple[Any, Any]:
+    """Return the tensors of an alltoall of the parts of one."""
+    for tensor, given in zip((out, mine), sizes, strict=True):
+        if not given and tensor.shape[0] % count:
             raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
-    return [One("Alltoallv", (_parts(mine.contiguous(), sizes, n), _parts(out, out_sizes, n)))]
+    return _parts(out, sizes[0], count), _parts(mine.contiguous(), sizes[1], count)
 
 
-def _scattered(out: Any, mine: Any, op: Any) -> One:
-    """Return the reduce-scatter of a list of tensors, or of one with all blocks."""
-    blocks = list(mine) if isinstance(mine, (list, tuple)) else []
-    counts = [each.numel() for each in blocks] or None
-    return One(
-        "Reduce_scatter" if counts else "Reduce_scatter_block", (mine, out, *([counts] if counts else []), op), out
-    )
+class Form:
+    """A call of c10d: a collective for each device of a rank. Here there is one, whose list may be left out.
 
-
-class Form(NamedTuple):
-    """A call of c10d: how many arguments it has before its options, and which collectives it is.
-
-    ``nested``: the arguments are lists, one entry for each device of a rank; here there is one.
+    ``tensors``: how many arguments it has before its options: the result, and the data unless the result takes its place; or as
+    many as ``arrange`` makes these of, from the number of ranks.
     """
 
-    arguments: int
-    collectives: "Callable[..., list[One]]"
-    nested: bool = False
+    def __init__(
+        self, algorithm: Algorithm, tensors: int | None = None, arrange: Callable[..., Any] | None = None
+    ) -> None:
+        self._algorithm, self._row, self._arrange = algorithm, _ROWS[algorithm], arrange
+        self._names = [*signature(self._row.make).parameters][1:]
+        self.tensors = tensors or (2 if self._row.blocks else min(len(self._names), 1))
+
+    def collectives(self, group: Any, asked: Asked, *things: Any) -> list[One]:
+        """Return the collectives of a call. Raises RuntimeError for tensors that do not fit."""
+        if not things:
+            return [One(self._algorithm, ())]
+        if self._arrange is not None:
+            things = self._arrange(group.size(), *things)
+        if self._algorithm is personal.alltoall or any(isinstance(each, torch.Tensor) for each in things):
+            things = tuple([each] for each in things)
+        return [self._one(group, asked, *each) for each in zip_longest(*things)]
+
+    def _one(self, group: Any, asked: Asked, out: Any, mine: Any = IN_PLACE) -> One:
+        kind, given = self._row.kind, {"op": asked.op, "root": asked.root}
+        if self._algorithm is spread.allgather and isinstance(out, torch.Tensor):
+            out = _parts(out, (), group.size())
+        if self._algorithm is sums.reduce_scatter:
+            given["recvcounts"] = out.numel() if isinstance(mine, torch.Tensor) else [each.numel() for each in mine]
+        if "root" in self._names and group.rank() != asked.root and kind is not None and not kind.spreads:
+            ends = kind.direction == "to"
+            mine, out = (out if mine is IN_PLACE else mine, None) if ends else (None, out)
+        given |= {"buf": out, "sendbuf": mine, "recvbuf": out}
+        return One(self._algorithm, tuple(given[name] for name in self._names), out if "op" in self._names else None)
 
 
-CALLS: dict[str, Form] = {
-    "allreduce": Form(1, lambda g, a, ts: [One("Allreduce", (IN_PLACE, t, a.op), t) for t in ts], True),
-    "broadcast": Form(1, lambda g, a, ts: [One("Bcast", (t, a.root)) for t in ts], True),
-    "reduce": Form(
-        1,
-        lambda g, a, ts: [
-            One("Reduce", (IN_PLACE, t, a.op, a.root), t)
-            if g.rank() == a.root
-            else One("Reduce", (t, None, a.op, a.root))
-            for t in ts
-        ],
-        True,
+CALLS = {one.__name__: Form(one) for one in _ROWS if hasattr(dist.ProcessGroup, one.__name__)}
+_MORE: tuple[tuple[Form, tuple[str, ...]], ...] = (
+    (Form(sums.allreduce), ("allreduce_coalesced",)),
+    (
+        Form(spread.allgather),
+        ("all_gather_single", "all_gather_single_coalesced", "_allgather_base", "allgather_into_tensor_coalesced"),
     ),
-    "allgather": Form(2, lambda g, a, os, ts: [One("Allgatherv", each) for each in zip(ts, os, strict=True)], True),
-    "all_gather_single": Form(2, lambda g, a, o, t: [One("Allgatherv", (t, _parts(o, (), g.size())))]),
-    "all_gather_single_coalesced": Form(
-        2, lambda g, a, os, ts: [One("Allgatherv", (t, _parts(o, (), g.size()))) for o, t in zip(os, ts, strict=True)]
+    (Form(spread.allgather, arrange=_transposed), ("allgather_coalesced",)),
+    (
+        Form(sums.reduce_scatter),
+        (
+            *("reduce_scatter_single", "reduce_scatter_single_coalesced"),
+            *("_reduce_scatter_base", "reduce_scatter_tensor_coalesced"),
+        ),
     ),
-    "allgather_coalesced": Form(
-        2, lambda g, a, os, ts: [One("Allgatherv", (t, [o[k] for o in os])) for k, t in enumerate(ts)]
-    ),
-    "gather": Form(
-        2,
-        lambda g, a, os, ts: [
-            One("Gatherv", (t, os[k] if g.rank() == a.root else None, a.root)) for k, t in enumerate(ts)
-        ],
-        True,
-    ),
-    "scatter": Form(
-        2,
-        lambda g, a, os, ts: [
-            One("Scatterv", (ts[k] if g.rank() == a.root else None, o, a.root)) for k, o in enumerate(os)
-        ],
-        True,
-    ),
-    "reduce_scatter": Form(2, lambda g, a, os, ts: [_scattered(o, t, a.op) for o, t in zip(os, ts, strict=True)], True),
-    "reduce_scatter_single": Form(2, lambda g, a, o, t: [_scattered(o, t, a.op)]),
-    "reduce_scatter_single_coalesced": Form(
-        2, lambda g, a, os, ts: [_scattered(o, t, a.op) for o, t in zip(os, ts, strict=True)]
-    ),
-    "alltoall": Form(2, lambda g, a, os, ts: [One("Alltoallv", (ts, os))]),
-    "all_to_all_single": Form(4, lambda g, a, *things: _all_to_all(g.size(), *things)),
-    "barrier": Form(0, lambda g, a: [One("Barrier", ())]),
-}
-CALLS.update(
-    {
-        "allreduce_coalesced": CALLS["allreduce"],
-        "_allgather_base": CALLS["all_gather_single"],
-        "allgather_into_tensor_coalesced": CALLS["all_gather_single_coalesced"],
-        "_reduce_scatter_base": CALLS["reduce_scatter_single"],
-        "reduce_scatter_tensor_coalesced": CALLS["reduce_scatter_single_coalesced"],
-        "alltoall_base": CALLS["all_to_all_single"],
-    }
+    (Form(personal.alltoall, 4, _split), ("all_to_all_single", "alltoall_base")),
 )
-"""By c10d's name. torch renames now and then; the older names stay."""
+CALLS.update({name: form for form, names in _MORE for name in names})
+"""By c10d's name: mostly that of the algorithm. torch renames now and then; the older names stay."""

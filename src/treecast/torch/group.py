@@ -10,7 +10,7 @@ from threading import Thread, current_thread
 from types import SimpleNamespace
 from typing import Any
 
-from treecast.calls.collectives import ROWS, has_holes
+from treecast.calls.collectives import has_holes
 from treecast.calls.table import Rank, job_of
 from treecast.errors import DeliveryError, PlanError
 from treecast.groups.members import name_ranks
@@ -61,13 +61,7 @@ class ProcessGroup(dist.ProcessGroup):
 
     def _call(self, name: str, *arguments: Any, **named: Any) -> Work:
         form, arguments = CALLS[name], (*arguments, *named.values())
-        things, asked = list(arguments[: form.arguments]), Asked.read(arguments[form.arguments :])
-        if (
-            form.nested
-            and things
-            and isinstance(things[0 if name in ("scatter", "reduce_scatter") else -1], torch.Tensor)
-        ):
-            things = [[each] for each in things]
+        things, asked = arguments[: form.tensors], Asked.read(arguments[form.tensors :])
         ones = form.collectives(self, asked, *things)
         return self.submit(partial(self._carry_out, name, ones, asked), things and things[0], asked.is_async)
 
@@ -86,10 +80,12 @@ class ProcessGroup(dist.ProcessGroup):
         with torch.autograd.profiler.record_function(f"treecast:{name}"):
             for one in ones:
                 failed = self._sum_sparse(one.out) if _is_sparse(one.out) else self.collective(one, asked.seconds)
-                root = asked.root if one.job in ("Gatherv", "Reduce") else None
-                if root in failed:
-                    raise dist.DistBackendError(f"treecast: {name}: the result is lost with its root, rank {root}")
-                if failed and has_holes(one.job) and self._holes == "raise":
+                kind = one.row.kind
+                if kind is not None and kind.ends == "root" and asked.root in failed:
+                    raise dist.DistBackendError(
+                        f"treecast: {name}: the result is lost with its root, rank {asked.root}"
+                    )
+                if failed and has_holes(one.row.name) and self._holes == "raise":
                     raise dist.DistBackendError(
                         f"treecast: {name}: the data of {name_ranks(failed)} is gone; treecast.torch.shrink() makes a group of"
                         " those who live"
@@ -100,7 +96,7 @@ class ProcessGroup(dist.ProcessGroup):
     def collective(self, one: One, seconds: float | None = None) -> tuple[int, ...]:
         """Carry out a collective; return the failed ranks whose data is missing. Raises DistBackendError."""
         arguments = [Op(each) if isinstance(each, str) else each for each in one.arguments]
-        group, job = self.comm.group, job_of(ROWS[one.job].make, self._ours, tuple(arguments), {})
+        group, job = self.comm.group, job_of(one.row.make, self._ours, tuple(arguments), {})
         group.late, group.overdue = seconds or self._timeout, set()
         try:
             return self.comm.do(job)[1]
@@ -125,13 +121,9 @@ class ProcessGroup(dist.ProcessGroup):
             )
             sys.stderr.write(f"treecast: {name_ranks(new)} has failed, and {len(members)} go on{hint}\n")
 
-    def gather_objects(self, thing: Any) -> list[Any]:
-        """Return every rank's object, None of those that have failed; not beside other calls."""
-        return self.comm.allgather(thing)
-
     def _sum_sparse(self, tensor: Any) -> tuple[int, ...]:
         mine = tensor.coalesce()
-        found = self.gather_objects((mine.indices(), mine.values()))
+        found = self.comm.allgather((mine.indices(), mine.values()))
         parts = [torch.sparse_coo_tensor(*each, tensor.shape) for each in found if each is not None]
         total: Any = sum(parts[1:], parts[0])
         tensor.sparse_resize_and_clear_(tensor.shape, tensor.sparse_dim(), tensor.dense_dim())

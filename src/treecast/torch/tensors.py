@@ -1,7 +1,7 @@
 """Tensors as the arguments of collectives: their bytes in place where they are contiguous, and torch's own operations on them."""
 # pyright: basic
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -77,36 +77,23 @@ def _place(tensor: Any) -> tuple[Any, Callable[[], None] | None]:
     return there, lambda: tensor.detach().copy_(there)
 
 
-def _do_all(finishes: Sequence[Callable[[], None] | None]) -> Callable[[], None] | None:
-    todo = [finish for finish in finishes if finish is not None]
-
-    def finish() -> None:
-        for each in todo:
-            each()
-
-    return finish if todo else None
-
-
 class Reader:
-    """Reads tensors where mpi4py's methods take buffers: one tensor as a simple argument, a list of them as a vector."""
+    """Reads tensors where mpi4py's methods take buffers: one tensor as a simple argument, a list of them as one with blocks."""
 
-    def send(self, argument: Any) -> Any:
-        """Return the bytes of a tensor that is sent."""
-        return piece_of(packed(argument))
+    def send(self, argument: Any, form: str = "") -> Any:
+        """Return the bytes of a tensor that is sent, or of each."""
+        return [piece_of(packed(each)) for each in argument] if form else piece_of(packed(argument))
 
-    def receive(self, argument: Any) -> Place:
-        """Return where a tensor is received."""
-        there, finish = _place(argument)
-        return Place([piece_of(there)], finish)
+    def receive(self, argument: Any, form: str = "") -> Place:
+        """Return where a tensor is received, or each."""
+        places = [_place(each) for each in (argument if form else [argument])]
+        finishes = [finish for _, finish in places if finish is not None]
 
-    def send_vector(self, argument: Sequence[Any]) -> list[Any]:
-        """Return the bytes of each tensor that is sent."""
-        return [self.send(each) for each in argument]
+        def finish_all() -> None:
+            for finish in finishes:
+                finish()
 
-    def receive_vector(self, argument: Sequence[Any]) -> Place:
-        """Return where each tensor is received."""
-        places = [_place(each) for each in argument]
-        return Place([piece_of(there) for there, _ in places], _do_all([finish for _, finish in places]))
+        return Place([piece_of(there) for there, _ in places], finish_all if finishes else None)
 
     def entries(self, argument: Any, blocks: int = 0, *, writable: bool) -> Entries:
         """Return the entries of a tensor that is added, or of several, one behind the other."""

@@ -5,6 +5,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from treecast.algorithms import sums
 from treecast.errors import PlanError
 from treecast.torch.calls import One
 from treecast.torch.group import ProcessGroup, divide
@@ -26,7 +27,7 @@ class _Bucket:
 
     def add(self, group: ProcessGroup) -> None:
         """Sum it, and divide it by how many are in the sum."""
-        self.failed = group.collective(One("Allreduce", (self.given, self.total, "SUM")))
+        self.failed = group.collective(One(sums.allreduce, (self.given, self.total, "SUM")))
         divide(self.total, group.size() - len(self.failed), self.total)
 
 

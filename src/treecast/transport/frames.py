@@ -17,10 +17,6 @@ FRAME = 1 << 20
 """Bytes of a frame of a long message at most."""
 
 
-class HostileError(ValueError):
-    """A peer has sent bytes that no rank sends."""
-
-
 class Long:
     """A long message that goes out: how much of it has gone into frames."""
 
@@ -41,7 +37,7 @@ class Asked:
 
 
 def words_of(words: struct.Struct, body: bytes) -> Any:
-    """Return the words of a body. Raises HostileError when they are none."""
+    """Return the words of a body. Raises ValueError when they are none."""
     if len(body) != words.size:
-        raise HostileError("words that are none")
+        raise ValueError("words that are none")
     return words.unpack(body)

@@ -14,7 +14,7 @@ from functools import partial
 
 from treecast.transport.base import DIRECT, SMALL, Key, Kind, Piece, Ticket
 from treecast.transport.cma import Mark, Memory, address_of
-from treecast.transport.frames import FRAME, HEAD, LENGTH, OFFER, Asked, HostileError, Long, words_of
+from treecast.transport.frames import FRAME, HEAD, LENGTH, OFFER, Asked, Long, words_of
 
 AHEAD = 8 << 20
 """Bytes that are buffered of a peer, for which nobody has asked yet."""
@@ -231,7 +231,7 @@ class Wire:
     def read(self) -> list[tuple[Key, bytes]] | None:
         """Take bytes that have come; return the frames for handlers, None at the end of the connection.
 
-        Raises HostileError for bytes that no rank sends.
+        Raises ValueError for bytes that no rank sends.
         """
         found: list[tuple[Key, bytes]] = []
         while True:
@@ -265,7 +265,7 @@ class Wire:
                 first = min(last, body + length)
                 continue
             if length > SMALL:
-                raise HostileError("a frame that is too long")
+                raise ValueError("a frame that is too long")
             if rest < length:
                 break
             self._take(key, bytes(buffer[body : body + length]), found)
@@ -280,11 +280,11 @@ class Wire:
         asked = self.asked.get(key)
         if self.is_shut or asked is None:
             if not self.is_shut or length > FRAME:
-                raise HostileError("a long message that was not asked for")
+                raise ValueError("a long message that was not asked for")
             place, self._of = memoryview(bytearray(length)), None
         else:
             if length > min(FRAME, asked.length - asked.done):
-                raise HostileError("a long message of another length")
+                raise ValueError("a long message of another length")
             whole = memoryview(bytearray(length)) if asked.place is None else asked.place[asked.done :]
             place, self._of = whole[:length], (key, asked)
             asked.done += length
@@ -319,7 +319,7 @@ class Wire:
             memory = Memory(body)
             self._memory = memory if memory.is_reached else None
         else:
-            raise HostileError(f"a frame of kind {key.kind}")
+            raise ValueError(f"a frame of kind {key.kind}")
 
     def _take_data(self, key: Key, body: bytes) -> None:
         asked = self.asked.get(key)
@@ -328,11 +328,11 @@ class Wire:
         if asked is None:
             self._early_bytes += len(body)
             if self._early_bytes > AHEAD or len(self.early) > _KEYS or key in self.early:
-                raise HostileError("more than is buffered")
+                raise ValueError("more than is buffered")
             self.early[key] = body
         elif asked.done > 0:  # the last frame of a long message
             if len(body) != asked.length - asked.done:
-                raise HostileError("a long message of another length")
+                raise ValueError("a long message of another length")
             if asked.place is not None:
                 asked.place[asked.done :] = body
             asked.done = asked.length
@@ -346,7 +346,7 @@ class Wire:
     def _take_offer(self, key: Key, body: bytes) -> None:
         offer, asked = words_of(OFFER, body), self.asked.get(key)
         if len(self.offers) > _KEYS:
-            raise HostileError("more offers than there are calls")
+            raise ValueError("more offers than there are calls")
         if asked is None:
             self.offers[key] = offer
         elif not asked.granted or asked.length != offer[0]:
@@ -355,7 +355,7 @@ class Wire:
     def _take_grant(self, key: Key, body: bytes) -> None:
         (length,), stream = words_of(LENGTH, body), self._held.pop(key, None)
         if len(self._granted) > _KEYS:
-            raise HostileError("more is asked for than there is")
+            raise ValueError("more is asked for than there is")
         if stream is None:
             self._granted[key] = length
         elif length == len(stream.piece):

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 
 from mpi4py import MPI
 
+from treecast.algorithms import spread, sums
 from treecast.algorithms.sums import Sums, fold
 from treecast.calls.items import NATIVE
 from treecast.calls.sums import is_exact
+from treecast.calls.table import Algorithm, Row
 from treecast.groups.group import AHEAD, SAY_END
 from treecast.mpi.comm.state import State
 from treecast.mpi.together import Together
@@ -234,10 +236,14 @@ def _make_ready(lane: Lane, key: tuple[Any, ...], recvbuf: Any, op: Any) -> Sum 
     return made
 
 
-QUICK: dict[str, Callable[..., Any]] = {
-    "Barrier": _barrier,
-    "Bcast": _broadcast,
-    "Allgather": _allgather,
-    "Allreduce": _allreduce,
+_QUICK: dict[Algorithm, Callable[..., bool]] = {
+    sums.barrier: _barrier,
+    spread.broadcast: _broadcast,
+    spread.allgather: _allgather,
+    sums.allreduce: _allreduce,
 }
-"""By the name of mpi4py's method: the function that makes a call of plain buffers, see ``Lane.go``."""
+
+
+def quick_of(row: Row) -> Callable[..., bool] | None:
+    """Return the function that makes a call of plain buffers, see ``Lane.go``; None where there is none, or lengths differ."""
+    return _QUICK.get(row.algorithm) if row.blocks in ("", "blocks") else None

@@ -7,6 +7,8 @@ from typing import Any, Self, cast
 
 from mpi4py import MPI
 
+from treecast.algorithms import sums
+from treecast.calls import objects
 from treecast.calls.call import Call
 from treecast.calls.collectives import OBJECTS, ROWS, least_bytes
 from treecast.calls.last import Last
@@ -15,10 +17,10 @@ from treecast.errors import PlanError
 from treecast.groups.group import Group, Shape
 from treecast.mpi.comm.missing import tell_failed
 from treecast.mpi.comm.options import Options, check_options
-from treecast.mpi.comm.quick import QUICK, Lane
+from treecast.mpi.comm.quick import Lane, quick_of
 from treecast.mpi.comm.requests import Again, Pending
 from treecast.mpi.comm.state import State, state_of
-from treecast.mpi.comm.trees import Trees, trees_of
+from treecast.mpi.comm.trees import trees_of
 from treecast.transport.base import Steps
 
 _LISTS = frozenset({list, tuple})
@@ -70,10 +72,6 @@ class Comm(MPI.Intracomm):
         if options.network is not None:
             state.plans.network("broadcast", options.survive, options.network)
         return self
-
-    def _trees(self, row: Row) -> Trees | None:
-        """Return the plans by which a call goes, None when it goes straight. Raises PlanError when the network does not fit."""
-        return trees_of(self._state, row, self._options)
 
     def __repr__(self) -> str:
         """Return how many ranks there are, how many failures are survived, and who has failed as far as is known."""
@@ -138,7 +136,7 @@ class Comm(MPI.Intracomm):
 
     def _do(self, name: str, job: Job, number: int, row: Row | None = None) -> Any:
         """Carry a job out, keep its outcome, and return its result; by plans, where there are some for a row."""
-        began, trees = perf_counter(), None if row is None else self._trees(row)
+        began, trees = perf_counter(), None if row is None else trees_of(self._state, row, self._options)
         plans = {row.algorithm: trees.carry} if row is not None and trees is not None else None
         found, failed = self._carry_out(number, job.read, job.carry, plans)
         self._last = began, perf_counter(), failed, *((trees.name, trees.network) if trees else ("straight", ""))
@@ -201,7 +199,8 @@ class Comm(MPI.Intracomm):
         the bytes of one argument, and is MPI's where they are few.
         """
         name, parent, by_mpi = row.name, getattr(MPI.Intracomm, row.name), BY_MPI[row.name]
-        (first, other), quick = (*row.sized_by, -1, -1)[:2], QUICK.get(name)
+        (first, other), quick, shared = (*row.sized_by, -1, -1)[:2], quick_of(row), row.shared
+        moves_nothing = row.algorithm is sums.barrier
 
         @wraps(parent)
         def method(self: Comm, *arguments: Any, **named: Any) -> None:
@@ -213,7 +212,7 @@ class Comm(MPI.Intracomm):
                 return self._go_straight(row, number, arguments, named)
             if self._options.straight_always:
                 number = self._take_number()
-                if name == "Barrier" and not self._options.survive:
+                if moves_nothing and not self._options.survive:
                     return by_mpi(self)
                 return self._go_straight(row, number, arguments, named)
             began = perf_counter()
@@ -221,7 +220,7 @@ class Comm(MPI.Intracomm):
                 argument = arguments[first]
                 if argument is _IN_PLACE and other >= 0:
                     argument = arguments[other]
-                if is_short(argument, self._least[name] // (self.size if row.share else 1)):
+                if is_short(argument, self._least[name] // (self.size if shared else 1)):
                     self._take_number()
                     parent(self, *arguments, **named)
                     self._last = began, perf_counter()
@@ -238,7 +237,7 @@ class Comm(MPI.Intracomm):
         @wraps(parents)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
             state, options, number = self._state, self._options, self._take_number()
-            if not options.straight_always or (name == "barrier" and not options.survive):
+            if not options.straight_always or (make is objects.barrier and not options.survive):
                 return parents(self, *arguments, **named)
             state.worker.wait()
             return self._do(name, job_of(make, state.rank, arguments, named), number)

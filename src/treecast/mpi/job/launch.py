@@ -117,7 +117,7 @@ def launch(
             return watch.ending(0) if is_over is not None and is_over(watch) else watch.stuck(is_over is None)
 
         try:
-            return watch.wait(look, timeout)
+            return watch.wait(look, timeout, lambda: [child])
         finally:
             end_all(child)
 

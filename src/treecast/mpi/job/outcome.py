@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from treecast.against import dead as failures
 from treecast.collectives import Collective
 from treecast.description import (
     Description,
@@ -26,6 +25,7 @@ from treecast.jobs.watch import TIMED_OUT
 from treecast.mpi.job.data import Prepared, Source, true_memory
 from treecast.mpi.job.records import Record
 from treecast.schedule import Schedule, describe_job
+from treecast.schedule.description import survived_by
 from treecast.simulation.delivery import describe_delivery
 from treecast.units import spell_seconds
 
@@ -203,13 +203,11 @@ def _verdict(collective: Collective, lacks: Ranges, dead: Collection[int], is_ri
 def _(run: MpiRun) -> Description:
     schedule, collective, network = run.schedule, run.schedule.collective, run.schedule.network
     source = "of every rank" if collective.all_source else f"{collective.direction} {network.label(collective.root)}"
-    survived = schedule.copies - 1
-    failing = count_of(survived, "failure") if schedule.against == "nodes" else failures(survived, schedule.against)
     lines = {
         "input": f"{run.input}, {count_of(run.size, 'byte')}",
         "collective": f"{collective.kind} {source}, {count_of(collective.chunks, 'chunk')}",
         "network": f"{network.spec}, {count_of(network.nodes, 'node')}, a process each",
-        "copies": f"{schedule.copies:,}, to survive any {failing}",
+        "copies": f"{schedule.copies:,}, to survive {survived_by(schedule)}",
         "messages": run.transmissions,
         "moved in": spell_seconds(float(run.seconds)),
     }
