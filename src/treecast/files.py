@@ -47,17 +47,23 @@ def _replace(target: Path, mode: int | None, *parts: bytes | memoryview) -> None
         temporary.unlink(missing_ok=True)
 
 
+def check_new_folder(path: str | os.PathLike[str]) -> Path:
+    """Return where a new folder goes. Raises FormatError where files are already; an empty folder is taken, too."""
+    if str(path) == "-":
+        raise FormatError("a folder cannot go to standard output: name a new folder")
+    target = Path(os.path.realpath(path))
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise FormatError(f"{spell_path(path)} is there already, and not empty: name a new folder")
+    return target
+
+
 def write_folder(path: str | os.PathLike[str], files: Iterable[tuple[str, bytes]]) -> None:
     """Write files, given by name and contents one after another, to a new folder ``path``, all or nothing.
 
     An empty folder is taken, too. Raises FormatError when it cannot be written, or is there and not empty.
     """
-    if str(path) == "-":
-        raise FormatError("a folder cannot go to standard output: name a new folder")
     try:
-        target = Path(os.path.realpath(path))
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise FormatError(f"{spell_path(path)} is there already, and not empty: name a new folder")
+        target = check_new_folder(path)
         temporary = target.parent / f".treecast-{secrets.token_hex(8)}"
         try:
             temporary.mkdir()
@@ -68,6 +74,8 @@ def write_folder(path: str | os.PathLike[str], files: Iterable[tuple[str, bytes]
             temporary.replace(target)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+    except FormatError:
+        raise
     except (OSError, ValueError) as error:
         raise FormatError(f"{spell_path(path)} cannot be written: {_reason(error)}") from None
 

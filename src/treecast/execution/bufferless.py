@@ -15,7 +15,7 @@ from treecast.description import Description, count_of, describe, list_few, node
 from treecast.errors import FormatError, PlanError
 from treecast.execution.layout import Bytes, message_layout
 from treecast.execution.outcome import Living, Stepped, carry_out
-from treecast.files import read_whole, spell_path, write_whole
+from treecast.files import check_new_folder, read_whole, spell_path, write_folder, write_whole
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule, Sends, describe_job
 from treecast.simulation.delivery import describe_late
@@ -206,13 +206,9 @@ def read_messages(files: Mapping[int, Path]) -> dict[int, bytes]:
 
 def check_target(files: Mapping[int, Path], folder: str) -> None:
     """Raise FormatError when files cannot go into ``folder``: where the files come from, or where others are already."""
-    target = Path(folder)
-    if folder == "-":
-        raise FormatError("files cannot go to standard output: name a folder")
-    if any(path.parent.resolve() == target.resolve() for path in files.values()):
+    if any(path.parent.resolve() == Path(folder).resolve() for path in files.values()):
         raise FormatError(f"{spell_path(folder)} is where the files come from: name another folder")
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise FormatError(f"{spell_path(folder)} is there already, and not empty: name a new folder")
+    check_new_folder(folder)
 
 
 def write_messages(done: BufferlessRun, files: Mapping[int, Path], folder: str) -> None:
@@ -221,8 +217,7 @@ def write_messages(done: BufferlessRun, files: Mapping[int, Path], folder: str) 
     Raises FormatError when the folder cannot be written, is not empty, or is the one that the files are in.
     """
     check_target(files, folder)
-    for node in done.intact:
-        write_message(done.contents[node], files[node], folder)
+    write_folder(folder, [(files[node].name, done.contents[node]) for node in done.intact])
 
 
 def write_message(content: bytes | memoryview, file: Path, folder: str) -> None:

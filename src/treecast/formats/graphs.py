@@ -14,7 +14,7 @@ from treecast.schedule import Schedule
 _LOAD = Setting(
     name="load",
     keyword="load",
-    what="Say of each arc how many messages it carries, as its weight.",
+    what="Write the number of messages on each arc as its weight.",
     read=bool,
     flag=True,
 )

@@ -36,13 +36,13 @@ BYTES = Setting(
 RATE = Setting(
     name="rate",
     keyword="rate",
-    what="What a link carries: 12.5GB/s, 100Gbit/s; by default as planned, or 125MB/s.",
+    what="The rate of a link: 12.5GB/s, 100Gbit/s; by default as planned, or 125MB/s.",
     read=parse_rate,
 )
 LATENCY = Setting(
     name="latency",
     keyword="latency",
-    what="The time that a link takes to carry nothing: 1us; by default as planned, or 1us.",
+    what="The latency of a link: 1us; by default as planned, or 1us.",
     read=parse_seconds,
 )
 ADDING = Setting(
@@ -62,7 +62,7 @@ def _read_way(text: str) -> str:
 COPIES = Setting(
     name="copies",
     keyword="copies",
-    what="What becomes of further copies of a chunk: strip (left out, the default), or scratch (received where nobody reads).",
+    what="Further copies of a chunk: strip (left out, the default), or scratch (received where nobody reads).",
     read=_read_way,
 )
 

@@ -30,17 +30,21 @@ def judge_arcs(found: Findings, network: Network, sends: Ints, ends: tuple[Ints,
     """
     found.judged("adjacent")
     src, dst = ends
-    room = np.ones(len(sends), np.int64)
+    room = widths(network, src, dst)
+    away = np.flatnonzero(room == 0)
+    to = dict(zip(sends[away].tolist(), dst[away].tolist(), strict=True))
+    found.these("adjacent", sends[away], lambda one: f"no link leads from there to {to[one]}", where)
+    return np.where(room, room, len(sends))
+
+
+def widths(network: Network, src: Ints, dst: Ints) -> Ints:
+    """Return how many arcs lead from each node to the other: int64 (pairs,), more than one where they are parallel."""
     if network.every_pair_joined:
-        return room
+        return np.ones_like(src)
     arcs, key = arcs_of(network), src * network.nodes + dst
     known, width = np.unique(arcs.tail.astype(np.int64) * network.nodes + arcs.head, return_counts=True)
     place = np.minimum(np.searchsorted(known, key), len(known) - 1)
-    there = known[place] == key
-    away = np.flatnonzero(~there)
-    to = dict(zip(sends[away].tolist(), dst[away].tolist(), strict=True))
-    found.these("adjacent", sends[away], lambda one: f"no link leads from there to {to[one]}", where)
-    return np.where(there, width[place], len(sends))
+    return np.where(known[place] == key, width[place], 0)
 
 
 def judge_links(

@@ -10,7 +10,7 @@ from treecast.errors import FormatError
 from treecast.networks import Network
 from treecast.programs.arcs import figures_of, judge_arcs, judge_links
 from treecast.programs.dataflow import Contents, judge_delivery, root_of
-from treecast.programs.to_schedule import Sent, bounds_of, collective_of, schedule_of_sent
+from treecast.programs.to_schedule import Sent, bounds_of, collective_of, one_at_a_time, schedule_of_sent
 from treecast.programs.verdict import FileVerdict, Findings, Nouns, Where, as_told
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
@@ -31,7 +31,7 @@ class Judged:
     where: Network | None = None
     collective: Collective | None = None
     contents: Contents | None = None
-    sent: Callable[[], Sent] | None = None
+    timed: tuple[Sent, Ints] | None = None
     clock: float = field(default_factory=time.perf_counter)
 
     def judge_contents(
@@ -57,11 +57,16 @@ class Judged:
             if named:
                 judge_links(self.found, sends, ends, spell, when=(*when, room))
 
-    def note_figures(self, ends: tuple[Ints, Ints], units: Ints, steps: int) -> None:
-        """Note the figures of a program that comes to its end, and the bounds of its collective."""
+    def note_figures(self, ends: tuple[Ints, Ints], units: Ints, depth: int, sent: Sent) -> None:
+        """Note the messages of a program that comes to its end, their figures, and the bounds of its collective.
+
+        ``depth``: its steps if arcs carried all at once.
+        """
         if self.where is not None:
-            known = figures_of(self.where.nodes, ends, units)
-            self.known |= known | {"steps": steps, "bounds": bounds_of(self.collective, self.where)}
+            self.timed = one_at_a_time(self.where, sent)
+            steps = int(self.timed[0].step.max(initial=-1)) + 1
+            self.known |= figures_of(self.where.nodes, ends, units) | {"steps": steps, "depth": depth}
+            self.known |= {"bounds": bounds_of(self.collective, self.where)}
 
     def verdict(self) -> FileVerdict:
         """Return the verdict."""
@@ -76,6 +81,6 @@ class Judged:
     def schedule(self) -> Schedule:
         """Return the schedule of a right file with buffers. Raises FormatError when it is wrong, or none fits."""
         self.check()
-        if self.where is None or self.contents is None or self.sent is None:
+        if self.where is None or self.contents is None or self.timed is None:
             raise FormatError(f"{self.title} was not judged to the end")
-        return schedule_of_sent(self.title, self.collective, self.where, self.contents, self.sent())
+        return schedule_of_sent(self.title, self.collective, self.where, self.contents, self.timed)

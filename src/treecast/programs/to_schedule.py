@@ -1,18 +1,21 @@
 """A right program as a schedule: which chunk each message carries, and when it goes."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from treecast.collectives import COLLECTIVES, Collective
+from treecast.collectives.collective import NO_OWNERS
 from treecast.errors import FormatError, TreecastError
 from treecast.lower_bounds import Bound, bounds
 from treecast.models import model
 from treecast.networks import Network
+from treecast.programs.arcs import widths
 from treecast.programs.dataflow import Contents
-from treecast.ragged import Ints, places
+from treecast.ragged import Ints, places, starts
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.verification.verifier import verify
 
@@ -39,38 +42,65 @@ def collective_of(kind: str, ranks: int, loop: int, root: int) -> Collective | N
     return Collective(kind, ranks, loop if row.blocks == "one" else loop // ranks, root=0 if row.all_source else root)
 
 
-def bounds_of(collective: Collective | None, where: Network) -> tuple[Bound, ...]:
-    """Return the lower bounds of the steps of a collective; none where none are known."""
+def bounds_of(collective: Collective | None, where: Network, machine: str = "all-port") -> tuple[Bound, ...]:
+    """Return the lower bounds of the steps of a collective under a model; none where none are known."""
     try:
-        found = [] if collective is None else bounds(collective, where, 1, model("all-port"))
+        found = [] if collective is None else bounds(collective, where, 1, model(machine))
         return tuple(bound for bound in found if bound.of == "steps")
     except TreecastError:
         return ()
 
 
 def schedule_of_sent(
-    file: str, collective: Collective | None, where: Network, contents: Contents, sent: Sent
+    file: str, collective: Collective | None, where: Network, contents: Contents, timed: tuple[Sent, Ints]
 ) -> Schedule:
-    """Return the schedule of a right program. ``file``: how errors call its file. Raises FormatError when there is none."""
+    """Return the schedule of a right program. Raises FormatError when there is none.
+
+    ``file``: how errors call its file. ``timed``: as ``one_at_a_time`` returns it.
+    """
     if collective is None:
         raise FormatError(f"{file} is of a custom collective, which no schedule can say")
+    sent, lane = timed
     chunk = _chunks(contents, collective, sent.value)
     if len(chunk) and int(chunk.min()) < 0:
         raise FormatError(f"{file} {_NONE}it sends sums of different chunks, or of parts")
-    step = sent.step
     columns = {
         "src": sent.src,
         "dst": sent.dst,
-        "step": step,
-        "steps": np.ones_like(step),
-        "tree": np.full_like(step, -1),
+        "port": np.asarray(where.port_between(sent.src, sent.dst), np.int64) + lane,  # parallel arcs have them in a row
+        "step": sent.step,
+        "steps": np.ones_like(sent.step),
+        "tree": np.full_like(sent.step, -1),
     }
-    columns["port"] = _ports(where, sent)
-    if collective.results:
-        collective = _with_owners(file, collective, chunk, sent)
-    known, payload = np.unique(chunk, return_inverse=True)
-    rows = Rows.of(Payloads.of([[(c, c + 1)] for c in known.tolist()]), payload=payload, **columns)
-    return right_one(f"{file} {_NONE}", lambda: Schedule(where, collective, model("all-port"), rows))
+
+    def right(collective: Collective, chunk: Ints) -> Schedule:
+        known, payload = np.unique(chunk, return_inverse=True)
+        rows = Rows.of(Payloads.of([[(c, c + 1)] for c in known.tolist()]), payload=payload, **columns)
+        return right_one(f"{file} {_NONE}", lambda: Schedule(where, collective, model("all-port"), rows))
+
+    if not collective.results:
+        return right(collective, chunk)
+    try:
+        return right(_with_owners(file, collective, chunk, sent), chunk)
+    except FormatError:
+        with suppress(TreecastError):
+            return right(replace(collective, owners=NO_OWNERS), chunk % collective.sums)
+        raise
+
+
+def one_at_a_time(where: Network, sent: Sent) -> tuple[Sent, Ints]:
+    """Return what is sent with no more at once on arcs than there are, and on which of its parallel arcs each chunk goes.
+
+    A step in which arcs would carry several chunks becomes as many steps as the most that one of them would carry.
+    """
+    steps = int(sent.step.max(initial=-1)) + 1
+    key = (sent.src * where.nodes + sent.dst) * steps + sent.step
+    order, place = np.argsort(key, kind="stable"), np.empty_like(key)
+    place[order] = places(np.diff(np.flatnonzero(np.diff(key[order], prepend=-1)), append=len(key)))
+    turn, lane = np.divmod(place, np.maximum(widths(where, sent.src, sent.dst), 1))
+    longest = np.ones(steps, np.int64)
+    np.maximum.at(longest, sent.step, turn + 1)
+    return sent._replace(step=starts(longest)[sent.step] + turn), lane
 
 
 def right_one(otherwise: str, make: Callable[[], Schedule]) -> Schedule:
@@ -83,17 +113,6 @@ def right_one(otherwise: str, make: Callable[[], Schedule]) -> Schedule:
     if not report:
         raise FormatError(f"{otherwise}{report.violations[0]}")
     return schedule
-
-
-def _ports(where: Network, sent: Sent) -> Ints:
-    """Return the port of each chunk: of parallel arcs a free one, in order."""
-    key = np.stack([sent.src, sent.dst, sent.step])
-    _, group, count = np.unique(key, axis=1, return_inverse=True, return_counts=True)
-    turn = np.argsort(group.reshape(-1), kind="stable")
-    place = np.empty(len(sent.src), np.int64)
-    place[turn] = places(count)
-    port = np.asarray(where.port_between(sent.src, sent.dst), np.int64)
-    return port + place  # parallel arcs have ports one behind the other; too many are found by the verifier
 
 
 def _chunks(contents: Contents, collective: Collective, value: Ints) -> Ints:

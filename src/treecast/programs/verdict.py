@@ -106,9 +106,9 @@ class FileVerdict(Described):
     ``collective`` is empty where nobody says it, ``name`` where the file has none. ``nouns``: how the format calls a rank, a
     lane, an operation, and the load of arcs. ``counts``: the breaches of each rule that was judged; rules that make no sense
     where another is broken are left out. ``allowed``: rules that may be broken, beside those that only warn. ``findings``: the
-    first few of each rule. ``steps``: the most that must go one after another if each message takes one. ``busiest``: the load of
-    the arc that carries most, ``busiest_arc``. ``bounds``: the lower bounds of the collective on the network. ``seconds``: the
-    time of the judgement. None stands for figures that are not known.
+    first few of each rule. ``steps``: how many it takes if an arc carries one chunk in each. ``depth``: how many if arcs carry
+    all at once that is there. ``busiest``: the load of the arc that carries most, ``busiest_arc``. ``bounds``: the lower bounds
+    of the collective on the network. ``seconds``: the time of the judgement. None stands for figures that are not known.
     """
 
     format: str
@@ -125,6 +125,7 @@ class FileVerdict(Described):
     notes: tuple[str, ...] = ()
     messages: int | None = None
     steps: int | None = None
+    depth: int | None = None
     busiest: int | None = None
     busiest_arc: tuple[int, int] = (-1, -1)
     bounds: tuple[Bound, ...] = ()
@@ -170,7 +171,8 @@ def _(verdict: FileVerdict) -> Description:
     if verdict.messages is not None:
         lines["messages"] = f"{verdict.messages:,}"
     if verdict.steps is not None:
-        lines["steps"] = [f"{verdict.steps:,}", *spell_bounds(verdict.bounds, "steps")]
+        fewer = "" if verdict.depth in (None, verdict.steps) else f", {verdict.depth:,} if arcs carried all at once"
+        lines["steps"] = [f"{verdict.steps:,}{fewer}", *spell_bounds(verdict.bounds, "steps")]
     if verdict.busiest is not None and verdict.busiest_arc[0] >= 0:
         src, dst = verdict.busiest_arc
         lines["busiest arc"] = f"{src} > {dst}: {count_of(verdict.busiest, carried)}"

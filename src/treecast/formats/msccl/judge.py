@@ -75,14 +75,10 @@ def _judge(file: Judged, algorithm: Algorithm, named: str | None) -> None:
     ends, units = (program.rank[pairs.send], program.to[pairs.send]), program.units[pairs.send]
     when = order.begins[pairs.send], units
     file.judge_links(pairs.send, ends, when, program.where, named=named is not None)
-    file.note_figures(ends, units, order.steps)
-
-    def sent() -> Sent:
-        """Return all messages chunk by chunk: each goes when the longest chain before it has travelled."""
-        (src, dst), step = (np.repeat(column, units) for column in ends), np.repeat(when[0], units) + places(units)
-        return Sent(src, dst, step, file.contents.value[file.contents.places.total :] if file.contents else step)
-
-    file.sent = sent
+    # chunk by chunk: each message goes when the longest chain before it has travelled
+    (src, dst), step = (np.repeat(column, units) for column in ends), np.repeat(when[0], units) + places(units)
+    sent = Sent(src, dst, step, file.contents.value[file.contents.places.total :] if file.contents else step)
+    file.note_figures(ends, units, order.steps, sent)
 
 
 def _judge_contents(file: Judged, algorithm: Algorithm, order: Order, kind: str, inplace: bool) -> None:

@@ -140,10 +140,14 @@ class Flow:
         store = int(np.searchsorted(self.first, place, side="right")) - 1
         return self.plan.name(store % len(self.plan.sizes), place - int(self.first[store]))
 
-    @cached_property
+    @property
     def begins(self) -> Ints:
         """The step in which each message goes, as if it were alone on its arc: when its data is there."""
-        return self._time(range(len(self.moves)), alone=True)[1]
+        return self._early[1]
+
+    @cached_property
+    def _early(self) -> tuple[list[int], Ints]:
+        return self._time(range(len(self.moves)), alone=True)
 
     def _time(self, order: Iterable[int], *, alone: bool) -> tuple[list[int], Ints]:
         """Return in which step each move and each message goes: when its data is there, and its threadblock is free.
@@ -175,7 +179,7 @@ class Flow:
     def sent(self) -> Sent:
         """Return all messages unit by unit, no two at once on an arc."""
         src, dst, slot, units, _ = self.table
-        early = self._time(range(len(self.moves)), alone=True)[0]
+        early = self._early[0]
         _, began = self._time(sorted(range(len(early)), key=early.__getitem__), alone=False)
         step = np.repeat(began, units) + places(units)
         value = self.contents.value[np.repeat(slot, units) + places(units)]

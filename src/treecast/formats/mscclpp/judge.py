@@ -74,8 +74,7 @@ def _judge_messages(file: Judged, flow: Flow, *, named: bool) -> None:
         if any(flow.plan.steps[j][k].op.name in _GROUPS for j, k, _ in flow.order.done):
             raise FormatError("a plan that uses a switch is judged on a complete network: leave --network out")
         file.judge_links(at, (src, dst), (flow.begins, units), flow.where, named=True)
-    file.note_figures((src, dst), units, int((flow.begins + units).max(initial=0)))
-    file.sent = flow.sent
+    file.note_figures((src, dst), units, int((flow.begins + units).max(initial=0)), flow.sent())
 
 
 def _turns(program: Program, told: Told) -> tuple[int, ...]:

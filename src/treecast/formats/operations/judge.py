@@ -124,7 +124,7 @@ def _judge_messages(file: Judged, order: Order, collective: Collective | None, t
         + ("" if told.size else ", of messages as long as need be: --bytes says how long the data is")
     )
     if named and file.where is not None:
-        file.known["bounds"] = bounds_of(collective, file.where)
+        file.known["bounds"] = bounds_of(collective, file.where, "shouting")  # a message may carry several chunks
 
 
 def _begins(collective: Collective, told: Told) -> Ints:
