@@ -5,54 +5,13 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 
 from treecast.errors import NetworkError, TreecastError, did_you_mean
 from treecast.units import parse_rate, parse_share
 
 _WITH = re.compile(r"\s+with\s+(?=[a-z-]+\s)")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """The options of a file.
-
-    Parameters
-    ----------
-    format
-        The kind of file, where its bytes do not tell.
-    ranks
-        The ranks: ``hosts``, ``hcas``, ``gpus``, ``numa``; "" leaves it to the file.
-    links
-        Of one node's GPUs: ``gpu`` for NVLink and XGMI alone, ``all`` for PCIe and NUMA nodes, too.
-    part
-        Which of several parts: its number, its name, or a node of it.
-    unit, rounding
-        The Gbit/s of a capacity of 1 (0: as rates suit), and by how much of itself a rate may be rounded.
-    pcie_rate, gpu
-        Of a matrix: the Gbit/s of PCIe, and the name of the GPU, from which follows that of NVLink.
-    uplinks
-        How many cables a line of Slurm's between switches stands for.
-    node
-        Pairs of a pattern of hosts and the file of such a node, as ``PATTERN=FILE``, or ``FILE``.
-    keep_relays, undirected, whole
-        Whether relays that do nothing stay, all arcs lead both ways, and missing parts are put back.
-    """
-
-    format: str = ""
-    ranks: str = ""
-    links: str = ""
-    part: str = ""
-    unit: float = 0.0
-    rounding: float = 0.05
-    pcie_rate: float = 0.0
-    gpu: str = ""
-    uplinks: int = 1
-    node: tuple[str, ...] = ()
-    keep_relays: bool = False
-    undirected: bool = False
-    whole: bool = False
 
 
 def _gbits(text: str) -> float:
@@ -88,41 +47,51 @@ def _one_of(*words: str) -> Callable[[str], str]:
 
 @dataclass(frozen=True)
 class Option:
-    """An option of files: its field in ``Asked``, how its text is read, and a sentence of help."""
+    """An option of files: how its text is read, a sentence of help, and its type: bool for a flag, tuple for several values."""
 
-    field: str
     read: Callable[[str], Any]
     what: str
-    flag: bool = False
-    several: bool = False
+    kind: type
 
 
-OPTIONS: Mapping[str, Option] = {
-    "format": Option("format", str, "The kind of file, where its bytes do not tell."),
-    "ranks": Option(
-        "ranks", _one_of("hosts", "hcas", "gpus", "numa"), "Of a file: its ranks: hosts, hcas, gpus, numa."
-    ),
-    "links": Option(
-        "links", _one_of("gpu", "all"), "Of a node's file: GPU links alone (gpu), or PCIe and NUMA nodes, too (all)."
-    ),
-    "part": Option("part", str, "Of a file with several networks: the number, the name or a node of one."),
-    "unit": Option("unit", _gbits, "Of a file with rates: the rate of a capacity of 1, as in 400Gbit/s."),
-    "rounding": Option(
-        "rounding", _share, "Of a file with rates: by how much they may be rounded, as in 1%; 5% by default."
-    ),
-    "pcie-rate": Option("pcie_rate", _gbits, "Of a matrix: the rate of PCIe, as in 126Gbit/s."),
-    "gpu": Option("gpu", str, "Of a matrix: the GPU, as in H100, which tells the rate of its links."),
-    "uplinks": Option("uplinks", _count, "Of a Slurm file: how many cables a line between switches stands for."),
-    "node": Option(
-        "node", str, "Of a fabric's file: the file of a node, or PATTERN=FILE for some hosts.", several=True
-    ),
-    "keep-relays": Option("keep_relays", _yes, "Of a node's file: keep relays that do nothing.", flag=True),
-    "undirected": Option("undirected", _yes, "Of a graph's file: all links lead both ways.", flag=True),
-    "whole": Option(
-        "whole", _yes, "Of a fabric's file: put back parts that are missing beside parts that are alike.", flag=True
-    ),
-}
+def _option(default: Any, read: Callable[[str], Any], what: str) -> Any:
+    """Return a field of ``Asked`` that is an option of the command line, too."""
+    kind = bool if default is False else tuple if default == () else str
+    return field(default=default, metadata={"option": Option(read, what, kind)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The options of a file. A rate is in Gbit/s; where it is 0, and where a text is empty, the file decides."""
+
+    format: str = _option("", str, "The kind of file, where its bytes do not tell.")
+    ranks: str = _option("", _one_of("hosts", "hcas", "gpus", "numa"), "Of a file: its ranks: hosts, hcas, gpus, numa.")
+    links: str = _option(
+        "", _one_of("gpu", "all"), "Of a node's file: GPU links alone (gpu), or PCIe and NUMA nodes, too (all)."
+    )
+    part: str = _option("", str, "Of a file with several networks: the number, the name or a node of one.")
+    unit: float = _option(0.0, _gbits, "Of a file with rates: the rate of a capacity of 1, as in 400Gbit/s.")
+    rounding: float = _option(
+        0.05, _share, "Of a file with rates: by how much they may be rounded, as in 1%; 5% by default."
+    )
+    pcie_rate: float = _option(0.0, _gbits, "Of a matrix: the rate of PCIe, as in 126Gbit/s.")
+    gpu: str = _option("", str, "Of a matrix: the GPU, as in H100, which tells the rate of its links.")
+    uplinks: int = _option(1, _count, "Of a Slurm file: how many cables a line between switches stands for.")
+    node: tuple[str, ...] = _option((), str, "Of a fabric's file: the file of a node, or PATTERN=FILE for some hosts.")
+    keep_relays: bool = _option(False, _yes, "Of a node's file: keep relays that do nothing.")
+    undirected: bool = _option(False, _yes, "Of a graph's file: all links lead both ways.")
+    whole: bool = _option(
+        False, _yes, "Of a fabric's file: put back parts that are missing beside parts that are alike."
+    )
+
+
+OPTIONS: Mapping[str, Option] = {each.name.replace("_", "-"): each.metadata["option"] for each in fields(Asked)}
 """The options of files, by the words that spellings and the command line have for them."""
+
+
+def field_of(name: str) -> str:
+    """Return the field of ``Asked`` that has an option."""
+    return name.replace("-", "_")
 
 
 def spell_asked(given: Mapping[str, Any]) -> str:
@@ -174,5 +143,5 @@ def read_asked(spelling: str) -> tuple[str, Asked]:
             value = option.read(text)
         except TreecastError as error:
             raise NetworkError(f"{name}: {error}") from None
-        asked = replace(asked, **{option.field: (*asked.node, value) if option.several else value})
+        asked = replace(asked, **{field_of(name): (*asked.node, value) if option.kind is tuple else value})
     return path, asked

@@ -39,7 +39,7 @@ def _run(arguments: list[str]) -> int:
     from cyclopts import CycloptsError
 
     from treecast.cli.app import app
-    from treecast.cli.output import drop_output, flush
+    from treecast.cli.console import drop_output, flush
     from treecast.cli.renamed import modern
     from treecast.errors import TreecastError
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from treecast.against import AGAINST
-from treecast.asked import OPTIONS, spell_asked
-from treecast.cli.options import options_class, options_under
+from treecast.asked import OPTIONS, field_of, spell_asked
+from treecast.cli.options import options_under, with_options
 from treecast.collectives import COLLECTIVES
+from treecast.description import values_of
 from treecast.errors import TreecastError
 from treecast.models import MODELS
 from treecast.units import parse_bytes, parse_count
@@ -18,7 +19,6 @@ from treecast.units import parse_bytes, parse_count
 if TYPE_CHECKING:
     from cyclopts import Token
 
-    from treecast.collectives import Collective
     from treecast.networks import Network
     from treecast.schedule import Schedule
     from treecast.schedule.costs import Costs
@@ -45,15 +45,12 @@ Messages = Annotated[
 Copies = Annotated[
     int | None, Parameter(help="The number of disjoint paths over which each message reaches each node.")
 ]
-Survive = Annotated[
-    int | None, Parameter(help="The number of faults to survive, which nobody detects: copies - 1.", show_default=False)
-]
+Survive = Annotated[int | None, Parameter(help="The number of faults to survive, which nobody detects: copies - 1.")]
 AgainstWhat = Annotated[
     str | None,
     Parameter(
-        show_default=False,
-        help=f"Against which faults: {', '.join(AGAINST)}. Copies against nodes, the default, are good against links and arcs, "
-        "too; a network may survive more links, or arcs.",
+        help=f"The parts that may fail: {', '.join(AGAINST)}. Node-disjoint copies, the default, tolerate faulty links and arcs, "
+        "too; a network may tolerate more of these than faulty nodes.",
     ),
 ]
 ModelName = Annotated[
@@ -68,27 +65,19 @@ FLIT_BYTES = 4096
 Flit = Annotated[
     int | None, Parameter(converter=_read_by(parse_bytes), help="The bytes of a flit; by default as planned, or 4,096.")
 ]
-Order = Annotated[str | None, Parameter(help="The ports in the order in which they are used, as in 3,2,1,0.")]
 Output = Annotated[str | None, Parameter(alias="-o", allow_leading_hyphen=True)]
 Json = Annotated[bool, Parameter(name="--json", show_default=False, help="Print the findings as JSON.")]
 Flag = Annotated[bool, Parameter(show_default=False)]
 Seed = Annotated[int, Parameter(help="The seed of all random choices.")]
-Several = Parameter(consume_multiple=1, show_default=False)
+Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1, show_default=False)]
 
 
-if TYPE_CHECKING:
-
-    class FileOptions:
-        """The options of the file of a network."""
-
-else:
-    FileOptions = options_class(
-        "FileOptions",
-        __name__,
-        options_under("The file of a network", 4),
-        [(option.field, name, option.what, option.flag) for name, option in OPTIONS.items()],
-        [option.field for option in OPTIONS.values() if option.several],
-    )
+@with_options(
+    options_under("The file of a network", 4),
+    [(field_of(name), name, option.what, option.kind) for name, option in OPTIONS.items()],
+)
+class FileOptions:
+    """The options of the file of a network."""
 
 
 @options_under("Broken parts", 3)
@@ -96,11 +85,9 @@ else:
 class BrokenParts:
     """The broken parts of a network, which plans leave out."""
 
-    dead_nodes: Annotated[tuple[str, ...], Several, Parameter(help="Nodes that are dead before the plan is made.")] = ()
+    dead_nodes: Annotated[Names, Parameter(help="Nodes that are dead before the plan is made.")] = ()
     cut_links: Annotated[
-        tuple[str, ...],
-        Several,
-        Parameter(help="Links that are cut before the plan is made: A-B both ways, A>B one way (in quotes)."),
+        Names, Parameter(help="Links that are cut before the plan is made: A-B both ways, A>B one way (in quotes).")
     ] = ()
 
 
@@ -117,7 +104,7 @@ class BrokenOptions(FileOptions, BrokenParts):
 
     def less(self, network: str) -> str:
         """Return how a network, as it is asked for, without these parts is spelled."""
-        network += spell_asked({name: getattr(self, option.field) for name, option in OPTIONS.items()})
+        network += spell_asked({name: getattr(self, field_of(name)) for name in OPTIONS})
         for parts, word in ((self.cut_links, "links"), (self.dead_nodes, "nodes")):
             network += f" without {word} {' '.join(parts)}" if parts else ""
         return network
@@ -139,7 +126,7 @@ class JobOptions:
     survive: Survive = None
     against: AgainstWhat = None
     model: ModelName = None
-    targets: Annotated[tuple[str, ...], Several, Parameter(help="The nodes that a multicast is to reach.")] = ()
+    targets: Annotated[Names, Parameter(help="The nodes that a multicast is to reach.")] = ()
     lengths: Annotated[
         str | None,
         Parameter(
@@ -161,18 +148,13 @@ class JobOptions:
         """The bytes of a flit of --files."""
         return FLIT_BYTES if self.flit is None else self.flit
 
-    @property
-    def count(self) -> int:
-        """The number of messages: 1 where none is given."""
-        return 1 if self.messages is None else self.messages
-
     def read_lengths(self, kind: str, network: str) -> Any:
         """Return the lengths of a collective that are asked for, as plans take them, or None."""
         from treecast import networks
         from treecast.cli.lengths import parse_lengths
         from treecast.collectives import find_kind
         from treecast.execution.folders import flits_of, node_files
-        from treecast.plans.request import root_of
+        from treecast.plans.job import root_of
 
         check_numbers(seed=self.seed)
         if self.flit is not None and self.files is None:
@@ -193,18 +175,12 @@ class JobOptions:
 
     def asked(self, kind: str, network: str) -> dict[str, Any]:
         """Return all that is asked for, as ``treecast.plan`` takes it."""
-        names = ("root", "messages", "copies", "survive", "against", "model", "targets")
-        return {name: getattr(self, name) for name in names} | {"lengths": self.read_lengths(kind, network)}
-
-    def read_collective(self, kind: str, network: "Network") -> "Collective":
-        """Return the collective that is asked for."""
-        from treecast.plans import collective_of
-
-        lengths = self.read_lengths(kind, network.spec)
-        return collective_of(kind, network, root=self.root, messages=self.count, targets=self.targets, lengths=lengths)
+        given = values_of(self, "root", "messages", "copies", "survive", "against", "model", "targets")
+        return given | {"lengths": self.read_lengths(kind, network)}
 
 
-_Amount = Parameter(show_default=False, allow_leading_hyphen=True)  # so that -1us is answered as a time that is none
+_Signed = Parameter(show_default=False, allow_leading_hyphen=True)  # so that -1us is answered as a time that is none
+_Amount = Annotated[str | None, _Signed]
 
 
 @options_under("Bytes and seconds", 2)
@@ -212,10 +188,10 @@ _Amount = Parameter(show_default=False, allow_leading_hyphen=True)  # so that -1
 class TimeOptions:
     """The cost of a send, in the units that people have."""
 
-    latency: Annotated[str | None, _Amount, Parameter(help="The start-up time of a send: 1us, 200ns.")] = None
-    rate: Annotated[str | None, _Amount, Parameter(help="The rate of a link, each way: 12.5GB/s, 100Gbit/s.")] = None
+    latency: Annotated[_Amount, Parameter(help="The start-up time of a send: 1us, 200ns.")] = None
+    rate: Annotated[_Amount, Parameter(help="The rate of a link, each way: 12.5GB/s, 100Gbit/s.")] = None
     costs: Annotated[
-        str | None, _Amount, Parameter(help="A CSV file of arcs with costs of their own: source,target,latency,rate.")
+        _Amount, Parameter(help="A CSV file of arcs with costs of their own: source,target,latency,rate.")
     ] = None
 
     def usual(self, network: "Network | None" = None) -> "Costs | None":
@@ -223,7 +199,7 @@ class TimeOptions:
 
         The file of a network may say the rate; without the network nothing is said then.
         """
-        from treecast.plans.fastest import costs_of
+        from treecast.plans.amounts import costs_of
 
         rate = self.rate
         if self.latency is not None and rate is None:
@@ -249,13 +225,12 @@ class DataOptions(TimeOptions):
     """The amount of data, and the costs of sends."""
 
     size: Annotated[
-        str | None,
         _Amount,
         Parameter(
             name="--bytes", help="How much data there is, all blocks together: 16MiB; of a sum, the whole vector."
         ),
     ] = None
-    chunk: Annotated[str | None, _Amount, Parameter(help="The bytes of a chunk: 64KiB.")] = None
+    chunk: Annotated[_Amount, Parameter(help="The bytes of a chunk: 64KiB.")] = None
 
     def timed(self, schedule: "Schedule") -> "Schedule":
         """Return a schedule with the bytes and costs that are said; the others stay as planned."""
@@ -270,8 +245,13 @@ class DataOptions(TimeOptions):
 class BytesOptions(DataOptions):
     """The amount of data, the costs of sends, and how data may be cut: then the plan takes the least time."""
 
-    item: Annotated[str, _Amount, Parameter(help="The bytes of an element: chunks are multiples of it.")] = "1"
-    least_chunk: Annotated[str, _Amount, Parameter(help="The fewest bytes of a chunk: 4KiB.")] = "1"
+    item: Annotated[str, _Signed, Parameter(help="The bytes of an element: chunks are multiples of it.")] = "1"
+    least_chunk: Annotated[str, _Signed, Parameter(help="The fewest bytes of a chunk: 4KiB.")] = "1"
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The costs and the cut, as ``treecast.plan`` takes them."""
+        return values_of(self, "latency", "rate", "item", "least_chunk")
 
 
 @options_under("Faults", 3)
@@ -279,10 +259,9 @@ class BytesOptions(DataOptions):
 class FaultOptions:
     """The faults."""
 
-    dead_nodes: Annotated[tuple[str, ...], Several, Parameter(help="Nodes that fail: NODE, or NODE@STEP.")] = ()
+    dead_nodes: Annotated[Names, Parameter(help="Nodes that fail: NODE, or NODE@STEP.")] = ()
     cut_links: Annotated[
-        tuple[str, ...],
-        Several,
+        Names,
         Parameter(
             help="Links that fail: A-B both ways, A>B one way (in quotes), A-B#0 the first of parallel cables; with "
             "@STEP behind if not from the start."
@@ -327,12 +306,10 @@ class LiarOptions:
     """The liars: nodes and links that alter the data that they pass on."""
 
     lying_nodes: Annotated[
-        tuple[str, ...], Several, Parameter(help="Nodes that alter the data that they pass on: NODE, or NODE@STEP.")
+        Names, Parameter(help="Nodes that alter the data that they pass on: NODE, or NODE@STEP.")
     ] = ()
     lying_links: Annotated[
-        tuple[str, ...],
-        Several,
-        Parameter(help="Links that alter their data: A-B both ways, A>B one way (in quotes), also with @STEP."),
+        Names, Parameter(help="Links that alter their data: A-B both ways, A>B one way (in quotes), also with @STEP.")
     ] = ()
 
     def __bool__(self) -> bool:
@@ -355,8 +332,7 @@ class MpiOptions:
         Parameter(help="Over MPI, with a process for each node: started here, or by the mpirun that this runs under."),
     ] = False
     kill: Annotated[
-        tuple[str, ...],
-        Several,
+        Names,
         Parameter(
             help="With --mpi: ranks that kill themselves (SIGKILL) in the middle of a transfer: 5@3 17@10 at steps 3 and 10. "
             "Nodes may be numbers or labels."

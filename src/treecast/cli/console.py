@@ -8,7 +8,6 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import TextIO
 
-from treecast.cli.output import write
 from treecast.description import Description, Table, describe, spell
 from treecast.description.text import spell_lines
 from treecast.progress import reporting
@@ -22,8 +21,29 @@ def show_json(data: object) -> None:
 
 
 def show_text(text: str) -> None:
-    """Print text on standard output as it is."""
-    write(text)
+    """Print text on standard output as it is; print nothing more once its reader has left (``| head``)."""
+    try:
+        print(text)  # noqa: T201
+    except BrokenPipeError:
+        drop_output()
+
+
+def flush() -> None:
+    """Hand over the text that has been printed so far."""
+    if sys.stdout is None:  # type: ignore[reportUnnecessaryComparison]  # the caller closed it
+        return
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_output()
+
+
+def drop_output() -> None:
+    """Lead standard output to nowhere, so that its buffer raises nothing at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # it is no real file
+        return
 
 
 def say(text: str) -> None:

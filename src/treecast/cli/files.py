@@ -1,13 +1,20 @@
 """Files of schedules, as verbs read and write them."""
 
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING
 
 from treecast.cli import console
+from treecast.errors import TreecastError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from treecast.description import Description
     from treecast.formats import Told
     from treecast.schedule import Schedule
     from treecast.verification.report import Report
+
+_MANY_ROWS = 200
 
 
 def load(file: str, told: "Told | None" = None) -> "tuple[Schedule, Report]":
@@ -22,12 +29,42 @@ def load(file: str, told: "Told | None" = None) -> "tuple[Schedule, Report]":
     return schedule, report
 
 
-def save(schedule: "Schedule", output: str, to: str | None = None, **settings: Any) -> None:
+def save(schedule: "Schedule", output: str) -> None:
     """Write a schedule to a file, and say so where its name does not tell that it is text."""
     from treecast import formats
 
-    formats.save(schedule, output, to, **settings)
-    warn_of_suffix(output, to)
+    formats.save(schedule, output)
+    warn_of_suffix(output)
+
+
+def check_output(output: str | None, as_json: bool) -> None:
+    """Raise TreecastError where a schedule and its report would both go to standard output."""
+    if as_json and output == "-":
+        raise TreecastError("--json and '-o -' both want standard output: choose one")
+
+
+def show_plan(
+    plan: "Schedule", report: "Report", shown: "Callable[[], Description]", output: str | None, as_json: bool
+) -> int:
+    """Write a plan into a file if it is right, and print what is to be shown of it; return the exit status."""
+    if report and output is not None:
+        save(plan, output)
+    if output != "-" or not report:
+        console.show(shown(), as_json)
+    if report and output not in (None, "-"):
+        console.say(f"written: {output}, {len(plan):,} rows")
+    return 0 if report else 1
+
+
+def show_rows(rows: "Schedule", as_json: bool, every: bool, hint: str) -> int:
+    """Print the rows of a schedule, in a terminal the first 200 unless ``every`` is asked for; ``hint``: how to see more."""
+    from treecast.formats.listing import Listing
+
+    listing = Listing(rows, None if every or not console.is_terminal(sys.stdout) else _MANY_ROWS)
+    status = console.show(listing, as_json)
+    if listing.left_out and not as_json:
+        console.say(f"and {listing.left_out:,} more rows: {hint}")
+    return status
 
 
 def show_drawn(result: object, output: str | None, as_json: bool, picture: object = None) -> int:
@@ -42,9 +79,9 @@ def show_drawn(result: object, output: str | None, as_json: bool, picture: objec
     return status
 
 
-def warn_of_suffix(output: str, to: str | None) -> None:
+def warn_of_suffix(output: str) -> None:
     """Say that a file is text where its name does not tell."""
     from treecast.formats.registry import unknown_suffix
 
-    if to is None and (suffix := unknown_suffix(output)):
+    if suffix := unknown_suffix(output):
         console.warn(f"{output} is written as text: {suffix} is the ending of no format")

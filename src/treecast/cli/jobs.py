@@ -67,13 +67,4 @@ theorems star --up-to 3
 theorems hypercube --up-to 2
 """
 
-LARGER_JOBS = """
-plan allgather star:4 --copies 2 --search 1
-plan broadcast torus:5x5 --messages 90 --builder packed-trees
-plan broadcast torus:5x5 --messages 9 --copies 2 --builder packed-trees
-theorems star --up-to 4
-theorems hypercube --up-to 3
-"""
-
 COMMANDS = [line.split() for line in JOBS.strip().split("\n")]
-LARGER = [line.split() for line in LARGER_JOBS.strip().split("\n")]

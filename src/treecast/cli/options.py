@@ -1,10 +1,12 @@
 """Options that a registry knows: a class that has them as fields, for the command line to read."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import field, make_dataclass
-from typing import Annotated, Any
+from typing import Annotated, TypeVar
 
 from cyclopts import Group, Parameter
+
+_T = TypeVar("_T")
 
 
 def options_under(head: str, order: int) -> Parameter:
@@ -12,42 +14,30 @@ def options_under(head: str, order: int) -> Parameter:
     return Parameter(name="*", group=Group(head, sort_key=order))
 
 
-def options_class(
-    name: str,
-    module: str,
-    under: Parameter,
-    options: Iterable[tuple[str, str, str, bool]],
-    several: Collection[str] = (),
-) -> Any:
-    """Return a class whose fields are options that may be left out: then they are None, or False.
+def with_options(under: Parameter, options: Iterable[tuple[str, str, str, type]]) -> Callable[[type[_T]], type[_T]]:
+    """Return a decorator that gives a class fields: options that may be left out, which are then None, False or ().
 
-    Parameters
-    ----------
-    name, module
-        Those of the class. One without a module would be taken for a type of the standard library.
-    under
-        The head under which help shows them: see ``options_under``.
-    options
-        Of each its field, its name on the command line without dashes, its help, and whether it is given without a value.
-    several
-        The fields that take several values: then they are tuples.
+    ``under``: the head under which help shows them: see ``options_under``. ``options``: of each its field, its name without
+    dashes, its help, and its type: str, int, bool for one without a value, tuple for one with several values.
     """
-    kinds = {True: (bool, False), False: (str | None, None)}
-    fields = [
-        (
-            keyword,
-            Annotated[
-                tuple[str, ...] if keyword in several else kinds[flag][0],
-                Parameter(
-                    name=f"--{spelled}",
-                    group=under.group,
-                    help=words,
-                    show_default=False,
-                    consume_multiple=keyword in several,
-                ),
-            ],
-            field(default=() if keyword in several else kinds[flag][1]),
+
+    def fill(empty: type[_T]) -> type[_T]:
+        fields = [
+            (
+                keyword,
+                Annotated[
+                    {str: str | None, int: int | None, bool: bool, tuple: tuple[str, ...]}[kind],
+                    Parameter(
+                        f"--{name}", group=under.group, help=words, show_default=False, consume_multiple=kind is tuple
+                    ),
+                ],
+                field(default={bool: False, tuple: ()}.get(kind)),
+            )
+            for keyword, name, words, kind in options
+        ]
+        found = make_dataclass(
+            empty.__name__, fields, bases=(empty,), namespace={"__module__": empty.__module__}, frozen=True
         )
-        for keyword, spelled, words, flag in options
-    ]
-    return under(make_dataclass(name, fields, namespace={"__module__": module}, frozen=True))
+        return under(found)
+
+    return fill

@@ -1,74 +1,45 @@
 """The facts that a file of another tool leaves open, as options."""
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-from cyclopts import Parameter
-
-from treecast.cli.arguments import Several
-from treecast.cli.options import options_under
+from treecast.cli.options import options_under, with_options
 from treecast.units import parse_bytes
 
 if TYPE_CHECKING:
     from treecast.formats import Told
 
-
-_HEAD = "Files of other tools"
-
-
-@options_under(_HEAD, 2)
-@dataclass(frozen=True, kw_only=True)
-class PlaceOptions:
-    """The facts that a file of another tool leaves open, but for its bytes."""
-
-    network: Annotated[
-        str | None,
-        Parameter(
-            show_default=False,
-            help="Of a file of MSCCL, MSCCL++, GOAL or SimGrid: where its ranks are; by default every two are joined.",
-        ),
-    ] = None
-    collective: Annotated[
-        str | None,
-        Parameter(show_default=False, help="Of a file of GOAL or SimGrid: its collective, unless its comments say it."),
-    ] = None
-    root: Annotated[
-        str | None,
-        Parameter(show_default=False, help="With --collective: the node that all data comes from, or goes to."),
-    ] = None
-    messages: Annotated[
-        int | None, Parameter(show_default=False, help="With --collective: how many messages the data consists of.")
-    ] = None
-    allow: Annotated[
-        tuple[str, ...],
-        Several,
-        Parameter(help="Of a file of another tool: rules that it may break, as in --allow relaxed."),
-    ] = ()
-
-    def read(self) -> "Told":
-        """Return these facts."""
-        from treecast.formats import Told
-
-        return Told(
-            network=self.network, collective=self.collective, root=self.root, messages=self.messages, allow=self.allow
-        )
+_UNDER = options_under("Files of other tools", 2)
+_FACTS = (
+    (
+        "network",
+        "network",
+        "Of a file of MSCCL, MSCCL++, GOAL or SimGrid: where its ranks are; by default every two are joined.",
+        str,
+    ),
+    ("collective", "collective", "Of a file of GOAL or SimGrid: its collective, unless its comments say it.", str),
+    ("root", "root", "With --collective: the node that all data comes from, or goes to.", str),
+    ("messages", "messages", "With --collective: how many messages the data consists of.", int),
+    ("allow", "allow", "Of a file of another tool: rules that it may break, as in --allow relaxed.", tuple),
+)
+_BYTES = "With --collective, or of a plan of MSCCL++: how many bytes the data of all blocks has, as in 16MiB."
 
 
-@options_under(_HEAD, 2)
-@dataclass(frozen=True, kw_only=True)
-class ToldOptions(PlaceOptions):
-    """The facts that a file of another tool leaves open, its bytes as well."""
-
-    size: Annotated[
-        str | None,
-        Parameter(
-            name="--bytes",
-            show_default=False,
-            help="With --collective, or of a plan of MSCCL++: how many bytes the data of all blocks has, as in 16MiB.",
-        ),
-    ] = None
-
+class _Facts:
     def read(self) -> "Told":
         """Return these facts. Raises FormatError for a text that is no number of bytes."""
-        size = None if self.size is None else parse_bytes(self.size)
-        return replace(super().read(), size=size)
+        from treecast.formats import Told
+
+        given: dict[str, Any] = {"size": None} | vars(self)
+        if given["size"] is not None:
+            given["size"] = parse_bytes(given["size"])
+        return Told(**given)
+
+
+@with_options(_UNDER, _FACTS)
+class PlaceOptions(_Facts):
+    """The facts that a file of another tool leaves open, but for its bytes."""
+
+
+@with_options(_UNDER, [*_FACTS, ("size", "bytes", _BYTES, str)])
+class ToldOptions(_Facts):
+    """The facts that a file of another tool leaves open, its bytes as well."""

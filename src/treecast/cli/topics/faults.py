@@ -16,7 +16,7 @@ def topic() -> Description:
         for name, text in _helps(options)
     ]
     notes = (
-        "A fault carries nothing from its step on; without @STEP, from the start. No node is told of it.",
+        "A faulty node or arc transmits nothing from its step on; without @STEP, from the start. Nodes do not detect faults.",
         "A living node sends a chunk if it holds it, whichever way it came, and leaves out the row otherwise.",
         f"--survive F plans F + 1 disjoint ways; --against says which parts may fail: {', '.join(AGAINST)}.",
         "Ways that share no node share no link and no arc. Where ways meet, a sweep tells which faults they survive.",

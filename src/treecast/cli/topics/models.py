@@ -8,7 +8,7 @@ def topic() -> Description:
     """Return the presets of the machine, as --model takes them."""
     rows = [(name, preset.what) for name, preset in MODELS.items()]
     notes = (
-        "',half' behind a name (one-port,half): a link carries a message one way in a step, not both ways.",
+        "',half' behind a name (one-port,half): a link transmits in one direction in a step, not in both.",
         "',combining' (one-port,combining): a message holds any number of chunks.",
         "',partner' (one-port,partner): a node sends to one neighbour in a step, and receives from the same.",
     )

@@ -16,21 +16,19 @@ def advise(
     nodes: Annotated[str, Parameter(help="How many ranks: 64, or from A to B as in 60..70.")],
     amount: BytesOptions = BytesOptions(),  # noqa: B008
     survive: Annotated[int, Parameter(help="How many unannounced faults must do no harm.")] = 0,
-    max_degree: Annotated[int | None, Parameter(show_default=False, help="The most links of a node.")] = None,
+    max_degree: Annotated[int | None, Parameter(help="The most links of a node.")] = None,
     rate_per: Annotated[
         Literal["link", "node"], Parameter(help="Whether each link carries the whole rate, or a node's links share it.")
     ] = "link",
     sort: Annotated[Literal["time", "links"], Parameter(help="The order of the options.")] = "time",
     ports: Annotated[
         int | None,
-        Parameter(
-            show_default=False, help="The ports of a machine: which cables to plug between machines without a switch."
-        ),
+        Parameter(help="The ports of a machine: which cables to plug between machines without a switch."),
     ] = None,
     wire: Annotated[Flag, Parameter(help="With --ports: print nothing but the cables to plug.")] = False,
     output: Annotated[
         str | None,
-        Parameter(alias="-o", show_default=False, help="Also draw time and degree into this file: SVG, PNG, PDF."),
+        Parameter(alias="-o", help="Also draw time and degree into this file: SVG, PNG, PDF."),
     ] = None,
     as_json: Json = False,
 ) -> int:
@@ -67,10 +65,7 @@ def advise(
             collective,
             wanted,
             size=amount.size,
-            latency=amount.latency,
-            rate=amount.rate,
-            item=amount.item,
-            least_chunk=amount.least_chunk,
+            **amount.asked,
             survive=survive,
             max_degree=max_degree,
             rate_per=rate_per,

@@ -20,7 +20,7 @@ def bounds(
     times: TimeOptions = TimeOptions(),  # noqa: B008
     size: Annotated[
         str | None,
-        Parameter(name="--bytes", show_default=False, help="How much data there is, all blocks together: 16MiB."),
+        Parameter(name="--bytes", help="How much data there is, all blocks together: 16MiB."),
     ] = None,
     as_json: Json = False,
 ) -> int:
@@ -34,26 +34,23 @@ def bounds(
 
     Example: treecast bounds broadcast star:5 --messages 400 --survive 2
     """
+    from treecast import plans
     from treecast.description import describe
     from treecast.lower_bounds.seconds import bound_seconds
-    from treecast.models import model
-    from treecast.plans import against_of, copies_of, place_of
     from treecast.schedule.sizes import sizes_as_said
     from treecast.verification.gap import find_gap
 
     network = broken.less(network)
-    where = place_of(collective, network)
-    what = job.read_collective(collective, where)
-    machine = model(job.model or ("bufferless" if what.traits.one_way else "all-port"))
-    copies = copies_of(job.copies, job.survive)
-    found = describe(find_gap(where, what, copies, machine, against=against_of(job.against, copies)))
+    asked = plans.job(collective, network, **job.asked(collective, network))
+    where, what, copies, machine = asked.network, asked.collective, asked.copies, asked.model
+    found = describe(find_gap(where, what, copies, machine, against=asked.against))
     costs, sizes = times.read(where), sizes_as_said(replace(what, messages=1), size)
     if (costs is None) != (sizes is None):
         raise TreecastError(
             "seconds are of bytes at a cost: write --bytes 16MiB --latency 1us --rate 12.5GB/s, all three"
         )
     if costs is not None and sizes is not None:
-        least, against = sizes.least(what), against_of(job.against, copies)
-        bound = bound_seconds(what, where, copies, machine, block=least, cost=costs.least, against=against)
+        least = sizes.least(what)
+        bound = bound_seconds(what, where, copies, machine, block=least, cost=costs.least, against=asked.against)
         found = found if bound is None else found.joined(describe(bound))
     return console.show(found, as_json)

@@ -24,7 +24,6 @@ def builders(
 
     network = broken.less(network)
     with console.progress("builders", after=2):
-        asked = job.asked(collective, network) | {"messages": job.count}
-        found = plans.alternatives(collective, network, **asked)
+        found = plans.alternatives(collective, network, **job.asked(collective, network))
         shown = describe(found)
     return console.show(shown, as_json)

@@ -25,14 +25,13 @@ def convert(
     output
         The file to write, whose name ends in .graphml or .dot; - is standard output, for GraphML.
     """
-    from treecast.cli.output import write
     from treecast.files import write_whole
     from treecast.formats.graphs import dot_of, graphml_of
     from treecast.networks import network as find_network
 
     where = find_network(broken.less(network))
     if output == "-":
-        write(graphml_of(where).decode())
+        console.show_text(graphml_of(where).decode())
         return 0
     writers = {".graphml": graphml_of, ".dot": dot_of}
     ending = next((ending for ending in writers if output.endswith(ending)), "")

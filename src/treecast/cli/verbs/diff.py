@@ -5,7 +5,7 @@ from treecast.cli.arguments import File, Json
 
 
 def diff(before: File, after: File, /, *, as_json: Json = False) -> int:
-    """Compare two plans: which rows are kept, moved, new or gone, and which nodes must be told.
+    """Compare two plans: which rows are kept, moved, new or gone, and which nodes to notify.
 
     Example: treecast diff plan.tc new.tc
 

@@ -22,7 +22,7 @@ def draw(
     output: Output = None,
     kind: Annotated[
         str | None,
-        Parameter(show_default=False, help=f"The kind of picture: {_KINDS}; by default the first that fits."),
+        Parameter(help=f"The kind of picture: {_KINDS}; by default the first that fits."),
     ] = None,
     tree: int | None = None,
     failing: FaultOptions = FaultOptions(),

@@ -1,37 +1,36 @@
 """``treecast export``."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from treecast.cli import console
 from treecast.cli.arguments import File
 from treecast.cli.files import load, warn_of_suffix
-from treecast.cli.options import options_class, options_under
+from treecast.cli.options import options_under, with_options
 from treecast.cli.told import PlaceOptions
-from treecast.formats.registry import Setting, exporter_named, exporters, format_of_name
+from treecast.formats.registry import exporter_named, exporters, format_of_name
 
 
-def _settings() -> list[tuple[Setting, str]]:
-    """Return the settings of exporters, each with a sentence of help that names the formats."""
+def _settings() -> list[tuple[str, str, str, type]]:
+    """Return the settings of exporters as options, each with a sentence of help that names the formats."""
     known = {setting.keyword: setting for entry in exporters().values() for setting in entry.settings}
     names = {key: [entry.name for entry in exporters().values() if known[key] in entry.settings] for key in known}
-    return [(setting, f"{setting.what} For {', '.join(names[key])}.") for key, setting in sorted(known.items())]
+    return [
+        (
+            key,
+            each.name,
+            f"{each.what} For {', '.join(names[key])}.",
+            bool if each.flag else tuple if each.several else str,
+        )
+        for key, each in sorted(known.items())
+    ]
 
 
-if TYPE_CHECKING:
+@with_options(options_under("Options of formats", 1), _settings())
+class Settings:
+    """The settings of exporters."""
 
-    class Settings:
-        """The settings of exporters."""
-
-else:
-    Settings = options_class(
-        "Settings",
-        __name__,
-        options_under("Options of formats", 1),
-        [(setting.keyword, setting.name, words, setting.flag) for setting, words in _settings()],
-        [setting.keyword for setting, _ in _settings() if setting.several],
-    )
 
 _FORMATS = ", ".join(f"{name} ({entry.what})" for name, entry in exporters().items())
 
@@ -43,7 +42,7 @@ def export(
     output: Annotated[str, Parameter(alias="-o", allow_leading_hyphen=True)],
     to: Annotated[
         str | None,
-        Parameter(show_default=False, help=f"The format: {_FORMATS}; by default the name of the output tells."),
+        Parameter(help=f"The format: {_FORMATS}; by default the name of the output tells."),
     ] = None,
     told: PlaceOptions = PlaceOptions(),
     settings: Settings = Settings(),  # noqa: B008
@@ -64,7 +63,8 @@ def export(
     given = {keyword: value for keyword, value in vars(settings).items() if value}
     if advice := api.export(schedule, output, to, **given):
         console.warn(advice)
-    warn_of_suffix(output, to)
+    if to is None:
+        warn_of_suffix(output)
     if output != "-":
         console.say(f"written: {output}, {entry.name}")
     return 0

@@ -15,9 +15,7 @@ _TOPICS = {module.name: import_module(f"{topics.__name__}.{module.name}") for mo
 
 
 def help(  # noqa: A001
-    topic: Annotated[
-        str | None, Parameter(show_default=False, help=f"The topic: {', '.join(_TOPICS)}, or a verb.")
-    ] = None,
+    topic: Annotated[str | None, Parameter(help=f"The topic: {', '.join(_TOPICS)}, or a verb.")] = None,
     /,
     *,
     as_json: Json = False,

@@ -6,35 +6,30 @@ from typing import TYPE_CHECKING
 
 from treecast.cli import console
 from treecast.cli.arguments import BrokenOptions, BytesOptions, JobOptions, Json, Kind, Output, Spec
-from treecast.cli.files import save
-from treecast.cli.options import options_class, options_under
+from treecast.cli.files import check_output, show_plan
+from treecast.cli.options import options_under, with_options
 from treecast.errors import TreecastError
-from treecast.plans import Option, all_builders, all_options
+from treecast.plans import all_builders, all_options
+
+if TYPE_CHECKING:
+    from treecast.description import Description
+    from treecast.schedule import Schedule
 
 
-def builder_options() -> list[tuple[Option, str]]:
-    """Return the options of builders, each with a sentence of help that names the builders."""
-    found = list[tuple[Option, str]]()
+def builder_options() -> list[tuple[str, str, str, type]]:
+    """Return the options of builders as those of the command line, each with a sentence of help that names the builders."""
+    found = list[tuple[str, str, str, type]]()
     for option in all_options().values():
         names = sorted({entry.name for entry in all_builders() if option in entry.options})
         choices = f" One of {', '.join(option.choices)}." if option.choices else ""
-        found.append((option, f"{option.what}{choices} For {', '.join(names)}."))
+        words = f"{option.what}{choices} For {', '.join(names)}."
+        found.append((option.keyword, option.name, words, bool if option.flag else str))
     return found
 
 
-if TYPE_CHECKING:
-    from treecast.schedule import Schedule
-
-    class BuilderOptions:
-        """The options of builders."""
-
-else:
-    BuilderOptions = options_class(
-        "BuilderOptions",
-        __name__,
-        options_under("Options of builders", 5),
-        [(option.keyword, option.name, words, option.flag) for option, words in builder_options()],
-    )
+@with_options(options_under("Options of builders", 5), builder_options())
+class BuilderOptions:
+    """The options of builders."""
 
 
 def plan(
@@ -46,7 +41,7 @@ def plan(
     broken: BrokenOptions = BrokenOptions(),
     amount: BytesOptions = BytesOptions(),  # noqa: B008
     builder: str | None = None,
-    options: BuilderOptions = BuilderOptions(),  # noqa: B008
+    options: BuilderOptions = BuilderOptions(),
     compare_with: str | None = None,
     output: Output = None,
     as_json: Json = False,
@@ -76,9 +71,7 @@ def plan(
     network, compare_with = broken.less(network), broken.other(network, compare_with)
     if output not in (None, "-"):
         format_of_name(output)  # before the work, since the name may be that of a picture
-    if as_json and output == "-":
-        raise TreecastError("--json and '-o -' both want standard output: choose one")
-
+    check_output(output, as_json)
     chunk, _ = amount.chunk, amount.usual()  # which may be wrong: before the work
     if job.files is not None:
         if amount.size is not None or chunk is not None:
@@ -94,10 +87,7 @@ def plan(
             builder=builder,
             **job.asked(collective, where),
             bytes=amount.size,
-            latency=amount.latency,
-            rate=amount.rate,
-            item=amount.item,
-            least_chunk=amount.least_chunk,
+            **amount.asked,
             chunk=chunk,
             **vars(options),
         )
@@ -107,14 +97,12 @@ def plan(
         schedule = planned_on(network)
     schedule, took = replace(schedule, costs=amount.read(schedule.network)), perf_counter() - began
     report = verify(schedule)
-    if report and output is not None:
-        save(schedule, output)
-    if output != "-" or not report:
+
+    def shown() -> "Description":
         found = describe(report).joined(plans.facts(schedule, report.depth), after="trees")
         if compare_with is not None:
             found = found.joined(describe(Loss(schedule, planned_on(compare_with))), after="steps")
         found = found.joined(seconds_of(schedule), after="steps").adding({}, {"planned in": spell_seconds(took)})
-        console.show(found.joined(describe(plans.baseline(schedule)), after="transmissions"), as_json)
-    if report and output not in (None, "-"):
-        console.say(f"written: {output}, {len(schedule):,} rows")
-    return 0 if report else 1
+        return found.joined(describe(plans.baseline(schedule)), after="transmissions")
+
+    return show_plan(schedule, report, shown, output, as_json)

@@ -43,7 +43,7 @@ def reliability(
     output: Output = None,
     as_json: Json = False,
 ) -> int:
-    """Tell how likely it is that every living node gets everything, where nodes and links fail by chance.
+    """Compute the probability that every living node gets everything, where nodes and links fail at random.
 
     Sets of few faults are all replayed, larger ones drawn at random as far as that matters. The root does not fail.
 

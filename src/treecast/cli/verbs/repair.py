@@ -1,30 +1,31 @@
 """``treecast repair``."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-from treecast.cli import console
-from treecast.cli.arguments import File, Json, Output, Several
-from treecast.cli.files import save
+from treecast.cli.arguments import File, Json, Names, Output
+from treecast.cli.files import check_output, show_plan
 from treecast.cli.told import PlaceOptions
-from treecast.errors import TreecastError
+
+if TYPE_CHECKING:
+    from treecast.description import Description
 
 
 def repair(
     file: File,
     /,
     *,
-    dead_nodes: Annotated[tuple[str, ...], Several] = (),
-    cut_links: Annotated[tuple[str, ...], Several] = (),
+    dead_nodes: Names = (),
+    cut_links: Names = (),
     within: float = 0.0,
     told: PlaceOptions = PlaceOptions(),
     output: Output = None,
     as_json: Json = False,
 ) -> int:
-    """Plan again after known faults: keep the parts of the plan that still hang together, and say whom the change concerns.
+    """Plan again after known faults: keep the parts of the plan that still work, and list the nodes to notify.
 
     Example: treecast repair plan.tc --cut-links 0,0,0-0,0,1 -o new.tc
 
-    Of a schedule of one copy, rows that still carry stay in their steps, and free arcs bring the rest; of one with sums, where
+    Of a schedule of one copy, rows that still deliver stay in their steps, and free arcs bring the rest; of one with sums, where
     nothing that stays has to begin later. Of a broadcast down trees the parts that still hang from the root are kept, where that
     takes fewer steps. Other schedules are planned anew on the rest of the network, and with fewer copies where it has no more
     ways. Nodes that are no longer reached are named and left out.
@@ -45,15 +46,12 @@ def repair(
     from treecast.plans.timing import seconds_of
     from treecast.verification.verifier import verify
 
-    if as_json and output == "-":
-        raise TreecastError("--json and '-o -' both want standard output: choose one")
+    check_output(output, as_json)
     found = plans.repair(formats.load(file, told.read()), dead_nodes=dead_nodes, cut_links=cut_links, within=within)
     report = verify(found.schedule)
-    if report and output is not None:
-        save(found.schedule, output)
-    if output != "-" or not report:
-        shown = describe(report).joined(describe(found), after="steps")
-        console.show(shown.joined(seconds_of(found.schedule, found.before), after="steps"), as_json)
-    if report and output not in (None, "-"):
-        console.say(f"written: {output}, {len(found.schedule):,} rows")
-    return 0 if report else 1
+
+    def shown() -> "Description":
+        lines = describe(report).joined(describe(found), after="steps")
+        return lines.joined(seconds_of(found.schedule, found.before), after="steps")
+
+    return show_plan(found.schedule, report, shown, output, as_json)

@@ -39,8 +39,8 @@ def run(
 ) -> int:
     """Carry out a schedule on a real file: move its bytes step by step between one buffer per node, faults and all.
 
-    With nodes or links that lie, each node elects the value of most of its copies, and the report tells who is fooled. Scatterv
-    and gatherv take a folder with a file for each node, and move it flit by flit; allgatherv takes a file or such a folder.
+    With lying nodes or links, each node takes the majority value of its copies, and the report names those that take a wrong one.
+    Scatterv and gatherv take a folder with a file for each node, and move it flit by flit; allgatherv takes either.
     With --mpi every node is a process of its own, which mpirun starts, and whoever is to be killed is killed.
 
     Example: treecast run plan.tc --input photo.png --dead-nodes 2143@3 3142@3

@@ -1,20 +1,16 @@
 """``treecast show``."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from treecast.cli import console
 from treecast.cli.arguments import File, Flag, Json, read_steps
-from treecast.cli.files import load
+from treecast.cli.files import load, show_rows
 from treecast.cli.told import PlaceOptions
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:
     from treecast.schedule import Schedule
-
-_MANY_ROWS = 200
 
 
 def show(
@@ -43,8 +39,6 @@ def show(
     every
         Print all rows, also when there are more than 200 and this is a terminal.
     """
-    from treecast.formats.listing import Listing
-
     first, last = read_steps(steps)
     schedule, _ = load(file, told.read())
     if tree is not None and not bool((schedule.rows.tree == tree).any()):
@@ -57,11 +51,7 @@ def show(
         schedule = schedule.tree(tree)
     if steps is not None:
         schedule = schedule[first:last]
-    listing = Listing(schedule, None if every or not console.is_terminal(sys.stdout) else _MANY_ROWS)
-    status = console.show(listing, as_json)
-    if listing.left_out and not as_json:
-        console.say(f"and {listing.left_out:,} more rows: --all shows them")
-    return status
+    return show_rows(schedule, as_json, every, "--all shows them")
 
 
 def _trees_of(schedule: "Schedule") -> str:

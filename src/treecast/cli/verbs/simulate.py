@@ -20,7 +20,7 @@ def simulate(
 ) -> int:
     """Replay a schedule under faults and print the arrivals and losses.
 
-    With nodes or links that lie, each node elects the value of most of its copies, and the report tells who is fooled.
+    With lying nodes or links, each node takes the majority value of its copies, and the report names those that take a wrong one.
 
     Example: treecast simulate plan.tc --dead-nodes 21345 32145@5 --cut-links 12345-52341
 

@@ -5,8 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import Json, Several
-from treecast.cli.output import flush
+from treecast.cli.arguments import Json, Names
 from treecast.papers.theorems import PAPERS, SIZES, Finding, each_theorem
 
 _LETTERS = ", ".join(f"{size.letter} of the {size.network}" for size in SIZES.values())
@@ -20,9 +19,7 @@ def theorems(
         int | None, Parameter(help=f"Check up to this size ({_LETTERS}), as far as each check can go.")
     ] = None,
     only: Annotated[
-        tuple[str, ...],
-        Several,
-        Parameter(help='Check the statements that have one of these texts in their names: "Lemma 6" erratum.'),
+        Names, Parameter(help='Check the statements that have one of these texts in their names: "Lemma 6" erratum.')
     ] = (),
     as_json: Json = False,
 ) -> int:
@@ -40,5 +37,5 @@ def theorems(
         found.append(finding)
         if not as_json:
             console.show(finding, False)
-            flush()  # a reader of the pipe sees each when it is checked
+            console.flush()  # a reader of the pipe sees each when it is checked
     return console.show(found, True) if as_json else int(not all(each.as_known for each in found))

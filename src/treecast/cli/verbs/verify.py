@@ -41,7 +41,7 @@ def verify(
     most
         The most faults of a set; else as many as the schedule claims to survive.
     liars
-        Besides, at most so many others lie; each node elects the value of most of its copies.
+        Besides, at most so many others lie; each node takes the majority value of its copies.
     sample
         Instead of all sets, this many random ones of exactly that size.
     keep_going
