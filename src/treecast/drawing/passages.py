@@ -82,14 +82,9 @@ class Walk:
 
 @dataclass(frozen=True, eq=False)
 class Streams:
-    """A schedule of messages of any length, as pictures see it."""
+    """A schedule of messages of any length, a scatterv or gatherv, as pictures see it."""
 
     schedule: Schedule
-
-    @staticmethod
-    def of(schedule: Schedule) -> "Streams":
-        """Look at a schedule of a scatterv or gatherv."""
-        return Streams(schedule)
 
     @property
     def lengths(self) -> Lengths:
@@ -108,11 +103,6 @@ class Streams:
     def ends(self) -> tuple[Ints, Ints]:
         """The node above and the node below of the link of each row: int64 (rows,) both."""
         return link_ends(self.schedule)
-
-    @property
-    def below(self) -> Ints:
-        """The node below of the link of each row: int64 (rows,)."""
-        return self.ends[1]
 
     @cached_property
     def tree(self) -> dict[int, Walk]:
@@ -148,7 +138,7 @@ class Streams:
         flits = np.minimum(piece.stop[of], lengths.stop[message]) - first
         row = piece.row[of]
         step = columns.leaves(row, piece.place[of] + first - piece.first[of])
-        below = self.below[row]
+        below = self.ends[1][row]
         depth, branch = self._where(columns.tree[row].astype(np.int64), below)
         order = np.lexsort((first, step))
         return Passages(
@@ -159,7 +149,7 @@ class Streams:
         """Return the control flits. From above, the first tells a node that there is a gather, the second that it begins."""
         rows = self.schedule.rows
         control = np.flatnonzero(rows.control)
-        below, step = self.below[control], rows.step[control].astype(np.int64)
+        below, step = self.ends[1][control], rows.step[control].astype(np.int64)
         down = rows.dst[control] == below
         order = np.lexsort((step, below))
         again = np.zeros(len(control), bool)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.circle import circle
 from treecast.networks.core import Ints
 from treecast.ragged import places as places_within
@@ -149,11 +150,8 @@ def _arranged(copies: int, depth: int, size: Places) -> Places:
 
 def _hops(network: Network, starts: Ints) -> Ints:
     """Return how far each node is from the nearest of some nodes, links taken both ways."""
-    table = network.neighbor_table().astype(np.int64)
-    far = np.full(network.nodes, -1, np.int64)
+    far, (_, dst, src, *_) = np.full(network.nodes, -1, np.int64), arcs_of(network)
     far[starts] = 0
-    src, port = np.nonzero(table >= 0)
-    dst = table[src, port]
     for step in range(1, network.nodes + 1):
         reached = np.concatenate([dst[far[src] == step - 1], src[far[dst] == step - 1]])
         reached = reached[far[reached] < 0]
@@ -183,10 +181,7 @@ def _by_kind(network: Network) -> Ints:
 
 def _in_layers(network: Network, layer: Ints, falling: bool) -> Places:
     """Return nodes in layers, each near the middle of its neighbours; ``falling``: layer 0 stands at the bottom."""
-    table = network.neighbor_table().astype(np.int64)
-    src, port = np.nonzero(table >= 0)
-    dst = table[src, port]
-    x = np.zeros(network.nodes)
+    (_, dst, src, *_), x = arcs_of(network), np.zeros(network.nodes)
     for turn in range(12):
         for at in range(int(layer.min()), int(layer.max()) + 1)[:: 1 if turn % 2 else -1]:
             mine = np.flatnonzero(layer == at)

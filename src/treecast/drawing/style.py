@@ -143,6 +143,21 @@ def write(axes: Any, at: Sequence[float], words: str, size: float, **look: Any) 
     return axes.text(*at, words, **look)
 
 
+def add_many(axes: Any, kind: str, shapes: Any, **look: Any) -> Any:
+    """Draw many shapes as one, and return it; they do not change the limits of the axes.
+
+    ``kind``: of matplotlib's collections, ``Line`` or ``Poly`` by their points. With ``Path`` they are curves of three or four
+    points: from the first to the last, on the way to those between.
+    """
+    if kind == "Path":
+        path = matplotlib("path").Path
+        codes = {3: [path.MOVETO, *[path.CURVE3] * 2], 4: [path.MOVETO, *[path.CURVE4] * 3]}
+        shapes = [path(shape, codes[len(shape)]) for shape in shapes]
+    found = getattr(matplotlib("collections"), f"{kind}Collection")(list(shapes), **look)
+    axes.add_collection(found, autolim=False)
+    return found
+
+
 def write_below(figure: Any, high: float, words: str, size: float = 8, **look: Any) -> None:
     """Write a note at the left margin of a figure, so many inches above its lower end; below its upper end where less than 0."""
     width, height = figure.get_size_inches()

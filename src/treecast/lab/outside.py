@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -105,7 +106,9 @@ def run_in_lab(
         os.close(report_write)
     try:
         with os.fdopen(report_read, "rb") as reports:
-            _write_all(order_write, line)
+            # the lab may have ended already; its report of that is still to be read
+            with suppress(BrokenPipeError), open(order_write, "wb", closefd=False) as pipe:
+                pipe.write(line)
             return _follow(reports, timeout, ready)
     finally:
         os.close(order_write)
@@ -135,15 +138,6 @@ def _order(plan: Wiring, command: list[str], how: How, cuts: Sequence[LinkCut], 
             [[(host(cut.u), device(cut.v)), (host(cut.v), device(cut.u))], cut.seconds, cut.after_mark] for cut in cuts
         ],
     }
-
-
-def _write_all(number: int, data: bytes) -> None:
-    """Write everything, unless the lab has ended already; its report of that is still to be read."""
-    try:
-        while data:
-            data = data[os.write(number, data) :]
-    except BrokenPipeError:
-        return
 
 
 def _follow(reports: Any, timeout: float | None, ready: Callable[[float], None] | None) -> Outcome:

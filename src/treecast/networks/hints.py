@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from treecast.errors import NetworkError
-
 if TYPE_CHECKING:
     from treecast.networks.nodes import Nodes
 
@@ -23,15 +21,8 @@ def hint(network: "Nodes", text: str) -> str:
         return reason
     last, label = network.nodes - 1, network.label(network.nodes - 1)
     apart = [part.strip() for part in text.split(",")]
-    if len(apart) > 1 and "," not in label and all(_is_node(network, part) for part in apart):
+    if len(apart) > 1 and "," not in label and all(part in network for part in apart):
         return "put spaces between nodes"
     if text.isascii() and text.isdigit():
         return f"nodes go from 0 to {last}" + (f", with labels like {label}" if label != str(last) else "")
     return f"write a label like {label}, or a number from 0 to {last}"
-
-
-def _is_node(network: "Nodes", text: str) -> bool:
-    try:
-        return network.node(text) >= 0
-    except NetworkError:
-        return False

@@ -348,7 +348,7 @@ def tables(network: Network, messages: int = 1, copies: int = 1) -> list[Table]:
 
 
 _LINES = ("broadcast", "broadcast, x copies", "allgather", "scatter", "alltoall")
-_FORMULAS = {
+_FORMULAS: dict[str, Sequence[tuple[str, str]]] = {
     "Table 1": (  # x = n - 1
         ("⌈M/(n-1)⌉ + D - 1", "M(N-1)"),
         ("M + D - 1", "M(n-1)(N-1)"),
@@ -363,14 +363,9 @@ _FORMULAS = {
         ("⌈Mx(N-1)/(n-1)⌉", "Mxt"),
         ("⌈Mxt/(n-1)⌉", "MxNt"),
     ),
-    "Table 3": (
-        ("⌈M/k⌉ + k - 1", "M(N-1)"),
-        ("⌈Mx/k⌉ + k - 1", "Mx(N-1)"),
-        ("⌈Mx(N-1)/k⌉", "MxN(N-1)"),
-        ("⌈Mx(N-1)/k⌉", "Mxt"),
-        ("⌈Mxt/k⌉", "MxNt"),
-    ),
 }
+# of the hypercube, whose degree and diameter are k
+_FORMULAS["Table 3"] = [(steps.replace("(n-1)", "k").replace("D", "k"), sends) for steps, sends in _FORMULAS["Table 2"]]
 
 
 def _table(name: str, network: Network, messages: int, copies: int) -> Table:

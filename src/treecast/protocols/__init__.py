@@ -6,19 +6,20 @@ together the machines must send exactly the rows of the schedule, step by step.
 """
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 
 from treecast.collectives import Lengths
 from treecast.errors import PlanError
 from treecast.protocols.agreement import Agreement, Send
-from treecast.protocols.certifying import certify_by_walk, certify_in_slots
+from treecast.protocols.certifying import certify
 from treecast.protocols.dealing import farthest_first
 from treecast.protocols.messages import Certificate, Content, Flit, Order, Token, WakeUp
 from treecast.protocols.node import Local, Think
 from treecast.protocols.shoulder import shoulder_tap
 from treecast.protocols.synchronous import Conversation, Place, Utterance, converse
-from treecast.ragged import Ints, places
+from treecast.ragged import Ints
 from treecast.schedule import Schedule
 from treecast.schedule.tree_of_rows import first_controls, trees_of_rows
 
@@ -60,8 +61,8 @@ def run_protocol(schedule: Schedule) -> Conversation:
     parent, token = _parents(schedule)
     places = _places(schedule, parent, token)
     think = _BY_BUILDER[schedule.builder]
-    if think is certify_in_slots and _asks_one_by_one(places, token):
-        think = certify_by_walk
+    if think is certify and _asks_one_by_one(places, token):
+        think = partial(certify, walk=True)
     data = _data_of_root(places, parent, lengths, root) if away else ()
     own: list[int] = [0] * len(places) if away else lengths.flits.tolist()
     one_port = schedule.model.ports == "one"
@@ -115,7 +116,7 @@ def differences(schedule: Schedule, conversation: Conversation) -> tuple[list[Se
 _BY_BUILDER: dict[str, Think] = {
     "farthest-first": farthest_first,
     "shoulder-tap": shoulder_tap,
-    "transmission-certificate": certify_in_slots,
+    "transmission-certificate": certify,
 }
 
 
@@ -135,14 +136,11 @@ def _planned_sends(schedule: Schedule) -> list[Send]:
             rows.step[where].tolist(), rows.src[where].tolist(), rows.dst[where].tolist(), strict=True
         )
     ]
-    piece = rows.pieces
-    count = piece.stop - piece.first
-    of, inside = np.repeat(np.arange(len(count)), count), places(count)
-    row, chunk = piece.row[of], piece.first[of] + inside
-    step = rows.leaves(row, piece.place[of] + inside)
-    owner = lengths.block_of(chunk)
-    flit = zip(owner.tolist(), (chunk - lengths.first[owner]).tolist(), strict=True)
-    found += zip(step.tolist(), rows.src[row].tolist(), rows.dst[row].tolist(), flit, strict=True)
+    for sends in schedule.expand():
+        owner = lengths.block_of(sends.chunk)
+        columns = sends.src, sends.dst, owner, sends.chunk - lengths.first[owner]
+        for src, dst, of, place in zip(*(column.tolist() for column in columns), strict=True):
+            found.append((sends.step, src, dst, (of, place)))
     return found
 
 

@@ -35,17 +35,9 @@ class Stream(NamedTuple):
     earliest: tuple[int, ...]
 
 
-def certify_in_slots(local: Local, memory: Memory | None, now: int, heard: Heard) -> Thought:
-    """Pass the token to all children in turn; they certify in slots."""
-    return _react(local, memory or Memory(), now, heard, walk=False)
-
-
-def certify_by_walk(local: Local, memory: Memory | None, now: int, heard: Heard) -> Thought:
-    """Pass the token to a child when the one before has certified."""
-    return _react(local, memory or Memory(), now, heard, walk=True)
-
-
-def _react(local: Local, memory: Memory, now: int, heard: Heard, walk: bool) -> Thought:
+def certify(local: Local, memory: Memory | None, now: int, heard: Heard, walk: bool = False) -> Thought:
+    """Pass the token to all children in turn, which certify in slots; in a ``walk``, to each when the one before has answered."""
+    memory = memory or Memory()
     plans = relay_data(local, now, heard)
     from_parent = heard.get(UP)
     if isinstance(from_parent, Order):

@@ -5,6 +5,7 @@ has for them: ``UP`` its parent, 0, 1, … its children. All else comes in messa
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from treecast.errors import ProtocolError
@@ -72,7 +73,7 @@ def take_turn(think: Think, state: State, now: int, heard: Heard) -> Turn:
     due = list(new)
     more = tuple(planned for planned in due if planned.time > now)
     if more:
-        agenda, sent = tuple(sorted(agenda[sent:] + more, key=_time_of)), 0
+        agenda, sent = tuple(sorted(agenda[sent:] + more, key=attrgetter("time"))), 0
         due = [planned for planned in due if planned.time <= now]
     while sent < len(agenda) and agenda[sent].time <= now:
         due.append(agenda[sent])
@@ -92,7 +93,3 @@ def own_flits(local: Local, begin: int) -> Iterable[Planned]:
 def relay_data(local: Local, now: int, heard: Heard) -> list[Planned]:
     """Return the data that goes on to the parent at once: all that came from children, unless this is the root."""
     return [] if local.root else [Planned(now, UP, what) for what in heard.values() if isinstance(what, Flit)]
-
-
-def _time_of(planned: Planned) -> int:
-    return planned.time

@@ -37,7 +37,7 @@ def describe_job(schedule: Schedule) -> Description:
         | {
             "network": f"{where.spec}, {count_of(where.nodes, 'node')}"
             + (f", {where.nodes - where.rank_count:,} of them relays" if where.relays is not None else ""),
-            "copies": f"{schedule.copies:,}, to survive " + _survived(schedule),
+            "copies": f"{schedule.copies:,}, to survive " + survived_by(schedule),
         }
         | (
             {}
@@ -67,7 +67,7 @@ def _amount(what: Collective, sizes: Sizes) -> str:
     return f"{total}: {sizes}{shorter}"
 
 
-def _survived(schedule: Schedule) -> str:
+def survived_by(schedule: Schedule) -> str:
     """Return the faults that a schedule survives, in words: dead nodes cover all other faults."""
     survived = schedule.copies - 1
     if not survived:

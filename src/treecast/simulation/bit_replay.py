@@ -86,7 +86,7 @@ def gossip(schedule: Schedule, faults: Faults | None = None) -> Gossip:
     that do not all go together, and when the sets do not fit in memory.
     """
     from treecast.kernels.compiled import in_parallel
-    from treecast.kernels.simulation.bit_replay import fill_translates, hear, lacking, say
+    from treecast.kernels.simulation.bit_replay import fill_translates, hear, say
 
     cube, rows, faults = schedule.network, schedule.rows, faults or Faults()
     faults.check(schedule)
@@ -123,10 +123,10 @@ def gossip(schedule: Schedule, faults: Faults | None = None) -> Gossip:
         sizes[step] = max(longest for longest, _, _ in counts)
         total, lost = total + sum(sent for _, sent, _ in counts), lost + sum(gone for *_, gone in counts)
         report(step + 1, schedule.steps, "steps")
-    living = np.ones(nodes, np.bool_)
-    living[list(faults.nodes)] = False
-    missing = np.empty(nodes, np.int64)
-    lacking(living, has, missing)
+    living = np.zeros(64 * words, np.bool_)
+    living[:nodes] = living_ranks(schedule.collective, faults)
+    lacking = np.bitwise_count(np.packbits(living, bitorder="little").view("<u8") & ~has).sum(axis=1, dtype=np.int64)
+    missing = np.where(living[:nodes], lacking, 0)
     messages = schedule.collective.messages
     return Gossip(schedule, faults, missing, sizes * messages, total * messages, lost * messages)
 

@@ -1,6 +1,7 @@
 """How likely several schedules are to lose something, as elements become more or less likely to fail."""
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -46,7 +47,9 @@ class Curves(Described):
 @describe.register
 def _(curves: Curves) -> Description:
     every = [describe(one) for one in curves.found]
-    figures = [{"plan": name, **dict(one.pick(*_FIGURES))} for name, one in zip(curves.names, every, strict=True)]
+    figures = [
+        {"plan": name, **cast("dict[str, object]", one.figures)} for name, one in zip(curves.names, every, strict=True)
+    ]
     columns = ("plan", "copies", "steps", "loss", "unserved", "replayed", "fewest faults found to do harm")
     rows = [
         [
@@ -62,18 +65,3 @@ def _(curves: Curves) -> Description:
     ]
     lines = {"can fail": every[0].lines["can fail"]}
     return Description(figures, lines, (Table(columns, rows),))
-
-
-_FIGURES = (
-    "reliability",
-    "loss",
-    "unserved",
-    "confidence",
-    "exact",
-    "can_fail",
-    "together",
-    "tail",
-    "sets",
-    "strata",
-    "seconds",
-)

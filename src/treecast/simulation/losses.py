@@ -11,42 +11,28 @@ from treecast.schedule import Schedule
 from treecast.simulation.strata import Elements, Stratum, weigh_strata
 
 
-class Harm(NamedTuple):
-    """The harm of a stratum, as far as it is known: ``harmful`` of the ``tried`` sets leave a living node without a chunk.
-
-    ``how``: ``all`` where every set was replayed, ``drawn`` where random ones were, ``proven`` where it is known that none does
-    harm. ``share``: how likely a set does harm, in ``low … high``. ``lost``: the share of the living nodes that lack something,
-    on average over the stratum, in ``lost_low … lost_high``.
-    """
-
-    stratum: Stratum
-    how: str
-    tried: int
-    harmful: int
-    share: float
-    low: float
-    high: float
-    lost: float
-    lost_low: float
-    lost_high: float
-
-    @property
-    def shares(self) -> "Interval":
-        """How likely a set does harm."""
-        return Interval(self.low, self.share, self.high)
-
-    @property
-    def unserved(self) -> "Interval":
-        """The share of the living nodes that lack something."""
-        return Interval(self.lost_low, self.lost, self.lost_high)
-
-
 class Interval(NamedTuple):
     """An estimate, and the ends between which the truth lies."""
 
     low: float
     estimate: float
     high: float
+
+
+class Harm(NamedTuple):
+    """The harm of a stratum, as far as it is known: ``harmful`` of the ``tried`` sets leave a living node without a chunk.
+
+    ``how``: ``all`` where every set was replayed, ``drawn`` where random ones were, ``proven`` where it is known that none does
+    harm. ``shares``: how likely a set does harm. ``unserved``: the share of the living nodes that lack something, on average over
+    the stratum.
+    """
+
+    stratum: Stratum
+    how: str
+    tried: int
+    harmful: int
+    shares: Interval
+    unserved: Interval
 
 
 @dataclass(frozen=True, repr=False)
@@ -212,10 +198,10 @@ def _table(found: Reliability, kinds: Sequence[str]) -> Table:
     )
     rows = list[list[object]]()
     for harm in found.harms:
-        s, drawn = harm.stratum, harm.how == "drawn"
+        s, drawn, (low, share, high) = harm.stratum, harm.how == "drawn", harm.shares
         tried = {"all": "all", "proven": "none: proven harmless"}.get(harm.how, f"{harm.tried:,} at random")
-        ends = f" ({harm.low:.4g} to {harm.high:.4g})" if drawn else ""
-        rows.append([*s.faults, f"{s.weight:.3g}", _say_many(s.sets), tried, harm.harmful, f"{harm.share:.4g}{ends}"])
+        ends = f" ({low:.4g} to {high:.4g})" if drawn else ""
+        rows.append([*s.faults, f"{s.weight:.3g}", _say_many(s.sets), tried, harm.harmful, f"{share:.4g}{ends}"])
     return Table(columns, rows, most=_ROWS, of="numbers of faults")
 
 

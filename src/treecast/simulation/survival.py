@@ -15,7 +15,7 @@ from treecast.simulation.fault_sets import Kind
 from treecast.simulation.faults import check_seed
 from treecast.simulation.intervals import clopper_pearson, mean_within
 from treecast.simulation.judging import Job, Judge, Tally
-from treecast.simulation.losses import Harm, Reliability
+from treecast.simulation.losses import Harm, Interval, Reliability
 from treecast.simulation.strata import Chance, Stratum, elements_of
 
 _CLOSE = 1e-3  # of the loss: a tail below that needs no sample
@@ -97,7 +97,7 @@ def reliability(
         known, rest = _replay_all(judge, strata, sets // 2, survives, executor)
         spent = sum(harm.tried for harm in known)
         left = tail + sum(stratum.weight for stratum in rest)
-        if left > _CLOSE * sum(harm.stratum.weight * harm.share for harm in known):
+        if left > _CLOSE * sum(harm.stratum.weight * harm.shares.estimate for harm in known):
             drawn, pool = _draw(judge, rest, sets - spent, 1 - confidence, executor)
             known, left = known + drawn, tail
     known.sort(key=lambda harm: harm.stratum.log_likely, reverse=True)
@@ -106,8 +106,8 @@ def reliability(
 
 
 def _all_known(stratum: Stratum, tally: Tally) -> Harm:
-    q, lost = min(1.0, tally.share), min(1.0, tally.lost)
-    return Harm(stratum, "all", tally.tried, tally.harmful, q, q, q, lost, lost, lost)
+    harm, lost = (Interval(*[min(1.0, share)] * 3) for share in (tally.share, tally.lost))
+    return Harm(stratum, "all", tally.tried, tally.harmful, harm, lost)
 
 
 def _replay_all(
@@ -123,7 +123,7 @@ def _replay_all(
         chosen.append(stratum)
         left -= stratum.sets
     tallies = judge.judge([Job(stratum, stratum.sets) for stratum in chosen], executor)
-    known = [Harm(stratum, "proven", 0, 0, *[0.0] * 6) for stratum in proven]
+    known = [Harm(stratum, "proven", 0, 0, *[Interval(0.0, 0.0, 0.0)] * 2) for stratum in proven]
     known += [_all_known(stratum, tally) for stratum, tally in zip(chosen, tallies, strict=True)]
     return known, open_[len(chosen) :]
 
@@ -147,4 +147,5 @@ def _drawn(stratum: Stratum, seen: tuple[int, int, float], doubt: float, squares
     tried, hits, lost = seen
     low, high = clopper_pearson(hits, tried, doubt)
     lost_low, lost_high = (0.0, high) if squares is None else mean_within(lost, squares, tried, doubt)
-    return Harm(stratum, "drawn", tried, hits, hits / tried, low, high, lost / tried, lost_low, min(lost_high, high))
+    unserved = Interval(lost_low, lost / tried, min(lost_high, high))
+    return Harm(stratum, "drawn", tried, hits, Interval(low, hits / tried, high), unserved)

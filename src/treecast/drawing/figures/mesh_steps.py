@@ -9,7 +9,7 @@ from treecast.description import count_of
 from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Floats, Plane, eyes_of, label_every
 from treecast.drawing.registry import FIGURE, USUAL, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import MARGIN, add_panel, colour, draw_legend, empty_figure, entry, title, write
+from treecast.drawing.style import MARGIN, add_many, add_panel, colour, draw_legend, empty_figure, entry, title, write
 from treecast.drawing.theme import theme
 from treecast.errors import TreecastError
 from treecast.networks import Grid
@@ -136,8 +136,6 @@ def _grid_of(schedule: Schedule) -> Grid:
 
 def _draw_grid(axes: Any, plane: Plane, unit: float) -> None:
     """Draw the links of a mesh, and the coordinates beside it."""
-    from matplotlib.collections import LineCollection
-
     y, stub = plane.bow + plane.edge, plane.edge if plane.edge > 0.5 else 0.0  # a torus has links at its ends too
     rows, columns = y + np.arange(plane.rows), plane.edge + np.arange(plane.columns)
     lines: list[list[tuple[float, float]]] = []
@@ -146,9 +144,7 @@ def _draw_grid(axes: Any, plane: Plane, unit: float) -> None:
         lines += [[(ends[0], down), (ends[1], down)] for down in rows.tolist()]
         if plane.rows > 1:
             lines += [[(start + x, rows[0] - stub), (start + x, rows[-1] + stub)] for x in columns.tolist()]
-    axes.add_collection(
-        LineCollection(list(np.array(lines) * unit), colors=theme().of(_LINK), linewidths=1, zorder=0), autolim=False
-    )
+    add_many(axes, "Line", np.array(lines) * unit, colors=theme().of(_LINK), linewidths=1, zorder=0)
     grey = theme().grey
     for i, start in enumerate(plane.starts):
         if plane.slices:
@@ -181,9 +177,7 @@ def _draw_nodes(axes: Any, scene: _Scene, step: int) -> None:
 
 def _draw_messages(axes: Any, scene: _Scene, step: int, y: float) -> None:
     """Draw an arrow for each message of a step, and write at height ``y`` how many there are."""
-    from matplotlib.collections import PathCollection, PolyCollection
     from matplotlib.patches import Rectangle
-    from matplotlib.path import Path
 
     schedule, grid, plane, unit = scene.schedule, scene.grid, scene.plane, scene.unit
     rows = schedule.rows
@@ -208,9 +202,7 @@ def _draw_messages(axes: Any, scene: _Scene, step: int, y: float) -> None:
         "linewidths": min(1.2, 4 * unit),
         "zorder": 4,
     }
-    codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
-    plain = [Path(curve * unit, codes) for curve in shafts[~wraps]]
-    axes.add_collection(PathCollection(plain, gid=f"arrows-{step}", **look), autolim=False)
+    add_many(axes, "Path", shafts[~wraps] * unit, gid=f"arrows-{step}", **look)
     # an arrow that goes round is drawn once as it leaves and once as it arrives, and cut off where the torus ends
     pieces = np.where(gone[0] == 0, grid.coordinates(src)[0], -1) if plane.slices else np.full(len(now), -1)
     for piece in np.unique(pieces[wraps]).tolist():
@@ -218,17 +210,13 @@ def _draw_messages(axes: Any, scene: _Scene, step: int, y: float) -> None:
         for chosen in product((False, True), repeat=len(gone)):
             which = wraps & (pieces == piece) & round_[list(chosen)].all(axis=0)
             copies += list(shafts[which] - turns[list(chosen)].sum(axis=0)[which, None])
-        drawn = PathCollection(
-            [Path(c * unit, codes) for c in copies], gid=f"round-{step}", linestyles=[(0, (2.5, 1.2))], **look
-        )
-        axes.add_collection(drawn, autolim=False)
+        dashed = {"gid": f"round-{step}", "linestyles": [(0, (2.5, 1.2))]}
+        drawn = add_many(axes, "Path", np.array(copies) * unit, **dashed, **look)
         corner, width, height = plane.box(piece)
         box = Rectangle((corner[0] * unit, corner[1] * unit), width * unit, height * unit, transform=axes.transData)
         drawn.set_clip_path(box)
     heads = (tips - turns.sum(axis=0)[:, None]) * unit
-    axes.add_collection(
-        PolyCollection(list(heads), facecolors=colour(_NEW), linewidths=0, zorder=4, gid=f"heads-{step}"), autolim=False
-    )
+    add_many(axes, "Poly", heads, facecolors=colour(_NEW), linewidths=0, zorder=4, gid=f"heads-{step}")
 
 
 def _arch(length: Any, most: float) -> Any:
@@ -269,7 +257,7 @@ def _draw_legend(figure: Any, rings: bool, wraps: bool) -> None:
     looks: list[tuple[str, dict[str, Any]]] = [
         ("root", {"marker": "s", "color": theme().ink, "markersize": 7}),
         ("informed before", {"marker": "o", "color": theme().ink, "markersize": 5}),
-        ("hears now", {"marker": "o", "color": colour(_NEW), "markersize": 5}),
+        ("receives now", {"marker": "o", "color": colour(_NEW), "markersize": 5}),
         ("not yet", {"marker": "o", "color": theme().pale, "markersize": 5}),
     ]
     if rings:

@@ -14,7 +14,17 @@ from treecast.drawing.figures.outlines import Shapes, corners, shapes
 from treecast.drawing.passages import CERTIFICATE, CONTROLS, ORDER, TOKEN, WAKE_UP, Controls, Streams, why_no_passages
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import add_panel, colour, draw_legend, empty_figure, entry, short_label, title, write
+from treecast.drawing.style import (
+    add_many,
+    add_panel,
+    colour,
+    draw_legend,
+    empty_figure,
+    entry,
+    short_label,
+    title,
+    write,
+)
 from treecast.drawing.theme import letters_on, theme
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
@@ -48,7 +58,7 @@ def draw_parallelograms(schedule: Schedule, bound: int | None = None, page: Any 
     Raises TreecastError when there is too much to draw.
     """
     figure = page or empty_figure()
-    streams = Streams.of(schedule)
+    streams = Streams(schedule)
     away = schedule.part.direction == "from"
     passages, controls = streams.passages(), streams.controls()
     found = shapes(passages, away)
@@ -57,7 +67,7 @@ def draw_parallelograms(schedule: Schedule, bound: int | None = None, page: Any 
             f"{many:,} messages and control flits cannot be drawn, {_MOST_SHAPES:,} at most: "
             "draw it in the terminal, where it is cut"
         )
-    panels, left_out = _panels(streams, found, controls)
+    panels, left_out = _panels(found, controls)
     steps = max(schedule.steps, bound or 0, 1)
     strips = sum(panel.height for panel in panels)
     unit = max(0.02, min(0.42 if strips > 4 else 0.65, (9 - 0.3 * len(panels)) / strips))
@@ -119,7 +129,7 @@ class _Panel(NamedTuple):
         return type(all_of_them)(*(column[mine] for column in all_of_them))
 
 
-def _panels(streams: Streams, found: Shapes, controls: Controls) -> tuple[list[_Panel], int]:
+def _panels(found: Shapes, controls: Controls) -> tuple[list[_Panel], int]:
     """Return one panel where no two messages are at the root at once, else one for each child of the root."""
     branch = np.concatenate([found.branch, controls.branch])
     far = np.concatenate([found.far, controls.depth])
@@ -154,8 +164,6 @@ def _nulls(streams: Streams, panels: list[_Panel]) -> list[dict[int, str]]:
 
 def _draw_messages(axes: Any, streams: Streams, found: Shapes, scale: _Scale) -> None:
     """Draw the parallelograms, and labels where there is room."""
-    from matplotlib.collections import PolyCollection
-
     away = streams.schedule.part.direction == "from"
     order = np.argsort(found.step, kind="stable")
     found = Shapes(*(column[order] for column in found))
@@ -164,7 +172,7 @@ def _draw_messages(axes: Any, streams: Streams, found: Shapes, scale: _Scale) ->
     inks = [colour(place[v] % 7, _SHADES[place[v] // 7 % len(_SHADES)]) for v in found.message.tolist()]
     thin = min(1.0, 30 * scale.step, 10 * scale.unit)
     look: dict[str, Any] = {"edgecolors": theme().ground, "linewidths": thin, "gid": "messages", "zorder": 3}
-    axes.add_collection(PolyCollection(list(corners(found, away)), facecolors=inks, **look))
+    add_many(axes, "Poly", corners(found, away), facecolors=inks, **look)
     if scale.unit > 1.15 * _FONT / 72:
         for i in range(len(inks)):
             shape = Shapes(*(column[i : i + 1] for column in found))
@@ -192,8 +200,6 @@ def _label(streams: Streams, shape: Shapes, away: bool, scale: _Scale) -> tuple[
 
 def _draw_controls(axes: Any, controls: Controls, step: float, unit: float) -> dict[str, Any]:
     """Draw an arrow for each control flit, those on links at one distance in one step beside each other."""
-    from matplotlib.collections import LineCollection
-
     order = np.lexsort((controls.below, controls.what, controls.step, controls.depth))
     at = np.column_stack([controls.depth, controls.step])[order]
     begins = np.ones(len(order), bool)
@@ -214,7 +220,7 @@ def _draw_controls(axes: Any, controls: Controls, step: float, unit: float) -> d
         begin, end = (y - 0.15, y - 0.75) if up else (y - 0.85, y - 0.25)
         lines = np.stack([np.column_stack([x, begin]), np.column_stack([x + far, end])], axis=1)
         for width, under, gid in ((line + 1.2, theme().ground, None), (line, ink, f"controls-{what}")):
-            axes.add_collection(LineCollection(list(lines), colors=under, linewidths=width, zorder=4, gid=gid))
+            add_many(axes, "Line", lines, colors=under, linewidths=width, zorder=4, gid=gid)
         large = head * (0.85 if what == ORDER else 1.15)
         look = {"markeredgecolor": theme().ground, "markeredgewidth": 0.4, "gid": f"heads-{what}"}
         axes.plot(x + far, end, sign, color=ink, markersize=large, zorder=5, **look)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from treecast.drawing.places import layout_of
 from treecast.drawing.style import short_label
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 
 MOST_NODES = 2000
@@ -113,10 +114,9 @@ def points_on(curves: Floats, place: float) -> tuple[Floats, Floats]:
 
 def links_of(network: Network) -> Ints:
     """Return each link once, and each arc that has none back: int64 (links, 2), smaller node first."""
-    table = network.neighbor_table().astype(np.int64)
-    src, port = np.nonzero(table >= 0)
-    pairs = np.sort(np.column_stack([src, table[src, port]]), axis=1)
-    return np.unique(pairs, axis=0)
+    arcs = arcs_of(network)
+    pairs = np.sort(np.column_stack([arcs.tail, arcs.head]), axis=1)
+    return np.unique(pairs, axis=0).astype(np.int64)
 
 
 def _nearest(points: Floats) -> float:

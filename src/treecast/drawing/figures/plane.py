@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.errors import PlanError
 from treecast.networks import Grid
 from treecast.networks.core import Ints
-from treecast.papers.mesh.builders.eyes import eyes, level
+from treecast.papers.mesh.builders.eyes import eyes, fits, level
 
 MOST_NODES, MOST_AXES = 2000, 3
 """The largest mesh that can be drawn."""
@@ -96,11 +95,6 @@ def label_every(count: int, unit: float) -> int:
 
 def eyes_of(grid: Grid) -> Ints:
     """Return the numbers of the eyes of a mesh whose sides are the same power of two; of other networks, none."""
-    none = np.empty(0, np.int64)
-    if grid.wraps:
-        return none
-    try:
-        k = level(grid)
-    except PlanError:
-        return none
-    return np.unique(eyes(k, len(grid.sides)) @ np.array(grid.strides, np.int64))
+    if grid.wraps or not fits(grid):
+        return np.empty(0, np.int64)
+    return np.unique(eyes(level(grid), len(grid.sides)) @ np.array(grid.strides, np.int64))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treecast.drawing.figures.plan_view import Floats, PlanView, points_on
-from treecast.drawing.style import MARGIN, MONO, add_panel, colour, draw_legend, entry, short_label, write
+from treecast.drawing.style import MARGIN, MONO, add_many, add_panel, colour, draw_legend, entry, short_label, write
 from treecast.drawing.theme import theme
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
@@ -60,19 +60,12 @@ def add_curves(
     scene: Scene, curves: Floats, gid: str, *, color: Any, width: Any, dash: Any = "-", order: int = 1
 ) -> None:
     """Draw curves."""
-    from matplotlib.collections import PathCollection
-    from matplotlib.path import Path
-
-    paths = [Path(curve, [Path.MOVETO, Path.CURVE3, Path.CURVE3]) for curve in curves]
-    found = PathCollection(paths, facecolors="none", edgecolors=color, linestyles=[dash], zorder=order)
-    found.set(linewidth=width, gid=gid)
-    scene.axes.add_collection(found, autolim=False)
+    look: dict[str, Any] = {"facecolors": "none", "edgecolors": color, "linestyles": [dash], "zorder": order}
+    add_many(scene.axes, "Path", curves, **look).set(linewidth=width, gid=gid)
 
 
 def draw_heads(scene: Scene, curves: Floats, gid: str, ink: str, larger: float = 1.0) -> None:
     """Draw the head of an arrow on each curve, nearer its end, where there is room."""
-    from matplotlib.collections import PolyCollection
-
     length = np.hypot(*(curves[:, 2] - curves[:, 0]).T)
     size = np.clip(0.16 * (length - 2 * scene.view.radius), 0, 0.085)[:, None] * larger
     shown = size[:, 0] > 0.015
@@ -80,9 +73,7 @@ def draw_heads(scene: Scene, curves: Floats, gid: str, ink: str, larger: float =
     size, across = size[shown], np.column_stack([-way[:, 1], way[:, 0]])
     tip, back = at + way * size, at - way * size * 0.5
     heads = np.stack([tip, back + across * size * 0.55, back - across * size * 0.55], axis=1)
-    scene.axes.add_collection(
-        PolyCollection(list(heads), facecolors=ink, linewidths=0, zorder=3, gid=gid), autolim=False
-    )
+    add_many(scene.axes, "Poly", heads, facecolors=ink, linewidths=0, zorder=3, gid=gid)
 
 
 def draw_nodes(scene: Scene, schedule: Schedule, fills: dict[int, tuple[str, str]] | None = None) -> None:

@@ -14,6 +14,7 @@ from treecast.drawing.shapes import chosen_rows
 from treecast.drawing.style import (
     MONO,
     MOST_NAMED,
+    add_many,
     colour,
     draw_legend,
     empty_figure,
@@ -200,7 +201,6 @@ def _draw_distances(axes: Any, distance: Ints, right: float | None) -> None:
 
 def _draw_streams(axes: Any, trace: Trace, line: Ints) -> list[Any]:
     """Draw the bars and strokes, and return the entries of the legend."""
-    from matplotlib.collections import LineCollection
     from matplotlib.patches import Patch
 
     rows, runs = trace.schedule.rows, find_received(trace)
@@ -220,9 +220,8 @@ def _draw_streams(axes: Any, trace: Trace, line: Ints) -> list[Any]:
         ends = np.stack(
             [np.column_stack([runs.start[mine], source]), np.column_stack([runs.start[mine] + 1, target])], axis=1
         )
-        strokes = LineCollection(list(ends), colors=ink, linewidths=0.8, gid=f"strokes-{gid}", zorder=2)
-        strokes.set_alpha(0.4 if len(rows) <= 150 else 0.25)
-        axes.add_collection(strokes)
+        alpha = 0.4 if len(rows) <= 150 else 0.25
+        add_many(axes, "Line", ends, colors=ink, linewidths=0.8, gid=f"strokes-{gid}", zorder=2, alpha=alpha)
         if i < MOST_NAMED:
             handles.append(Patch(color=ink, label=name))
     row, start, stop = find_spare(trace)
@@ -236,13 +235,10 @@ def _draw_streams(axes: Any, trace: Trace, line: Ints) -> list[Any]:
 
 def _add_bars(axes: Any, across: tuple[Ints, Ints], down: tuple[Any, Any], **look: Any) -> None:
     """Draw bars from one step to another, between two heights."""
-    from matplotlib.collections import PolyCollection
-
     (begin, end), (top, bottom) = across, down
     corners = (begin, top), (end, top), (end, bottom), (begin, bottom)
     bars = np.stack([np.column_stack(corner) for corner in corners], axis=1)
-    look = {"linewidths": 0, "snap": False, "zorder": 3} | look
-    axes.add_collection(PolyCollection(list(bars), **look))
+    add_many(axes, "Poly", bars, **({"linewidths": 0, "snap": False, "zorder": 3} | look))
 
 
 class _Lanes(NamedTuple):

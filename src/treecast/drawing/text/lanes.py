@@ -43,7 +43,7 @@ def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max
     A node's line shows the load of its link towards the root in each step: flits, of the message with that sign, or a control
     flit. Of more than ``max_steps`` steps several share a column. Of more than ``max_nodes`` nodes the first are shown.
     """
-    streams = Streams.of(schedule)
+    streams = Streams(schedule)
     network, root = schedule.network, schedule.part.root
     walk, rows = streams.walk(), schedule.rows
     among = np.zeros(network.nodes, bool)
@@ -54,7 +54,7 @@ def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max
     place[shown] = np.arange(len(shown))
     scale = -(-schedule.steps // max_steps) or 1
     controls = streams.controls()
-    passages = streams.passages(np.flatnonzero(~rows.control & (place[streams.below] >= 0)))
+    passages = streams.passages(np.flatnonzero(~rows.control & (place[streams.ends[1]] >= 0)))
     signs = _signs(streams, line[line != root])
     cells = _cells(passages, place, signs, _Grid(len(shown), -(-schedule.steps // scale), scale, ascii))
     _mark_controls(cells, controls, place, scale, ASCII_MARKS if ascii else MARKS)

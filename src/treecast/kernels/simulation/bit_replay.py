@@ -78,15 +78,3 @@ def _ones(word):
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
     return np.int64(((word * np.uint64(0x0101010101010101)) & np.uint64(0xFFFFFFFFFFFFFFFF)) >> np.uint64(56))
-
-
-@njit
-def lacking(living, has, missing):
-    """Fill ``missing``, int64 (N,), with how many living sources each living node lacks."""
-    nodes = len(living)
-    for w in range(nodes):
-        missing[w] = 0
-        if living[w]:
-            for h in range(nodes):
-                if living[h] and not (has[w, h >> 6] >> np.uint64(h & 63)) & np.uint64(1):
-                    missing[w] += 1

@@ -1,24 +1,14 @@
 """Slurm's lists of hosts: ``n1,n[1-3,7]b[01-02]``."""
 
 import re
-from dataclasses import dataclass
 from itertools import product
 
 MOST = 1 << 16
 """The most names of a file."""
 _RANGE = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
 
-
-@dataclass(frozen=True)
-class _Numbers:
-    """The numbers from ``first`` to ``last``, of so many digits at least."""
-
-    first: int
-    last: int
-    width: int
-
-    def names(self) -> list[str]:
-        return [str(number).zfill(self.width) for number in range(self.first, self.last + 1)]
+_Numbers = tuple[range, int]
+"""Some numbers, and of how many digits they are at least."""
 
 
 def hosts_of(text: str, most: int = MOST) -> list[str]:
@@ -35,14 +25,15 @@ def hosts_of(text: str, most: int = MOST) -> list[str]:
     for pieces in parts:
         many = 1
         for piece in pieces:
-            many *= 1 if isinstance(piece, str) else sum(each.last - each.first + 1 for each in piece)
+            many *= 1 if isinstance(piece, str) else sum(each.stop - each.start for each, _ in piece)
         total += many
     if total > most:
         raise ValueError(f"{text[:60]!r} has {total:,} names: the most are {most:,}")
     found = list[str]()
     for pieces in parts:
         choices = [
-            [piece] if isinstance(piece, str) else [name for each in piece for name in each.names()] for piece in pieces
+            [piece] if isinstance(piece, str) else [str(n).zfill(width) for each, width in piece for n in each]
+            for piece in pieces
         ]
         found += map("".join, product(*choices))
     return found
@@ -83,4 +74,4 @@ def _range(text: str, part: str) -> _Numbers:
     first, last = int(found[1]), int(found[2] or found[1])
     if last < first:
         raise ValueError(f"{part[:60]!r} has the range {text[:40]!r}, which falls: write the smaller number first")
-    return _Numbers(first, last, len(found[1]) if found[1].startswith("0") or not found[2] else 0)
+    return range(first, last + 1), len(found[1]) if found[1].startswith("0") or not found[2] else 0

@@ -8,17 +8,13 @@ import numpy as np
 
 from treecast.networks.core import Ints, ints
 from treecast.papers.mesh.builders import eyes
+from treecast.papers.mesh.builders.eyes import inner_distance as _a
 from treecast.papers.statement import Claims, Statements
 
 _D = 3
 
 stated = Statements()
 """The statements of the paper on the total distance of Algorithm 2."""
-
-
-def _a(k: int) -> int:
-    """Eq. (1)."""
-    return (2**k - (-1) ** k) // 3
 
 
 def _od(k: int) -> int:
@@ -32,9 +28,7 @@ def _sources(k: int) -> Ints:
 
 def _from_eye(k: int, sources: Ints) -> tuple[Ints, Ints, Ints]:
     """Return u, v and w of sources in their own box of side 2^k: how far outside of its nearest eye they lie."""
-    inside = sources % 2**k
-    low = (2 ** (k + 1) + (-1) ** k - 3) // 6
-    u, v, w = (low - np.minimum(inside, 2**k - 1 - inside)).T
+    u, v, w = eyes.outside(k, sources).T
     return u, v, w
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from treecast.lower_bounds import best
 from treecast.networks import Star
 from treecast.networks.core import Ints, ints
+from treecast.papers.star.statements import TREES
 from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
 from treecast.plans.ways.trees import star as star_trees
@@ -17,8 +18,6 @@ from treecast.schedule import Schedule
 from treecast.verification.verifier import verify
 
 _SETS = 100  # random ones, for each n
-_TREES: dict[str, Any] = {"builder": "disjoint-trees", "trees": "paper"}
-"""The trees of the paper's scatters."""
 
 stated = Statements()
 """The statements of section 4 on the other collectives, in the order of the paper."""
@@ -119,7 +118,7 @@ def _depths(n: int) -> int:
 def _scatter(n: int) -> Claims:
     worst = (1.0, "")
     for copies, messages in _cases(n):
-        schedule, ratio, sends = _measured("scatter", n, messages, copies, **_TREES)
+        schedule, ratio, sends = _measured("scatter", n, messages, copies, **TREES)
         all_trees = messages * (n - 1) * _depths(n) if copies == n - 1 else schedule.transmissions
         right = ratio == 1 and schedule.transmissions == all_trees
         yield right, f"x = {copies}, M = {messages}: {schedule.steps} steps"
@@ -131,7 +130,7 @@ def _scatter(n: int) -> Claims:
 def _alltoall(n: int) -> Claims:
     worst, flat = (1.0, ""), True
     for copies, messages in _cases(n):
-        schedule, ratio, _ = _measured("alltoall", n, messages, copies, **_TREES)
+        schedule, ratio, _ = _measured("alltoall", n, messages, copies, **TREES)
         if copies == n - 1:
             sends = messages * Star(n).nodes * (n - 1) * _depths(n)
             flat = flat and (schedule.steps, schedule.transmissions) == (messages * _depths(n), sends)

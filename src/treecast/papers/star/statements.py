@@ -19,6 +19,9 @@ from treecast.simulation.sweeps import sweep
 from treecast.verification.trees import find_meeting_ways
 from treecast.verification.verifier import verify
 
+TREES: dict[str, Any] = {"builder": "disjoint-trees", "trees": "paper"}
+"""The trees of the paper's broadcasts and scatters."""
+
 stated = Statements()
 """The statements of sections 2 to 4, in the order of the paper."""
 
@@ -37,15 +40,20 @@ def _disjoint(n: int) -> TreeSet:
     return star_trees.disjoint_trees(Star(n), paper=True)
 
 
-@stated("distance", "the distance to I is s + c, or s + c - 2; the diameter ⌊3(n-1)/2⌋", 2, 8, 9)
-def _distances(n: int) -> Claims:
-    star, table = Star(n), Star(n).neighbor_table()
-    level = np.full(star.nodes, -1)
+def levels(star: Star) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return how far each node is from node 0, by breadth-first search."""
+    table, level = star.neighbor_table(), np.full(star.nodes, -1)
     front, depth = np.array([0]), 0
     while len(front):
         level[front] = depth
         front, depth = np.unique(table[front]), depth + 1
         front = front[level[front] < 0]
+    return level
+
+
+@stated("distance", "the distance to I is s + c, or s + c - 2; the diameter ⌊3(n-1)/2⌋", 2, 8, 9)
+def _distances(n: int) -> Claims:
+    star, level = Star(n), levels(Star(n))
     same = bool((level == star.distance(0, _every(star))).all())
     yield same and int(level.max()) == star.diameter, str(star.diameter)
 
@@ -157,19 +165,13 @@ def _lemma_6_4(n: int) -> Claims:
     yield lost < 0 and depth == exact <= bound, f"{depth} ≤ {bound}"
 
 
-_TREES: dict[str, Any] = {"builder": "disjoint-trees", "trees": "paper"}
-
-
-"""The trees of the paper's broadcasts."""
-
-
 @stated("broadcast", "⌈Mx/(n-1)⌉ + ⌊3n/2⌋ steps, Mx(N-1) transmissions, all x", 3, 6, 7)
 def _broadcast_steps(n: int) -> Claims:
     star, cases = Star(n), 0
     for copies in range(1, n):
         for messages in (1, n - 1, 2 * n + 1, 1000):
             for root in (0, star.nodes // 2 + 1):
-                schedule = plan("broadcast", star, root=root, messages=messages, copies=copies, **_TREES)
+                schedule = plan("broadcast", star, root=root, messages=messages, copies=copies, **TREES)
                 steps = -(-messages * copies // (n - 1)) + star_trees.exact_depth(n, paper=True) - 1
                 sends = messages * copies * (star.nodes - 1)
                 right = verify(schedule) and (schedule.steps, schedule.transmissions) == (steps, sends)
@@ -184,7 +186,7 @@ def _near_optimal(n: int) -> Claims:
     star = Star(n)
     constant = star_trees.exact_depth(n, paper=True) - star.diameter
     for messages in (*range(1, 2 * n), 1000, 10**6):
-        schedule = plan("broadcast", star, messages=messages, copies=1, **_TREES)
+        schedule = plan("broadcast", star, messages=messages, copies=1, **TREES)
         least = best(list(schedule_bounds(schedule)), "steps").value
         right = schedule.steps - least == constant and least == -(-messages // (n - 1)) + star.diameter - 1
         yield right, f"M = {messages}: {schedule.steps} steps, at least {least}"
@@ -194,7 +196,7 @@ def _near_optimal(n: int) -> Claims:
 @stated("speed-up", "over a single shortest-path tree, M = 10⁶: tends to n-1", 3, 7, 9)
 def _speed_up(n: int) -> Claims:
     single = plan("broadcast", Star(n), messages=1_000_000, builder="shortest-path-tree")
-    many = plan("broadcast", Star(n), messages=1_000_000, **_TREES)
+    many = plan("broadcast", Star(n), messages=1_000_000, **TREES)
     ratio = single.steps / many.steps
     yield bool(verify(single)) and abs(ratio - (n - 1)) < 1e-3 * (n - 1), f"{ratio:.3f}"
 
@@ -203,7 +205,7 @@ def _swept(n: int, kinds: tuple[Kind, ...]) -> Claims:
     """Sweep the broadcasts of all copies, from two roots, of a message, of n-1, and of one more."""
     star, sets = Star(n), 0
     for copies, root, messages in product(range(1, n), (0, star.nodes // 2 + 1), (1, n - 1, n)):
-        schedule = plan("broadcast", star, root=root, messages=messages, copies=copies, **_TREES)
+        schedule = plan("broadcast", star, root=root, messages=messages, copies=copies, **TREES)
         for kind in kinds:
             found = sweep(schedule, kind=kind)
             sets += found.sets
@@ -223,7 +225,7 @@ def _tight(n: int) -> Claims:
     star = Star(n)
     far, said = int(np.argmax(star.distance(0, _every(star)))), ""
     for copies in range(1, n):
-        schedule = plan("broadcast", star, messages=n - 1, copies=copies, **_TREES)
+        schedule = plan("broadcast", star, messages=n - 1, copies=copies, **TREES)
         rows = schedule.rows.take(schedule.rows.dst == far)
         carry_first = [any(a == 0 for a, _ in rows.payloads.ranges(p)) for p in rows.payload.tolist()]
         faults = Faults(dict.fromkeys(rows.src[np.array(carry_first)].tolist(), 0))

@@ -5,13 +5,12 @@ Where the paper is in error, its own words are checked, and found false; an erra
 
 from fractions import Fraction
 from itertools import product
-from typing import Any
-
-import numpy as np
+from math import factorial
 
 from treecast.lower_bounds import best
 from treecast.networks import Hypercube, Network, Star
 from treecast.papers.compare import tables
+from treecast.papers.star.statements import TREES, levels
 from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
 from treecast.plans.ways.trees import star as star_trees
@@ -29,16 +28,9 @@ stated = Statements()
 @stated("t_n", "Σ distances is n! (n + 2/n + H_n - 4)", 2, 8, 9)
 def _t_n(n: int) -> Claims:
     """Σ distances is n! (n + 2/n + H_n - 4): distances by breadth, the formula in fractions."""
-    star, table = Star(n), Star(n).neighbor_table()
-    seen, front = np.zeros(star.nodes, np.bool_), np.array([0])
-    seen[0], total, depth = True, 0, 0
-    while len(front):
-        total, depth = total + depth * len(front), depth + 1
-        front = np.unique(table[front])
-        front = front[~seen[front]]
-        seen[front] = True
+    total = int(levels(Star(n)).sum())
     harmonic = sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0))
-    yield total == star.nodes * (n + Fraction(2, n) + harmonic - 4), f"{total:,}"
+    yield total == factorial(n) * (n + Fraction(2, n) + harmonic - 4), f"{total:,}"
 
 
 def _table_lines(network: Network, name: str, most: int) -> Claims:
@@ -97,10 +89,9 @@ def _table_4(n: int) -> Claims:
 @stated("election", "x copies: ⌊(x-1)/2⌋ nodes that alter messages do no harm, one more does", 3, 4, 4)
 def _election(n: int) -> Claims:
     """Of x copies, ⌊(x-1)/2⌋ that are altered do no harm, and one more may."""
-    trees: dict[str, Any] = {"builder": "disjoint-trees", "trees": "paper"}
     said, star = list[str](), Star(n)
     for copies, root in product(range(1, n), (0, star.nodes // 2 + 1)):
-        schedule = plan("broadcast", star, root=root, messages=1, copies=copies, **trees)
+        schedule = plan("broadcast", star, root=root, messages=1, copies=copies, **TREES)
         liars = (copies - 1) // 2
         yield sweep(schedule, 0, "nodes", liars=liars).holds, f"x = {copies}, root {star.label(root)}"
         found = sweep(schedule, 0, "nodes", liars=liars + 1)

@@ -44,20 +44,9 @@ def _form(parents: Sequence[int], v: int) -> object:
     return tuple(sorted((_form(parents, w) for w, above in enumerate(parents) if above == v), key=str))
 
 
-def depths_of(parents: Sequence[int]) -> list[int]:
-    """Return how far each node is from the root."""
-    depth = [0] * len(parents)
-    for v in range(1, len(parents)):
-        depth[v] = depth[parents[v]] + 1
-    return depth
-
-
-def branches_of(parents: Sequence[int]) -> list[int]:
-    """Return of each node the child of the root above it, or itself."""
-    branch = list(range(len(parents)))
-    for v in range(1, len(parents)):
-        branch[v] = branch[parents[v]] if parents[v] else v
-    return branch
+def tree_of(parents: Sequence[int]) -> Tree:
+    """Return a tree of parents; node 0 is the root."""
+    return breadth_first(network_of(parents), 0)
 
 
 def network_of(parents: Sequence[int]) -> Graph:

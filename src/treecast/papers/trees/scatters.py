@@ -11,7 +11,7 @@ import numpy as np
 
 from treecast.networks.core import Ints, ints
 from treecast.papers.statement import Claims, Statements
-from treecast.papers.trees.cases import branches_of, depths_of, network_of, random_cases, rooted_trees
+from treecast.papers.trees.cases import network_of, random_cases, rooted_trees, tree_of
 from treecast.papers.trees.gatherings import ends_earlier
 from treecast.plans import plan
 from treecast.plans.lengths import lengths_of
@@ -72,7 +72,7 @@ def _all_lengths(depths: Sequence[int], most: int) -> Ints:
 
 def _cases(n: int) -> Iterator[tuple[list[int], Ints]]:
     """Yield the distances in trees of n nodes, each sequence once, and all lengths up to 3, some at a time."""
-    profiles = sorted({tuple(sorted(depths_of(tree)[1:])) for tree in rooted_trees(n)})
+    profiles = sorted({tuple(sorted(tree_of(tree).depth[1:].tolist())) for tree in rooted_trees(n)})
     for done, depths in enumerate(profiles):
         lengths = _all_lengths(depths, 3)
         for part in np.array_split(lengths, len(lengths) // 64 + 1):
@@ -122,14 +122,14 @@ def _multiport(n: int) -> Claims:
         for _ in range(2):
             flits = rng.integers(0, 4, n)
             flits[0] = 0
-            depth, branch = depths_of(parents), branches_of(parents)
+            tree = tree_of(parents)
             least = 0
-            for child in set(branch[1:]):
-                mine = [v for v in range(1, n) if branch[v] == child]
-                least = max(least, int(_brute([depth[v] for v in mine], flits[None, mine])[2][0]))
+            for child in set(tree.branch[1:].tolist()):
+                mine = np.flatnonzero(tree.branch == child)
+                least = max(least, int(_brute(tree.depth[mine].tolist(), flits[None, mine])[2][0]))
             schedule = plan(
                 "scatterv",
-                network_of(parents),
+                tree.network,
                 lengths=flits.tolist(),
                 model="bufferless-multiport",
                 builder="farthest-first",

@@ -14,7 +14,7 @@ from treecast.networks import network
 from treecast.networks.core import ints
 from treecast.papers.statement import Claims, Statements
 from treecast.papers.trees import covers, scatters
-from treecast.papers.trees.cases import Case, network_of, random_cases, rooted_trees
+from treecast.papers.trees.cases import Case, random_cases, rooted_trees, tree_of
 from treecast.papers.trees.gatherings import begins_earlier, gathers_earlier
 from treecast.plans import plan
 from treecast.plans.ways.trees.spanning import breadth_first
@@ -152,7 +152,7 @@ def _optimum(n: int) -> Claims:
     """The bound that no gather beats, and how far the paper's is from that: every step in which each node is told and begins."""
     cases, met, ratio = 0, 0, 1.0
     for parents in rooted_trees(n):
-        tree = breadth_first(network_of(parents), 0)
+        tree = tree_of(parents)
         for lengths in product(range(3 if n < 6 else 2), repeat=n - 1):
             flits = ints([0, *lengths])
             bound = optimum = max(_least_broadcast(tree), int(flits.sum()))

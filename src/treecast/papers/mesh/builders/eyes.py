@@ -102,7 +102,7 @@ def _targets(k: int, at: Ints, place: Ints, turn: int) -> Ints:
     return at - inside + np.where(upper > 0, 2**k - 1 - low_eye(k) + away, low_eye(k) - away)
 
 
-def fits(mesh: Mesh) -> bool:
+def fits(mesh: Grid) -> bool:
     """Return whether a mesh has eyes: all its sides are the same power of two."""
     side = mesh.sides[0]
     return set(mesh.sides) == {side} and side & (side - 1) == 0
@@ -110,13 +110,12 @@ def fits(mesh: Mesh) -> bool:
 
 def level(mesh: Grid) -> int:
     """Return the k of a mesh of equal sides 2^k. Raises PlanError when it is none."""
-    side = mesh.sides[0]
-    if any(other != side for other in mesh.sides) or side & (side - 1):
+    if not fits(mesh):
         like = "x".join([str(1 << (max(mesh.sides) - 1).bit_length())] * len(mesh.sides))
         raise PlanError(
             f"{mesh.spec} has no eyes: they need sides that are all the same power of two, as {mesh.family}:{like} has"
         )
-    return side.bit_length() - 1
+    return mesh.sides[0].bit_length() - 1
 
 
 def outside(k: int, source: ArrayLike) -> Ints:

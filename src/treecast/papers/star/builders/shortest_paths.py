@@ -41,7 +41,7 @@ def down_spt(job: Job[Star]) -> Built:
     on=Star,
     baseline=True,
     backwards=False,
-    what="the SPG of Fragopoulou & Akl: nodes with symbol 1 in front hear over each of its n-1 subtrees",
+    what="the SPG of Fragopoulou & Akl: nodes with symbol 1 in front receive over each of its n-1 subtrees",
 )
 def down_spg(job: Job[Star]) -> Built:
     """All-port: all M messages down the shortest-path graph SPG, which is as deep as the diameter, and 1 deeper for even n > 2.
