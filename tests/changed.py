@@ -13,6 +13,7 @@ import grimp
 
 ROOT = Path(__file__).parent.parent
 SOURCE, TESTS = Path("src/treecast"), Path("tests")
+LANES = (TESTS, TESTS / "slow")
 
 
 def changed_files(commit: str) -> list[Path]:
@@ -44,7 +45,7 @@ def affected_tests(files: Iterable[Path]) -> list[str]:
     rooms = rooms_above(
         {file.relative_to(SOURCE).parts[0].removesuffix(".py") for file in files if file.is_relative_to(SOURCE)}
     )
-    found = {TESTS / room for room in rooms} & {path.relative_to(ROOT) for path in (ROOT / TESTS).iterdir()}
+    found = {lane / room for room in rooms for lane in LANES if (ROOT / lane / room).exists()}
     beside = [
         file
         for file in files
@@ -55,7 +56,7 @@ def affected_tests(files: Iterable[Path]) -> list[str]:
     ]
     found |= {file for file in beside if not any(file.is_relative_to(folder) for folder in found)}
     if files:
-        found |= {path.relative_to(ROOT) for path in (ROOT / TESTS).glob("test_*.py")}
+        found |= {path.relative_to(ROOT) for lane in LANES for path in (ROOT / lane).glob("test_*.py")}
     return sorted(map(str, found))
 
 

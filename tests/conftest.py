@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,7 +25,7 @@ settings.register_profile("treecast", deadline=None, suppress_health_check=[Heal
 settings.load_profile("treecast")
 
 
-LONG = Path(__file__).parent / "long"
+SLOW, LONG = "tests/slow", "tests/long"  # tests of seconds, and of minutes; all others are quick
 QUICK = "not long"  # what pytest is told to run, unless it is told otherwise
 FEWER = 0.15  # of the examples of hypothesis are tried by the quick tests; `make test-long` tries all
 
@@ -63,13 +62,18 @@ def pytest_xdist_auto_num_workers(config):
 
 def pytest_configure(config):
     """Run long tests that are asked for by their folder."""
-    if config.option.markexpr == QUICK and any("tests/long" in argument for argument in config.args):
+    if config.option.markexpr == QUICK and asked_for(LONG, config):
         config.option.markexpr = ""
 
 
+def asked_for(lane, config):
+    return any(lane in argument for argument in config.args)
+
+
 def pytest_ignore_collect(collection_path, config):
-    """Let quick runs not even read the long tests: with their parameters these are as many as all others."""
-    return True if collection_path == LONG and config.option.markexpr == QUICK else None
+    """Let quick runs read neither slow nor long tests that nobody asks for."""
+    lane = next((lane for lane in (SLOW, LONG) if collection_path == config.rootpath / lane), None)
+    return True if lane and config.option.markexpr == QUICK and not asked_for(lane, config) else None
 
 
 @pytest.hookimpl(trylast=True)
@@ -95,11 +99,11 @@ def pytest_collection_modifyitems(config, items):
     if config.option.markexpr == QUICK:
         try_fewer_examples(items)
     for item in items:
-        if item.nodeid.startswith("tests/long/"):
+        if item.nodeid.startswith(LONG):
             item.add_marker(pytest.mark.long)
 
     def place(item, folders):
-        name = item.nodeid.removeprefix("tests/")
+        name = item.nodeid.removeprefix("tests/").removeprefix("slow/")
         return next((i for i, folder in enumerate(folders) if name.startswith(folder)), len(folders))
 
     beside = sorted((item for item in items if place(item, BESIDE) < len(BESIDE)), key=lambda item: place(item, BESIDE))

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import pytest
 
-import treecast
 from treecast.cli import main
 
 ROOT = Path(__file__).parent.parent
@@ -61,19 +60,17 @@ DEFINITION, ADDRESS, PAPER = Says("a definition"), Says("an address or version")
 DESIGN = Says("how something is made, which its own tests hold")
 UNEQUAL = "tests/plans/test_unequal_allgather.py"
 WORMHOLE, ALL_PORT, ONE_PORT = "tests/plans/whole/wormhole", "tests/plans/whole/all_port", "tests/plans/whole/one_port"
-SCALE = Test("tests/long/test_scale.py::test_broadcast_on_362880_nodes_is_planned_and_verified_within_2_gib")
-FEWEST_CALLS = Test(
-    "tests/plans/whole/combining/test_dimension_order.py::test_every_plan_takes_the_fewest_steps_there_can_be"
-)
+SLOW_ALL_PORT = "tests/slow/plans/whole/all_port"
 LARGEST_GAPS = Test(f"{ALL_PORT}/test_largest_gaps.py::test_hypercubes_meet_the_bound")
 STAR_LABELS = Test(f"{ALL_PORT}/test_star_labels.py::test_stars_meet_the_bound")
-LEAST_OF_ALL = Test(f"{WORMHOLE}/test_bisection.py::test_the_least_of_all_broadcasts_up_to_16_nodes")
-FARTHEST_FIRST = Test("tests/papers/test_trees.py::test_every_statement_of_the_tree_paper_is_as_it_is_known")
+LEAST_OF_ALL = Test(
+    "tests/slow/plans/whole/wormhole/test_bisection.py::test_the_least_of_all_broadcasts_up_to_16_nodes"
+)
+FARTHEST_FIRST = Test("tests/slow/papers/test_trees.py::test_every_statement_of_the_tree_paper_is_as_it_is_known")
 ROTATED = Test("tests/long/plans/ways/trees/test_rotated.py::test_trees_of_every_size_for_which_a_depth_is_stated")
-QUICKEST = Test(f"{ALL_PORT}/test_flow_over_time.py::test_the_steps_and_the_sends_are_the_fewest_there_can_be")
-SHOWN = Test("tests/test_shown.py::test_commands_print_what_is_shown_below_them")
+QUICKEST = Test(f"{SLOW_ALL_PORT}/test_flow_over_time.py::test_the_steps_and_the_sends_are_the_fewest_there_can_be")
+SHOWN = Test("tests/slow/test_shown.py::test_commands_print_what_is_shown_below_them")
 SIMGRID = "tests/formats/test_simgrid.py"
-RELIABILITY = "tests/cli/test_reliability.py"
 MSCCL = "tests/formats/test_msccl.py"
 CLAIMS: dict[str, dict[str, object]] = {
     "README.md": {
@@ -110,7 +107,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
     },
     "docs/architecture.md": {
-        "1.6 billion pairs on 280,944 rows": Test("tests/test_claims.py::test_an_alltoall_on_40320_nodes"),
+        "1.6 billion pairs on 280,944 rows": Test("tests/slow/test_claims.py::test_an_alltoall_on_40320_nodes"),
         "source that never fails": DEFINITION,
         "the least size for which it is": DEFINITION,
         "that never fails": DEFINITION,
@@ -119,10 +116,10 @@ CLAIMS: dict[str, dict[str, object]] = {
         "a change in one file never runs with": DESIGN,
         "lies shallowest": DESIGN,
         "and the fewest": Test(
-            f"{ALL_PORT}/test_flow_over_time.py::test_the_steps_and_the_sends_are_the_fewest_there_can_be"
+            f"{SLOW_ALL_PORT}/test_flow_over_time.py::test_the_steps_and_the_sends_are_the_fewest_there_can_be"
         ),
         "costs the fewest sends": Test(
-            f"{ALL_PORT}/test_flow_over_time.py::test_the_steps_and_the_sends_are_the_fewest_there_can_be"
+            f"{SLOW_ALL_PORT}/test_flow_over_time.py::test_the_steps_and_the_sends_are_the_fewest_there_can_be"
         ),
         "farthest to go, or the most waiting ahead, goes first": DESIGN,
         "flow of least cost": DESIGN,
@@ -134,17 +131,17 @@ CLAIMS: dict[str, dict[str, object]] = {
     },
     "docs/capacities.md": {
         "512 messages of each node take 128 steps": Test(
-            f"{ALL_PORT}/test_overlapping_sums.py::test_one_card_of_eight_lost_costs_4_percent"
+            f"{SLOW_ALL_PORT}/test_overlapping_sums.py::test_one_card_of_eight_lost_costs_4_percent"
         ),
         "they take 133, which is 3.9 % more": Test(
-            f"{ALL_PORT}/test_overlapping_sums.py::test_one_card_of_eight_lost_costs_4_percent"
+            f"{SLOW_ALL_PORT}/test_overlapping_sums.py::test_one_card_of_eight_lost_costs_4_percent"
         ),
         "OptCC (arXiv 2606.01680) claims 2 to 6 % over": PAPER,
         "115 steps for 100 messages on path:9": Test(
-            f"{ALL_PORT}/test_overlapping_sums.py::test_a_reduce_broadcast_does_not_wait_for_its_first_half"
+            f"{SLOW_ALL_PORT}/test_overlapping_sums.py::test_a_reduce_broadcast_does_not_wait_for_its_first_half"
         ),
         "610. On fat-tree:4 an allreduce of 64": Test(
-            f"{ALL_PORT}/test_overlapping_sums.py::test_halves_overlap_past_relays"
+            f"{SLOW_ALL_PORT}/test_overlapping_sums.py::test_halves_overlap_past_relays"
         ),
         "So M N chunks cross the fewest arcs": Test(
             f"{ALL_PORT}/test_overlapping_sums.py::test_something_of_every_sum_leaves_any_ranks"
@@ -170,24 +167,26 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/plans/after/test_patching.py::test_a_patch_is_taken_unless_a_new_plan_takes_fewer_steps"
         ),
         "ones that by which fewest nodes receive from others": DESIGN,
-        "a time or a rate always has one": Test("tests/cli/test_units.py::test_a_time_is_read_alike_in_every_verb"),
+        "a time or a rate always has one": Test(
+            "tests/slow/cli/test_units.py::test_a_time_is_read_alike_in_every_verb"
+        ),
         "says the least time there can be": Test(
-            "tests/plans/test_bytes.py::test_no_time_is_below_what_the_links_of_a_rank_allow"
+            "tests/slow/plans/test_bytes.py::test_no_time_is_below_what_the_links_of_a_rank_allow"
         ),
         "the plan takes the least time: the builder, and the number of chunks": Test(
-            "tests/plans/test_fastest.py::test_the_number_of_chunks_is_the_best_of_all"
+            "tests/slow/plans/test_fastest.py::test_the_number_of_chunks_is_the_best_of_all"
         ),
         "with its best plan. Stars mark the networks that none beats": Test(
-            "tests/plans/test_advice.py::test_every_option_takes_what_it_says"
+            "tests/slow/plans/test_advice.py::test_every_option_takes_what_it_says"
         ),
-        "An alltoall on 40,320": Test("tests/test_claims.py::test_an_alltoall_on_40320_nodes"),
-        "1.6 billion pairs": Test("tests/test_claims.py::test_an_alltoall_on_40320_nodes"),
+        "An alltoall on 40,320": Test("tests/slow/test_claims.py::test_an_alltoall_on_40320_nodes"),
+        "1.6 billion pairs": Test("tests/slow/test_claims.py::test_an_alltoall_on_40320_nodes"),
         "No schedule takes fewer": Test(
             "tests/plans/whole/combining/test_dimension_order.py::test_no_fewer_steps_survive_as_many_faults"
         ),
-        "Gossip on 65,536 nodes": Test("tests/test_claims.py::test_gossip_on_65536_nodes"),
+        "Gossip on 65,536 nodes": Test("tests/slow/test_claims.py::test_gossip_on_65536_nodes"),
         "takes the best of several trees": Test(
-            "tests/plans/whole/bufferless/test_tree_plans.py::test_every_way_is_right_and_in_time"
+            "tests/slow/plans/whole/bufferless/test_tree_plans.py::test_every_way_is_right_and_in_time"
         ),
     },
     "docs/copies.md": {
@@ -211,7 +210,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             f"{ALL_PORT}/test_disjoint_ways.py::test_stars_take_the_fewest_sends_in_the_fewest_steps"
         ),
         "alltoall on rings": Test(
-            "tests/test_claims.py::test_how_near_the_lower_bound_scatters_sums_and_alltoalls_are"
+            "tests/slow/test_claims.py::test_how_near_the_lower_bound_scatters_sums_and_alltoalls_are"
         ),
         "measures on your machine": Measured("make bench"),
         "(32.7 million arcs)": Measured("make bench"),
@@ -236,12 +235,11 @@ CLAIMS: dict[str, dict[str, object]] = {
         "least port first": Test(f"{SIMGRID}::test_the_network_has_every_arc_and_shortest_routes"),
         "at least 65,472 bytes": Test(f"{SIMGRID}::test_short_chunks_are_pointed_out"),
         "12 % more than steps": Test(f"{SIMGRID}::test_the_page_says_what_simgrid_says"),
-        "within 1 % for five collectives": Test(f"{SIMGRID}::test_simgrid_takes_the_time_of_the_steps"),
+        "within 1 % for five collectives": Test(
+            "tests/slow/formats/test_simgrid.py::test_simgrid_takes_the_time_of_the_steps"
+        ),
         "more where 256 steps overflow": Test(f"{MSCCL}::test_other_models_copies_and_roots_deliver"),
         "What no schedule": Test(f"{MSCCL}::test_right_files_that_no_schedule_can_say"),
-        "adds up all, no schedule can say": Test(
-            "tests/formats/test_mscclpp_judge.py::test_what_no_schedule_can_say_says_why"
-        ),
         "256 steps of a threadblock, 71 chunks": Test(f"{MSCCL}::test_limits_are_those_of_the_page"),
         "32,768": Test(f"{MSCCL}::test_limits_are_those_of_the_page"),
         "4,096 elements": Test(f"{MSCCL}::test_limits_are_those_of_the_page"),
@@ -314,7 +312,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "this is least": Test(f"{WORMHOLE}/test_bisection.py::test_bounds_where_sides_are_powers_of_two"),
         "never longer than the same on the mesh": Test(
-            f"{WORMHOLE}/test_multicast.py::test_on_a_torus_no_longer_than_on_the_mesh"
+            "tests/slow/plans/whole/wormhole/test_multicast.py::test_on_a_torus_no_longer_than_on_the_mesh"
         ),
         "(minimum for a given source)": PAPER,
         "best order is not least": Test("tests/papers/test_mesh.py::test_the_counter_example_to_theorem_3"),
@@ -340,7 +338,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/plans/whole/any_machine/test_without_owners.py::test_even_rings_take_a_step_less_than_with_owners"
         ),
         "come within 3 % of that for random lengths to 100": Test(
-            f"{UNEQUAL}::test_how_close_to_the_bound_lengths_to_100_come"
+            "tests/slow/plans/test_unequal_allgather.py::test_how_close_to_the_bound_lengths_to_100_come"
         ),
         "finds no bound above the fewest steps": Test(
             f"{UNEQUAL}::test_no_bound_is_above_the_fewest_steps_and_plans_are_near_them"
@@ -383,7 +381,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "the sum of the cheapest ways of all pairs by the prices": DEFINITION,
         "3.9 % more than without the loss": Test(
-            f"{ALL_PORT}/test_overlapping_sums.py::test_one_card_of_eight_lost_costs_4_percent"
+            f"{SLOW_ALL_PORT}/test_overlapping_sums.py::test_one_card_of_eight_lost_costs_4_percent"
         ),
         "This takes x steps, the fewest there can be": Test(
             f"{ALL_PORT}/test_collectives.py::test_allgather_in_as_few_steps_as_can_be"
@@ -395,20 +393,20 @@ CLAIMS: dict[str, dict[str, object]] = {
     },
     "docs/one-port.md": {
         "no schedule takes T steps": Test(
-            "tests/lower_bounds/test_windows.py::test_every_certificate_holds_by_windows_that_are_found_in_another_way"
+            "tests/slow/lower_bounds/test_windows.py::test_every_certificate_holds_by_windows_that_are_found_in_another_way"
         ),
         "a node hears something new in every step": Test(
             f"{ONE_PORT}/test_hamiltonian_path.py::test_an_allgather_takes_the_fewest_steps"
         ),
         "so many colours always do (König 1916)": Test(
-            "tests/kernels/test_periods.py::test_a_thousand_multigraphs_have_as_many_colours_as_their_greatest_degree"
+            "tests/slow/kernels/test_periods.py::test_a_thousand_multigraphs_have_as_many_colours_as_their_greatest_degree"
         ),
         "One period of an alltoall over one port on `star:4` is 62 steps": Test(
-            "tests/plans/times/test_period.py::test_over_one_port_a_period_is_as_long_as_the_greatest_load"
+            "tests/slow/plans/times/test_period.py::test_over_one_port_a_period_is_as_long_as_the_greatest_load"
         ),
         **dict.fromkeys(
             ("| broadcast of M messages | rows | 60 | 1,000 |", *(f"| `{spec}`" for spec in LONG)),
-            Test("tests/plans/times/test_period.py::test_the_table_of_the_page"),
+            Test("tests/slow/plans/times/test_period.py::test_the_table_of_the_page"),
         ),
         "As many steps as flits leave, or reach, the busiest node": Test(
             "tests/plans/test_alltoallv.py::test_one_port_takes_what_the_busiest_node_sends_or_hears"
@@ -417,7 +415,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/plans/test_alltoallv.py::test_the_least_entry_of_a_matching_is_the_greatest_there_can_be"
         ),
         "and the halved plans are the fewest steps there can be": Test(
-            f"{ONE_PORT}/test_collectives.py::test_one_copy_takes_the_steps_of_the_table"
+            "tests/slow/plans/whole/one_port/test_collectives.py::test_one_copy_takes_the_steps_of_the_table"
         ),
         "**M - 1 + q** steps are the fewest": Test(
             f"{ONE_PORT}/test_circulant.py::test_broadcasts_take_the_fewest_steps"
@@ -431,7 +429,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "One part takes the fewest steps": Test(f"{UNEQUAL}::test_steps_where_messages_combine"),
         "21 parts take 765 µs": Test(f"{UNEQUAL}::test_one_long_block_goes_in_parts_as_the_page_says"),
-        "| one of 1000 flits, 63 of one |": Test(f"{UNEQUAL}::test_the_table_of_the_page"),
+        "| one of 1000 flits, 63 of one |": Test(
+            "tests/slow/plans/test_unequal_allgather.py::test_the_table_of_the_page"
+        ),
         "A node hears Σ - S flits at least": Test(
             f"{UNEQUAL}::test_no_bound_is_above_the_fewest_steps_and_plans_are_near_them"
         ),
@@ -444,7 +444,7 @@ CLAIMS: dict[str, dict[str, object]] = {
     },
     "docs/open.md": {
         "allgather and allreduce over one port where nodes part": Test(
-            "tests/lower_bounds/test_windows.py::test_where_a_gap_is_left"
+            "tests/slow/lower_bounds/test_windows.py::test_where_a_gap_is_left"
         ),
         "on all 1,000 random graphs of the long test": Test(
             "tests/long/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
@@ -456,31 +456,33 @@ CLAIMS: dict[str, dict[str, object]] = {
         "| depth of as many arc-disjoint trees as ways lead to each node, on irregular": Test(
             "tests/long/plans/whole/all_port/test_targets.py::test_depths_that_are_open"
         ),
-        "146 steps of 8 messages": Test(f"{ALL_PORT}/test_overlapping_sums.py::test_halves_overlap_past_relays"),
+        "146 steps of 8 messages": Test(f"{SLOW_ALL_PORT}/test_overlapping_sums.py::test_halves_overlap_past_relays"),
         "allreduce of one message on mesh:4x4": Test(
-            f"{ALL_PORT}/test_overlapping_sums.py::test_halves_that_do_not_gain_by_overlapping"
+            f"{SLOW_ALL_PORT}/test_overlapping_sums.py::test_halves_that_do_not_gain_by_overlapping"
         ),
         "406 steps of 600 messages": Test(
-            f"{ALL_PORT}/test_overlapping_sums.py::test_a_reduce_broadcast_does_not_wait_for_its_first_half"
+            f"{SLOW_ALL_PORT}/test_overlapping_sums.py::test_a_reduce_broadcast_does_not_wait_for_its_first_half"
         ),
         "between many ranks past relays": Test(
             "tests/long/plans/ways/trees/test_split_off.py::test_the_gap_of_many_ranks"
         ),
-        "59 steps of 64 messages": Test(f"{ALL_PORT}/test_overlapping_sums.py::test_a_ring_loses_more"),
-        "696 steps of 600 messages": Test(f"{ALL_PORT}/test_balanced_trees.py::test_the_figures_of_the_page"),
-        "The rate is the optimum": Test("tests/plans/ways/trees/test_split_off.py::test_the_rate_is_reached_exactly"),
+        "59 steps of 64 messages": Test(f"{SLOW_ALL_PORT}/test_overlapping_sums.py::test_a_ring_loses_more"),
+        "696 steps of 600 messages": Test(f"{SLOW_ALL_PORT}/test_balanced_trees.py::test_the_figures_of_the_page"),
+        "The rate is the optimum": Test(
+            "tests/slow/plans/ways/trees/test_split_off.py::test_the_rate_is_reached_exactly"
+        ),
         "of a shouting broadcast on Q_d": Test(
-            "tests/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
+            "tests/slow/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
         ),
         "of a whispering broadcast on Q_d": Test(
-            "tests/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
+            "tests/slow/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
         ),
         "of an allreduce where messages": Test(
-            "tests/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
+            "tests/slow/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
         ),
-        "on complete:N": Test("tests/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"),
+        "on complete:N": Test("tests/slow/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"),
         "on a ring of even N": Test(
-            "tests/test_claims.py::test_how_near_the_lower_bound_scatters_sums_and_alltoalls_are"
+            "tests/slow/test_claims.py::test_how_near_the_lower_bound_scatters_sums_and_alltoalls_are"
         ),
         "the best value known": DEFINITION,
         "| best known |": DEFINITION,
@@ -488,7 +490,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             f"{ALL_PORT}/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"
         ),
         "three to six copies": Test(f"{ALL_PORT}/test_star_labels.py::test_what_has_no_sets_goes_by_whole_trees"),
-        "distance of a broadcast": Test("tests/lower_bounds/test_distance.py::test_distances_that_are_open"),
+        "distance of a broadcast": Test("tests/slow/lower_bounds/test_distance.py::test_distances_that_are_open"),
         "alltoall of one message on Q_d": Test(
             f"{ALL_PORT}/test_disjoint_ways.py::test_hypercubes_take_the_fewest_sends_and_an_even_number_of_steps"
         ),
@@ -515,10 +517,10 @@ CLAIMS: dict[str, dict[str, object]] = {
     },
     "docs/reliability.md": {
         "each copy more makes a loss 20 to 50 times rarer here": Test(
-            f"{RELIABILITY}::test_the_page_shows_what_is_printed"
+            "tests/slow/cli/test_reliability.py::test_the_page_shows_what_is_printed"
         ),
         "so all together hold the truth at least as often as": Test(
-            "tests/simulation/test_survival.py::test_intervals_hold_the_truth"
+            "tests/slow/simulation/test_survival.py::test_intervals_hold_the_truth"
         ),
     },
     "docs/explorer.md": {
@@ -577,9 +579,9 @@ CLAIMS: dict[str, dict[str, object]] = {
     "docs/trees.md": {
         "never single flits": DESIGN,
         "takes fewer than max(B, M) steps": Test(
-            "tests/papers/test_trees.py::test_every_statement_of_the_tree_paper_is_as_it_is_known"
+            "tests/slow/papers/test_trees.py::test_every_statement_of_the_tree_paper_is_as_it_is_known"
         ),
-        "most 2.75 times that": Test("tests/papers/test_trees.py::test_how_far_certificates_are_from_the_optimum"),
+        "most 2.75 times that": Test("tests/slow/papers/test_trees.py::test_how_far_certificates_are_from_the_optimum"),
         "Farthest first is the best order": Test(
             "tests/long/plans/whole/bufferless/test_tree_plans.py::test_farthest_first_is_the_best_of_all_orders"
         ),
@@ -587,7 +589,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "on the same path: 13 steps": Test("tests/test_claims.py::test_the_pictures_of_trees"),
         "24 steps": Test("tests/test_claims.py::test_the_pictures_of_trees"),
         "never fewer than slots take": Test(
-            "tests/plans/whole/bufferless/test_tree_plans.py::test_every_way_is_right_and_in_time"
+            "tests/slow/plans/whole/bufferless/test_tree_plans.py::test_every_way_is_right_and_in_time"
         ),
         "nearest-first is the best then": Test(
             "tests/plans/whole/bufferless/test_tree_plans.py::test_the_ideal_gather_takes_as_long_as_the_scatter"
@@ -595,12 +597,14 @@ CLAIMS: dict[str, dict[str, object]] = {
         "whichever of them takes this collective the fewest steps": DEFINITION,
         "| broadcast-time | best |": DEFINITION,
         "never slower than the best single tree": Test(
-            "tests/plans/whole/bufferless/test_cover.py::test_never_slower_than_the_best_of_all_trees_on_small_networks"
+            "tests/slow/plans/whole/bufferless/test_cover.py::test_never_slower_than_the_best_of_all_trees_on_small_networks"
         ),
         "within 10 % of the lower bound": Test(
-            "tests/plans/whole/bufferless/test_cover.py::test_near_the_bound_on_meshes_tori_and_hypercubes"
+            "tests/slow/plans/whole/bufferless/test_cover.py::test_near_the_bound_on_meshes_tori_and_hypercubes"
         ),
-        "tree takes at least 5 % more": Test("tests/plans/whole/bufferless/test_cover.py::test_it_gains_over_one_tree"),
+        "tree takes at least 5 % more": Test(
+            "tests/slow/plans/whole/bufferless/test_cover.py::test_it_gains_over_one_tree"
+        ),
         "2.5 GHz cores": Measured("treecast plan"),
         "belongs to the best order": PAPER,
     }
@@ -669,86 +673,6 @@ def schedules(tmp_path):
 def test_commands_print_what_is_claimed(holder, schedules, capsys):
     assert main([schedules.get(word, word) for word in shlex.split(holder.command)]) == 0
     assert holder.text in capsys.readouterr().out
-
-
-def test_an_alltoall_on_40320_nodes():
-    """1.6 billion pairs, of which the file holds node 0's part."""
-    from treecast.networks import network
-    from treecast.plans import plan
-    from treecast.verification.verifier import verify
-
-    nodes = network("star:8").nodes
-    assert (nodes, nodes * (nodes - 1) // 10**7) == (40320, 162)
-    schedule = plan("alltoall", "star:8")
-    assert len(schedule) == 280_944
-    assert verify(schedule).holds
-
-
-def test_gossip_on_65536_nodes():
-    from treecast.plans import plan
-    from treecast.verification.verifier import verify
-
-    schedule = plan("allgather", "hypercube:16", model="whispering", survive=3)
-    assert schedule.network.nodes == 65536
-    assert verify(schedule).holds
-
-
-def reached(kind, spec, **asked):
-    """The steps and transmissions of a plan, each with its lower bound."""
-    from treecast.lower_bounds import best
-    from treecast.plans import plan
-    from treecast.verification.verifier import verify
-
-    report = verify(plan(kind, spec, **asked))
-    assert report.holds
-    bounds = list(report.bounds)
-    sends = (report.transmissions, best(bounds, "transmissions").value)
-    return (report.steps, best(bounds, "steps").value), sends
-
-
-def test_how_near_the_lower_bound_scatters_sums_and_alltoalls_are():
-    from treecast.lower_bounds import tightest
-
-    for spec in ("star:4", "hypercube:3", "complete:5"):
-        degree = treecast.network(spec).degree
-        for kind in ("scatter", "gather"):
-            for copies in range(1, degree + 1):
-                (steps, least), _ = reached(kind, spec, messages=2, copies=copies)
-                assert steps == least
-    for spec in ("star:4", "hypercube:4", "torus:3x4", "ring:6"):
-        where = treecast.network(spec)
-        for messages in range(1, 6):
-            report = treecast.verify(treecast.plan("allreduce", spec, messages=messages))
-            steps, least = report.steps, tightest(report.bounds, "steps").value
-            whole, part = divmod(messages * (where.nodes - 1) / where.degree, 1)
-            assert steps == least + (whole >= where.diameter and 0 < part <= 1 / 2)
-    for spec in ("torus:3x3", "torus:4x4", "torus:3x3x3", "ring:5", "ring:7"):
-        for messages in (1, 2, 3):
-            (steps, least), _ = reached("alltoall", spec, messages=messages)
-            assert steps == least
-    for nodes in (4, 6, 8):
-        for messages in (1, 2, 3):
-            (steps, least), _ = reached("alltoall", f"ring:{nodes}", messages=messages)
-            assert steps == least == -(-messages * nodes * nodes // 8)
-
-
-def test_the_gaps_of_small_networks_are_as_the_page_says():
-    sends = {
-        model: [reached("broadcast", "hypercube:6", model=model, survive=f)[1] for f in range(1, 6)]
-        for model in ("whispering", "shouting")
-    }
-    least = [64, 96, 128, 160, 192]
-    assert sends["whispering"] == list(zip([185, 241, 289, 321, 321], least, strict=True))
-    assert sends["shouting"] == list(zip([124, 152, 176, 192, 192], least, strict=True))
-    assert reached("reduce", "hypercube:6", model="whispering")[0] == (6, 6)
-    assert reached("allreduce", "hypercube:6", model="whispering")[0] == (14, 6)
-    assert (
-        max(b.value for b in treecast.bounds("allreduce", "hypercube:6", model="whispering") if b.of == "steps") == 12
-    )
-    for nodes in range(4, 8):
-        for copies in range(2, nodes - 1):
-            steps, bound = reached("alltoall", f"complete:{nodes}", copies=copies)[0]
-            assert bound == 2 * copies - 1 <= steps <= 2 * copies
 
 
 def test_the_pictures_of_trees():

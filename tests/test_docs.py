@@ -2,14 +2,12 @@
 
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from treecast.cli import main
 from treecast.cli.app import find_verbs
 
 ROOT = Path(__file__).parent.parent
@@ -44,48 +42,6 @@ def commands_of(page):
         for line in block.splitlines()
         if line.startswith("$ ")
     ]
-
-
-def sooner(arguments):
-    """Return a command whose theorems are checked for the smallest sizes only."""
-    return ["3" if before == "--up-to" else word for before, word in zip(["", *arguments], arguments, strict=False)]
-
-
-@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)], ids=["soon", "whole"])
-@pytest.mark.parametrize(
-    ("name", "least"),
-    [
-        ("docs/commands.md", 9),
-        pytest.param("docs/trees.md", 9, marks=pytest.mark.long),
-        pytest.param("docs/formats.md", 9, marks=pytest.mark.long),
-        pytest.param("docs/capacities.md", 1, marks=pytest.mark.long),
-        pytest.param("docs/one-port.md", 6, marks=pytest.mark.long),
-        ("docs/cluster.md", 9),
-        ("docs/reliability.md", 5),
-        pytest.param("docs/pictures.md", 5, marks=pytest.mark.long),
-    ],
-)
-def test_commands_run(name, least, whole, tmp_path, monkeypatch, capsys):
-    """All of a page's commands, in order, in a folder that holds the files that the page speaks of.
-
-    Quick runs check fewer sizes of the theorems; tests/papers checks more of them.
-    """
-    shutil.copy(ROOT / "README.md", tmp_path)
-    for example in ("cluster.graphml", "fabric.ibnetdiscover"):
-        shutil.copy(ROOT / "examples" / example, tmp_path)
-    (tmp_path / "data").mkdir()
-    for node in range(1, 7):  # of tree:2,2, for docs/trees.md
-        (tmp_path / "data" / str(node)).write_bytes(bytes(range(node)) * 900 * (node % 3))
-    monkeypatch.chdir(tmp_path)
-    commands = commands_of(ROOT / name)
-    assert len(commands) >= least
-    for program, *arguments in commands:
-        if program == "diff":
-            assert subprocess.run([program, *arguments], check=False).returncode == 0, arguments
-        else:
-            assert program == "treecast"
-            assert main(arguments if whole else sooner(arguments)) == 0, arguments
-    capsys.readouterr()
 
 
 def test_the_pages_show_every_verb():
@@ -133,14 +89,6 @@ def test_the_layout_in_the_docs_is_the_layout():
             assert f"{module.name}/" in text, module.name
 
 
-def test_doctests():
-    done = subprocess.run(
-        [sys.executable, "-m", "doctest", str(ROOT / "src" / "treecast" / "__init__.py")],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="the demos are shell scripts")
 def test_a_demo_without_its_file_fails_first(tmp_path):
     """``make`` hands the name over as it is, and nothing is run before the file has been looked for."""
@@ -154,18 +102,3 @@ def test_a_demo_without_its_file_fails_first(tmp_path):
             ["sh", f"examples/{script}.sh"], capture_output=True, text=True, check=False, cwd=ROOT, env=env
         )
         assert (done.returncode, done.stderr) == (2, "error: FILE=it's not here cannot be read: name a file\n")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="the demo is a shell script")
-def test_the_demo(tmp_path, monkeypatch):
-    binary = shutil.which("treecast", path=str(Path(sys.executable).parent))
-    file = tmp_path / "data.bin"
-    file.write_bytes(bytes(range(256)) * 100)
-    done = subprocess.run(
-        ["sh", str(ROOT / "examples" / "demo.sh")], capture_output=True, text=True, check=False, cwd=tmp_path,
-        env={"BIN": str(Path(binary).parent), "FILE": str(file), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "everything to all 22 living nodes" in done.stdout
-    assert "\x1b[" not in done.stdout
-    assert (tmp_path / "treecast-demo.png").read_bytes().startswith(b"\x89PNG")

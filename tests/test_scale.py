@@ -23,19 +23,9 @@ assert report.steps <= {steps} and len(schedule) == {trees} * (schedule.network.
 """
 
 
-def test_broadcasts_on_large_tori_within_2_gib():
-    for spec, trees, steps in (("torus:64x64", 4, 214), ("torus:16x16x16", 6, 124)):
-        assert peak_gib(GROWN.format(spec=spec, trees=trees, steps=steps)) < 2
-
-
 ONE_TREE = """
 from treecast import network
 from treecast.plans.ways.trees.star import disjoint_tree
 tree = disjoint_tree(network("{spec}"), 4)
 assert tree.height == {height}
 """
-
-
-def test_one_tree_of_40320_nodes_is_no_more_than_its_arrays():
-    """The compiler would take more memory than the tree does."""
-    assert peak_gib(ONE_TREE.format(spec="star:8", height=12), NUMBA_DISABLE_JIT="1") < 0.05

@@ -5,12 +5,9 @@ import shlex
 import shutil
 from pathlib import Path
 
-import pytest
-
 from treecast.cli import main
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "docs/new.md", *sorted((ROOT / "docs/papers").glob("*.md"))]
 SECONDS = re.compile(r"\b\d+\.\d\d s\b")
 
 
@@ -39,19 +36,6 @@ def differences(page, run):
         printed = spaced(run(arguments))
         wrong += [line for line in lines if spaced(line) not in printed]
     return wrong
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_commands_print_what_is_shown_below_them(page, tmp_path, monkeypatch, capsys):
-    def run(arguments):
-        assert main(arguments) == 0, arguments
-        return capsys.readouterr().out
-
-    for file in ("README.md", "examples/cluster.graphml", "examples/fabric.ibnetdiscover"):
-        shutil.copy(ROOT / file, tmp_path)
-    monkeypatch.chdir(tmp_path)
-    assert len(shown(page)) >= 5
-    assert differences(page, run) == []
 
 
 def test_a_degraded_fabric_takes_as_many_steps_as_the_page_says(tmp_path, monkeypatch, capsys):

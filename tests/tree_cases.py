@@ -1,12 +1,14 @@
 """Trees of any shape, lengths, and every way in which messages are scattered and gathered on them."""
 
-from itertools import product
+from dataclasses import replace
+from itertools import combinations, product
 
 import networkx as nx
 from hypothesis import strategies as st
 
 from treecast import plan
 from treecast.networks import Graph
+from treecast.schedule import COLUMNS, Payloads, Rows
 
 MODELS = ("bufferless", "bufferless-multiport")
 WAYS = [
@@ -69,3 +71,42 @@ SHAPES = {
     "spider": [0, 0, 0, 0, *range(1, 13)],
     "binary": [(v - 1) // 2 for v in range(1, 31)],
 }
+
+
+def rows_of(schedule):
+    rows = schedule.rows
+    return [tuple(int(column[r]) for column in rows.columns().values()) for r in range(len(rows))]
+
+
+def changed(schedule):
+    """Every schedule in which one row is left out, said twice or has one value changed, or two rows exchange one value."""
+    rows, nodes = rows_of(schedule), schedule.network.nodes
+    for r, (step, steps, src, dst, port, tree, payload) in enumerate(rows):
+        rest = rows[:r] + rows[r + 1 :]
+        yield "left out", rest
+        yield "twice", [*rows, rows[r]]
+        for name, row in (
+            ("earlier", (step - 1, steps, src, dst, port, tree, payload)),
+            ("later", (step + 1, steps, src, dst, port, tree, payload)),
+            ("longer", (step, steps + 1, src, dst, port, tree, payload)),
+            ("shorter", (step, steps - 1, src, dst, port, tree, payload)),
+            ("source", (step, steps, (src + 1) % nodes, dst, port, tree, payload)),
+            ("target", (step, steps, src, (dst + 1) % nodes, port, tree, payload)),
+            ("turned", (step, steps, dst, src, int(schedule.network.port_between(dst, src)), tree, payload)),
+        ):
+            if row[0] >= 0 and row[1] >= 0:
+                yield name, [*rest, row]
+    for a, b in combinations(range(len(rows)), 2):
+        for name, columns in (("steps", (0,)), ("payloads", (1, 6)), ("arcs", (2, 3, 4))):
+            one, other = list(rows[a]), list(rows[b])
+            for column in columns:
+                one[column], other[column] = other[column], one[column]
+            if one != list(rows[a]) and (one, other) != (list(rows[b]), list(rows[a])):
+                kept = [row for r, row in enumerate(rows) if r not in (a, b)]
+                yield f"exchanged {name}", [*kept, tuple(one), tuple(other)]
+
+
+def with_rows(schedule, rows):
+    table = [schedule.rows.payloads.ranges(p) for p in range(len(schedule.rows.payloads))]
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
+    return replace(schedule, rows=Rows.of(Payloads.of(table), **columns))

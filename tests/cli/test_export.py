@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treecast
-from treecast.cli import main
 from treecast.collectives import COLLECTIVES
 from treecast.errors import FormatError
 from treecast.plans.after.past_relays import past_relays
@@ -40,20 +39,6 @@ def test_past_relays_is_right_by_every_judge(kind, hosts, seed, extra, messages)
     for method in ("fast", "expanded"):
         assert treecast.verify(straight, method=method)
     assert straight.steps <= 2 * before.steps
-
-
-@pytest.mark.each(2)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("spec", ["fat-tree:4", "switched"])
-def test_an_export_past_switches_is_right_by_the_rules_of_msccl(kind, spec, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    where = switched(6, 1, 2) if spec == "switched" else spec
-    treecast.save(treecast.plan(kind, where, messages=2), "plan.tc")
-    assert main(["export", "plan.tc", "-o", "x.xml"]) == 0
-    assert capsys.readouterr().err.startswith("MSCCL knows no relays: GPUs are the ranks, in their order")
-    assert treecast.verify("x.xml").holds
-    if spec == "switched":
-        assert main(["export", "plan.tc", "-o", "x.mscclpp.json"]) == 0
 
 
 def test_copies_past_relays_are_stripped():

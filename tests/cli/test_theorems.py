@@ -1,13 +1,11 @@
 """``treecast theorems``: a row is there as soon as it is checked, and Ctrl-C ends it as promised."""
 
-import json
 import os
 import subprocess
 import sys
 
 import pytest
 
-import treecast
 from treecast.cli import main
 from treecast.papers.theorems import PAPERS
 
@@ -32,12 +30,6 @@ def test_each_row_comes_through_a_pipe_when_it_is_checked(monkeypatch):
     os.close(reading)
 
 
-def test_json_is_what_python_returns(capsys):
-    assert main(["theorems", "hypercube", "--up-to", "1", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [each["name"] for each in found] == [each.name for each in treecast.check_theorems("hypercube", 1)]
-
-
 def test_ctrl_c_within_code_that_is_made_from_text_ends_with_130(tmp_path):
     """As it did now and then: dataclasses and numba run such code while they are imported."""
     (tmp_path / "numpy.py").write_text('exec("import os, signal; os.kill(os.getpid(), signal.SIGINT)")\n')
@@ -47,16 +39,6 @@ def test_ctrl_c_within_code_that_is_made_from_text_ends_with_130(tmp_path):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
-
-
-def test_those_of_the_hypercube_paper(answer, ask):
-    found = answer("theorems", "hypercube", "--up-to", "2")
-    assert all(finding["as_known"] for finding in found)
-    assert {"Theorem 1", "erratum", "tight, links", "Fraigniaud"} <= {finding["name"] for finding in found}
-    assert found[0]["checked"] == "d = 1 … 2"
-    status, out, _ = ask("theorems", "hypercube", "--up-to", "1")
-    assert status == 0
-    assert out.count("FALSE") == 3  # what the paper says of costs
 
 
 @pytest.mark.parametrize(

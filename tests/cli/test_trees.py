@@ -97,23 +97,6 @@ def test_out_and_back_again(ask, answer, tmp_path):
     assert "nothing to elect" in err
 
 
-def test_the_gain_of_a_cover(answer, ask):
-    line = (
-        "plan",
-        "scatterv",
-        "torus:4x4",
-        "--lengths",
-        "random:15",
-        "--model",
-        "bufferless-multiport",
-        "--builder",
-        "cover",
-    )
-    found = answer(*line)
-    assert found["single_tree_steps"] >= found["steps"]
-    assert "one tree " in ask(*line)[1]
-
-
 def test_bounds_of_lengths(answer):
     found = answer("bounds", "scatterv", "path:4", "--lengths", "3,3,0,2")
     assert found["steps_lower_bound"] == 5

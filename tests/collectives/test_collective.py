@@ -74,18 +74,6 @@ def test_kinds_in_which_every_node_has_the_same_part(kind):
             check(Collective(kind, nodes, messages), UNROOTED[kind](nodes, messages))
 
 
-@pytest.mark.parametrize("kind", OF_LENGTHS)
-def test_kinds_with_lengths(kind):
-    rooted = not COLLECTIVES[kind].all_source
-    for nodes, root in ((n, r) for n in range(1, 5) for r in range(n if rooted else 1)):
-        for flits in product(range(3), repeat=nodes):
-            if flits[root] == 0 or not rooted:
-                for order in permutations(range(nodes)):
-                    lengths = Lengths(np.array(flits), np.array(order))
-                    collective = Collective(kind, nodes, 1, root, lengths=lengths)
-                    check(collective, OF_LENGTHS[kind](nodes, flits, root, order))
-
-
 @pytest.mark.parametrize("kind", OF_PAIRS)
 def test_kinds_with_a_length_for_each_pair(kind):
     for nodes, most in ((1, 3), (2, 2), (3, 1)):

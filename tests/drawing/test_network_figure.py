@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from tests.drawing.explorer.test_network_view import rails
 from treecast.drawing.figures.network import draw_network, used_arcs
-from treecast.drawing.figures.plan_view import PlanView, beside, links_of, points_on
+from treecast.drawing.figures.plan_view import PlanView, beside, links_of
 from treecast.drawing.pictures import draw
 from treecast.networks import network
 from treecast.plans import plan
@@ -155,23 +155,3 @@ def test_every_line_ends_in_the_boxes_of_its_nodes():
         for path in tree.get_paths():
             for end in axes.transData.transform(path.vertices[[0, -1]]):
                 assert any(box.contains(*end) for box in boxes)
-
-
-def through_nodes(view):
-    """Return how many nodes all bent links run through."""
-    low, high = np.array(list(view.bend)).T
-    curves = view.curves(low, high, np.zeros(len(low)))
-    met = 0
-    for (u, v), curve in zip(view.bend, curves, strict=True):
-        points = np.stack([points_on(curve[None], place)[0][0] for place in np.linspace(0.05, 0.95, 91)])
-        others = np.delete(view.at, [u, v], axis=0)
-        met += int((np.hypot(*(points[:, None] - others).transpose(2, 0, 1)) < view.radius).any(axis=0).sum())
-    return met
-
-
-@pytest.mark.parametrize("where", [rails(), network("star:5"), network("dragonfly:4,2")], ids=lambda where: where.spec)
-def test_links_bend_to_the_side_with_fewer_nodes(where):
-    view = PlanView.of(where, 0)
-    right, left = (view._replace(bend={pair: side * abs(by) for pair, by in view.bend.items()}) for side in (1, -1))
-    assert through_nodes(view) <= min(through_nodes(right), through_nodes(left))
-    assert through_nodes(view) < max(through_nodes(right), through_nodes(left))

@@ -107,19 +107,6 @@ def check_election(schedule, data, liars, faults=NOTHING):
     return done
 
 
-@settings(max_examples=60)
-@given(of_any_collective(COPYING), st.data())
-def test_verdicts_without_bytes_are_those_of_elections(schedule, draws):
-    cases = [
-        (draw_faults(draws, schedule, root_too=schedule.collective.all_source), draw_faults(draws, schedule))
-        for _ in range(3)
-    ]
-    data = bytes(schedule.collective.chunks)  # a byte for each chunk
-    for case, verdict in zip(cases, verdicts(schedule, cases), strict=True):
-        done = elect(schedule, data, *case)
-        assert verdict == (done.fooled, done.undecided)
-
-
 def all_arcs(schedule):
     table = schedule.network.neighbor_table()
     return [(u, port) for u, port in np.argwhere(table >= 0).tolist()]

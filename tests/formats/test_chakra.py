@@ -5,7 +5,7 @@ import doctest
 import pytest
 
 from tests.interpreters.chakra import fields, interpret, pieces
-from tests.interpreters.jobs import JOBS, chunks_of_ranks, planned
+from tests.interpreters.jobs import chunks_of_ranks
 from tests.interpreters.memory import WrongError
 from treecast import formats
 from treecast.formats import chakra
@@ -19,13 +19,6 @@ def written(schedule, **settings):
 
 def carry_out(schedule, files):
     return interpret(files, schedule, [300] * schedule.collective.chunks)
-
-
-@pytest.mark.each(5)
-@pytest.mark.parametrize(("kind", "spec"), JOBS)
-def test_every_byte_is_delivered_in_the_steps_of_the_schedule(kind, spec):
-    schedule = planned(kind, spec)
-    assert carry_out(schedule, written(schedule)) <= schedule.steps
 
 
 @pytest.mark.parametrize(

@@ -7,22 +7,18 @@ Beside each folder of ``golden`` stands a JSON file with what that version said 
 import hashlib
 import json
 import sys
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from treecast import formats
-from treecast.errors import FormatError
-from treecast.schedule import COLUMNS, Rows
+from treecast.schedule import COLUMNS
 from treecast.simulation.replay import simulate
 from treecast.verification.verifier import verify
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(path for path in GOLDEN.glob("*/*") if path.is_file())
-TEXTS = [path for path in FILES if path.suffix == ".tc"]
 
 
 def digest(rows):
@@ -75,54 +71,10 @@ def test_every_file_is_recorded_and_every_record_has_its_file():
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_a_file_says_what_it_said(path):
-    found, then = record(path), recorded(path.parent)[path.name]
-    assert then["verified"]
-    assert found == then
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_a_file_is_written_and_read_again(path):
     schedule = formats.read(path)
     for name in ("text", "binary"):
         assert formats.decode(formats.encode(schedule, name)) == schedule
-
-
-@pytest.mark.each(5)
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
-def test_a_changed_row_is_noticed(path):
-    """Of each row the step is one later, once with the digest of the file and once by hand, without it."""
-    then = recorded(path.parent)[path.name]["digest"]
-    lines = path.read_text().splitlines(keepends=True)
-    first = next(i for i, line in enumerate(lines) if line.startswith("rows ")) + 1
-    for i in range(first, len(lines)):
-        step, plus, rest = lines[i].partition("+")
-        changed = [*lines[:i], f"{int(step) + 1}{plus}{rest}", *lines[i + 1 :]]
-        with pytest.raises(FormatError, match="its digest does not match"):
-            formats.decode("".join(changed).encode())
-        del changed[1]
-        assert digest(formats.decode("".join(changed).encode()).rows) != then
-
-
-@pytest.mark.each(5)
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_the_digest_depends_on_every_column_of_every_row(path):
-    rows = formats.read(path).rows
-    then = digest(rows)
-    for i in np.unique(np.linspace(0, len(rows) - 1, 20).round().astype(int)).tolist():
-        assert digest(rows.take(np.arange(len(rows)) != i)) != then
-        for name in COLUMNS:
-            if name != "payload":
-                column = getattr(rows, name).copy()
-                column[i] += 1
-                assert digest(replace(rows, **{name: column})) != then
-        columns = rows.columns()
-        last = int(rows.payloads.stop.max())
-        first, stop = np.append(rows.payloads.first, last), np.append(rows.payloads.stop, last + 1)
-        longer = replace(rows.payloads, start=np.append(rows.payloads.start, len(first)), first=first, stop=stop)
-        columns["payload"] = columns["payload"].copy()
-        columns["payload"][i] = len(rows.payloads)
-        assert digest(Rows(**columns, payloads=longer)) != then
 
 
 if __name__ == "__main__":

@@ -124,21 +124,6 @@ def test_entries_are_listed_without_importing_them():
     assert done.stdout == f"{sorted(registry.exporters())} False\n"
 
 
-def test_a_new_file_is_all_that_a_format_needs(tmp_path):
-    (tmp_path / "counting.py").write_text(
-        "from treecast.formats.registry import exporter\n"
-        "@exporter('count', suffix='.count', what='how many rows')\n"
-        "def encode(schedule):\n    return b'%d' % len(schedule)\n"
-    )
-    code = (
-        f"import treecast, treecast.formats as f; f.__path__.append({str(tmp_path)!r})\n"
-        f"treecast.save(treecast.plan('broadcast', 'ring:4'), {str(tmp_path / 'a.count')!r})\n"
-        f"print(open({str(tmp_path / 'a.count')!r}).read())"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "3\n"
-
-
 def test_decorators_are_read_as_text(tmp_path):
     package = tmp_path / "listed_entries"
     (package / "deeper").mkdir(parents=True)

@@ -61,29 +61,6 @@ def lines_of(text):
     return text.splitlines(keepends=True)
 
 
-def test_every_changed_cell_is_noticed():
-    """Every cell of every message, raised by one, emptied or filled with nonsense, is refused or breaks a rule."""
-    schedule = plan("broadcast", "star:3", messages=2)
-    text = formats.encode(schedule, "csv", size=20).decode()
-    lines = lines_of(text)
-    first = next(i for i, line in enumerate(lines) if line.startswith("step,")) + 1
-    tried = 0
-    for i in range(first, len(lines)):
-        cells = lines[i].rstrip("\n").split(",")
-        for c in range(9):
-            for other in (str(int(cells[c]) + 1) if cells[c].isdigit() else "x", "", "x", "-2", "9" * 30):
-                changed = [*lines[:i], ",".join([*cells[:c], other, *cells[c + 1 :]]) + "\n", *lines[i + 1 :]]
-                tried += 1
-                try:
-                    again = formats.decode("".join(changed).encode())
-                except TreecastError:
-                    continue
-                again = replace(again, claims=None)
-                # a message of the last step, or of another tree, may be as right: then the verifier proves it
-                assert not verify(again).holds or c in (0, 6), (cells, c, other)
-    assert tried > 400
-
-
 def test_a_message_left_out_or_twice_is_noticed():
     text = formats.encode(plan("alltoall", "ring:4"), "csv").decode()
     lines = lines_of(text)

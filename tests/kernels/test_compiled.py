@@ -1,13 +1,10 @@
 """When kernels are compiled, where compiled code is kept, and what happens where it cannot be."""
 
 import os
-import resource
-import shutil
 import subprocess
 import sys
 import threading
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -57,21 +54,6 @@ def fresh():
     return Kernel(counted.function, counted.work)
 
 
-def test_small_work_imports_no_compiler(tmp_path):
-    out = python(
-        """
-import sys
-from treecast.cli import main
-assert main(["plan", "broadcast", "star:4", "--messages", "60", "--copies", "3"]) == 0
-assert main(["plan", "scatterv", "torus:6x6", "--lengths", "random:9", "--builder", "cover", "-o", "plan.tc"]) == 0
-assert main(["verify", "plan.tc"]) == 0
-print([name for name in ("numba", "networkx", "urllib.request") if name in sys.modules])
-""",
-        cwd=tmp_path,
-    )
-    assert out.splitlines()[-1] == "[]"
-
-
 def test_large_work_is_compiled_at_once(fresh):
     assert fresh(10**9) == 10**9 * (10**9 - 1) // 2  # interpreted a minute
     assert fresh.spent == 0
@@ -96,44 +78,6 @@ def test_without_compiling():
     assert python(code, NUMBA_DISABLE_JIT="1") == "[0, 1, 2, 3]\nFalse\n"
     with policy("interpret"):
         assert Kernel(counted.function, lambda most: 1e12)(10) == 45
-
-
-def test_a_cache_that_is_no_folder(tmp_path):
-    (tmp_path / "file").touch()
-    assert python(SUM, NUMBA_CACHE_DIR=str(tmp_path / "file")) == "[0, 1, 2, 3]\n"
-
-
-def test_a_cache_that_must_not_be_written(tmp_path):
-    (tmp_path / "cache").mkdir(mode=0o500)
-    folder = tmp_path / "cache" if os.geteuid() else "/proc/cache"  # root may write into any other
-    assert python(SUM, NUMBA_CACHE_DIR=str(folder)) == "[0, 1, 2, 3]\n"
-
-
-def test_nowhere_to_keep_compiled_code(tmp_path):
-    code = SUM.replace(
-        "with policy",
-        """
-import numba.core.caching as caching
-def nowhere(cls, function, file): return None
-for locator in caching.FunctionCache._impl_class._locator_classes: locator.from_function = classmethod(nowhere)
-with policy""",
-    )
-    assert python(code) == "[0, 1, 2, 3]\n"
-
-
-def test_a_full_disk(tmp_path):
-    def no_room():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
-
-    assert python(SUM, before=no_room, NUMBA_CACHE_DIR=str(tmp_path)) == "[0, 1, 2, 3]\n"
-
-
-def test_what_has_been_compiled_is_known_without_the_compiler(tmp_path):
-    asked = "from treecast.kernels import compiled\nfrom treecast.kernels.schedule import trees\n"
-    asked += "print(trees.depths.stored_name in compiled._stored())"
-    assert python(asked, NUMBA_CACHE_DIR=str(tmp_path)) == "False\n"
-    python(SUM, NUMBA_CACHE_DIR=str(tmp_path))
-    assert python(asked, NUMBA_CACHE_DIR=str(tmp_path)) == "True\n"
 
 
 # --- blocks ---
@@ -212,25 +156,3 @@ def test_large_work_is_known_before_it_begins(name, arguments, monkeypatch):
     monkeypatch.setattr(compiled, "_stored", set)
     with policy("pay"):
         assert kernel._pays(arguments)
-
-
-def test_a_change_of_a_file_concerns_the_kernels_of_those_that_import_it(tmp_path, monkeypatch):
-    shutil.copytree(Path(compiled.__file__).parent, tmp_path, dirs_exist_ok=True)
-    monkeypatch.setattr(compiled, "_FOLDER", tmp_path)
-
-    def stamps():
-        compiled._stamp.cache_clear()
-        return {file.relative_to(tmp_path): compiled._stamp(file) for file in tmp_path.rglob("*.py")}
-
-    before = stamps()
-    with open(tmp_path / "dice.py", "a") as file:
-        file.write("# changed\n")
-    after = stamps()
-    every = {file.relative_to(tmp_path): file.read_text() for file in tmp_path.rglob("*.py")}
-    users = {name for name, text in every.items() if "treecast.kernels.dice import" in text}
-    assert len(users) > 3
-    assert {name for name in before if before[name] != after[name]} == users | {Path("dice.py")}
-    with open(tmp_path / "views.py", "a") as file:
-        file.write("# changed\n")
-    assert {name.stem for name, stamp in stamps().items() if stamp == after[name]} == {"__init__"}
-    compiled._stamp.cache_clear()

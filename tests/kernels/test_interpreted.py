@@ -24,7 +24,6 @@ from treecast.networks import network
 from treecast.networks.arcs import arcs_of
 
 CALLS = 40  # of each kernel
-DEAR = 1.0  # seconds of compiling, with all that is called, beyond which a kernel is compiled for its own sake in long tests
 
 
 def all_kernels():
@@ -37,13 +36,6 @@ def all_kernels():
 
 
 KERNELS = all_kernels()
-DIRECTLY = {
-    "contention.unordered_pairs",
-    "cuts.least_cut",
-    "cuts.worst_cut",
-    "star.walk_trees",
-    "ways.arcs_of_ways",
-}
 """Those that small jobs do not run."""
 
 
@@ -133,27 +125,6 @@ def listened(jobs, folder):
 def tour(tmp_path_factory):
     """What is heard when small jobs are run."""
     return listened(COMMANDS, tmp_path_factory.mktemp("jobs"))
-
-
-def test_kernels_have_one_signature(tour):
-    """For each further one a kernel would be compiled anew."""
-    assert {name: kinds for name, kinds in tour[1].items() if len(kinds) > 1} == {}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.long if KERNELS[name].compile_seconds > DEAR else ())
-        for name in sorted(set(KERNELS) - DIRECTLY)
-    ],
-)
-def test_what_small_jobs_ask(tour, name):
-    kernel, calls = KERNELS[name], tour[0]
-    mine = calls.get(name, [])
-    for arguments, *result in mine:
-        agree(kernel, arguments, result)
-    above = [KERNELS[other] for other in {*calls, *DIRECTLY} if calls.get(other) or other in DIRECTLY]
-    assert mine or any(kernel.function in other._called() for other in above), f"no small job runs {name}"
 
 
 def test_pairs_without_order():

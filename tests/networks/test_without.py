@@ -7,13 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.plain import graph_of
-from treecast import formats
 from treecast.errors import NetworkError
 from treecast.networks import network
 from treecast.networks.links import arcs_called
-from treecast.plans import plan
-from treecast.simulation.sweeps import sweep
-from treecast.verification.verifier import verify
 
 WHOLE = [
     "hypercube:4",
@@ -119,20 +115,6 @@ def test_what_does_not_exist_is_refused(text, said):
     with pytest.raises(NetworkError, match=said) as caught:
         network(text)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "spec", ["hypercube:4 without links 0-1", "torus:3x4 without nodes 1,1", "petersen without nodes 3"]
-)
-def test_plans_on_what_is_left_stand_in_files(spec, tmp_path):
-    for kind in ("broadcast", "scatter", "gather", "reduce"):
-        schedule = plan(kind, spec, messages=3)
-        assert verify(schedule).holds
-        for name in ("plan.tc", "plan.tcb"):
-            formats.save(schedule, tmp_path / name)
-            assert formats.load(tmp_path / name) == schedule
-    schedule = plan("broadcast", spec, messages=3, survive=1)
-    assert sweep(schedule, 1, "nodes").failing == sweep(schedule, 1, "links").failing == 0
 
 
 def test_relays_stay_relays_and_cables_are_taken_one_by_one():

@@ -34,13 +34,6 @@ def variants(mesh):
     return [{"order": order} for order in permutations(range(len(mesh.sides)))] + [{"best_order": True}]
 
 
-def manhattan(mesh, rows):
-    """The TCD, in plain loops from labels."""
-    label = {u: tuple(map(int, mesh.label(u).split(","))) for u in range(mesh.nodes)}
-    pairs = zip(rows.src.tolist(), rows.dst.tolist(), strict=True)
-    return sum(abs(a - b) for u, v in pairs for a, b in zip(label[u], label[v], strict=True))
-
-
 def assert_binomial(mesh, root, rows):
     """Each node hears once, and before it speaks; it speaks at most once a step, and in every step from then on."""
     dimension = mesh.nodes.bit_length() - 1
@@ -175,23 +168,6 @@ def test_the_best_order_of_a_box_is_the_best_of_all():
         least = np.min([eyes.extra(k, u[:, list(order)]) for order in permutations(range(d))], axis=0)
         below = eyes.claimed_distance(k - 1, at % 2 ** (k - 1), best_order=True) - eyes.optimum(k - 1, d)
         assert (eyes.claimed_distance(k, at, best_order=True) - eyes.optimum(k, d) - below).tolist() == least.tolist()
-
-
-@pytest.mark.parametrize(
-    "spec", ["mesh:1x1", "mesh:2x2", "mesh:4x4", "mesh:8x8", "mesh:4x4x4", "path:16", "mesh:2x2x2x2"]
-)
-def test_every_schedule_is_a_binomial_broadcast_free_of_contention(spec):
-    mesh = network(spec)
-    steps = eyes.level(mesh) * len(mesh.sides)
-    for options in variants(mesh):
-        for root in range(mesh.nodes):
-            rows, claims, *_ = built(mesh, root, 3, **options)
-            assert_binomial(mesh, root, rows)
-            assert_free_of_contention(mesh, rows)
-            assert (claims.steps, claims.transmissions) == (steps, 3 * (mesh.nodes - 1))
-            assert len(set(rows.step.tolist())) == steps
-            assert int(rows.chunks_sent.sum()) == claims.transmissions
-            assert manhattan(mesh, rows) == eyes.total_distance(mesh, rows)
 
 
 @pytest.mark.parametrize("spec", ["mesh:16x16", "mesh:32x32", "mesh:8x8x8", "mesh:4x4x4x4", "path:256"])

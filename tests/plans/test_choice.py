@@ -90,6 +90,6 @@ def test_alternatives_build_nothing_twice(monkeypatch):
 
 
 @pytest.mark.parametrize("spec", ["star:4", "complete:8"])
-def test_a_refusal_says_what_a_collective_needs(spec):
-    with pytest.raises(PlanError, match=r"; multicast needs a mesh or torus$"):
-        plan("multicast", spec, targets=[1])
+def test_a_refusal_says_what_a_machine_needs(spec):
+    with pytest.raises(PlanError, match=r"wormhole, which needs a mesh or torus; there is: all-port, one-port,"):
+        plan("multicast", spec, targets=[1], model="wormhole")

@@ -1,12 +1,10 @@
 """A schedule says how it was planned, and planning it again gives the same rows."""
 
-import shlex
 from pathlib import Path
 
 import pytest
 
 from treecast import formats, plan, program
-from treecast.cli import main
 from treecast.errors import PlanError
 from treecast.plans import plan_again
 
@@ -40,15 +38,6 @@ def test_planning_again_gives_the_same_schedule(kind, spec, options, tmp_path):
         assert loaded == schedule
         assert (loaded.recipe, loaded.command) == (schedule.recipe, schedule.command)
         assert plan_again(loaded) == schedule
-
-
-@pytest.mark.parametrize(("kind", "spec", "options"), ASKED)
-def test_the_command_plans_the_same_rows(kind, spec, options, tmp_path, capsys):
-    schedule = plan(kind, spec, **options)
-    words = shlex.split(schedule.command)
-    assert words[0] == "treecast"
-    assert main([*words[1:], "-o", str(tmp_path / "again.tc")]) == 0, capsys.readouterr()
-    assert formats.load(tmp_path / "again.tc") == schedule
 
 
 GOLDEN = Path(__file__).parents[1] / "formats" / "golden" / "v1"

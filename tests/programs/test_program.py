@@ -4,41 +4,16 @@ from collections import defaultdict, deque
 
 import networkx as nx
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.interpreters.jobs import JOBS, SPECS, planned
 from treecast import formats
-from treecast.formats.goal import read_goal
-from treecast.programs.messages import chunk_places, messages_of
-from treecast.programs.of_schedule import of_schedule
 from treecast.programs.order import find_order, judge_order, receives_before
 from treecast.programs.pairing import find_pairs
-from treecast.programs.program import ADD, RECEIVE, SEND, Program
+from treecast.programs.program import RECEIVE, SEND, Program
 from treecast.programs.rules import RULES, rules_of
 from treecast.programs.verdict import Findings
 from treecast.ragged import starts
-
-COLUMNS = ("rank", "to", "source", "tag", "size", "wait_start", "wait", "begun")
-
-
-@pytest.mark.parametrize(("kind", "spec"), [job for job in JOBS if job.values[1] in SPECS[:2]])
-def test_what_is_written_is_the_program_of_the_schedule(kind, spec):
-    schedule = planned(kind, spec)
-    program, message = of_schedule(messages_of(schedule), chunk_places(schedule, None))
-    read = read_goal(formats.encode(schedule, "goal")).program
-    assert np.array_equal(np.where(program.kind == ADD, 0, program.kind), read.kind)
-    moves = program.kind != ADD
-    for name in COLUMNS:
-        mine, theirs = getattr(program, name), getattr(read, name)
-        mine = np.maximum(mine, 1) if name == "size" else mine
-        both = (mine[moves], theirs[moves]) if name in ("tag", "size") else (mine, theirs)
-        assert np.array_equal(*both), name
-    pairs = find_pairs(program)
-    assert not len(pairs.alone)
-    assert np.array_equal(message[pairs.send], message[pairs.receive])
-    assert find_order(program, pairs).steps <= schedule.steps
 
 
 @st.composite

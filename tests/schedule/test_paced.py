@@ -13,7 +13,6 @@ from treecast.collectives import Collective
 from treecast.engine.transfers import transfers_of
 from treecast.errors import ScheduleError
 from treecast.execution.local import run
-from treecast.formats import load, save
 from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
@@ -116,14 +115,6 @@ def test_a_rank_knows_when_each_chunk_passes(schedule):
         mine = sorted((t.step_of(c), t.sends, t.peer, t.tree, c) for t in found for c in range(t.first, t.stop))
         sends = [s for s in sends_of(plain) if rank in s[1:3]]
         assert mine == sorted((s[0], s[1] == rank, s[2] if s[1] == rank else s[1], s[4], s[5]) for s in sends)
-
-
-@settings(max_examples=30)
-@given(paced(), st.sampled_from([".tc", ".tcb"]))
-def test_files_hold_them(tmp_path_factory, schedule, suffix):
-    path = tmp_path_factory.mktemp("paced") / f"plan{suffix}"
-    save(schedule, path)
-    assert load(path).rows == schedule.rows
 
 
 @settings(max_examples=20)

@@ -1,9 +1,7 @@
 """How likely a loss is: against every set replayed one by one, and whatever spreads the work."""
 
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import chain, combinations
 from math import comb, prod
-from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -122,60 +120,23 @@ def test_sets_of_nodes_and_links_are_all_pairs():
     assert seen == {(*a, *b) for a in combinations(range(4), 2) for b in combinations(range(4, 9), 3)}
 
 
-@pytest.mark.parametrize(
-    ("copies", "likely", "sets", "runs"),
-    [(2, 0.05, 2560, 100), pytest.param(3, 0.02, 40_000, 600, marks=pytest.mark.long)],
-)
-def test_intervals_hold_the_truth(copies, likely, sets, runs):
-    """In at least 95 of 100 runs; and they are not so wide that they would hold anything."""
-    schedule = star(copies)
-    truth, held, served = reliability(schedule, likely), 0, 0
-    for seed in range(runs):
-        found = reliability(schedule, likely, sets=sets, seed=seed)
-        assert not found.exact
-        assert found.loss.high - found.loss.low < 0.12 * truth.loss.estimate
-        held += found.loss.low <= truth.loss.low <= truth.loss.high <= found.loss.high
-        served += found.unserved.low <= truth.unserved.estimate <= found.unserved.high
-    assert held >= 0.95 * runs
-    assert served >= 0.95 * runs
-
-
 def test_every_number_of_faults_has_its_interval():
     """It holds the truth, also of those that are seldom drawn; so a curve says what can be said of other probabilities."""
     schedule = star(2)
     exact = reliability(schedule, 0.05)
-    truth = {harm.stratum.faults: harm.share for harm in exact.harms if harm.how == "all"}
+    truth = {harm.stratum.faults: harm.shares.estimate for harm in exact.harms if harm.how == "all"}
     for likely, sets in ((0.05, 2560), (0.05, 100_000), (0.2, 60_000), (0.05, 300)):
         found = reliability(schedule, likely, sets=sets, seed=1)
         assert found.tried <= sets
         assert {harm.how for harm in found.harms} == {"all", "drawn"}
         for harm in found.harms:
             if harm.stratum.faults in truth:
-                assert harm.low <= truth[harm.stratum.faults] <= harm.high
+                assert harm.shares.low <= truth[harm.stratum.faults] <= harm.shares.high
         for factor in (0.1, 0.5):
             low, _, high = found.loss_times(factor)
             again = reliability(schedule, likely * factor, sets=100_000)
             assert low <= again.loss.high
             assert again.loss.low <= high
-
-
-def without_time(found):
-    return [found.harms, found.pool, found.loss, found.unserved, found.tail]
-
-
-@pytest.mark.parametrize(
-    "workers", [2, pytest.param(1, marks=pytest.mark.long), pytest.param(4, marks=pytest.mark.long)]
-)
-def test_the_result_is_the_same_for_any_number_of_workers(workers):
-    schedule = plan("broadcast", "star:4", copies=2)
-    alone = reliability(schedule, 0.05, 0.01, sets=20_000, seed=3)
-    assert not alone.exact
-    assert without_time(reliability(schedule, 0.05, 0.01, sets=20_000, seed=4)) != without_time(alone)
-    threads, processes = ThreadPoolExecutor(3), ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-    for executor in (threads, processes):
-        with executor:
-            found = reliability(schedule, 0.05, 0.01, sets=20_000, seed=3, executor=executor)
-        assert without_time(found) == without_time(alone)
 
 
 class Counts:

@@ -1,12 +1,9 @@
 """A file to all hosts: it comes whole, whoever dies; what is there already is not sent again; errors are one line."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
-from tests.tcp.test_hosts import SSH
 from tests.tcp.threads import DeathError, run_ranks
 from treecast.errors import DeliveryError, PlanError
 from treecast.tcp import cast
@@ -127,21 +124,3 @@ def test_a_file_that_changes_meanwhile_is_not_taken(tmp_path, file, monkeypatch)
     results, _ = run(tmp_path, 3, file)[0]
     assert all("was changed" in each.error for each in results)
     assert held(tmp_path, 3) == [None] * 2
-
-
-def test_to_the_hosts_of_a_file(tmp_path, file):
-    (tmp_path / "hosts").write_text("localhost\n127.0.0.1\n")
-    (tmp_path / "ssh").write_text(SSH)
-    (tmp_path / "ssh").chmod(0o755)
-    words = ["cast", str(file), "--hosts", str(tmp_path / "hosts"), "--as", f"{tmp_path}/to{{rank}}/file"]
-    done = subprocess.run(
-        [sys.executable, "-m", "treecast", *words],
-        capture_output=True, text=True, timeout=120, check=False,
-        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "SEEN": str(tmp_path / "seen")},
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    first, _, last = done.stdout.splitlines()
-    assert first.startswith("rank 1 on ")
-    assert "whole, 655,377 bytes came" in first
-    assert last.startswith("655,377 bytes to 2 of 2 hosts in ")
-    assert held(tmp_path, 3) == [file.read_bytes()] * 2

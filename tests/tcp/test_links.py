@@ -2,16 +2,14 @@
 
 import sys
 
-import networkx as nx
 import numpy as np
 import pytest
 
-from tests.tcp.test_launch import launch
 from tests.tcp.threads import DeathError, run_ranks
 from tests.tcp.trials import NAMES, make_call
 from treecast.errors import DeliveryError, LabError, PlanError
 from treecast.lab.outside import check_machine, run_in_lab
-from treecast.lab.wiring import LinkCut, plan_wiring
+from treecast.lab.wiring import plan_wiring
 from treecast.networks import network
 from treecast.tcp.places import at_links
 
@@ -101,30 +99,6 @@ def test_arguments_that_are_refused_are_told_to_all():
     assert found[0] == found[1] == found[3] == ("DeliveryError", 4)
 
 
-def test_a_file_of_cables_whose_switch_is_a_rank(tmp_path):
-    cables = nx.star_graph(["switch", "a", "b"])
-    cables.nodes["switch"]["relay"] = True
-    nx.write_graphml(cables, tmp_path / "cables.graphml")
-    program = (
-        f"comm = tcp.init(network={str(tmp_path / 'cables.graphml')!r}, survive=1)\n"
-        "total = np.zeros(20_000); comm.Allreduce(np.full(20_000, 1.0), total)\n"
-        "sys.stdout.write(f'{len(comm._process.links[0].direct.peers)} {total.max()}\\n')"
-    )
-    status, printed, shown = launch(program=program, head="import sys, numpy as np, treecast.tcp as tcp; ")
-    assert (status, printed, shown) == (0, ["1 3.0", "1 3.0", "2 3.0"], "")
-
-
-def test_networks_that_do_not_fit_are_one_line():
-    for spec, why in [("ring:4", "4 nodes"), ("debruijn:2,2", "one way")]:
-        status, _, shown = launch(
-            program=f"tcp.init(network={spec!r})",
-            ranks=3 if spec == "ring:4" else 4,
-            head="import treecast.tcp as tcp; ",
-        )
-        assert status == 1
-        assert why in shown
-
-
 def test_every_rank_of_a_network_may_have_a_place_of_its_own():
     assert at_links([("{name}.cluster", 7000)], network("hypercube:1"), 2) == [
         ("0b0.cluster", 7000),
@@ -164,8 +138,3 @@ def in_lab(folder, program, cuts=()):
         ended = run_in_lab(plan, words, "hosts", cuts=cuts, timeout=90, stdout=said.fileno())
         said.seek(0)
         return ended.status, sorted(said.read().decode().splitlines())
-
-
-def test_a_cut_cable_in_a_lab_that_routes_nothing(tmp_path):
-    status, printed = in_lab(tmp_path, PROGRAM, [LinkCut(0, 1, 0.5, True)])
-    assert (status, printed) == (0, [f"{rank}: True (0, 1, 2, 3) {int(rank < 2)}" for rank in range(4)])

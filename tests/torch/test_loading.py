@@ -21,22 +21,6 @@ def test_registering_is_silent_where_torch_cannot_be_had(how):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_what_needs_torch_says_so_in_one_line():
-    program = (
-        "import sys; sys.modules['torch'] = None; import treecast.torch\n"
-        "try: treecast.torch.failed()\nexcept ValueError as error: print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "treecast.torch.failed needs PyTorch: pip install 'treecast[torch]'\n"
-
-
-def test_treecast_imports_nothing_of_torch():
-    program = (
-        "import sys, treecast, treecast.tcp.comm; assert not {name for name in sys.modules if name[:5] == 'torch'}"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-
-
 def test_registering_imports_little():
     program = (
         "import sys; sys.modules['torch'] = None; from treecast.torch.loading import register; register();"

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 import treecast
-from tests.drawing.explorer.cases import MODULES, SORTS, planned, random_faults, run_in_node, spelled
+from tests.drawing.explorer.cases import MODULES, planned, random_faults, run_in_node, spelled
 from treecast.drawing.explorer.data import columns_of, facts_of, packed
 from treecast.schedule.atoms import cut_into_atoms
 from treecast.simulation.faults import Faults
@@ -81,10 +81,6 @@ def compare(sorts, seeds):
         if not schedule.orbit:
             assert found["lacking"] == sorted({node for node, _, _ in trace.lost}), (sort, faults)
             assert found["done"] == trace.completion.tolist(), (sort, faults)
-
-
-def test_a_page_replays_as_the_simulator_does():
-    compare(SORTS, range(TRIALS))
 
 
 def test_the_way_of_a_chunk_is_the_one_by_which_it_came_first():

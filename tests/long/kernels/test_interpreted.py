@@ -6,13 +6,20 @@ import pytest
 
 from tests.kernels.test_interpreted import KERNELS, agree, listened
 from tests.kernels.test_interpreted import tour as tour
-from treecast.cli.jobs import LARGER
 from treecast.networks import network, permutations
 from treecast.networks.arcs import arcs_of
 
+LARGER = """
+plan allgather star:4 --copies 2 --search 1
+plan broadcast torus:5x5 --messages 90 --builder packed-trees
+plan broadcast torus:5x5 --messages 9 --copies 2 --builder packed-trees
+theorems star --up-to 4
+theorems hypercube --up-to 3
+"""
+
 
 def test_larger_jobs(tour, tmp_path):
-    calls, seen = listened(LARGER, tmp_path)
+    calls, seen = listened([line.split() for line in LARGER.strip().split("\n")], tmp_path)
     assert {name: kinds for name, kinds in seen.items() if len(kinds | tour[1].get(name, kinds)) > 1} == {}
     for name, mine in calls.items():
         for arguments, *result in mine:

@@ -98,14 +98,3 @@ def test_all_collectives_do_what_they_say(run):
     case = {"survive": 2, "calls": asked}
     [found] = run(4, [case])
     assert check(case, found) == 0
-
-
-def test_ranks_are_killed_in_mid_call(run):
-    """Three groups at once: a root in mid-send, a contributor, and one to a sum that is folded in blocks."""
-    cases = [
-        {"survive": 2, "calls": calls("broadcast", MUCH, [[1, 1, True]], ["gather", "allreduce"])},
-        {"survive": 2, "calls": calls("allgather", MUCH, [[2, 4, True]], ["broadcast", "alltoall"])},
-        {"survive": 2, "calls": calls("allreduce", MUCH, [[0, 6, False], [3, 9, True]], ["scan", "scatter"])},
-    ]
-    for case, found in zip(cases, run(4, cases), strict=True):
-        check(case, found)

@@ -1,23 +1,17 @@
 """Ways taken off schedules, and their timetables on any machine."""
 
-from random import Random
-
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
-from tests.oracles.timetables import list_schedule
-from treecast import Model, bounds, load, plan, save, sweep, verify
+from treecast import bounds, job, plan, verify
 from treecast.errors import PlanError
 from treecast.lower_bounds import tightest
 from treecast.models import model
 from treecast.networks import network
-from treecast.plans import plan_again
-from treecast.plans.times.timetable import listed, there_and_back
+from treecast.plans.times.timetable import listed
 from treecast.plans.ways.ways import Ways
-from treecast.schedule import Payloads, Schedule
+from treecast.schedule import Payloads
 
 MACHINES = (
     "all-port",
@@ -43,75 +37,18 @@ KINDS = (
     "allreduce",
 )
 SMALL = ("path:3", "ring:4", "tree:2,2", "complete:4", "debruijn:2,2", "fat-tree:2")
-CABLES = nx.MultiGraph([(0, 1), (0, 1), (1, 2), (2, 0)])
 
 
 def judged(schedule):
-    """Return the steps of a schedule that both verifiers accept and no bound forbids."""
+    """Return a schedule that both verifiers accept and no bound forbids."""
     for method in ("fast", "expanded"):
         report = verify(schedule, method=method)
         assert report.holds, report
         assert (report.steps, report.transmissions) == (schedule.claims.steps, schedule.claims.transmissions)
-    least = bounds(
-        schedule.collective.kind,
-        schedule.network,
-        root=schedule.collective.root,
-        messages=schedule.collective.messages,
-        survive=schedule.copies - 1,
-        model=schedule.model,
-    )
+    least = bounds(job(schedule))
     assert schedule.steps >= tightest(least, "steps").value
-    return schedule.steps
-
-
-@given(
-    kind=st.sampled_from(KINDS),
-    where=st.sampled_from([*SMALL, "mesh:2x3", "petersen", CABLES]),
-    machine=st.sampled_from(MACHINES),
-    messages=st.integers(1, 7),
-    most=st.sampled_from([10, 60, 10**6]),
-    back=st.booleans(),
-    chance=st.randoms(use_true_random=False),
-)
-@example(kind="broadcast", where=CABLES, machine="whispering", messages=3, most=10, back=False, chance=Random(3))
-@example(kind="allreduce", where=CABLES, machine="whispering", messages=2, most=10, back=False, chance=Random(0))
-def test_a_list_schedule_is_what_its_definition_says(kind, where, machine, messages, most, back, chance):
-    ways = Ways.of_schedule(plan(kind, where, messages=messages), most=most)
-    order = list(range(len(ways)))
-    chance.shuffle(order)
-    key = np.empty(len(ways), np.int64)
-    key[order] = np.arange(len(ways))
-    found = listed(ways, model(machine), [key], back=back)
-    lasts = np.ones_like(ways.lengths) if model(machine).combining else ways.lengths
-    assert found.steps == int((found.step + lasts).max(initial=0))
-    assert int(found.step.min(initial=0)) == 0
-    if not back:
-        assert found.step.tolist() == list_schedule(ways, model(machine), order)
-    built = found.built()
-    judged(
-        Schedule(
-            ways.network,
-            plan(kind, where, messages=messages).collective,
-            model(machine),
-            built.rows,
-            claims=built.claims,
-        )
-    )
-
-
-@pytest.mark.each(3)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("where", [*SMALL, "mesh:3x3"])
-def test_in_the_order_of_its_schedule_nothing_is_later(kind, where):
-    schedule = plan(kind, where, messages=3)
-    ways = Ways.of_schedule(schedule)
-    own = listed(ways, schedule.model, [np.arange(len(ways))])
-    assert own.steps <= schedule.steps
-    assert own.transmissions == schedule.transmissions
-    assert ways.below.max() <= len(ways)
-    assert ways.heights.max() <= own.steps
-    shorter = listed(ways, model("one-port,half"), [-ways.below])
-    assert there_and_back(shorter).steps <= shorter.steps
+    assert schedule.transmissions >= tightest(least, "transmissions").value
+    return schedule
 
 
 def test_hops_that_wait_in_a_circle_are_refused():
@@ -138,7 +75,7 @@ def test_every_collective_has_a_plan_on_every_machine(kind, where, machine):
 @pytest.mark.parametrize("kind", ["broadcast", "reduce", "allgather", "allreduce"])
 @pytest.mark.parametrize("where", SMALL)
 def test_an_exchange_is_right_on_every_machine(kind, where, machine):
-    assert judged(plan(kind, where, model=machine, messages=3, builder="rarest-first")) > 0
+    assert judged(plan(kind, where, model=machine, messages=3, builder="rarest-first")).steps > 0
 
 
 @pytest.mark.each(5)
@@ -157,7 +94,7 @@ def test_an_exchange_is_right_on_every_machine(kind, where, machine):
 def test_steps_on_machines_between(words, most):
     """Ways of all-port plans take up to twice as many."""
     kind, where, machine, messages = words.split()
-    assert judged(plan(kind, where, model=machine, messages=int(messages))) <= most
+    assert judged(plan(kind, where, model=machine, messages=int(messages))).steps <= most
 
 
 def test_an_exchange_is_refused_where_it_would_take_long():
@@ -167,47 +104,11 @@ def test_an_exchange_is_refused_where_it_would_take_long():
         plan("allgather", "path:3", model="one-port,combining", builder="rarest-first")
 
 
-@pytest.mark.each(13)
-@pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("kind", ["broadcast", "scatter", "gather", "allgather", "alltoall"])
-def test_copies_keep_their_certificate(kind, machine):
-    for where, survive in (("ring:5", 1), ("hypercube:3", 2), ("debruijn:2,2", 0)):
-        schedule = plan(kind, where, model=machine, survive=survive, messages=2)
-        assert schedule.copies == survive + 1
-        judged(schedule)
-    assert sweep(plan(kind, "ring:4", model=machine, survive=1), 1).holds
-
-
-@pytest.mark.each(3)
-@pytest.mark.parametrize("lengths", [2, [3, 0, 1, 5]])
-@pytest.mark.parametrize("machine", MACHINES)
-def test_blocks_of_different_lengths(machine, lengths):
-    schedule = plan("allgatherv", "path:4", lengths=lengths, model=machine)
-    for method in ("fast", "expanded"):
-        assert verify(schedule, method=method).holds
-
-
 def test_all_messages_of_a_source_go_together_where_messages_combine():
     one, many = (plan("allreduce", "mesh:3x3", model="one-port,combining", messages=m) for m in (1, 1000))
     assert many.steps == one.steps
     assert len(many) == len(one)
     assert verify(many).holds
-
-
-@pytest.mark.each(4)
-@pytest.mark.parametrize("where", ["star:4", "petersen", "tree:2,3"])
-@pytest.mark.parametrize("kind", ["allgather", "alltoall"])
-def test_a_stronger_machine_takes_no_more_steps_where_messages_combine(kind, where):
-    met, free = (
-        plan(kind, where, model=name, builder="list-schedule").steps for name in ("whispering", "one-port,combining")
-    )
-    assert free <= met
-
-
-def test_many_messages_go_in_blocks():
-    schedule = plan("broadcast", "petersen", model="one-port", messages=10**6, builder="list-schedule")
-    assert verify(schedule).holds
-    assert schedule.steps < 1.2 * 10**6 * 2
 
 
 def test_networks_of_which_arcs_lead_one_way_refuse_what_they_cannot_carry():
@@ -217,17 +118,6 @@ def test_networks_of_which_arcs_lead_one_way_refuse_what_they_cannot_carry():
         plan("reduce", line, root="a", model="one-port")
     with pytest.raises(PlanError, match="no way leads"):
         plan("allgather", line, model="all-port,half")
-
-
-def test_plans_are_planned_again_and_kept(tmp_path):
-    mine = Model("mine", "one", partner="same")
-    for kind in KINDS:
-        schedule = plan(kind, "mesh:2x3", model=mine, messages=2)
-        assert plan_again(schedule).rows == schedule.rows
-        save(schedule, tmp_path / "plan.tc")
-        again = load(tmp_path / "plan.tc")
-        assert again.rows == schedule.rows
-        assert again.model.normal == mine.normal
 
 
 def test_what_is_too_large_or_has_no_ways_is_refused():

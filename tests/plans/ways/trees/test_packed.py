@@ -161,10 +161,6 @@ def check_links(trees):
         assert len(links) == len(set(links))
 
 
-def test_trees_apart_and_schedules_over_them():
-    assert_all_there(12, 8, 8)
-
-
 def test_as_many_trees_apart_as_the_fewest_node_disjoint_ways():
     for where, root in random_graphs(25, 9, seed=6):
         k = min(node_ways(where, root).values())

@@ -7,15 +7,14 @@ import pytest
 
 from tests.plans.ways.trees.test_packed import check
 from treecast.errors import NetworkError
-from treecast.kernels.schedule.trees import shared_arc
 from treecast.networks import network
 from treecast.networks.grid import Torus
-from treecast.plans import plan, program
+from treecast.plans import plan
 from treecast.plans.ways.trees import directions, rotated
+from treecast.verification.trees import find_shared_arc
 from treecast.verification.verifier import verify
 
 SMALL = [(2, 8), (2, 9), (2, 11), (2, 14), (3, 7), (3, 8)]
-QUICK = [(2, 16), (2, 17), (2, 31), (2, 64), (3, 9), (3, 10), (3, 16), (4, 8)]
 ALL = [
     *((2, side) for side in range(8, 1025, 2)),
     *((2, side) for side in range(9, 402, 2)),
@@ -33,7 +32,7 @@ def assert_as_deep_as_stated(axes, side):
     trees = rotated.rotated_trees(where)
     assert trees.height == rotated.exact_depth(where)
     port = trees.port.astype(np.int32)
-    assert shared_arc(trees.parent, port, where.ports, 0)[0] < 0
+    assert find_shared_arc(trees) is None
     every = np.arange(where.nodes)
     for tree in range(where.ports):
         above = np.where(trees.parent[tree] < 0, every, trees.parent[tree])
@@ -49,11 +48,6 @@ def test_trees_span_share_no_arc_and_are_as_deep_as_stated(axes, side):
         trees = rotated.rotated_trees(where, root)
         check(trees, 2 * axes)
         assert [tree.height for tree in trees] == [rotated.exact_depth(where)] * len(trees)
-
-
-@pytest.mark.parametrize(("axes", "side"), QUICK)
-def test_trees_of_larger_tori(axes, side):
-    assert_as_deep_as_stated(axes, side)
 
 
 def test_no_other_size_has_such_trees():
@@ -80,18 +74,6 @@ def test_tree_s_is_tree_0_turned_s_times(axes, side):
         assert (then[turned[1:]] == turned[trees.parent[s][1:]]).all()
 
 
-@pytest.mark.parametrize(("axes", "side", "root"), [(2, 8, 5), (2, 9, 0), (3, 7, 0)])
-def test_a_node_tells_its_own_place_in_the_trees(axes, side, root):
-    where = Torus((side,) * axes)
-    trees = rotated.rotated_trees(where, root)
-    for node in range(0, where.nodes, 1 if axes == 2 else 7):
-        for number, tree in enumerate(trees):
-            above = rotated.parent(where, node, number, root)
-            assert above == (None if node == root else (tree.parent[node], tree.port[node]))
-            assert [v for v, _ in rotated.children(where, node, number, root)] == tree.children(node)
-            assert rotated.depth_of(where, node, number, root) == tree.depth[node]
-
-
 @pytest.mark.parametrize(
     ("spec", "messages", "steps"),
     [("torus:8x8x8", 600, 112), ("torus:16x16x16", 600, 124), ("torus:9x9", 60, 23), ("torus:64x64", 600, 214)],
@@ -109,13 +91,6 @@ def test_backwards_and_expanded():
         schedule = plan(kind, "torus:8x8", root=9, messages=20, builder="rotated-trees")
         for method in ("fast", "expanded"):
             assert verify(schedule, method=method).holds
-
-
-def test_program_is_the_nodes_part_of_the_plan():
-    whole = plan("broadcast", "torus:8x8", root=2, messages=50)
-    assert whole.builder == "rotated-trees"
-    for node in range(whole.network.nodes):
-        assert sorted(program("broadcast", "torus:8x8", node, root=2, messages=50)) == sorted(whole.at(node))
 
 
 def test_several_copies_take_the_trees_whose_ways_do_not_meet():

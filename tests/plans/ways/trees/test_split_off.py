@@ -2,7 +2,6 @@
 
 from collections import Counter
 from contextlib import nullcontext, suppress
-from fractions import Fraction
 from math import ceil
 
 import networkx as nx
@@ -85,22 +84,6 @@ def test_no_arc_is_in_more_trees_than_the_optimum_has_steps(name):
     assert load_of(found) == rate.denominator
 
 
-@pytest.mark.each(3)
-@pytest.mark.parametrize("name", NAMED)
-def test_the_rate_is_reached_exactly(name):
-    """What M messages take beyond M U steps does not grow with M."""
-    where = network(NAMED[name])
-    rate = optimum(where)
-    late = list[Fraction]()
-    for turns in (2, 8, 24):
-        messages = turns * rate.numerator
-        schedule = plan("allgather", where, messages=messages, builder="split-off-trees")
-        assert verify(schedule).holds
-        late.append(schedule.steps - messages / rate)
-    assert min(late) >= 0
-    assert late[2] <= late[1] <= late[0] + 1 <= 16
-
-
 @given(
     multigraphs(most=7, whole=True), st.integers(1, 9), st.sampled_from(["allgather", "reduce-scatter", "allreduce"])
 )
@@ -137,12 +120,6 @@ def test_long_blocks_lose_little():
     assert verify(schedule).holds
     assert len(schedule.rows) <= 2**18
     assert 40_000 <= schedule.steps <= ceil(40_000 * 1.005)
-
-
-def test_turns_take_fewer_steps_than_streams():
-    where = network(boxes(2, 8, 12, 1))
-    assert plan("allgather", where, messages=600).steps == 696
-    assert plan("allgather", where, messages=600, builder="balanced-trees").steps == 740
 
 
 def test_more_ranks_are_refused():

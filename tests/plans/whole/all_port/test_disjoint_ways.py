@@ -123,14 +123,6 @@ def test_every_set_of_dead_nodes_that_copies_promise_to_survive(spec):
         assert more.counterexample is not None  # one more dead node is too many
 
 
-def test_it_is_what_is_planned_by_itself_and_the_same_every_time():
-    for spec in ("star:4", "star:5", "hypercube:4"):
-        for copies in range(1, network(spec).ports + 1):
-            schedule = plan("alltoall", spec, copies=copies)
-            assert schedule.recipe.builder == "disjoint-ways"
-            assert schedule == plan("alltoall", spec, copies=copies)
-
-
 def test_renamings_carry_ways():
     """Ports renamed, a node's type becomes the node: all nodes of S_5 and Q_5, and as many of each type as it says."""
     for spec in ("star:5", "hypercube:5"):
@@ -149,7 +141,7 @@ def test_renamings_carry_ways():
 
 
 def test_networks_too_large_to_search():
-    reason = "searches for ways among at most 65,536 nodes"
+    reason = "searches for ways among at most 4,194,304 nodes"
     found = {entry.name: entry for entry in builders("alltoall", "star:8")}
-    assert found["disjoint-ways"].on(Star(9)) == reason
-    assert found["disjoint-ways"].on(Star(8)) == ""
+    assert found["disjoint-ways"].on(Star(11)) == reason
+    assert found["disjoint-ways"].on(Star(10)) == ""

@@ -36,23 +36,6 @@ NETWORKS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["scatter", "gather", "alltoall"])
-@pytest.mark.parametrize("name", list(NETWORKS))
-def test_every_single_dead_node_and_link_is_survived(name, kind):
-    where = NETWORKS[name]
-    if (name, kind) in (("kautz:2,3", "alltoall"), ("random", "alltoall")):
-        pytest.skip("swept in the long tests")
-    schedule = plan(kind, where, messages=8, survive=1)
-    assert schedule.recipe.builder == "priced-ways"
-    report = verify(schedule)
-    assert report.holds, report.violations
-    assert (report.steps, report.transmissions) == (schedule.claims.steps, schedule.claims.transmissions)
-    bound = best(schedule_bounds(schedule), "steps").value
-    assert bound <= report.steps <= 1.35 * bound + 2
-    assert sweep(schedule, 1, "nodes").holds
-    assert sweep(schedule, 1, "links").holds
-
-
 @pytest.mark.parametrize(
     ("name", "copies", "steps"),
     [("petersen", 2, 6), ("petersen", 3, 9), ("random", 2, 11), ("random", 3, 17), ("hypercube:4 less a link", 3, 15)],

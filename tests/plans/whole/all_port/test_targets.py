@@ -5,7 +5,6 @@ An allgather, scatter and alltoall of one message takes the steps of its bound, 
 """
 
 import networkx as nx
-import pytest
 
 from treecast.lower_bounds import best
 from treecast.networks import network
@@ -30,27 +29,6 @@ def spelled(where):
     return where if isinstance(where, str) else where.name
 
 
-TARGETS = [
-    ("torus:4x4x4", 6, 7, 106),
-    ("torus:8x8x8", 6, 13, 112),
-    (less_three_links("torus:4x4x4"), 5, 7, 126),
-    ("torus:4x8", 4, 7, 156),
-    ("torus:3x5x7", 6, 7, 106),
-    ("mesh:4x4", 2, 6, 305),
-    ("mesh:8x8", 2, 14, 313),
-    ("mesh:4x4x4", 3, 9, 208),
-    ("hypercube:6", 6, 7, 106),
-    ("hypercube:8", 8, 9, 83),
-    ("petersen", 3, 4, 203),
-    (RANDOM, 4, 7, 156),
-    ("star:4", 3, 6, 205),
-    ("star:5", 4, 8, 157),
-    ("dragonfly:8,4", 11, 5, 59),
-    ("torus:5x5x5", 6, 7, 106),
-    ("torus:5x5x5x5", 8, 9, 83),
-]
-
-
 def assert_met(where, trees, depth, steps, **options):
     schedule = plan("broadcast", where, messages=600, **options)
     report = verify(schedule)
@@ -61,32 +39,6 @@ def assert_met(where, trees, depth, steps, **options):
     assert found.figures["depth_lower_bound"] <= depth
 
 
-@pytest.mark.each(7)
-@pytest.mark.parametrize(("where", "trees", "depth", "steps"), TARGETS, ids=[spelled(row[0]) for row in TARGETS])
-def test_trees_depth_and_steps(where, trees, depth, steps):
-    assert_met(where, trees, depth, steps)
-
-
-LESS_4 = "torus:4x4x4 without links 1,1,1-1,1,2 2,2,2-2,2,3 3,3,0-3,3,3"
-STEPS = [
-    ("torus:4x4", 4, None, None),
-    ("torus:4x4x4", 11, 11, 32),
-    (LESS_4, 13, 11, 35),
-    ("torus:4x8", 8, 8, 32),
-    ("torus:3x5x7", 18, 18, 90),
-    ("mesh:4x4", 8, 8, 16),
-    ("mesh:8x8", 32, 32, None),
-    ("mesh:4x4x4", 21, 21, None),
-    ("hypercube:6", 11, 11, 32),
-    ("hypercube:8", 32, 32, None),
-    ("petersen", 3, 3, 5),
-    (RANDOM, 6, 6, None),
-    ("star:4", 8, 8, 21),
-    ("star:5", 30, 30, None),
-    ("star:6", 144, 144, None),
-    ("dragonfly:8,4", 24, 24, None),
-    ("slim-fly:13", 18, 18, None),
-]
 """Networks, and the steps of an allgather, a scatter and an alltoall of one message."""
 
 
@@ -97,12 +49,6 @@ def assert_at_the_bound(where, *steps):
             report = verify(schedule)
             assert report.holds, report.violations
             assert report.steps == schedule.claims.steps == best(list(report.bounds), "steps").value == fewest
-
-
-@pytest.mark.each(7)
-@pytest.mark.parametrize("row", STEPS, ids=lambda row: spelled(row[0]))
-def test_steps_of_one_message(row):
-    assert_at_the_bound(*row)
 
 
 def test_the_alltoall_that_is_above_its_bound():

@@ -3,15 +3,12 @@
 import networkx as nx
 import pytest
 
-from tests.oracles.allgather import check_rows, least
 from tests.oracles.plain import graph_of
 from treecast.networks import network
 from treecast.plans import builders, plan
 from treecast.plans.ways.trees.directions import disjoint_trees
 from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify
-
-SPECS = ["torus:3x3", "torus:3x4", "torus:4x4", "torus:5x4", "torus:5x5", "torus:3x7", "torus:1x3x5"]
 
 
 @pytest.mark.parametrize("rows", range(3, 10))
@@ -32,21 +29,6 @@ def test_the_trees_are_disjoint(rows):
         for v in range(1, torus.nodes):
             inner = [found[v] - {v} for found in ways]
             assert sum(map(len, inner)) == len(set[int]().union(*inner)), (columns, v)
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_tori_meet_the_bound(spec):
-    torus = network(spec)
-    for copies in range(2, 5):
-        schedule = plan("allgather", torus, copies=copies)
-        assert schedule.recipe.builder == "label-sets"
-        assert schedule.steps == least(torus, 1, copies)
-        check_rows(torus, schedule)
-        for messages in (2, 3, 7):
-            schedule = plan("allgather", torus, copies=copies, messages=messages)
-            assert schedule.steps == schedule.claims.steps == least(torus, messages, copies)
-            assert verify(schedule).holds
-        assert plan("allgather", torus, copies=copies, messages=7).rows == schedule.rows
 
 
 def test_both_verifiers_and_all_dead_nodes_and_links():

@@ -39,17 +39,6 @@ def test_no_node_sends_and_receives_in_a_part(case):
     assert int((part == 2).sum()) == third
 
 
-@pytest.mark.parametrize("nodes", [1, 2, 3, 5, 8, 9, 12])
-def test_plans_of_half_duplex(nodes):
-    for kind in ("broadcast", "scatter", "allgather", "alltoall", "reduce", "allreduce"):
-        for messages in (1, 2, 9):
-            schedule = plan(kind, f"complete:{nodes}", messages=messages, model="one-port,half")
-            report = verify(schedule)
-            assert report.holds, (kind, messages, report.violations)
-            if kind in ("scatter", "allgather", "alltoall"):
-                assert report.steps == best(list(report.bounds), "steps").value
-
-
 def test_a_circulant_broadcast_takes_two_or_three_steps_for_one_at_most():
     """Three where a skip makes odd cycles beside the one that the root cuts: of more nodes than one, and more than one."""
     for nodes in (2, 7, 9, 12, 13, 16):

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from tests.plans.whole.wormhole.test_bisection import FAR, distances, exact, least, shapes
+from tests.plans.whole.wormhole.test_bisection import FAR, distances, least, shapes
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.lower_bounds import LEAST_OF_ALL, best, bounds
@@ -76,16 +76,6 @@ def test_signed_powers_of_two_never_count_more_than_the_fewest_across(m):
     signed, fewest = np.bitwise_count(i ^ 3 * i), fewest_across(nodes, m)
     assert (signed <= fewest).all()
     assert (signed == fewest)[: 5 * nodes // 6 + 1].all()  # more than that, and 2^m is wanted, which no subtree has
-
-
-@pytest.mark.each(7)
-@pytest.mark.parametrize("shape", shapes(16, 2), ids=str)
-def test_no_bound_is_above_the_least_of_all_broadcasts_and_the_search_is_that(shape):
-    truth, mesh = exact(shape).reshape(-1), Mesh(shape)
-    for root in range(mesh.nodes):
-        assert by_formula(mesh, root, LEAST_OF_ALL) == truth[root]
-        assert best(found(mesh, root), "tcd").value == truth[root]
-        assert across(mesh, root) <= truth[root]
 
 
 @pytest.mark.parametrize("m", range(1, 11))

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from treecast.kernels.schedule.trees import meeting, shared_arc
 from treecast.networks import network
 from treecast.plans import disjoint_trees
 from treecast.plans.ways.trees import axes, directions
+from treecast.verification.trees import find_meeting_ways, find_shared_arc
 
 LARGE = [
     "torus:5x5x5", "torus:6x6x6", "torus:4x6x8", "torus:8x8x8", "torus:9x9", "torus:8x8", "torus:6x10", "torus:3x4x5x6",
@@ -18,13 +18,8 @@ def check_fast(trees):
     """Assert by other means that many trees span, share no arc and meet nowhere."""
     assert trees.depths.min() >= 0
     port = trees.port.astype(np.int32)
-    assert shared_arc(trees.parent, port, trees.network.ports, trees.root)[0] < 0
-    assert (
-        meeting(
-            trees.parent, np.arange(len(trees)), trees.root, np.arange(trees.network.nodes), 0, trees.network.nodes
-        )[0]
-        < 0
-    )
+    assert find_shared_arc(trees) is None
+    assert find_meeting_ways(trees) is None
     assert (
         trees.network.neighbor(trees.parent, port) == np.where(trees.parent < 0, -1, np.arange(len(trees.parent[0])))
     ).all()

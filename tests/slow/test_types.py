@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SNIPPETS = re.findall(r"```py(?:thon)?\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
 PAGES = [ROOT / "docs/start.md", *sorted((ROOT / "docs/tutorials").glob("*.md"))]
 USES = """
@@ -30,6 +30,14 @@ treecast.parse_faults("star:4", "2134@3").nodes
 treecast.draw(schedule, kind="network")
 treecast.sweep(schedule, 1).counterexample
 treecast.repair(schedule, cut_links=["1234-2134"]).schedule.steps
+job = treecast.job(schedule)
+treecast.plan(job, bytes="1MiB", latency="1us", rate=1e9).steps
+treecast.plan("broadcast", "star:4", messages=6, root="2134", tree="best").steps
+treecast.bounds(job)[0].value
+treecast.alternatives("broadcast", "star:4", copies=3).chosen.name
+treecast.program(job, "2134").steps
+treecast.program("broadcast", "star:4", "2134", messages=6).steps
+treecast.repair(job, dead_nodes=["2134"]).before.steps
 """
 SLIPS = """
 import treecast
@@ -37,6 +45,8 @@ import treecast
 treecast.simulate(treecast.plan("broadcast", "star:4")).fooled
 treecast.simulate(treecast.plan("broadcast", "star:4"), liars=["2134"]).delivered
 treecast.run(treecast.plan("broadcast", "star:4"), "text")
+treecast.plan("broadcast", "star:4", messages="six")
+treecast.bounds("broadcast", "star:4", root=1.5)
 """
 
 
@@ -69,4 +79,4 @@ def test_a_type_checker_passes_what_is_right_and_finds_what_is_not(tmp_path):
     found = json.loads(done.stdout)["generalDiagnostics"]
     wrong = [(Path(each["file"]).name, each["range"]["start"]["line"], each["message"]) for each in found]
     assert [each for each in wrong if each[0] != "slips.py"] == []
-    assert sorted({line for _, line, _ in wrong}) == [3, 4, 5]
+    assert sorted({line for _, line, _ in wrong}) == [3, 4, 5, 6, 7]

@@ -1,0 +1,55 @@
+"""Requests that cannot be met: each is refused in one line, before any work."""
+
+import numpy as np
+import pytest
+
+from treecast.cli import main
+
+COST = "--bytes 1MiB --latency 1us --rate 1GB/s"
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("networks x.xml --rounding 100%", "rounding: '100%' is all of it"),
+        ("networks x.xml --uplinks 0", "uplinks: '0' is no number of cables"),
+        ("networks x.xml --part 'a b'", "holds a blank"),
+        (
+            "plan alltoallv complete:3 --files .",
+            "alltoallv has a length for each pair of nodes: give --lengths, not --files",
+        ),
+        ("plan alltoallv complete:3 --lengths empty.npy", "is no array of numbers"),
+        ("plan scatterv path:3 --lengths latin.txt", "is no list of lengths: it is not UTF-8"),
+        ("plan broadcast star:4 --latency 1us", "a send costs its start-up time and its bytes: say both"),
+        (f"advise broadcast --nodes 8 {COST} --chunk 4KiB", "--costs and --chunk are for one plan"),
+        ("advise broadcast --nodes 8 --bytes 1MiB", "say how much data there is and how much sends cost"),
+        ("times hypercube:3 --chunk 4KiB", "times are of one message for each node"),
+        ("reliability plan.tc --node-failure latin.txt", "is no text: write a node and its probability a line"),
+        ("repair plan.tc --dead-nodes 2134 --json -o -", "--json and '-o -' both want standard output"),
+        (f"simulate plan.tc --lying-nodes 2134 {COST}", "seconds are of a replay without liars"),
+        ("run plan.tc --input data --mpi --cut-links 1234-2134", "over MPI only processes can be killed"),
+        ("verify plan.tc --rate 0 --latency 0", "'0' is no rate"),
+        ("cast nowhere --hosts data", "nowhere is no file"),
+        ("draw plan.tc -o data/frames/", "cannot be made"),
+        ("draw plan.tc -o picture.xyz", "is no picture"),
+    ],
+)
+def test_refused(files, capsys, command, says):
+    (files / "latin.txt").write_bytes(b"2134 \xe9\n")
+    (files / "empty.npy").write_bytes(b"\x93NUMPY")
+    words = [word.replace("_", " ") for word in command.replace("'a b'", "a_b").split(" ")]
+    assert main(words) == 2
+    shown = capsys.readouterr()
+    assert says in shown.err
+    assert shown.err.count("\n") == 1
+
+
+def test_a_network_goes_to_standard_output(capsys):
+    assert main(["convert", "ring:3", "-o", "-"]) == 0
+    assert capsys.readouterr().out.count("<edge ") == 6
+
+
+def test_a_matrix_of_numpy(tmp_path, capsys):
+    np.save(tmp_path / "m.npy", 1 - np.eye(3, dtype=np.int64))
+    assert main(["plan", "alltoallv", "complete:3", "--lengths", str(tmp_path / "m.npy"), "--json"]) == 0
+    assert '"transmissions": 6' in capsys.readouterr().out

@@ -1,0 +1,29 @@
+"""A plan on a graph holds the graph: what is judged is what it was planned on, whatever becomes of the file."""
+
+import pickle
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+import treecast
+from tests.networks.test_relays import multigraphs
+from treecast import formats
+from treecast.errors import PlanError
+
+
+@given(multigraphs(most=12), st.sampled_from(["broadcast", "scatter", "gather", "reduce"]))
+def test_what_is_read_is_what_was_saved(truth: Any, kind: str) -> None:
+    graph = treecast.network(truth)
+    try:
+        schedule = treecast.plan(kind, graph, messages=2)
+    except PlanError:  # no way leads there
+        return
+    for form in ("text", "binary"):
+        again = formats.decode(formats.encode(schedule, form))
+        assert again == schedule
+        assert again.network == graph
+        assert again.network.labels(range(graph.nodes)) == graph.labels(range(graph.nodes))
+        assert treecast.verify(again)
+        assert formats.encode(again, form) == formats.encode(schedule, form)
+    assert pickle.loads(pickle.dumps(schedule)) == schedule

@@ -1,0 +1,158 @@
+"""Wrapped communicators: that they are what mpi4py's are, and do what those do. One mpirun carries out many cases."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.mpi.conftest import ROOT, missing
+from tests.mpi.test_comm import HERE, run
+
+
+def test_messages_of_a_freed_communicator_reach_no_other(treecast):
+    run(treecast, 3, "freed_cases.py", says="what comes late harms no later communicator")
+
+
+LONG = pytest.mark.long
+
+
+@pytest.mark.each(2)
+@pytest.mark.parametrize(
+    ("ranks", "options", "examples"),
+    [
+        (3, {"own": True}, 60),
+        (4, {"survive": 1}, 30),
+        (4, {}, 80),
+        pytest.param(1, {"own": True}, 400, marks=LONG),
+        pytest.param(2, {"own": True}, 400, marks=LONG),
+        pytest.param(5, {"survive": 2}, 400, marks=LONG),
+        pytest.param(4, {"survive": 1, "deadline": 30}, 400, marks=LONG),
+        pytest.param(3, {}, 400, marks=LONG),
+    ],
+)
+def test_calls_leave_the_bytes_and_raise_the_errors_that_mpis_do(treecast, ranks, options, examples):
+    """Arguments in random ways of writing them, right ones and wrong ones."""
+    run(treecast, ranks, "own_cases.py", json.dumps(options), examples, says="calls agree")
+
+
+@pytest.mark.each(2)
+@pytest.mark.parametrize("options", [{"own": True}, {"survive": 1}])
+def test_what_is_wrong_on_one_rank_is_said_there_and_the_next_call_is_right(treecast, options):
+    run(treecast, 3, "api_errors.py", json.dumps(options), says="are right")
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_to_survive_a_job_has_to_be_launched():
+    code = "from mpi4py import MPI; import treecast.mpi; treecast.mpi.wrap(MPI.COMM_SELF, survive=1)"
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("OMPI_")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=plain)
+    assert done.returncode == 1
+    assert "start it by treecast launch -n RANKS -- COMMAND" in done.stderr
+
+
+NAMES = (
+    "import json; from treecast.calls.collectives import FAR_FROM, OBJECTS, ROWS; "
+    "planned = [name for name, row in ROWS.items() if row.planned]; "
+    "print(json.dumps([{name: row.own_from for name, row in ROWS.items()}, [*OBJECTS], planned, FAR_FROM]))"
+)
+
+
+def spelled(count):
+    return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count >> 10} KiB"
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_the_page_says_which_way_each_call_goes():
+    found = subprocess.run([sys.executable, "-c", NAMES], capture_output=True, text=True, check=True).stdout
+    own_from, objects, kinds, far_from = json.loads(found.splitlines()[-1])
+    page = (ROOT / "docs" / "mpi.md").read_text()
+    for name in {*own_from} - {"Barrier"}:
+        down = name in kinds
+        near = f"straight from {spelled(own_from[name])}" if own_from[name] else "MPI"
+        far = f"{'trees' if down else 'straight'} from {spelled(far_from)}" if own_from[name] else "MPI"
+        copied = down and name != "Alltoallv"
+        survives = "trees over a `network`, else straight" if copied else "straight"
+        assert f"| `{name}` | {near} | {far} | {survives} |" in page
+    (listed,) = [line for line in page.splitlines() if line.startswith("| lower-case:")]
+    assert {*re.findall(r"`(\w+)`", listed)} == {*objects} - {"barrier"}
+
+
+def test_the_example_survives_because_of_one_line(treecast, tmp_path):
+    example = ROOT / "examples" / "survive.py"
+    run(treecast, 4, example, says="sum 7 of 4 ranks without (2,)")
+    text = example.read_text()
+    assert len(text.splitlines()) == 20
+    (added,) = [line for line in text.splitlines() if "treecast.mpi.wrap" in line]
+    for page in ("docs/mpi.md", "README.md"):
+        assert f"```\n{added.split('  #')[0]}\n```" in (ROOT / page).read_text()
+    plain = tmp_path / "plain.py"
+    plain.write_text(text.replace(added, ""))
+    done = treecast("launch", "-n", 4, "--timeout", 100, "--", sys.executable, plain)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "MPI_ERR_PROC_FAILED" in done.stderr
+
+
+DIES = """
+import sys; from mpi4py import MPI; import treecast.mpi
+comm = treecast.mpi.wrap(MPI.COMM_WORLD, survive=1, on_error="{}", on_failed="ignore")
+if comm.rank == 1:
+    {}
+said = comm.allgather(comm.rank)
+if comm.rank == 0:
+    print(said, comm.last.failed)
+"""
+
+
+def test_an_exception_ends_the_job_or_counts_as_a_death(treecast, tmp_path):
+    program = tmp_path / "program.py"
+    for how, ends, status, says in (
+        ("die", "raise KeyError", 0, "[0, None, 2] (1,)\n"),
+        ("die", "sys.exit(4)", 0, "[0, None, 2] (1,)\n"),
+        ("abort", "sys.exit(4)", 4, ""),
+    ):
+        program.write_text(DIES.format(how, ends))
+        done = treecast("launch", "-n", 3, "--timeout", 100, "--", sys.executable, program)
+        assert (done.returncode, done.stdout) == (status, says), done.stderr
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=LONG) for seed in range(1, 31))])
+def test_all_living_ranks_have_one_outcome_whenever_one_is_killed(treecast, seed):
+    run(treecast, 4, "kill_cases.py", seed, says="40 calls ended alike")
+
+
+DEATHS = [[step % 4, step, after] for step in range(45) for after in (False, True)]
+
+
+@pytest.mark.parametrize(
+    "deaths", [DEATHS[13:90:30], *(pytest.param(DEATHS[k : k + 3], marks=LONG) for k in range(0, len(DEATHS), 3))]
+)
+def test_so_have_they_in_quick_calls_at_each_of_which_one_dies(treecast, deaths, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
+    program = [sys.executable, HERE / "quick_cases.py", json.dumps(deaths), tmp_path]
+    done = treecast("launch", "-n", 4 * len(deaths), "--timeout", 100, "--", *program)
+    assert done.returncode != 124, done.stderr
+    for group, (victim, _, after) in enumerate(deaths):
+        ended = {rank for rank in range(4) if (tmp_path / str(4 * group + rank)).exists()}
+        assert {*range(4)} - {victim} <= ended, done.stderr
+        assert after or victim not in ended, done.stderr  # its calls go another way when one has failed elsewhere
+        seen = {(tmp_path / str(4 * group + rank)).read_text() for rank in ended}
+        assert len(seen) == 1, (seen, done.stderr)
+        assert ["lost", False] not in json.loads(seen.pop())
+
+
+@pytest.mark.parametrize(("seed", "calls"), [(0, 6), *(pytest.param(seed, 120, marks=LONG) for seed in range(1, 6))])
+def test_so_have_they_when_ranks_come_late(treecast, seed, calls):
+    run(treecast, 4, "late_cases.py", seed, calls, says=f"{calls} calls ended alike")
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=LONG) for seed in range(2, 14))])
+def test_so_have_they_over_a_network_that_is_named(treecast, seed):
+    run(treecast, 4, "kill_cases.py", seed, "network", says="40 calls ended alike")
+
+
+def test_blocks_of_unequal_length_go_by_plans(treecast):
+    ways = "trees ring:4\nbirkhoff complete:4\ncirculant-flits complete:4\none-by-one complete:4\n"
+    run(treecast, 4, "unequal_cases.py", says=f"{ways}18 cases agree")

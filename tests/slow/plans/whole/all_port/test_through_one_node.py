@@ -1,0 +1,54 @@
+"""Allreduce by way of one node: right past relays, at the bound where switches form a tree, at any size."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.graphs.test_parting import switched
+from tests.plans.whole.all_port.test_through_one_node import SLURM, least
+from treecast import load, network, plan, run, save, simulate, verify
+from treecast.errors import FormatError
+from treecast.plans import plan_again
+
+
+@given(switched(), st.integers(1, 4))
+@settings(max_examples=40, deadline=None)
+def test_sums_may_be_completed_by_any_node(graph, messages):
+    where = network(graph)
+    if where.rank_count == 1:
+        return
+    schedule = plan("allreduce", where, messages=messages, builder="through-one-node")
+    for report in (verify(schedule), verify(schedule, method="expanded")):
+        assert report.holds, report.violations
+    assert len({node for _, node in schedule.collective.owners}) == 1
+    for of, taken in (("steps", schedule.steps), ("transmissions", schedule.transmissions)):
+        assert taken >= least(where, messages, of)
+    assert simulate(schedule).holds
+    assert run(schedule, bytes(range(99))).holds
+    assert plan_again(schedule).rows == schedule.rows
+
+
+def test_a_file_says_who_owns_the_sums(tmp_path):
+    made = plan("allreduce", network(SLURM), messages=2)
+    assert "the sums are completed at switch3" in str(made)
+    ((_, switch),) = made.collective.owners
+    wrong = replace(made, collective=replace(made.collective, owners=((0, switch), (3, 0))))
+    for name in ("plan.tc", "plan.tcb"):
+        save(made, tmp_path / name)
+        assert load(tmp_path / name) == made
+        save(wrong, tmp_path / name)
+        assert "once" in {violation.rule for violation in verify(tmp_path / name).violations}
+
+
+@pytest.mark.parametrize(
+    "owners", ["0", ":host0-0", "1:host0-0", "0:host0-0 0:host0-1", "0:nobody", "0:host0-0 99:host0-1"]
+)
+def test_a_file_with_wrong_owners_is_refused(tmp_path, owners):
+    path = tmp_path / "plan.tc"
+    save(plan("allreduce", network(SLURM)), path)
+    lines = [f"owners {owners}" if line.startswith("owners") else line for line in path.read_text().splitlines()]
+    path.write_text("\n".join([lines[0], *lines[2:], ""]))
+    with pytest.raises(FormatError, match=r"owner|nobody"):
+        load(path)

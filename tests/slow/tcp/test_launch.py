@@ -1,0 +1,92 @@
+"""``treecast launch --tcp``: real processes that meet, die, and end with the status of the job."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.tcp.test_launch import HEAD, joins, launch
+
+
+def test_ranks_meet_and_a_death_is_survived():
+    program = (
+        "total = np.zeros(2); comm.Allreduce(np.full(2, comm.rank + 1.0), total)\n"
+        "if comm.rank == 1: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "comm.Allreduce(np.full(2, comm.rank + 1.0), total)\n"
+        "sys.stdout.write(f'{comm.rank} {total} {comm.last.failed} {comm.members}\\n')"
+    )
+    said = "treecast: rank 1 was killed (signal 9); 2 of 3 ended with 0\n"
+    assert launch(program=program) == (0, ["0 [4. 4.] (1,) (0, 2)", "2 [4. 4.] (1,) (0, 2)"], said)
+
+
+@pytest.mark.parametrize("end", ["sys.exit(7)", "1 / 0"])
+def test_a_rank_that_fails_ends_the_job_with_its_status(end):
+    status, _, shown = launch(program=f"\nif comm.rank == 1: {end}\ncomm.barrier(); comm.barrier(); comm.recv()")
+    assert status == (7 if "7" in end else 1)
+    assert ("ZeroDivisionError" in shown) == ("0" in end)
+
+
+def test_the_time_limit_ends_all():
+    status, _, shown = launch(
+        "--timeout", "2", program="comm.bcast(comm.rank and None) if comm.rank else signal.pause()"
+    )
+    assert status == 124
+    assert "the time limit of" in shown
+
+
+def test_a_job_whose_ranks_are_all_killed_has_failed():
+    assert launch(program="os.kill(os.getpid(), signal.SIGKILL)")[0] == 137
+
+
+GONE = """
+import time
+sys.stdout.write('began\\n'); sys.stdout.flush()
+while not comm.allreduce(int(not os.path.exists(f"/proc/{os.environ['LAUNCHER']}"))):
+    time.sleep(0.01)
+"""  # a line is one write: whole, whatever others print meanwhile
+
+
+def kill_launcher(program, *words):
+    """Kill a launcher whose ranks have begun; return what they print then."""
+    start = (
+        "import os, sys; os.environ['LAUNCHER'] = str(os.getpid()); from treecast.cli import main;"
+        f"sys.exit(main(['launch', '--tcp', '-n', '3', *{words}, '--', sys.executable, '-c', {HEAD + GONE + program!r}]))"
+    )
+    with subprocess.Popen([sys.executable, "-c", start], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as launcher:
+        assert [launcher.stdout.readline() for _ in range(3)] == [b"began\n"] * 3
+        launcher.kill()
+        launcher.wait()
+        return launcher.stdout.read().split()
+
+
+def test_ranks_go_on_when_their_launcher_is_killed():
+    assert kill_launcher("sys.stdout.write(f'{comm.allreduce(1)}\\n')") == [b"3"] * 3
+
+
+def test_ranks_whose_launcher_was_killed_end_with_the_first_that_fails():
+    """Their output ends, and so do they: two that add for ever, and one whose output nobody reads any more, say."""
+    program = "if comm.rank == 1: raise BrokenPipeError\nwhile True: comm.allreduce(1)"
+    assert kill_launcher(program) == []
+
+
+def test_ranks_that_are_tied_to_their_launcher_end_with_it():
+    assert kill_launcher("while True: comm.allreduce(1)", "--tie") == []
+
+
+def test_the_error_of_a_rank_that_is_out_ends_nothing():
+    program = (
+        "pids = comm.allgather(os.getpid())\n"
+        "if comm.rank == 1: os.kill(os.getpid(), signal.SIGSTOP)\n"
+        "total = comm.allreduce(1)\n"
+        "if comm.rank == 0: os.kill(pids[1], signal.SIGCONT)\n"
+        "sys.stdout.write(f'{total} {comm.allreduce(1)}\\n')"
+    )
+    status, printed, shown = launch(program=program, deadline=1)
+    assert (status, printed) == (0, ["2 2"] * 2)
+    assert "Evicted: rank 1 is cut off" in shown
+
+
+def test_the_dead_come_back_and_have_what_a_serial_sum_gives():
+    said = joins("1", "60", "2", ranks=3, respawn=20)  # deaths while others come back count as well
+    assert all(same == "True" for same, _ in said)
+    assert all(0 < int(fewer) < 60 for _, fewer in said)
