@@ -185,14 +185,16 @@ def unequal(size: int, ranks: int) -> list[int]:
 def steps_of(comm: Any, collective: str, size: int, options: Any) -> int:
     """Return the steps of the schedule that treecast takes."""
     from treecast.engine.choose import schedule_of
-    from treecast.mpi.communicator import communicator_of
+    from treecast.mpi.comm.state import state_of
 
-    ours, data = communicator_of(comm), size if collective == "broadcast" else size // comm.size
-    named = options["network"] or (f"complete:{comm.size}" if ours.near else None)  # in one memory it goes straight
+    state, data = state_of(comm), size if collective == "broadcast" else size // comm.size
+    ours = state.plans
+    named = options["network"] or (
+        f"complete:{comm.size}" if state.base.near else None
+    )  # in one memory it goes straight
     if collective == "allgatherv":
-        counts = tuple(unequal(size, comm.size))
-        return schedule_of(ours.unequal(collective, counts, options["survive"], named)[0]).steps
-    return schedule_of(ours.operation(collective, 0, data, options["survive"], named)).steps
+        return schedule_of(ours.operation(collective, 0, unequal(size, comm.size), options["survive"], named)[0]).steps
+    return schedule_of(ours.operation(collective, 0, [data], options["survive"], named)[0]).steps
 
 
 def bound(comm: Any, collective: str, size: int) -> float:
