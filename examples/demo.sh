@@ -25,7 +25,7 @@ show verify "$OUT/plan.tc" --sweep nodes+links
 step "3. Run it on the file; nodes 2134 and 4231 die in mid-transfer"
 show run "$OUT/plan.tc" --input "$FILE" --dead-nodes 2134@9 4231@14
 
-step "4. The same deaths, when every message goes over one tree only"
+step "4. The same deaths, when every message goes in one copy, over one of three trees"
 echo '$ treecast plan broadcast star:4 --messages 60 -o one-copy.tc    # its report is left out here'
 "$BIN/treecast" plan broadcast star:4 --messages 60 -o "$OUT/one-copy.tc" > /dev/null 2>&1
 show simulate "$OUT/one-copy.tc" --dead-nodes 2134@9 4231@14 || true
@@ -39,7 +39,7 @@ show draw "$OUT/plan.tc" -o treecast-demo.png
 step "That is all"
 cat << END
 Every message went to each node over three trees that share no node on the way, so two deaths kept nothing from the living (3).
-Over one tree 21 of 22 living nodes lack something (4). The picture is in treecast-demo.png.
+In one copy 21 of 22 living nodes lack something (4). The picture is in treecast-demo.png.
 What to try next (treecast is in $BIN):
   treecast plan broadcast torus:4x4x4 --messages 600 --survive 1    a network of yours; 'treecast networks' lists them
   treecast builders allreduce torus:4x4x4                           what there is for a job, and what each takes

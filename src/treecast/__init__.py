@@ -46,6 +46,7 @@ _NAMES = {
 }
 """The public names by the module that they come from; ``__init__.pyi`` says the same to type checkers."""
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
+_PACKAGES = ("extend", "mpi", "tcp", "torch")
 
 __version__ = "0.2.0.dev0"
 __all__ = ["__version__", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
@@ -53,6 +54,8 @@ __all__ = ["__version__", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: the command line answers --help without numpy."""
+    if name in _PACKAGES:
+        return import_module(f"treecast.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'treecast' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"treecast.{_HOME[name]}"), name)

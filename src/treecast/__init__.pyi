@@ -61,5 +61,10 @@ from treecast.tcp import connect as connect
 from treecast.verification.report import Report as Report
 from treecast.verification.report import Violation as Violation
 
+from . import extend as extend
+from . import mpi as mpi
+from . import tcp as tcp
+from . import torch as torch
+
 __version__: str
 __all__: list[str]

@@ -66,7 +66,7 @@ def test_the_report_says_the_bytes_of_a_rank(capsys: pytest.CaptureFixture[str])
     assert main(["plan", "alltoall", "hypercube:5", "--bytes", "100MB", *SPEED]) == 0
     data = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("data"))
     assert data.split(maxsplit=1)[1] == (
-        "100 MB, 3,125 kB per rank: a chunk of 97,657 bytes; some blocks are up to 1 byte shorter"
+        "100 MB, 3,125 kB per rank: 1,024 blocks, each a chunk of 97,657 bytes; some blocks are up to 1 byte shorter"
     )
     assert main(["plan", "allreduce", "hypercube:5", "--bytes", "144MB", *SPEED]) == 0
     assert "144 MB per rank: " in capsys.readouterr().out

@@ -52,8 +52,9 @@ def _matrix(text: str) -> Ints:
                 f"{spell_path(text)} is no matrix of whole numbers: it has shape {found.shape}, {found.dtype}"
             )
         return found
-    rows = [line.partition("#")[0].split() for line in re.sub("[,;]", " ", _text(content, text)).splitlines()]
-    rows = [[_length(word) for word in row] for row in rows if row]
+    lines = enumerate(re.sub("[,;]", " ", _text(content, text)).splitlines(), 1)
+    words = [(f"{spell_path(text)}, line {number}: ", line.partition("#")[0].split()) for number, line in lines]
+    rows = [[_length(word, where) for word in row] for where, row in words if row]
     if len({len(row) for row in rows}) != 1:
         raise PlanError(f"{spell_path(text)} is no matrix: write as many lengths in each line")
     return np.array(rows, np.int64)
@@ -78,11 +79,11 @@ def _by_node(network: Network, text: str) -> Mapping[str, int]:
             )
         if words[0] in found:
             raise PlanError(f"{spell_path(text)}, line {number}: node {words[0]} has a length already")
-        found[words[0]] = _length(words[1])
+        found[words[0]] = _length(words[1], f"{spell_path(text)}, line {number}: ")
     return found
 
 
-def _length(digits: str) -> int:
+def _length(digits: str, where: str = "") -> int:
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 10 and int(digits) <= _MOST):
-        raise PlanError(f"{digits!r} is no length: write whole numbers of flits from 0 to {_MOST:,}")
+        raise PlanError(f"{where}{digits!r} is no length: write whole numbers of flits from 0 to {_MOST:,}")
     return int(digits)

@@ -13,6 +13,14 @@ from treecast.schedule import Schedule
 from treecast.schedule.tree_of_rows import link_ends, outward, trees_of_rows
 
 
+def centre_of(schedule: Schedule) -> int:
+    """Return the node from which a schedule is drawn: the root, or the one owner of all sums; else the first rank."""
+    part = schedule.part
+    if len(owners := {node for _, node in part.owners}) == 1 and not part.shared:
+        return owners.pop()
+    return int(part.ranks[0]) if part.all_source else part.root
+
+
 def drawn_rows(schedule: Schedule, tree: int) -> Ints:
     """Return the rows of one tree; of a reduction whose sums go out again, those by which they go out."""
     return np.flatnonzero((schedule.rows.tree == tree) & outward(schedule))

@@ -39,9 +39,10 @@ def _(network: Network) -> Description:
 
 
 def degraded(network: Network) -> Description:
-    """Describe the degraded parts of a network in a few words, if there are any."""
-    remarks = network.remarks
-    words = {"degraded": f"{'; '.join(remarks)}: see 'treecast networks'"} if remarks else {}
+    """Describe the degraded parts of a network in a few words, and how its file was read, if there is something to say."""
+    remarks, notes = network.remarks, network.notes
+    words: dict[str, object] = {"degraded": f"{'; '.join(remarks)}: see 'treecast networks'"} if remarks else {}
+    words |= {"remark": list(notes)} if notes else {}
     return Description({"degraded": list(remarks)} if remarks else {}, words)
 
 

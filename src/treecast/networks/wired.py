@@ -160,6 +160,8 @@ def network_of(machine: Machine, asked: Asked | None = None, spec: str = "") -> 
     view = view_of(machine, asked)
     if len(view.nodes) > _MOST_NODES:
         raise ValueError(f"it has {len(view.nodes):,} nodes: the most are {_MOST_NODES:,}")
+    if asked.unit and not any(link.rate for link in view.links):
+        raise ValueError("it says no rates, so there is nothing for --unit to divide: leave it out, or name the --gpu")
     both, one = views.sums(view)
     unit = unit_of([*both.values(), *one.values()], asked.rounding, asked.unit or (1.0 if machine.counted else 0.0))
     return Wired(spec or f"graph:{len(view.nodes)}", machine, view, unit)

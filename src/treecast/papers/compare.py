@@ -16,7 +16,7 @@ from treecast.lower_bounds import best, bounds
 from treecast.models import MODELS
 from treecast.networks import Network
 from treecast.networks import network as find_network
-from treecast.plans import builders, copies_of, plan
+from treecast.plans import builders, collective_of, copies_of, plan
 from treecast.progress import Progress, part_of, report, reporting
 from treecast.verification.verifier import verify
 
@@ -247,7 +247,7 @@ def _check_copies(kind: str, network: Network, copies: int) -> None:
 def _entry(kind: str, network: Network, messages: int, copies: int) -> Entry:
     model, orders = MODELS["all-port"], _orders(kind, network, copies)
     try:
-        collective = Collective.over(network, kind, messages)
+        collective = collective_of(kind, network, messages=messages)
     except PlanError as error:
         return Entry(kind, network.spec, messages, copies, None, None, None, None, None, *orders, str(error))
     lower = bounds(collective, network, copies, model)

@@ -138,7 +138,7 @@ class Asked:
     def option(self, spelling: str, where: Network) -> Option | None:
         """Return the plan of the collective on one network; None where a node has more links than are asked for."""
         one_port = find_model(self.machine).ports == "one"
-        degree = 1 if one_port else where.ports
+        degree = 1 if one_port else where.degree
         if self.most_degree is not None and degree > self.most_degree:
             return None
         search, entries = self.search(where)
@@ -162,7 +162,7 @@ class Asked:
     def search(self, where: Network) -> tuple[Search, Sequence[Builder]]:
         """Return the search for the plan that takes the least time on a network, and the builders."""
         one_port = find_model(self.machine).ports == "one"
-        costs = self.costs if self.rate_per == "link" or one_port else _shared(self.costs, where.ports)
+        costs = self.costs if self.rate_per == "link" or one_port else _shared(self.costs, where.degree)
         job, entries = request(self.kind, where, messages=1, survive=self.survive, model=self.machine)
         block = block_of(job.collective, self.amount.total, self.amount.item)
         return Search(job, block, self.amount, costs, most_built=_MOST_BUILT), entries

@@ -1,13 +1,18 @@
-"""What a schedule is compared with: the steps of the same job over the best single tree that is known."""
+"""The steps of the same job over the best single tree that is known, and in one copy: what schedules are compared with."""
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from treecast.collectives import Collective
 from treecast.description import Description, count_of, describe
+from treecast.errors import PlanError
 from treecast.networks import Network
+from treecast.plans.job import job_over
+from treecast.plans.request import request
 from treecast.plans.ways.trees import spanning
 from treecast.plans.whole.bufferless.gather import certificates
 from treecast.schedule import Schedule
+from treecast.schedule.description import survived_by
 from treecast.schedule.trees import Tree
 
 
@@ -39,12 +44,24 @@ def one_tree_steps(schedule: Schedule) -> int:
     return steps(spanning.best(along, collective.root, flits, steps, with_control))
 
 
+def one_copy_steps(schedule: Schedule) -> int:
+    """Return the fewest steps of the same job in one copy, by closed forms; 0 where there are none, or it has one copy."""
+    if schedule.copies == 1:
+        return 0
+    with suppress(PlanError):
+        asked = replace(job_over(schedule, schedule.network), copies=1, against="nodes", builder=None, options={})
+        job, entries = request(asked)
+        return min((entry.claims(job).steps for entry in entries if entry.claims is not None), default=0)
+    return 0
+
+
 @dataclass(frozen=True)
 class Baseline:
-    """The steps that the job of a schedule takes over the best single tree that is known; 0 where that says nothing."""
+    """The steps that the job of a schedule takes over the best single tree that is known, and in one copy; 0 where unknown."""
 
     schedule: Schedule
     steps: int
+    one_copy: int = 0
 
 
 def baseline(schedule: Schedule) -> Baseline:
@@ -55,21 +72,26 @@ def baseline(schedule: Schedule) -> Baseline:
     elif schedule.trees > 1 and schedule.collective.personal:
         steps = one_tree_steps(schedule)
     alone = schedule.model.ports == "one" and schedule.model.partner == "any" and schedule.model.buffered
-    return Baseline(schedule, 0 if schedule.model.routing or alone else steps)  # of one port: a node's children wait
+    # of one port: a node's children wait
+    return Baseline(schedule, 0 if schedule.model.routing or alone else steps, one_copy_steps(schedule))
 
 
 @describe.register
 def _(single: Baseline) -> Description:
-    schedule, steps = single.schedule, single.steps
+    schedule, steps, found = single.schedule, single.steps, Description({})
+    if 0 < single.one_copy < schedule.steps:
+        more = f"to survive {survived_by(schedule)} costs {100 * (schedule.steps / single.one_copy - 1):.3g} % more"
+        words = f"takes {count_of(single.one_copy, 'step')}: {more}"
+        found = Description({"one_copy_steps": single.one_copy}, {"one copy": words})
     if not steps or not schedule.steps:
-        return Description({})
+        return found
     weak = " and survives no fault" if schedule.copies > 1 else ""
     if schedule.steps < steps:
         compared = f"this is {steps / schedule.steps:.4g} times as fast"
     else:
         more = 100 * (schedule.steps / steps - 1)
         compared = f"this takes {more:.3g} % more" if more else "this takes as many"
-    return Description(
+    return found.adding(
         {"single_tree_steps": steps, "speed_up": round(steps / schedule.steps, 4)},
         {"one tree": f"takes {count_of(steps, 'step')}{weak}: {compared}"},
     )

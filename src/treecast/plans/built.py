@@ -21,6 +21,7 @@ from treecast.plans.amounts import Amount
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.costs import Costs
+from treecast.units import spell_bytes
 
 Where = TypeVar("Where", bound=Network, covariant=True)
 Tried = TypeVar("Tried")
@@ -75,7 +76,9 @@ class Job(Generic[Where]):
         return f"<Job {self.collective.kind} {self.network.spec[:60]}: {self.copies} copies under {self.model.name}>"
 
     def __str__(self) -> str:
-        return f"{self.collective}, on {self.network.spec} under {self.model.name}, {self.copies} copies"
+        many = "1 copy" if self.copies == 1 else f"{self.copies} copies"
+        many += "" if self.amount is None or not self.amount.total else f", {spell_bytes(self.amount.total)}"
+        return f"{self.collective}, on {self.network.spec} under {self.model.name}, {many}"
 
     def doing(self, kind: str) -> "Job[Where]":
         """Return the same job for another kind of collective of the same root and messages.

@@ -147,7 +147,8 @@ def alternatives(job: Job[Any]) -> Alternatives:
     unfit = [
         Candidate(entry, reason=reason)
         for entry in builders(task.collective.kind, task.network)
-        if entry not in entries and (reason := entry.why_not(task) or f"is asked where none is for {task.model.name}")
+        if entry not in entries
+        and (reason := entry.why_not(task) or f"is used only where no builder is for {task.model.name}")
     ]
     return Alternatives(task, (mine, *others, *unfit), _why(task, mine, others))
 

@@ -115,7 +115,9 @@ def job(
     if isinstance(collective, Job | Schedule):
         words = (network, root, messages, copies, survive, against, model, builder, lengths, *options)
         if np.size(targets) or any(word is not None for word in words):
-            raise PlanError("a job says all but bytes itself: leave the other words out, or write another job(…)")
+            raise PlanError(
+                "a job fixes all but the bytes: pass bytes, latency and rate alone, or write another job(…)"
+            )
         found = collective if isinstance(collective, Job) else job_over(collective, collective.network)
     else:
         where, wanted = place_of(collective, network), copies_of(copies, survive)
@@ -302,6 +304,9 @@ def _named(options: Mapping[str, Any]) -> dict[str, Any]:
     known, words = all_options() if asked else {}, job.__kwdefaults__ or {}
     for keyword in asked:
         if keyword not in known:
-            hint = did_you_mean(keyword, [*known, *words]) or f"; there is: {', '.join(sorted(known))}"
+            hint = (
+                did_you_mean(keyword, [*known, *words])
+                or f"; a job has {', '.join(words)}, and builders {', '.join(known)}"
+            )
             raise PlanError(f"no builder has an option {keyword!r}{hint}")
     return asked

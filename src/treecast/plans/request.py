@@ -173,7 +173,12 @@ def _refusal(job: Job[Any], entries: list[Builder]) -> PlanError:
         return PlanError(reason)
     most = max(entry.most(network, job.against) for entry in taking)
     if job.copies > most:
-        why = "; contributions that went two ways would be added twice" if job.collective.sums else ""
+        why = ""
+        if job.collective.sums:
+            why = (
+                "; contributions that went two ways would be added twice: treecast.mpi.wrap(comm, survive=1) and "
+                "treecast.connect(survive=1) add anew when a rank dies"
+            )
         can = (
             "one copy, surviving no fault"
             if most == 1

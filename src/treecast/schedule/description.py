@@ -5,8 +5,9 @@ import numpy as np
 from treecast.against import dead
 from treecast.collectives import Collective
 from treecast.description import Description, count_of, describe, list_few
+from treecast.ragged import explode
 from treecast.schedule.schedule import Schedule
-from treecast.schedule.sizes import Sizes
+from treecast.schedule.sizes import Sizes, blocks_of
 from treecast.units import spell_bytes
 
 
@@ -36,7 +37,8 @@ def describe_job(schedule: Schedule) -> Description:
         | ({} if schedule.sizes is None else {"data": _amount(what, schedule.sizes)})
         | {
             "network": f"{where.spec}, {count_of(where.nodes, 'node')}"
-            + (f", {where.nodes - where.rank_count:,} of them relays" if where.relays is not None else ""),
+            + (f", {where.nodes - where.rank_count:,} of them relays" if where.relays is not None else "")
+            + (", which add, as switches with SHARP or NVLS can" if relays_add(schedule) else ""),
             "copies": f"{schedule.copies:,}, to survive " + survived_by(schedule),
         }
         | (
@@ -45,6 +47,20 @@ def describe_job(schedule: Schedule) -> Description:
             else {"initiator": f"{where.label(schedule.initiator)}, which starts the others"}
         ),
     )
+
+
+def relays_add(schedule: Schedule) -> bool:
+    """Return whether contributions to a sum come to a relay over several arcs, so that it must add them."""
+    relays, rows, what = schedule.network.relays, schedule.rows, schedule.collective
+    if relays is None or not what.sums:
+        return False
+    into = np.flatnonzero(relays[rows.dst])
+    of, entry = explode(rows.payloads.start, rows.payload[into])
+    dst, first = rows.dst[into[of]], rows.payloads.first[entry]
+    stop = np.minimum(rows.payloads.stop[entry], what.sums)
+    order = np.lexsort((first, dst))
+    order = order[first[order] < stop[order]]
+    return bool(((first[order][1:] < stop[order][:-1]) & (dst[order][1:] == dst[order][:-1])).any())
 
 
 def _data(schedule: Schedule) -> dict[str, object]:
@@ -64,7 +80,8 @@ def _amount(what: Collective, sizes: Sizes) -> str:
     if what.lengths is None:
         total += " per rank" if what.traits.adds else f", {spell_bytes(sizes.per_rank(what))} per rank"
     shorter = "" if sizes.data is None else f"; some blocks are up to {count_of(sizes.item, 'byte')} shorter"
-    return f"{total}: {sizes}{shorter}"
+    many = blocks_of(what) if what.lengths is None and (what.traits.adds or what.traits.blocks == "pair") else 1
+    return f"{total}: {f'{many:,} blocks, each ' if many > 1 else ''}{sizes}{shorter}"
 
 
 def survived_by(schedule: Schedule) -> str:

@@ -29,7 +29,7 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        raise PlanError(f"treecast.torch.{name} needs PyTorch: pip install 'treecast[torch]'") from None
+        raise PlanError(f"treecast.torch.{name} needs PyTorch: pip install torch") from None
 
 
 register()

@@ -10,7 +10,7 @@ def test_what_needs_torch_says_so_in_one_line():
         "try: treecast.torch.failed()\nexcept ValueError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "treecast.torch.failed needs PyTorch: pip install 'treecast[torch]'\n"
+    assert done.stdout == "treecast.torch.failed needs PyTorch: pip install torch\n"
 
 
 def test_treecast_imports_nothing_of_torch():

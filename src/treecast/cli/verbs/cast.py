@@ -17,7 +17,7 @@ def cast(
     network: str | None = None,
     rate: str | None = None,
 ) -> int:
-    """Bring a file, or a folder, to all hosts of a list; any host but the last that has a piece may die meanwhile.
+    """Bring a file, or a folder, to all hosts of a list; hosts may die as long as another still has each piece.
 
     Hosts are started by ssh; on each the same Python and treecast are at the same path. Or a launcher has started this verb on
     all of them (srun, torchrun, treecast launch --tcp): rank 0 has the file. Pieces are checked by SHA-256, written beside the

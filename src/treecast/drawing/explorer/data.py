@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from treecast import __version__
 from treecast.description import values_of
 from treecast.drawing.places import places_of
+from treecast.drawing.shapes import centre_of
 from treecast.errors import TreecastError
 from treecast.formats.native.text import digest_of
 from treecast.lower_bounds import best
@@ -57,7 +58,7 @@ def columns_of(schedule: Schedule) -> Columns:
             f"an explorer holds no {network.nodes:,} nodes x {len(atoms):,} runs of chunks: draw another kind of picture"
         )
     given, wanted = collective.given(), collective.wanted()
-    x, y = places_of(network, collective.root)
+    x, y = places_of(network, centre_of(schedule))
     found: dict[str, Any] = {
         **{name: column for name, column in rows.columns().items() if name != "payload"},
         "payload": rows.payload,
@@ -102,7 +103,8 @@ def facts_of(schedule: Schedule) -> dict[str, Any]:
     least = best(bounds, "steps").value if any(bound.of == "steps" for bound in bounds) else 0
     return {
         **values_of(schedule, "builder", "copies", "against", "orbit", "sparing", "command"),
-        **values_of(collective, "messages", "chunks", "sums", "results", "root", "personal"),
+        **values_of(collective, "messages", "chunks", "sums", "results", "personal"),
+        "root": centre_of(schedule),
         **values_of(network, "nodes", "ports"),
         **values_of(report, "transmissions", "holds"),
         "kind": schedule.collective.kind,

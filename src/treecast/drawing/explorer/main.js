@@ -7,7 +7,7 @@ import { $, arcName, colourName, el, firstArrivals, sendsAt } from "./page_parts
 import { eachMove, NEVER, replay } from "./replay.js";
 import { saveFrames, saveSvg } from "./saving.js";
 import { timeView } from "./spacetime.js";
-import { canLie, change, createApp, recall, toggleLiar } from "./state.js";
+import { canLie, change, createApp, recall, sourcesOf, toggleLiar } from "./state.js";
 import { growTrees, treesView, wayTo } from "./trees.js";
 import { trials } from "./trials.js";
 import { W } from "./words.js";
@@ -147,7 +147,7 @@ function controls(app) {
   if (job.allSource) {
     $("whose").hidden = false;
     const all = job.orbit ? [] : [el("option", { value: -1 }, "all")];
-    $("source").append(...all, ...job.labels.map((label, u) => el("option", { value: u }, label)));
+    $("source").append(...all, ...sourcesOf(job).map((u) => el("option", { value: u }, job.labels[u])));
     $("source").addEventListener("change", () => change(app, { source: Number($("source").value) }));
   }
   const chips = job.trees.map((tree) =>

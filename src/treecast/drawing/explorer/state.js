@@ -6,6 +6,7 @@ import { replay } from "./replay.js";
 
 export function createApp(job) {
   const faults = { nodes: new Map(job.faults?.nodes), arcs: new Map(job.faults?.arcs) };
+  const source = !job.allSource || sourcesOf(job).includes(job.root) ? job.root : -1;
   return {
     job,
     part: job,
@@ -17,12 +18,18 @@ export function createApp(job) {
     chosen: job.root,
     hovered: -1,
     chunk: 0,
-    source: job.root,
+    source,
     hidden: new Set(),
     liars: new Map(),
     playing: false,
     ...faults,
   };
+}
+
+/** Returns the nodes that data comes from: of an orbit every node, of sums those that complete them. */
+export function sourcesOf(job) {
+  if (job.orbit) return job.labels.map((_, u) => u);
+  return [...new Set(job.source)].filter((u) => u >= 0).sort((a, b) => a - b);
 }
 
 /** Takes a change in; replays when what fails or whose data is shown has changed; tells every view. */

@@ -14,7 +14,7 @@ export function growTrees(app) {
     if (!rows.has(part.tree[r])) rows.set(part.tree[r], []);
     rows.get(part.tree[r]).push(r);
   }
-  const root = part.allSource && !part.orbit ? Math.max(app.source, 0) : part.root;
+  const root = part.allSource && !part.orbit ? (app.source < 0 ? part.root : app.source) : part.root;
   return [...rows].sort(([a], [b]) => a - b).map(([tree, list]) => ({ tree, ...grow(part, root, list) }));
 }
 

@@ -19,6 +19,7 @@ from treecast.drawing.figures.scene import (
 )
 from treecast.drawing.moments import ALL, DEAD, NOTHING, SOME, Moment
 from treecast.drawing.registry import View
+from treecast.drawing.shapes import centre_of
 from treecast.drawing.style import MARGIN, MOST_NAMED, colour, dashes, entry, title, write
 from treecast.drawing.theme import letters_on, theme
 from treecast.networks.core import Ints
@@ -30,13 +31,15 @@ _MOST_WRITTEN = 120  # arcs with the numbers of their chunks
 
 def draw_moment(moment: Moment, schedule: Schedule, view: View, of: Schedule) -> None:
     """Draw one step of a run on a page. ``of``: the schedule that the title names."""
-    seen = PlanView.of(schedule.network, schedule.part.root)
+    seen = PlanView.of(schedule.network, centre_of(schedule))
     scene, faults = Scene.on(view.page, seen), view.faults or Faults()
     title(view.page, of, faults)
     draw_links(scene)
     handles = _draw_sends(scene, schedule, moment)
     fills = {u: _look(has) for u, has in enumerate(moment.has.tolist())}
-    fills[schedule.part.root] = (theme().ink, theme().ground) if moment.has[schedule.part.root] != DEAD else _look(DEAD)
+    fills[centre_of(schedule)] = (
+        (theme().ink, theme().ground) if moment.has[centre_of(schedule)] != DEAD else _look(DEAD)
+    )
     draw_nodes(scene, schedule, fills)
     handles += draw_faults(scene, schedule, faults, moment.step)
     handles += [_dot(SOME, "has a part"), _dot(ALL, "has everything")]

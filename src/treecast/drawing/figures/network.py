@@ -20,7 +20,7 @@ from treecast.drawing.figures.scene import (
 from treecast.drawing.frames import MOVING
 from treecast.drawing.moments import Moments
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.shapes import chosen_rows
+from treecast.drawing.shapes import centre_of, chosen_rows
 from treecast.drawing.style import MOST_NAMED, colour, dashes, empty_figure, entry, title
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
@@ -69,7 +69,7 @@ def draw_network(schedule: Schedule, faults: Faults | None = None, page: Any = N
     """
     figure = page or empty_figure()
     faults = faults or Faults()
-    view = PlanView.of(schedule.network, schedule.part.root)
+    view = PlanView.of(schedule.network, centre_of(schedule))
     scene = Scene.on(figure, view)
     title(figure, of or schedule, faults)
     draw_links(scene)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treecast.drawing.figures.plan_view import Floats, PlanView, points_on
+from treecast.drawing.shapes import centre_of
 from treecast.drawing.style import MARGIN, MONO, add_many, add_panel, colour, draw_legend, entry, short_label, write
 from treecast.drawing.theme import theme
 from treecast.networks.core import Ints
@@ -80,7 +81,7 @@ def draw_nodes(scene: Scene, schedule: Schedule, fills: dict[int, tuple[str, str
     """Draw the nodes, with their labels where these have room. ``fills``: colours of the inside and of the letters."""
     network, view = schedule.network, scene.view
     fills = dict(fills or {})
-    fills.setdefault(schedule.part.root, (theme().ink, theme().ground))
+    fills.setdefault(centre_of(schedule), (theme().ink, theme().ground))
     relays: set[int] = set() if network.relays is None else set(np.flatnonzero(network.relays).tolist())
     if not view.font:
         inks = [fills.get(u, (theme().grey, ""))[0] for u in range(network.nodes)]

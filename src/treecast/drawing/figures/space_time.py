@@ -10,7 +10,7 @@ from treecast.description import count_of
 from treecast.drawing.arrivals import Received, fewest_steps, find_received, find_spare
 from treecast.drawing.figures.raster import draw_raster, raster_box, scale_box
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.shapes import chosen_rows
+from treecast.drawing.shapes import centre_of, chosen_rows
 from treecast.drawing.style import (
     MONO,
     MOST_NAMED,
@@ -103,13 +103,13 @@ def find_windows(runs: Received, last: int) -> list[tuple[int, int]]:
 def _lines(trace: Trace, small: bool) -> Ints:
     """Return the nodes that have a line, nearest the root first; of few nodes only those that take part."""
     schedule, nodes = trace.schedule, trace.schedule.network.nodes
-    distance = schedule.network.distance(schedule.collective.root, np.arange(nodes))
+    distance = schedule.network.distance(centre_of(schedule), np.arange(nodes))
     order = np.lexsort((np.arange(nodes), distance))
     if not small:
         return order
     there = np.zeros(nodes, np.bool_)
     wanted = schedule.part.wanted().node
-    there[np.concatenate([schedule.rows.src, schedule.rows.dst, wanted, [schedule.part.root]]).astype(np.int64)] = True
+    there[np.concatenate([schedule.rows.src, schedule.rows.dst, wanted, [centre_of(schedule)]]).astype(np.int64)] = True
     there[list(trace.faults.nodes)] = True
     return order[there[order]]
 
@@ -150,7 +150,7 @@ class _Sheet(NamedTuple):
             found.append(axes)
         if small:
             found[0].set_yticks(range(nodes), labels, family=MONO, fontsize=min(8, each * 50), parse_math=False)
-        distance = network.distance(trace.schedule.collective.root, order)
+        distance = network.distance(centre_of(trace.schedule), order)
         return _Sheet(found, boxes, order, distance, (right - 0.4) / (boxes[-1][2] * width))
 
 

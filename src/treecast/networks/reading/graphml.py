@@ -6,21 +6,24 @@ Source: Brandes, Eiglsperger, Lerner & Pich, "Graph Markup Language (GraphML)" (
 from collections import Counter
 from dataclasses import dataclass, field
 
+from treecast.errors import TreecastError
 from treecast.networks.reading.links import Links, Parts, label_or_name, passed_over, unquoted
 from treecast.networks.reading.machine import Complaint, Link, Machine, Node
 from treecast.networks.reading.registry import begins_with_element, reader
 from treecast.networks.reading.xml_tree import Element, tree_of
+from treecast.units import parse_rate
 
 _LABELS = ("NodeLabel", "label", "name")  # yEd's element comes first
-_RATE = "LinkSpeedRaw"
-_VALUES = ("capacity", "relay", _RATE, *_LABELS)
+_RATES = {"LinkSpeedRaw": "{}bit/s", "rate": "{}"}  # how the text of each is a rate
+_VALUES = ("capacity", "relay", *_RATES, *_LABELS)
 _OURS = ("kind", "port")  # which treecast writes, too
 _WAYS = {"true": True, "false": False}
 
 
 @reader("graphml", what="GraphML", recognises=begins_with_element("graphml"), suffixes=(".graphml", ".xml"))
 def parts_of_graphml(data: bytes) -> Parts | Machine:
-    """Return the nodes and arcs of a GraphML file; a machine where every link says its rate in bit/s (``LinkSpeedRaw``).
+    """Return the nodes and arcs of a GraphML file; a machine where every link says its rate: ``rate``, with its
+    unit, or ``LinkSpeedRaw``, in bit/s.
 
     Links have the attribute ``capacity``, nodes ``relay``; all others are passed over. A link leads both ways, unless it or the
     graph is directed. A node is called by its label, if no other has it: the one that yEd shows, or else ``label``, or ``name``.
@@ -79,8 +82,11 @@ class _Found:
         u, v, said = unquoted(_needed(edge, "source")), unquoted(_needed(edge, "target")), self._said(edge)
         one_way = _WAYS.get(edge.of.get("directed", ""), _is_directed(graph))
         self.links.join(u, v, said.get("capacity"), one_way)
-        if len(self.rates) == self.edges and (rate := _gigabits(said.get(_RATE, ""))):
+        rates = (_gigabits(spelled.format(said[name])) for name, spelled in _RATES.items() if name in said)
+        if len(self.rates) == self.edges and (rate := next(filter(None, rates), 0.0)):
             self.rates.append((u, v, rate, one_way))
+        elif "rate" in said:
+            self.passed["rate, which is read where all links have it with its unit, as in 100Gbit/s"] = None
         self.edges += 1
         self.loops += u == v
 
@@ -135,9 +141,9 @@ def _needed(element: Element, attribute: str) -> str:
 
 
 def _gigabits(text: str) -> float:
-    """Return bits a second as Gbit/s, 0 for any other text."""
+    """Return a rate as Gbit/s, 0 for any text that is none."""
     try:
-        rate = float(text) / 1e9
-    except ValueError:
+        rate = parse_rate(text) * 8 / 1e9
+    except TreecastError:
         return 0.0
     return rate if 1e-9 <= rate <= 1e9 else 0.0
