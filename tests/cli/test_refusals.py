@@ -53,3 +53,25 @@ def test_a_matrix_of_numpy(tmp_path, capsys):
     np.save(tmp_path / "m.npy", 1 - np.eye(3, dtype=np.int64))
     assert main(["plan", "alltoallv", "complete:3", "--lengths", str(tmp_path / "m.npy"), "--json"]) == 0
     assert '"transmissions": 6' in capsys.readouterr().out
+
+
+def test_a_network_where_a_plan_is_wanted(ask):
+    status, _, said = ask("draw", "star:4")
+    assert status == 2
+    assert "star:4 is a network, no plan: plan first" in said
+
+
+def test_a_demand_that_is_no_number_is_named_with_its_line(ask, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demands.csv").write_text("0,1\nx,0\n")
+    status, _, said = ask("plan", "alltoallv", "complete:2", "--lengths", "demands.csv")
+    assert status == 2
+    assert "'demands.csv', line 2: 'x' is no length" in said
+
+
+def test_a_rate_that_takes_the_place_of_the_files_is_said(ask):
+    speed = ("--bytes", "1MB", "--latency", "1us", "--rate")
+    status, _, said = ask("plan", "broadcast", "machine:dgx-h100", *speed, "50Gbit/s")
+    assert (status, "--rate 50Gbit/s takes the place of the rate in the file" in said) == (0, True)
+    status, _, said = ask("plan", "broadcast", "machine:dgx-h100", *speed, "25GB/s")
+    assert (status, "takes the place" in said) == (0, False)

@@ -11,6 +11,7 @@ from tests.drawing.explorer.test_network_view import rails
 from treecast.drawing.figures.network import draw_network, used_arcs
 from treecast.drawing.figures.plan_view import PlanView, beside, links_of
 from treecast.drawing.pictures import draw
+from treecast.drawing.shapes import centre_of
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.simulation.faults import Faults
@@ -155,3 +156,16 @@ def test_every_line_ends_in_the_boxes_of_its_nodes():
         for path in tree.get_paths():
             for end in axes.transData.transform(path.vertices[[0, -1]]):
                 assert any(box.contains(*end) for box in boxes)
+
+
+def test_sums_are_drawn_from_their_owner():
+    graph = nx.Graph([("s", "a"), ("s", "b"), ("s", "c")])  # node 0 is the relay
+    graph.nodes["s"]["relay"] = True
+    owned, spread = plan("allreduce", graph), plan("allgather", graph)
+    assert centre_of(owned) == owned.collective.owners[0][1]
+    assert centre_of(spread) == spread.network.ranks[0] == 1
+    assert centre_of(plan("broadcast", graph, root="b")) == graph_node(graph, "b")
+
+
+def graph_node(graph, name):
+    return network(graph).node(name)

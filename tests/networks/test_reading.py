@@ -156,3 +156,21 @@ def test_the_page_on_graphs_says_what_is_so() -> None:
 def test_a_file_needs_no_prefix(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("a b\n")
     assert treecast.network(str(tmp_path / name)).spec == f"file:{tmp_path / name}"
+
+
+def test_rates_of_graphml_are_read_with_their_unit(tmp_path: Path) -> None:
+    edges = "".join(f'<edge source="{u}" target="b"><data key="r">{{}}</data></edge>' for u in "ac")
+    text = (
+        f'<graphml><key id="r" for="edge" attr.name="rate"/><graph edgedefault="undirected">{edges}</graph></graphml>'
+    )
+    file = tmp_path / "net.graphml"
+    file.write_text(text.format("400Gbit/s", "12.5GB/s"))
+    where = treecast.network(f"file:{file}")
+    assert (where.chunk_rate, where.arcs) == (12.5e9, 10)  # four cables of 100 Gbit/s and one
+    file.write_text(text.format("400", "100"))
+    where = treecast.network(f"file:{file}")
+    assert (where.chunk_rate, where.arcs) == (None, 4)
+    (note,) = where.notes
+    assert note.startswith("passed over: rate, which is read where all links have it with its unit")
+    with pytest.raises(NetworkError, match="it says no rates, so there is nothing for --unit to divide"):
+        treecast.network(f"file:{file} with unit 25GB/s")

@@ -268,3 +268,16 @@ def test_names_and_attributes() -> None:
         treecast.network(wired)
     wired.nodes[1]["relay"] = "no"
     assert treecast.network(wired).relays is None
+
+
+def test_a_plan_says_whether_relays_must_add() -> None:
+    path = nx.Graph([("a", "s"), ("b", "s"), ("c", "s")])
+    path.nodes["s"]["relay"] = True
+    for kind in ("allreduce", "reduce", "alltoall", "broadcast"):
+        schedule = treecast.plan(kind, path)
+        rows, into = schedule.rows, Counter[tuple[int, int]]()
+        for r in np.flatnonzero(schedule.network.relays[rows.dst]).tolist():
+            for first, stop in rows.payloads.ranges(int(rows.payload[r])):
+                into.update((int(rows.dst[r]), c) for c in range(first, min(stop, schedule.collective.sums)))
+        assert ("which add" in describe(schedule).lines["network"]) == (max(into.values(), default=0) > 1), kind
+    assert "which add" in describe(treecast.plan("reduce", path)).lines["network"]

@@ -93,3 +93,12 @@ def test_alternatives_build_nothing_twice(monkeypatch):
 def test_a_refusal_says_what_a_machine_needs(spec):
     with pytest.raises(PlanError, match=r"wormhole, which needs a mesh or torus; there is: all-port, one-port,"):
         plan("multicast", spec, targets=[1], model="wormhole")
+
+
+def test_the_price_of_surviving_is_that_of_the_plan_in_one_copy() -> None:
+    many, one = (plan("broadcast", "torus:4x4x4", messages=60, survive=survive) for survive in (1, 0))
+    assert baseline(many).one_copy == one.steps
+    more = f"{100 * (many.steps / one.steps - 1):.3g} % more"
+    assert describe(baseline(many)).lines["one copy"].endswith(more)
+    assert baseline(one).one_copy == 0
+    assert "one copy" not in describe(baseline(plan("broadcast", "petersen", survive=1))).lines  # no closed form

@@ -143,11 +143,11 @@ def test_beside_a_job_stand_no_other_words(words):
     for what in (job, treecast.plan(job)):
         for verb in (treecast.job, treecast.plan, treecast.bounds, treecast.alternatives):
             with pytest.raises(
-                PlanError, match=r"^a job says all but bytes itself: leave the other words out, or write"
+                PlanError, match=r"^a job fixes all but the bytes: pass bytes, latency and rate alone, or write"
             ):
                 verb(what, **words)
     if "network" not in words:
-        with pytest.raises(PlanError, match=r"^a job says all but bytes itself"):
+        with pytest.raises(PlanError, match=r"^a job fixes all but the bytes"):
             treecast.program(job, 5, **words)
 
 

@@ -9,12 +9,13 @@ from cyclopts import Parameter
 
 from treecast.against import AGAINST
 from treecast.asked import OPTIONS, field_of, spell_asked
+from treecast.cli import console
 from treecast.cli.options import options_under, with_options
 from treecast.collectives import COLLECTIVES
 from treecast.description import values_of
 from treecast.errors import TreecastError
 from treecast.models import MODELS
-from treecast.units import parse_bytes, parse_count
+from treecast.units import parse_bytes, parse_count, parse_rate
 
 if TYPE_CHECKING:
     from cyclopts import Token
@@ -215,7 +216,11 @@ class TimeOptions:
         """Return the costs of sends on a network; None where nothing is said."""
         from treecast.schedule.costs import read_costs
 
-        usual = self.usual(network)
+        usual, own = self.usual(network), network.chunk_rate
+        if self.rate is not None and own is not None and abs(parse_rate(self.rate) / own - 1) > 1e-9:
+            console.warn(
+                f"--rate {self.rate} takes the place of the rate in the file, {own * 8 / 1e9:,.6g}Gbit/s an arc"
+            )
         return usual if usual is None or self.costs is None else read_costs(network, self.costs, usual.default)
 
 

@@ -62,6 +62,8 @@ class Wired(Graph):
         self.remarks = tuple(each.text.partition(":")[0] for each in view.complaints if each.sort == "degraded")
         self.kinds = tuple(node.kind for node in view.nodes.values())
         self.chunk_rate = unit.rate * 1e9 / 8 if any(link.rate for link in view.links) else None
+        if self.chunk_rate is None and unit.rate != 1:
+            self.notes = (f"an arc stands for {unit.rate:,.6g} cables, and a rate is that of them all",)
         self.remedy = "" if self.connected else _remedy(view, self.both_ways)
 
     def _parse_label(self, text: str) -> int | None:
@@ -270,8 +272,6 @@ def _(where: Wired) -> Description:
             f"rates are rounded by up to {where.unit.worst:.1%}" if where.unit.worst > 1e-9 else "no rate is rounded"
         )
         unit["unit"] = f"a chunk a step is {where.unit.rate:,.6g} Gbit/s; {rounded}"
-    elif where.unit.rate != 1:
-        unit["unit"] = f"a chunk a step is {where.unit.rate:,.6g} cables"
     parts = views.parts(where.view)
     if len(parts) > 1:
         unit["parts"] = f"{len(parts):,}: {views.spell_parts(where.view, parts)}"

@@ -304,9 +304,7 @@ def _named(options: Mapping[str, Any]) -> dict[str, Any]:
     known, words = all_options() if asked else {}, job.__kwdefaults__ or {}
     for keyword in asked:
         if keyword not in known:
-            hint = (
-                did_you_mean(keyword, [*known, *words])
-                or f"; a job has {', '.join(words)}, and builders {', '.join(known)}"
-            )
+            there = f"; there is: {', '.join(sorted(known))}; and a job has: {', '.join(words)}"
+            hint = did_you_mean(keyword, [*known, *words]) or there
             raise PlanError(f"no builder has an option {keyword!r}{hint}")
     return asked

@@ -116,7 +116,8 @@ def rated(machine: Machine, gpu: str, pcie: float) -> Machine:
     links = [link._replace(rate=link.rate or known) for link in fast]
     if pcie and slow:
         if any(not link.rate for link in links):
-            raise ValueError("the file says no rate of the links between GPUs, either: --gpu H100 says it")
+            known_ones = ", ".join(_CAPABILITY)
+            raise ValueError(f"the file says no rate of the links between GPUs, either: --gpu says it, of {known_ones}")
         return replace(machine, links=links + [link._replace(rate=pcie) for link in slow])
     return gpu_links(replace(machine, links=links)) if slow else replace(machine, links=links)
 
