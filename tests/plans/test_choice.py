@@ -101,4 +101,4 @@ def test_the_price_of_surviving_is_that_of_the_plan_in_one_copy() -> None:
     more = f"{100 * (many.steps / one.steps - 1):.3g} % more"
     assert describe(baseline(many)).lines["one copy"].endswith(more)
     assert baseline(one).one_copy == 0
-    assert "one copy" not in describe(baseline(plan("broadcast", "petersen", survive=1))).lines  # no closed form
+    assert "one copy" not in describe(baseline(plan("alltoall", "hypercube:3", survive=2))).lines  # no closed form
