@@ -3,9 +3,9 @@
 import json
 import os
 import sys
-import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from threading import Timer
 from typing import TextIO
 
 from treecast.description import Description, Table, describe, spell
@@ -127,7 +127,7 @@ def progress(title: str, after: float = 0) -> Generator[None]:
     """Show a bar on standard error for as long as the work takes; nothing when that is no terminal.
 
     It shows the reports of the work inside (``treecast.progress.report``). ``after``: it appears when so many seconds have
-    passed, and something is reported.
+    passed, also where nothing is reported.
     """
     if not is_terminal(sys.stderr):
         yield
@@ -137,17 +137,17 @@ def progress(title: str, after: float = 0) -> Generator[None]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task, began = bar.add_task(title, total=None), time.monotonic()
+    task, appears = bar.add_task(title, total=None), Timer(after, bar.start)
+    appears.daemon = True
 
     def show(done: int, total: int, what: str) -> None:
-        if time.monotonic() - began >= after:
-            bar.start()  # once: it does nothing to a bar that is there
-            bar.update(task, completed=done, total=total or None, description=what or title)
+        bar.update(task, completed=done, total=total or None, description=what or title)
 
-    if not after:
-        bar.start()
+    appears.start()
     try:
         with reporting(show):
             yield
     finally:
+        appears.cancel()
+        appears.join()
         bar.stop()
