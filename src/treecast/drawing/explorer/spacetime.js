@@ -74,7 +74,7 @@ function drawTime(app, canvas, page, view) {
   page.rect(LEFT - 4, 0, width - LEFT + 4, high);
   page.clip();
   drawAxis(app, page, view, { x, high, width });
-  const apart = line / job.trees.length > 1.4; // room for a lane for each tree
+  const apart = line / job.trees.length > 1.1; // room for a lane for each tree
   const tall = apart ? (line - 1) / job.trees.length : Math.max(line * 0.8, 1);
   const lane = new Map(job.trees.map((tree, i) => [tree, i]));
   const colours = new Map(job.trees.map((tree) => [tree, colour(tree)])),
