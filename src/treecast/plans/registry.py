@@ -20,12 +20,14 @@ from treecast.networks import Network
 from treecast.plans.built import Built, Job
 from treecast.schedule import Claims, Schedule
 
-ALL_PORT = ("all-port", "shouting")
-"""The models under which a node uses all its links in a step; more than one message per link does no harm."""
+ALL_PORT = ("all-port",)
+"""The model under which a node uses all its links in a step; its schedules hold where more than one message may use a link."""
 WORMHOLE = tuple(f"{name}{half}" for name, model in MODELS.items() if model.routing for half in ("", ",half"))
 """The models of wormhole switching."""
 BUFFERLESS = tuple(name for name, model in MODELS.items() if not model.buffered)
 """The models in which a node keeps nothing that it relays."""
+
+_FEW_ARRIVALS = 2**11  # of jobs for which builders for weaker machines are asked, too
 
 Build = Callable[[Job[Any]], Built]
 Facts = Callable[[Job[Any], Schedule, int], Description]
@@ -329,10 +331,22 @@ def builders(collective: str, network: Network, asked: Container[str] = ()) -> l
 
 
 def fitting(entries: Iterable[Builder], job: Job[Any]) -> list[Builder]:
-    """Return the builders that can do a job; those for weaker machines, or for any, only where there is no other."""
+    """Return the builders that can do a job.
+
+    Those for weaker machines, or for any, are among them where there is no other, and behind the others where they cost little:
+    their schedules hold on a freer machine, too, so it never takes more steps.
+    """
     able = [entry for entry in entries if not entry.why_not(job)]
     own = [entry for entry in able if entry.is_for(job.model)]
-    return able if all(entry.baseline for entry in own) else own
+    if all(entry.baseline for entry in own):
+        return able
+    return own if _arrivals(job) > _FEW_ARRIVALS else sorted(able, key=lambda entry: not entry.is_for(job.model))
+
+
+def _arrivals(job: Job[Any]) -> int:
+    """Return about how many chunks arrive at all nodes together."""
+    collective = job.collective
+    return collective.chunks * (1 if collective.personal else job.network.rank_count) * job.copies
 
 
 @cache

@@ -100,8 +100,22 @@ def test_steps_on_machines_between(words, most):
 def test_an_exchange_is_refused_where_it_would_take_long():
     with pytest.raises(PlanError, match="looks at every chunk at every arc in every step"):
         plan("allgather", "torus:8x8", messages=9, model="one-port", builder="rarest-first")
-    with pytest.raises(PlanError, match="a message is one chunk"):
-        plan("allgather", "path:3", model="one-port,combining", builder="rarest-first")
+
+
+@pytest.mark.parametrize(
+    ("where", "machine", "steps"),
+    [
+        ("ring:8", "one-port,combining", 4),
+        ("torus:4x4", "whispering", 5),
+        ("petersen", "whispering", 4),
+        ("dragonfly:4,2", "one-port,combining", 8),
+        ("fat-tree:4", "one-port,combining", 11),
+    ],
+)
+def test_gossip_by_exchange_where_messages_combine(where, machine, steps):
+    """As few steps as a search by matchings of greatest weight takes, or fewer."""
+    schedule = judged(plan("allgather", where, model=machine, messages=7, builder="rarest-first"))
+    assert schedule.steps <= steps
 
 
 def test_all_messages_of_a_source_go_together_where_messages_combine():

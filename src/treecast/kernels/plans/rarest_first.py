@@ -102,7 +102,7 @@ def spread(
                         if held[c] < rarest and has[tail[a], c] and not got[head[a], c]:
                             rarest = held[c]
                     state, chance = random_below(state, 1 << 20)
-                    keyed = chunks - lacks[head[a]] if by_need else rarest
+                    keyed = chunks - (can[a] if together else lacks[head[a]]) if by_need else rarest
                     asking[count] = ((keyed << 20) + chance) * arcs + a
                     count += 1
             asking[:count].sort()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.plans.whole.one_port.oracle import broadcast_held
 from treecast.lower_bounds import best
-from treecast.plans import plan
+from treecast.plans import alternatives, plan
 from treecast.plans.whole.one_port import halves
 from treecast.plans.whole.one_port.halves import parts_of_step
 from treecast.verification.verifier import verify
@@ -43,7 +43,8 @@ def test_a_circulant_broadcast_takes_two_or_three_steps_for_one_at_most():
     """Three where a skip makes odd cycles beside the one that the root cuts: of more nodes than one, and more than one."""
     for nodes in (2, 7, 9, 12, 13, 16):
         one, more = (
-            plan("broadcast", f"complete:{nodes}", messages=messages, model="one-port,half") for messages in (60, 72)
+            plan("broadcast", f"complete:{nodes}", messages=messages, model="one-port,half", builder="halved-circulant")
+            for messages in (60, 72)
         )
         assert broadcast_held(one, half=True)
         skips = [nodes]
@@ -93,10 +94,13 @@ def test_half_duplex_where_messages_combine(nodes):
              "allgather": 2 * depth, "reduce-scatter": 2 * depth, "allreduce": 4 * depth, "alltoall": 2 * turns}  # fmt: skip
     for kind, wanted in steps.items():
         for messages in (1, 5):
-            schedule = plan(kind, f"complete:{nodes}", messages=messages, model="one-port,combining,half")
+            asked = {"messages": messages, "model": "one-port,combining,half"}
+            found = [e for e in alternatives(kind, f"complete:{nodes}", **asked).candidates if e.builder.claims]
+            assert wanted in {each.claims.steps for each in found if each.claims}
+            schedule = plan(kind, f"complete:{nodes}", **asked)
             report = verify(schedule)
             assert report.holds, (kind, messages, report.violations)
-            assert report.steps == schedule.claims.steps == wanted
+            assert report.steps == schedule.claims.steps <= wanted
             assert report.transmissions == schedule.claims.transmissions
             if depth == wanted:
                 assert report.steps == best(list(report.bounds), "steps").value

@@ -35,10 +35,15 @@ def ways_of(schedule):
 
 def check(nodes, copies, messages):
     schedule = plan(
-        "broadcast", f"complete:{nodes}", messages=messages, copies=copies, model="one-port", root=nodes // 2
+        "broadcast",
+        f"complete:{nodes}",
+        messages=messages,
+        copies=copies,
+        model="one-port",
+        root=nodes // 2,
+        builder="shifted-trees",
     )
     found = shape(nodes - 1, copies)
-    assert schedule.builder == "shifted-trees"
     assert schedule.steps == schedule.claims.steps == copies * (messages - 1) + found.length
     assert schedule.transmissions == messages * copies * (nodes - 1)
     assert broadcast_held(schedule)

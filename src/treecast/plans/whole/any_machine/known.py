@@ -96,8 +96,8 @@ def _tables(ways: Ways, machine: Model, least: int) -> Iterator[Timed]:
             return
 
 
-def _machines(machine: Model) -> list[Model]:
-    """Return the machines for which to time ways: where messages combine, to meet one partner in a step may take less."""
+def machines(machine: Model) -> list[Model]:
+    """Return the machines for which to plan: where messages combine, to meet one partner in a step may take less."""
     may_meet = machine.combining and not machine.normal <= model("whispering")
     return [machine, model("whispering")] if may_meet and machine.ports == "one" else [machine]
 
@@ -107,7 +107,7 @@ def _fewest(ways: Iterator[tuple[Ways, Collective | None]], machine: Model, leas
     tables = (
         (there_and_back(*_tables(each, own, least), least=least), collective)
         for each, collective in ways
-        for own in _machines(machine)
+        for own in machines(machine)
     )
     timed, collective = best_of(tables, lambda each: each[0].cost, least)
     return timed.built()._replace(collective=collective)

@@ -1,11 +1,13 @@
 """Plans for any machine by exchange, step by step: whatever is free carries the rarest chunk that the other end lacks.
 
-Communication model: any in which a message is one chunk and nodes keep the chunks that they relay.
+Communication model: any in which nodes keep the chunks that they relay. Where messages combine, all of a source go together,
+and an arc carries all that its head lacks.
 Disjoint trees use the arcs of a root as they fill, and an exchange uses all of them from the first step on. So it is good for
 some ten messages, and for one port. The arcs are asked by the rarity of the chunk that they would carry, or by how much their
 heads lack. Ties go by chance, several times. Then the ways are timed from the end and from the start again.
 """
 
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
@@ -23,7 +25,7 @@ from treecast.plans.registry import any_machine
 from treecast.plans.times.timetable import Timed, there_and_back
 from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.plans.ways.ways import Ways, pairs_of
-from treecast.plans.whole.any_machine.known import least_steps
+from treecast.plans.whole.any_machine.known import least_steps, machines
 from treecast.schedule import Payloads
 
 _MOST_WORK = 2**25  # arcs, chunks and steps of all tries, multiplied
@@ -31,13 +33,12 @@ _TRIES = 8
 
 
 def _work(job: Job[Network]) -> int:
-    chunks = job.collective.chunks
+    collective = job.collective
+    chunks = collective.chunks // (collective.messages if job.model.combining and collective.lengths is None else 1)
     return job.network.arcs * chunks * (chunks + job.network.nodes)
 
 
 def _fits(job: Job[Network]) -> str:
-    if job.model.combining:
-        return "is for models under which a message is one chunk"
     if _work(job) > _MOST_WORK:
         return f"looks at every chunk at every arc in every step, {_work(job):,} times, and {_MOST_WORK:,} at most"
     return ""
@@ -54,13 +55,17 @@ def _fits(job: Job[Network]) -> str:
     what="step by step, each free arc sends the rarest chunk that the other end lacks; timed from both ends again",
 )
 def rarest_first(job: Job[Network]) -> Built:
-    """Any machine on which a message is one chunk: the fewest steps of some exchanges, timed from both ends again.
+    """Any machine: the fewest steps of some exchanges, timed from both ends again.
 
     It is not proved how near the bound this is: each schedule shows it.
     """
-    least, tries = least_steps(job), max(1, min(_TRIES, _MOST_WORK // max(1, _work(job))))
-    some = list(product(range(1, _TRIES), (False, True)))[:tries]
-    found = (there_and_back(_exchanged(job, seed, by_need), least=least) for seed, by_need in some)
+    least, most, several = least_steps(job), _TRIES * (8 if job.model.combining else 1), machines(job.model)
+    tries = len(several) * max(1, min(most, _MOST_WORK // max(1, _work(job))))
+    some = list(product(range(1, most), (False, True), several))[:tries]
+    found = (
+        there_and_back(_exchanged(replace(job, model=machine), seed, by_need), least=least)
+        for seed, by_need, machine in some
+    )
     return best_of(found, lambda timed: timed.cost, least).built()
 
 
@@ -143,18 +148,25 @@ def table(holdings: Holdings, nodes: int, chunks: int) -> NDArray[np.bool_]:
 
 
 def _exchanged(job: Job[Network], seed: int, by_need: bool) -> Timed:
-    """Return the sends of one exchange, and their steps, without sends that nobody needs."""
-    network, collective = job.network, job.collective
+    """Return the sends of one exchange, and their steps, without sends that nobody needs.
+
+    Where messages combine, all of a source go together.
+    """
+    network, together, size = job.network, job.model.combining, 1
+    collective = job.collective
+    if together and collective.lengths is None:
+        collective, size = replace(collective, messages=1), collective.messages
     has, wants = (table(each, network.nodes, collective.chunks) for each in (collective.given(), collective.wanted()))
-    sent = exchanged(network, takes(job.model, network), has, wants, seed=seed, by_need=by_need)
-    return timed(network, job.model, sent.take(sent.needed(network, wants)), collective.chunks)
+    how = {"seed": seed, "by_need": by_need, "together": together}
+    sent = exchanged(network, takes(job.model, network), has, wants, **how)
+    return timed(network, job.model, sent.take(sent.needed(network, wants)), collective.chunks, size)
 
 
-def timed(network: Network, machine: Model, sent: Exchange, chunks: int) -> Timed:
-    """Return the ways of the sends of an exchange, and their times."""
+def timed(network: Network, machine: Model, sent: Exchange, chunks: int, size: int = 1) -> Timed:
+    """Return the ways of the sends of an exchange, and their times; ``size``: how many chunks go as one."""
     (step, arc, chunk), arcs = sent, arcs_of(network)
     at, none = chunk * network.nodes, np.full_like(arc, -1)
     pairs = pairs_of(at + arcs.head[arc], at + arcs.tail[arc])
-    payloads = Payloads.of_ranges(np.arange(chunks), np.arange(1, chunks + 1))
+    payloads = Payloads.of_ranges(size * np.arange(chunks), size * np.arange(1, chunks + 1))
     ways = Ways(network, arc, chunk, payloads, none, np.zeros_like(arc), *pairs)
     return Timed(ways, machine, step, int(step.max(initial=-1)) + 1)
