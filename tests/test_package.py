@@ -29,7 +29,8 @@ def test_type_checkers_see_the_public_names():
         (node.module, name.name, name.asname)
         for node in stub.body if isinstance(node, ast.ImportFrom) for name in node.names
     }  # fmt: skip
-    assert seen == {(f"treecast.{module}", name, name) for name, module in treecast._HOME.items()}
+    public = {(f"treecast.{module}", name, name) for name, module in treecast._HOME.items()}
+    assert seen == public | {(None, name, name) for name in treecast._PACKAGES}
     assert len(treecast._HOME) == sum(map(len, treecast._NAMES.values()))  # each stands once
 
 

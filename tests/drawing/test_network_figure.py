@@ -146,7 +146,7 @@ def test_switches_of_hosts_stand_below_and_rails_above():
 
 def test_every_line_ends_in_the_boxes_of_its_nodes():
     """Eight trees over links of capacity 9: the boxes are those that matplotlib draws."""
-    figure = draw_network(plan("broadcast", rails(), messages=64))
+    figure = draw_network(plan("broadcast", rails(), messages=64, builder="packed-trees"))
     axes = figure.axes[0]
     FigureCanvasAgg(figure).draw()  # boxes get their size
     boxes = [text.get_bbox_patch().get_window_extent() for text in axes.texts]

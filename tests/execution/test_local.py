@@ -137,7 +137,9 @@ def test_two_nodes_die_and_all_others_have_the_file():
 
 
 def test_what_is_lost_is_said():
-    schedule = plan("broadcast", "star:3", messages=4)  # one copy: tree 0 carries 0-1, tree 1 carries 2-3
+    schedule = plan(
+        "broadcast", "star:3", messages=4, builder="disjoint-trees"
+    )  # one copy: tree 0 carries 0-1, tree 1 carries 2-3
     done = run(schedule, b"abcdefgh", parse_faults(schedule.network, ["213"]))
     first = schedule.network.node("312")
     assert first not in done.intact
