@@ -43,6 +43,7 @@ def test_each_page_names_what_it_is_about(capsys: pytest.CaptureFixture[str]) ->
     assert "--dead-nodes" in shown(capsys, "faults")
     named = {row["builder"] for row in json.loads(shown(capsys, "builders", "--json"))}
     assert {"disjoint-trees", "packed-trees", "cover"} <= named
+    assert json.loads(shown(capsys, "machines", "--json"))["machines"]["machine:dgx-h100"].startswith("DGX H100")
     assert re.search(r"^text +\.tc +yes +yes", shown(capsys, "files"), re.MULTILINE)
 
 

@@ -13,10 +13,8 @@ STATUSES = (
 
 def topic() -> Description:
     """Return every exit status and its meaning."""
-    figures = [{"status": status, "means": means} for status, means in STATUSES]
-    table = Table(columns=("status", "means"), rows=STATUSES, of="statuses")
     notes = (
         "'launch' and 'lab run' else return the status of the program that they start: of the first rank that failed.",
         "'launch' returns 128 + n when signal n killed all ranks; with --intact, when it killed any.",
     )
-    return Description(figures, tables=(table,), notes=notes)
+    return Table(("status", "means"), STATUSES, of="statuses").alone(notes)
