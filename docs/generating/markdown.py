@@ -43,7 +43,9 @@ def of_description(what: Description) -> str:
 
 def doc_of(thing: object) -> str:
     """Return what a function, class or module says of itself, as Markdown, without the parts of numpydoc."""
-    text, *_ = re.split(r"\n(?:Parameters|Returns|Raises|Examples|Attributes)\n-+\n", inspect.getdoc(thing) or "")
+    text, *_ = re.split(
+        r"\n(?:(?:Parameters|Returns|Raises|Examples|Attributes)\n-+\n|>>> )", inspect.getdoc(thing) or ""
+    )
     return of_prose(text)
 
 

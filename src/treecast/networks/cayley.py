@@ -17,8 +17,6 @@ class Cayley(Network):
 
     A schedule that is built at node 0 is built at every node by ``translate``.
 
-    Examples
-    --------
     >>> from treecast import network
     >>> ring = network("ring:6")
     >>> ring.seen_alike
@@ -48,8 +46,6 @@ class Cayley(Network):
 class Searched(Cayley):
     """A Cayley network without a formula for distances: those from node 0 are searched for, once.
 
-    Examples
-    --------
     >>> from treecast import network
     >>> network("circulant:12,1,5").distance(1, [1, 2, 3, 4]).tolist()
     [0, 1, 2, 3]
@@ -84,8 +80,6 @@ class Rotational(Cayley):
 
     So the sends from node 0 by one port are copied to every other port, and the copies share no arc.
 
-    Examples
-    --------
     >>> from treecast import network
     >>> cube = network("hypercube:4")
     >>> cube.labels(cube.necklace(0b0011))

@@ -28,25 +28,11 @@ _MOST_STEPS = 1 << 12
     members=listing(lambda ranks: [f"{ranks},1,{isqrt(ranks)}"] if ranks > 8 else []),
 )
 class Circulant(Searched):
-    """The circulant of N ≥ 2 nodes and some steps: node u is joined to u + s and u - s modulo N for each step s.
+    """The circulant of N nodes, 2 ≤ N ≤ 2^24, and some steps: node u is joined to u + s and u - s modulo N for each step s.
 
-    A step has two ports, up and down, in the order in which the steps are given; the step N/2 has one. It is the Cayley graph
-    of the numbers modulo N.
+    Steps are different whole numbers from 1 to N/2, without a divisor that they all share with N. A step has two ports, up and
+    down, in the order in which the steps are given; the step N/2 has one. It is the Cayley graph of the numbers modulo N.
 
-    Parameters
-    ----------
-    nodes : int
-        The number of nodes N, from 2 to 2^24.
-    steps : int
-        Different whole numbers from 1 to N/2, without a divisor that they all share with N.
-
-    Raises
-    ------
-    NetworkError
-        When there is no such network.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> where = network("circulant:12,1,5")
     >>> where.neighbors(3), where.diameter

@@ -27,18 +27,6 @@ _MOST = 1 << 20
 class Complete(Cayley):
     """The complete network of N nodes, 1 ≤ N ≤ 2^20: port p leads p + 1 nodes on, modulo N (the Cayley graph of Z_N).
 
-    Parameters
-    ----------
-    nodes : int
-        The number of nodes N.
-
-    Raises
-    ------
-    NetworkError
-        When there is no such network.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> network("complete:5").neighbors(3)
     [4, 0, 1, 2]

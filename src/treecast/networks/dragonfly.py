@@ -35,24 +35,8 @@ class Dragonfly(Graph):
 
     The links of a group to others, counted over its routers, lead to the next group, the one after it, and so on around.
     A router is labelled group.router. With p hosts a router, hosts are labelled group.router.host and numbered first; routers
-    are relays then.
+    are relays then. Without hosts routers take part themselves.
 
-    Parameters
-    ----------
-    routers : int
-        The number of routers a group, a.
-    links : int
-        The number of links of each router to other groups, h.
-    hosts : int
-        The number of hosts of each router, p; 0 where the routers take part themselves.
-
-    Raises
-    ------
-    NetworkError
-        When there is no such network.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> where = network("dragonfly:4,2")
     >>> where.nodes, where.degree, where.diameter

@@ -37,7 +37,7 @@ class Family:
     what
         Such a network, in a few words.
     make
-        Returns a member: of the whole numbers behind the colon, or of the text.
+        Returns a member: of the whole numbers behind the colon, or of the text. Raises NetworkError when there is none.
     nodes, degree, diameter
         Formulas in the letters of ``arguments``; empty where the family has none.
     members

@@ -28,23 +28,11 @@ _MOST = 64
     members=counted(lambda half: 2 * half**3, lambda half: str(2 * half)),
 )
 class FatTree(Graph):
-    """The fat tree of switches with k ports, k even: k³/4 hosts, which are numbered first, and 5k²/4 switches, which are relays.
+    """The fat tree of switches with k ports, k even, from 2 to 64: k³/4 hosts, numbered first, and 5k²/4 switches, relays.
 
     There are k pods. Host p.e.h hangs below the edge switch ``edge-p.e`` of pod p. Each edge switch is joined to the k/2 switches
     ``aggregation-p.a`` of its pod, and these, each to k/2 others, to the switches ``core-a.c``.
 
-    Parameters
-    ----------
-    ports : int
-        The number of ports k of a switch, from 2 to 64.
-
-    Raises
-    ------
-    NetworkError
-        When there is no such network.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> where = network("fat-tree:4")
     >>> where.nodes, len(where.ranks), where.diameter

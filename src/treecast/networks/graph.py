@@ -27,8 +27,6 @@ class Graph(Listed):
     of its own. Relays hold and forward, but want nothing and have nothing of their own. Made by ``Graph.of``; files, by
     ``wired.file``.
 
-    Examples
-    --------
     >>> import networkx as nx
     >>> from treecast import network
     >>> house = network(nx.Graph([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]))

@@ -140,20 +140,8 @@ def _moves_made(order: str, axis: int, other: int, place: Ints, gaps: Ints) -> I
 class Mesh(Grid):
     """A mesh with the given sides: port 2a leads up axis a, port 2a + 1 down; past the border, nowhere.
 
-    Parameters
-    ----------
-    sides : tuple of int
-        The number of nodes along each axis, from 1; at most 64 axes and 2^40 nodes.
-    family : str
-        ``mesh``, or ``path`` for one of one axis.
+    It has at most 64 axes and 2^40 nodes. ``family``: ``mesh``, or ``path`` for one of one axis.
 
-    Raises
-    ------
-    NetworkError
-        When there is no such mesh.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> mesh = network("mesh:3x4")
     >>> mesh.labels(mesh.neighbors(mesh.node("0,0")))
@@ -189,22 +177,9 @@ class Torus(Grid, Cayley):
     """A torus with the given sides: the Cayley graph of coordinate-wise addition modulo the sides.
 
     An axis has two ports, up and down, but one where its side is 2 and none where it is 1: no two arcs join
-    the same two nodes one way, and none leads to its own source.
+    the same two nodes one way, and none leads to its own source. It has at most 64 axes and 2^40 nodes. ``family``: ``torus``, or
+    ``ring`` for one of one axis.
 
-    Parameters
-    ----------
-    sides : tuple of int
-        The number of nodes along each axis, from 1; at most 64 axes and 2^40 nodes.
-    family : str
-        ``torus``, or ``ring`` for one of one axis.
-
-    Raises
-    ------
-    NetworkError
-        When there is no such torus.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> torus = network("torus:3x4")
     >>> torus.labels(torus.neighbors(torus.node("0,0")))

@@ -28,18 +28,6 @@ from treecast.networks.members import counted
 class Hypercube(Rotational):
     """The hypercube of dimension d, 0 ≤ d ≤ 40: 2^d nodes of degree d; port i flips bit i.
 
-    Parameters
-    ----------
-    d : int
-        The number of dimensions.
-
-    Raises
-    ------
-    NetworkError
-        When there is no such network.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> cube = network("hypercube:3")
     >>> cube.labels(cube.neighbors(cube.node("0b101")))

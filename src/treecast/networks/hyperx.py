@@ -36,20 +36,8 @@ class HyperX(Coordinates, Cayley):
     """The HyperX of some sides: nodes are joined where they differ in one coordinate. Numbered with the last coordinate fastest.
 
     Port p of an axis, counted from its first, moves on by p + 1 along it, modulo its side: the Cayley graph of coordinate-wise
-    addition modulo the sides.
+    addition modulo the sides. There are at most 64 axes, 2^40 nodes and 2^16 ports.
 
-    Parameters
-    ----------
-    sides : int
-        The number of nodes along each axis, from 1; at most 64 axes, 2^40 nodes and 2^16 ports.
-
-    Raises
-    ------
-    NetworkError
-        When there is no such network.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> where = network("hyperx:3x4")
     >>> where.labels(where.neighbors(where.node("0,0")))

@@ -28,8 +28,6 @@ from treecast.networks.members import listing
 class Petersen(Graph):
     """Petersen's graph: a ring 0 … 4, a star 5 … 9 inside it, where i is joined to i ± 2, and spokes from i to i + 5.
 
-    Examples
-    --------
     >>> from treecast import network
     >>> network("petersen").neighbors(0), network("petersen").neighbors(5)
     ([1, 4, 5], [0, 7, 8])

@@ -29,18 +29,8 @@ _DRAWS = 64  # of a graph that is connected, before there is said to be none
 class RandomRegular(Graph):
     """A random graph of N nodes, all of degree D, drawn with a seed; drawn again until it is connected.
 
-    Parameters
-    ----------
-    nodes, degree, seed : int
-        The first draw is ``networkx.random_regular_graph(degree, nodes, seed)``.
+    The first draw is ``networkx.random_regular_graph(degree, nodes, seed)``.
 
-    Raises
-    ------
-    NetworkError
-        When there is no such graph.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> where = network("random-regular:23,4,1")
     >>> where.nodes, where.degree, where.arcs

@@ -39,18 +39,6 @@ class SlimFly(Graph):
     (1, m, c) to (1, m, c + d) for d in another. A label is those three numbers; where q is no prime, an element of the field
     is the number with its coefficients as digits.
 
-    Parameters
-    ----------
-    q : int
-        The size of the field.
-
-    Raises
-    ------
-    NetworkError
-        When there is no such network.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> where = network("slim-fly:5")
     >>> where.nodes, where.degree, where.diameter

@@ -40,18 +40,6 @@ class Star(Rotational):
 
     Port p swaps the first symbol with the one at position p+2 (counted from 1): the paper's dimension p+2.
 
-    Parameters
-    ----------
-    n : int
-        The number of symbols.
-
-    Raises
-    ------
-    NetworkError
-        When there is no such network.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> star = network("star:5")
     >>> star.labels(star.neighbors(star.node("21345")))

@@ -27,24 +27,11 @@ _MOST_NODES = 2**40
 )
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree(Network):
-    """The complete tree of the given arity and depth, numbered breadth-first from its root, 0.
+    """The complete tree of the given arity and depth, numbered breadth-first from its root, 0; at most 2^40 nodes.
 
-    Ports ``0 … arity-1`` lead to the children in order, port ``arity`` to the parent.
+    Each node but the leaves has ``arity`` children, and ``depth`` arcs lead from the root to a leaf. Ports ``0 … arity-1`` lead
+    to the children in order, port ``arity`` to the parent.
 
-    Parameters
-    ----------
-    arity : int
-        The number of children of each node that has any, from 1.
-    depth : int
-        The number of arcs from the root to a leaf, from 0.
-
-    Raises
-    ------
-    NetworkError
-        When there is no such tree, or it has more than 2^40 nodes.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> tree = network("tree:2,2")
     >>> tree.neighbors(1), tree.port_name(2)

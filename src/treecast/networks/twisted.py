@@ -18,23 +18,11 @@ _MOST_NODES = 1 << 24
 
 
 class Twisted(Coordinates, Searched):
-    """A torus of sides n and 2n in which n steps along a short side lead n steps along every long one.
+    """A torus of sides n and 2n, n from 2, in which n steps along a short side lead n steps along every long one.
 
     It is the Cayley graph of the whole numbers' grid modulo those moves. An axis has two ports, up and down. TPU slices of such
     sides are wired so.
 
-    Parameters
-    ----------
-    sides : int
-        Some sides of n nodes, n from 2, and some of 2n.
-
-    Raises
-    ------
-    NetworkError
-        When there is no such network.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> twisted, torus = network("torus:4x4x8,twisted"), network("torus:4x4x8")
     >>> twisted.nodes, twisted.diameter, torus.diameter

@@ -23,8 +23,6 @@ class Words(Network):
     The first letter counts as itself, each later one as its place, 0 … d-1, among those that may stand there. Port p leads to
     the word without its first letter and with the letter of place p behind it.
 
-    Examples
-    --------
     >>> from treecast import network
     >>> words = network("debruijn:2,3")
     >>> words.label(words.neighbor(words.node("011"), 0))
@@ -116,20 +114,6 @@ class DeBruijn(Words):
 
     Node number = the word read as a number to base d. A word of equal letters would lead to itself: that port leads nowhere.
 
-    Parameters
-    ----------
-    degree : int
-        The number of letters d.
-    length : int
-        The length of words k.
-
-    Raises
-    ------
-    NetworkError
-        When there is no such network.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> words = network("debruijn:2,3")
     >>> words.nodes, words.degree, words.diameter, words.both_ways
@@ -160,20 +144,6 @@ class Kautz(Words):
     Its words are those of k letters out of d + 1, no two neighbouring ones equal. It has d^(k-1) more nodes than the de Bruijn
     network of the same degree and diameter, and no word leads to itself.
 
-    Parameters
-    ----------
-    degree : int
-        The number of letters but one, d.
-    length : int
-        The length of words k.
-
-    Raises
-    ------
-    NetworkError
-        When there is no such network.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> words = network("kautz:2,3")
     >>> words.nodes, words.degree, words.diameter, words.both_ways
