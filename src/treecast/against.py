@@ -15,8 +15,6 @@ AGAINST: tuple[Against, ...] = ("nodes", "links", "arcs")
 def covers(strong: Against, weak: Against) -> bool:
     """Return whether ways that are apart for the first are apart for the second.
 
-    Examples
-    --------
     >>> covers("nodes", "arcs"), covers("arcs", "links")
     (True, False)
     """
@@ -26,8 +24,6 @@ def covers(strong: Against, weak: Against) -> bool:
 def apart(against: Against) -> str:
     """Return the name of such ways.
 
-    Examples
-    --------
     >>> apart("links")
     'link-disjoint'
     """
@@ -37,8 +33,6 @@ def apart(against: Against) -> str:
 def dead(count: int, against: Against) -> str:
     """Return so many faults in words.
 
-    Examples
-    --------
     >>> dead(1, "links"), dead(2, "nodes")
     ('1 dead link', '2 dead nodes')
     """

@@ -113,15 +113,8 @@ def spell_asked(given: Mapping[str, Any]) -> str:
 
 
 def read_asked(spelling: str) -> tuple[str, Asked]:
-    """Return the path in a spelling, and its options.
+    """Return the path in a spelling, and its options. Raises NetworkError when one is unknown, or its text is none of its kind.
 
-    Raises
-    ------
-    NetworkError
-        When an option is unknown, or its text is none of its kind.
-
-    Examples
-    --------
     >>> path, asked = read_asked("net with me.xml with links all part 2")
     >>> path, asked.links, asked.part
     ('net with me.xml', 'all', '2')

@@ -20,12 +20,7 @@ from typing import Any
 def import_all(package: str, within: str = "") -> None:
     """Import every module below a package, and those of other packages, so that all entries in them are registered.
 
-    Parameters
-    ----------
-    package
-        The name of the package, as in ``treecast.formats``.
-    within
-        Only the modules in folders of this name, as ``builders``, wherever these stand below the package.
+    ``within``: only the modules in folders of this name, as ``builders``, wherever these stand below the package.
     """
     for module in walk_packages(import_module(package).__path__, f"{package}."):
         if not within or f".{within}." in module.name:
@@ -46,18 +41,9 @@ def _of_others() -> tuple[str, ...]:
 def decorators(package: str, name: str) -> list[dict[str, Any]]:
     """Return the arguments of the decorators of one name in all files of a package, without importing any of them.
 
-    Parameters
-    ----------
-    package
-        The name of the package.
-    name
-        The name of the decorator. It stands at the beginning of a line, above a function or a class.
-
-    Returns
-    -------
-    list of dict
-        For each decorator its arguments, in the order of files and lines: those by keyword under their keyword, those by
-        position under ``0``, ``1``, …. Arguments that are no literals are given as text, as they are written.
+    A decorator stands at the beginning of a line, above a function or a class. For each, in the order of files and lines:
+    arguments by keyword under their keyword, those by position under ``0``, ``1``, …. Those that are no literals are given as
+    they are written.
     """
     spec = find_spec(package)
     folders = [] if spec is None else list(spec.submodule_search_locations or ())

@@ -87,18 +87,8 @@ def _accept(head: bytes) -> str:
 def read_whole(path: str | os.PathLike[str], head: int = 0, refuse: Callable[[bytes], str] = _accept) -> bytes:
     """Return the contents of a file; ``-`` is standard input.
 
-    Parameters
-    ----------
-    path
-        The file.
-    head, refuse
-        ``refuse`` sees the first ``head`` bytes, or all of a shorter file, before more is read. It returns why the file will
-        not do, behind the file's name, or an empty text.
-
-    Raises
-    ------
-    FormatError
-        When the file cannot be read or is refused.
+    ``refuse`` sees the first ``head`` bytes, or all of a shorter file, before more is read. It returns why the file will not
+    do, behind the file's name, or an empty text. Raises FormatError when the file cannot be read or is refused.
     """
     try:
         if str(path) == "-":

@@ -195,19 +195,9 @@ _ENDINGS = ((), ("half",), ("combining",), ("combining", "half"), ("partner",))
 def model(name: str | Model) -> Model:
     """Return the model of a name: that of a preset, with ``,combining``, ``,partner`` or ``,half`` behind it, or several.
 
-    Parameters
-    ----------
-    name : str or Model
-        ``NAME,half`` is the half-duplex form of a preset, in ``NAME,combining`` a message holds any number of chunks, and in
-        ``NAME,partner`` a node with one port has one partner in a step.
+    ``NAME,half`` is the half-duplex form of a preset, in ``NAME,combining`` a message holds any number of chunks, and in
+    ``NAME,partner`` a node with one port has one partner in a step. Raises PlanError when there is none.
 
-    Raises
-    ------
-    PlanError
-        When there is none.
-
-    Examples
-    --------
     >>> model("one-port,half,combining")
     <Model one-port,combining,half: one port, half duplex>
     """
@@ -255,22 +245,9 @@ class Takes(NamedTuple):
 def takes(machine: Model, network: "Network") -> Takes:
     """Return the resources of a send over each arc of a network in a step, arcs as ``arcs_of`` numbers them.
 
-    Whoever makes schedules or times them asks this. The verifiers do not: they have rules of their own.
+    Whoever makes schedules or times them asks this. The verifiers do not: they have rules of their own. The arcs there and
+    back of each cable are a link. Raises PlanError under wormhole switching, where a send takes the channels of its route.
 
-    Parameters
-    ----------
-    machine : Model
-        A machine whose nodes keep data that they relay.
-    network : Network
-        Where. The arcs there and back of each cable are a link.
-
-    Raises
-    ------
-    PlanError
-        Under wormhole switching, where a send takes the channels of its route.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> takes(model("one-port"), network("path:3")).resource.tolist()
     [[0, 4], [1, 5], [1, 3], [2, 4]]

@@ -25,17 +25,7 @@ _watching: ContextVar[Progress] = ContextVar("_watching", default=nobody)
 
 
 def report(done: int, total: int, what: str = "") -> None:
-    """Tell whoever watches how far the work is.
-
-    Parameters
-    ----------
-    done
-        How much is done.
-    total
-        Of how much; 0 where that is not known.
-    what
-        The name of the work: ``"steps"``.
-    """
+    """Tell whoever watches how far the work called ``what`` is; ``total`` is 0 where it is not known."""
     _watching.get()(done, total, what)
 
 
@@ -43,10 +33,7 @@ def report(done: int, total: int, what: str = "") -> None:
 def reporting(progress: Progress | None) -> Generator[None]:
     """Let ``progress`` watch the work in this block; with None whoever watches already goes on.
 
-    Parameters
-    ----------
-    progress
-        The function that each report is passed to. It is called in the thread that does the work, and should return soon.
+    It is called in the thread that does the work, and should return soon.
     """
     if progress is None:
         yield
@@ -60,21 +47,11 @@ def reporting(progress: Progress | None) -> Generator[None]:
 
 @contextmanager
 def part_of(what: str = "", before: int = 0, total: int = 0, each: int = 1) -> Generator[None]:
-    """Pass on the reports of this block as those of a part of longer work.
+    """Pass on the reports of this block as those of a part of longer work, of which ``before`` was done before this part.
 
-    Parameters
-    ----------
-    what
-        The name under which they are passed on; their own when it is empty.
-    before
-        How much was done before this part.
-    total
-        How much there is in all; the part's own number when it is 0. No more than that is told.
-    each
-        How much each count of the part stands for.
+    ``what``: the name under which they are passed on; their own when it is empty. ``total``: how much there is in all; the
+    part's own number when it is 0. No more than that is told. ``each``: how much each count of the part stands for.
 
-    Examples
-    --------
     >>> with reporting(lambda *told: print(told)), part_of("Lemma 1", before=10, total=30):
     ...     report(5, 10, "sets")
     (15, 30, 'Lemma 1')

@@ -37,18 +37,8 @@ _RATES = {
 def parse_bytes(text: str | int) -> int:
     """Return a number of bytes: ``65536``, ``64k``, ``64K`` or ``64KiB`` (2^10 each), ``64kB`` (10^3 each), ``16MiB``, ``2GB``.
 
-    Parameters
-    ----------
-    text : str or int
-        The text; a number counts bytes.
+    Raises TreecastError when it is no whole number of bytes above 0.
 
-    Raises
-    ------
-    TreecastError
-        When it is no whole number of bytes above 0.
-
-    Examples
-    --------
     >>> parse_bytes("16MiB"), parse_bytes("1.5kB"), parse_bytes(100)
     (16777216, 1500, 100)
     """
@@ -62,20 +52,10 @@ def parse_bytes(text: str | int) -> int:
 
 
 def parse_seconds(text: str | float) -> float:
-    """Return a time in seconds: ``1us``, ``200ns``, ``1.5ms``, ``2s``, ``0``.
+    """Return a time in seconds: ``1us``, ``200ns``, ``1.5ms``, ``2s``, ``0``; a number counts seconds.
 
-    Parameters
-    ----------
-    text : str or float
-        The text; a number counts seconds.
+    Raises TreecastError when it is no time from 0 on, or a text without a unit.
 
-    Raises
-    ------
-    TreecastError
-        When it is no time from 0 on, or a text without a unit.
-
-    Examples
-    --------
     >>> parse_seconds("1us"), parse_seconds(2.5)
     (1e-06, 2.5)
     """
@@ -83,20 +63,10 @@ def parse_seconds(text: str | float) -> float:
 
 
 def parse_rate(text: str | float) -> float:
-    """Return a rate in bytes a second: ``12.5GB/s``, ``100Gbit/s``; ``inf`` where bytes take no time.
+    """Return a rate in bytes a second: ``12.5GB/s``, ``100Gbit/s``; ``inf`` where bytes take no time; or a number.
 
-    Parameters
-    ----------
-    text : str or float
-        The text; a number counts bytes a second.
+    Raises TreecastError when it is no rate above 0, or a text without a unit; also for ``Gb/s``, which may be bits or bytes.
 
-    Raises
-    ------
-    TreecastError
-        When it is no rate above 0, or a text without a unit; also for ``Gb/s``, which may be bits or bytes.
-
-    Examples
-    --------
     >>> parse_rate("100Gbit/s"), parse_rate("12.5GB/s")
     (12500000000.0, 12500000000.0)
     """
@@ -113,15 +83,8 @@ def parse_rate(text: str | float) -> float:
 
 
 def parse_share(text: str) -> float:
-    """Return a share of something, from 0 to 1: ``0.01``, ``1%``.
+    """Return a share of something, from 0 to 1: ``0.01``, ``1%``. Raises TreecastError when it is no such number.
 
-    Raises
-    ------
-    TreecastError
-        When it is no such number.
-
-    Examples
-    --------
     >>> parse_share("50%"), parse_share("0.01")
     (0.5, 0.01)
     """
@@ -134,13 +97,8 @@ def parse_share(text: str) -> float:
 def parse_count(text: str) -> int:
     """Return how many messages people mean by ``400``, ``64k`` (10^3 each) or ``1e6``; numbers below 0 are taken, too.
 
-    Raises
-    ------
-    TreecastError
-        When it is no whole number.
+    Raises TreecastError when it is no whole number.
 
-    Examples
-    --------
     >>> parse_count("64k"), parse_count("1e6")
     (64000, 1000000)
     """

@@ -16,22 +16,10 @@ _MOST_FLITS = 2**31 - 1
 class Lengths:
     """Messages of different lengths, one for each block: one for, or from, each node, or for each pair of nodes.
 
-    Chunks are numbered message after message, in the order of ``sequence``.
+    ``flits``: how many chunks each block's message has. Chunks are numbered message after message, in the order of
+    ``sequence``, which holds all blocks. Both are int64 (blocks,). Raises PlanError when a length is negative or too large, or
+    when the sequence does not hold each block once.
 
-    Parameters
-    ----------
-    flits : int64 array (blocks,)
-        How many chunks each block's message has.
-    sequence : int64 array (blocks,)
-        All blocks, in the order in which their chunks are numbered: those of ``sequence[0]`` first.
-
-    Raises
-    ------
-    PlanError
-        When a length is negative or too large, or when the sequence does not hold each block once.
-
-    Examples
-    --------
     >>> from treecast.collectives import Lengths
     >>> lengths = Lengths.of([0, 3, 2])
     >>> lengths

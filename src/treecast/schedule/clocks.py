@@ -35,21 +35,9 @@ class _Messages:
 def seconds_by_steps(schedule: Schedule, costs: Costs) -> float:
     """Return the seconds that the steps of a schedule take, one after the other, each as long as its slowest send.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        With the sizes of its chunks. All chunks count as long as the longest.
-    costs : Costs
-        The costs of sends, by arc.
+    All chunks count as long as the longest. Raises ScheduleError when the schedule does not say how long its chunks are, or
+    has too many sends to look at one by one: arcs of different costs need that.
 
-    Raises
-    ------
-    ScheduleError
-        When the schedule does not say how long its chunks are, or has too many sends to look at one by one: arcs of different
-        costs need that.
-
-    Examples
-    --------
     >>> import treecast
     >>> schedule = treecast.plan("broadcast", "hypercube:3", bytes="6kB", messages=6)
     >>> round(seconds_by_steps(schedule, Costs.of(latency="1us", rate="1GB/s")), 9)
@@ -69,19 +57,8 @@ def seconds_by_events(schedule: Schedule, costs: Costs) -> float:
     """Return the seconds after which the last send ends, when each begins as soon as it can.
 
     A send waits for its chunks (a sum: for all contributions) and for the earlier sends of both its ports: of its arc under
-    all-port, of its source and its target under one-port.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        With the sizes of its chunks.
-    costs : Costs
-        The costs of sends, by arc.
-
-    Raises
-    ------
-    ScheduleError
-        When the schedule does not say how long its chunks are, or has too many sends to look at one by one.
+    all-port, of its source and its target under one-port. Raises ScheduleError when the schedule does not say how long its
+    chunks are, or has too many sends to look at one by one.
     """
     sizes = _sizes_of(schedule)
     messages = _messages(schedule)

@@ -23,15 +23,8 @@ _COLUMNS = ["source", "target", "latency", "rate"]
 class Costs:
     """The cost of a send, by the arc that it goes over.
 
-    Parameters
-    ----------
-    default : Cost
-        Of every arc that has no cost of its own.
-    arcs : mapping from (int, int) to Cost
-        Of the arcs from one node to another, all parallel ones.
+    ``arcs``: the cost of the arcs from one node to another, all parallel ones; ``default``: of all others.
 
-    Examples
-    --------
     >>> Costs.of(latency="1us", rate="12.5GB/s").default
     Cost(startup=1e-06, per_byte=8e-11)
     """
@@ -41,19 +34,9 @@ class Costs:
 
     @classmethod
     def of(cls, latency: str | float, rate: str | float) -> "Costs":
-        """Return one cost for all arcs.
+        """Return one cost for all arcs; latency and rate are texts with units, or seconds and bytes a second.
 
-        Parameters
-        ----------
-        latency : str or float
-            The start-up time of a send: ``"1us"``, or seconds.
-        rate : str or float
-            The rate of an arc: ``"12.5GB/s"``, ``"100Gbit/s"``, or bytes a second.
-
-        Raises
-        ------
-        TreecastError
-            When either is none.
+        Raises TreecastError when either is none.
         """
         return cls(_cost(latency, rate))
 
@@ -82,19 +65,8 @@ class Costs:
 def read_costs(network: Network, path: str, default: Cost) -> Costs:
     """Return the costs that a table gives: lines ``source,target,latency,rate`` below a line with these words.
 
-    Parameters
-    ----------
-    network : Network
-        Where the nodes are.
-    path : str
-        The file, ``-`` for standard input.
-    default : Cost
-        Of all arcs that the table does not name.
-
-    Raises
-    ------
-    FormatError
-        When the table names no arc, or a cost that is none; the error names the line.
+    ``default``: of all arcs that it does not name. ``path`` ``-`` is standard input. Raises FormatError when the table names
+    no arc, or a cost that is none; the error names the line.
     """
     try:
         lines = list(csv.reader(read_whole(path).decode().splitlines()))

@@ -50,15 +50,8 @@ NO_RECIPE = Recipe()
 
 
 def command_of(schedule: "Schedule") -> str:
-    """Return the command that plans a schedule again.
+    """Return the command that plans a schedule again; empty where no builder made it, or its network lives in memory alone.
 
-    Returns
-    -------
-    str
-        Empty where no command can: the schedule was not made by a builder, or its network lives in memory alone.
-
-    Examples
-    --------
     >>> import treecast
     >>> treecast.plan("gatherv", "tree:2,2", lengths=3, tree="balanced").command
     'treecast plan gatherv tree:2,2 --lengths 0,3,3,3,3,3,3 --model bufferless --builder transmission-certificate --tree balanced'

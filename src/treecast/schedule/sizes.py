@@ -12,28 +12,13 @@ from treecast.units import parse_bytes, spell_bytes
 
 @dataclass(frozen=True)
 class Sizes:
-    """Blocks of data, and the chunks that each is cut into: all of one length, the last one of the rest.
+    """Blocks of data, and the chunks that each is cut into: all of one length, the last one of the rest. All numbers are bytes.
 
     Blocks are those of ranks. Where they cannot all be as long, some are shorter by an item; so the bytes are those asked for.
+    ``block``: the longest one, of a source's data, of one rank's data for another, of a part of a sum. ``chunk``: each but the
+    last of a block. ``data``: all blocks together, where these are not equal. ``item``: what is not cut. Raises PlanError when
+    a chunk is longer than its block, or either is empty.
 
-    Parameters
-    ----------
-    block : int
-        The bytes of the longest block: of a source's data, of one rank's data for another, of a part of a sum.
-    chunk : int
-        The bytes of each chunk but the last of a block.
-    data : int, optional
-        The bytes of all blocks together, where these are not equal.
-    item : int
-        The bytes of an item, which is not cut.
-
-    Raises
-    ------
-    PlanError
-        When a chunk is longer than its block, or either is empty.
-
-    Examples
-    --------
     >>> sizes = Sizes(block=16 << 20, chunk=204_608)
     >>> sizes.messages, sizes.last
     (82, 203968)
@@ -114,8 +99,6 @@ def _places(collective: Collective) -> Ints:
 def block_of(collective: Collective, data: int, item: int = 1) -> int:
     """Return the bytes of the longest block where so many bytes are divided among the blocks of ranks, in whole items.
 
-    Examples
-    --------
     >>> block_of(Collective("allgather", nodes=3, messages=1), 100, item=8)
     40
     """
@@ -123,21 +106,8 @@ def block_of(collective: Collective, data: int, item: int = 1) -> int:
 
 
 def divided(collective: Collective, data: int, chunk: int, item: int = 1) -> Sizes:
-    """Return data divided into a block for each that ranks have, and each of them into chunks.
+    """Return data divided into a block for each that ranks have, and each of them into chunks; a shorter block is one chunk.
 
-    Parameters
-    ----------
-    collective : Collective
-        Whose blocks they are.
-    data : int
-        The bytes of all blocks together.
-    chunk : int
-        The bytes of a chunk; a shorter block is one chunk.
-    item : int
-        The bytes of an item, which is not cut.
-
-    Examples
-    --------
     >>> divided(Collective("allgather", nodes=3, messages=1), 100, 34)
     Sizes(block=34, chunk=34, data=100, item=1)
     """
@@ -149,10 +119,7 @@ def divided(collective: Collective, data: int, chunk: int, item: int = 1) -> Siz
 def sizes_as_said(collective: Collective, data: str | int | None, chunk: str | int | None = None) -> Sizes | None:
     """Return the sizes of a schedule that is there, whose messages are as many as they are; None where nothing is said.
 
-    Raises
-    ------
-    TreecastError
-        When a number of bytes is none, and when so many cannot be cut into so many messages.
+    Raises TreecastError when a number of bytes is none, and when so many cannot be cut into so many messages.
     """
     if data is None and chunk is None:
         return None
@@ -171,19 +138,8 @@ def sizes_as_said(collective: Collective, data: str | int | None, chunk: str | i
 
 
 def cut(block: int, messages: int, item: int = 1) -> Sizes:
-    """Return a block cut into at most so many chunks of whole items, as equal as that allows.
+    """Return a block of whole items cut into at most so many chunks of whole items, as equal as that allows.
 
-    Parameters
-    ----------
-    block : int
-        The bytes of the block: whole items.
-    messages : int
-        The most chunks: there are fewer where they are rounded up to whole items.
-    item : int
-        The bytes of an item, which is not cut.
-
-    Examples
-    --------
     >>> cut(16 << 20, 82, item=8)
     Sizes(block=16777216, chunk=204608, data=None, item=1)
     """

@@ -31,19 +31,11 @@ class TreesOfRows(NamedTuple):
 
 
 def trees_of_rows(above: Nodes, below: Nodes, nodes: int, tree: NDArray[np.int16] | None = None) -> TreesOfRows:
-    """Return the trees of rows that lead from ``above`` to ``below``, the earliest first.
+    """Return the trees of rows that lead from ``above`` to ``below``, nodes of N in all, the earliest first.
 
-    Parameters
-    ----------
-    above, below : int32 or int64 (rows,)
-        The two nodes of each row.
-    nodes
-        The number of nodes N.
-    tree : int16 (rows,), optional
-        The tree of each row; -1: of none. By default all rows are of one tree.
+    ``above``, ``below``: int32 or int64 (rows,). ``tree``: the tree of each row, int16 (rows,); -1: of none. By default all
+    rows are of one tree.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> found = trees_of_rows(np.array([0, 0, 1, 2]), np.array([1, 2, 3, 3]), nodes=4)
     >>> found.parent.tolist(), found.row.tolist(), found.clash.tolist()

@@ -146,13 +146,7 @@ class Tree:
         return child[first[node] : first[node + 1]].tolist()
 
     def way(self, node: int) -> list[int]:
-        """Return the nodes on the way from the root to ``node``, both included.
-
-        Raises
-        ------
-        ScheduleError
-            When no way in the tree leads there.
-        """
+        """Return the nodes on the way from the root to ``node``, both included. Raises ScheduleError when no way leads there."""
         way = [node]
         while way[-1] != self.root:
             way.append(int(self.parent[way[-1]]))
@@ -257,10 +251,7 @@ class TreeSet:
     def depths(self) -> NDArray[np.int32]:
         """The depth of every node in every tree, in arcs from the root: int32 (k, N); of relays outside a tree -1.
 
-        Raises
-        ------
-        ScheduleError
-            When a tree does not lead to every rank.
+        Raises ScheduleError when a tree does not lead to every rank.
         """
         from treecast.kernels.schedule.trees import depths
 

@@ -54,20 +54,11 @@ _Read = TypeVar("_Read", bound=Callable[[bytes], Machine | Parts | Files])
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """Something that reads files.
+    """Something that reads files, called ``name``, of a tool: ``what`` in a few words.
 
-    Parameters
-    ----------
-    name
-        How the kind of file is called.
-    what
-        The tool that prints such files, in a few words.
-    recognises
-        Whether a file that begins with these bytes, as many as ``HEAD``, is of this kind.
-    read
-        Returns the machine or graph of a file, or the files that it names. Raises ValueError when it is none.
-    suffixes
-        Names that end so are of this kind, if no bytes tell.
+    ``recognises``: whether a file that begins with these bytes, as many as ``HEAD``, is of this kind. ``read`` returns the
+    machine or graph of a file, or the files that it names; it raises ValueError when it is none. ``suffixes``: names that end
+    so are of this kind, if no bytes tell.
     """
 
     name: str
