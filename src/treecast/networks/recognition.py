@@ -4,7 +4,7 @@ Candidates have as many nodes, the same degree and as many nodes at each distanc
 them. The map is the certificate: it is checked arc by arc, by other means than those that found it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, islice
 from math import comb, factorial, gcd
@@ -81,9 +81,9 @@ def _find(network: Graph) -> tuple[Network, Ints, Ints] | None:
             return None
         known = _regular(network.nodes, network.degree, levels)
     else:
-        known = _meshes(network.nodes, network.degree, levels)
+        known = _meshes(network.nodes, network.degree)
     for some in known:
-        found = _map(network, some, start)
+        found = _map(network, some, start) if some.levels(0) == levels else None
         if found is not None and is_likeness(network, some, found):
             return some, found, np.argsort(found)
     return None
@@ -148,41 +148,34 @@ def _map(given: Graph, known: Network, start: int) -> Ints | None:
 
 
 def _regular(nodes: int, degree: int, levels: Levels) -> Iterator[Network]:
-    """Yield the members of families that look the same from every node and have such figures, the best family first."""
+    """Yield members of families that look the same from every node, with so many nodes and such a degree, the best first."""
     if degree == nodes - 1:
         yield Complete(nodes)
         return
     if nodes == 2**degree:
-        yield from _those(levels, lambda: Hypercube(degree))
+        yield Hypercube(degree)
     if degree == 2:
         yield Torus((nodes,), "ring")
         return
     if nodes == factorial(degree + 1):
-        yield from _those(levels, lambda: Star(degree + 1))
+        yield Star(degree + 1)
     shapes = sorted(products(nodes, 2), key=len)
     for sides in shapes:
         # two sides of 2 are one of 4, and with no others it is a hypercube
         if sum(min(side - 1, 2) for side in sides) == degree and sides.count(2) < 2 and set(sides) - {2, 4}:
-            yield from _those(levels, lambda sides=sides: Torus(sides))
+            yield Torus(sides)
     for sides in shapes:
         if sum(sides) - len(sides) == degree:
-            yield from _those(levels, lambda sides=sides: HyperX(*sides))
+            yield HyperX(*sides)
     for steps in _steps(nodes, degree, levels):
-        yield from _those(levels, lambda steps=steps: Circulant(nodes, *steps))
+        yield Circulant(nodes, *steps)
 
 
-def _meshes(nodes: int, degree: int, levels: Levels) -> Iterator[Network]:
-    """Yield the paths and meshes that have such figures."""
+def _meshes(nodes: int, degree: int) -> Iterator[Network]:
+    """Yield the paths and meshes that have so many nodes and such a degree."""
     for sides in sorted(products(nodes, 2), key=len):
         if sum(min(side - 1, 2) for side in sides) == degree:
-            yield from _those(levels, lambda sides=sides: Mesh(sides, "path" if len(sides) == 1 else "mesh"))
-
-
-def _those(levels: Levels, make: Callable[[], Network]) -> Iterator[Network]:
-    """Yield a network if it has so many nodes at each distance from node 0."""
-    network = make()
-    if network.levels(0) == levels:
-        yield network
+            yield Mesh(sides, "path" if len(sides) == 1 else "mesh")
 
 
 def _steps(nodes: int, degree: int, levels: Levels) -> Iterator[tuple[int, ...]]:
