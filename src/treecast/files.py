@@ -80,11 +80,7 @@ def write_folder(path: str | os.PathLike[str], files: Iterable[tuple[str, bytes]
         raise FormatError(f"{spell_path(path)} cannot be written: {_reason(error)}") from None
 
 
-def _accept(head: bytes) -> str:
-    return ""
-
-
-def read_whole(path: str | os.PathLike[str], head: int = 0, refuse: Callable[[bytes], str] = _accept) -> bytes:
+def read_whole(path: str | os.PathLike[str], head: int = 0, refuse: Callable[[bytes], str] = lambda head: "") -> bytes:
     """Return the contents of a file; ``-`` is standard input.
 
     ``refuse`` sees the first ``head`` bytes, or all of a shorter file, before more is read. It returns why the file will not

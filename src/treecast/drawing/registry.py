@@ -86,17 +86,13 @@ class Picture:
 _PICTURES: list[Picture] = []
 
 
-def _fits_all(what: object, view: View) -> str:
-    return ""
-
-
 def picture(
     kind: str,
     *,
     of: type,
     into: tuple[str, ...],
     what: str,
-    fits: Callable[[Any, View], str] = _fits_all,
+    fits: Callable[[Any, View], str] = lambda what, view: "",
     rank: int = USUAL_RANK,
     by_step: bool = False,
 ) -> Callable[[_Draw], _Draw]:

@@ -208,7 +208,7 @@ def missing_contributions(schedule: Schedule) -> NDArray[np.int32]:
         return count
     every, whole = np.arange(nodes), np.empty((nodes, nodes, part.sums), np.int32)
     for owner in range(nodes):  # its sums are added where the translation by it carries those of node 0
-        whole[schedule.translate(owner, every), owner] = count
+        whole[schedule.network.translate(owner, every), owner] = count
     return whole.reshape(nodes, -1)
 
 

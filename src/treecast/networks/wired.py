@@ -119,7 +119,8 @@ def view_of(machine: Machine, asked: Asked) -> Machine:
         return views.part_of(machine, asked.part) if asked.part else machine
     if asked.ranks == "gpus" and "gpu" not in kinds:
         raise ValueError("it has no GPUs: --node node.xml says which each host has")
-    if "hca" in kinds and (asked.ranks or _usual_ranks(machine)) == "hosts":
+    named = any(node.host for node in machine.nodes.values())
+    if "hca" in kinds and (asked.ranks or ("hosts" if named else "hcas")) == "hosts":
         machine = views.by_hosts(machine)
     if kinds & {"gpu", "pci", "cpu", "nic", "nvswitch"}:
         machine = _node_view(machine, asked)
@@ -135,17 +136,13 @@ def _kind_of(text: str) -> tuple[str, Machine]:
     return pattern if equals else "*", found
 
 
-def _usual_ranks(machine: Machine) -> str:
-    return "hosts" if any(node.host for node in machine.nodes.values()) else "hcas"
-
-
 def _node_view(machine: Machine, asked: Asked) -> Machine:
     """Return the links of a node's GPUs alone where they join all, or else without relays that do nothing."""
     machine = views.rated(machine, asked.gpu, asked.pcie_rate)
     alone = views.gpu_links(machine)
     if asked.links == "gpu" or (not asked.links and views.joins_all(alone)):
         return alone
-    machine = views.without_nics(machine)
+    machine = views.only(machine, {name for name, node in machine.nodes.items() if node.kind != "nic"})  # they lead out
     return machine if asked.keep_relays else views.contracted(machine)
 
 

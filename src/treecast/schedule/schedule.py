@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from treecast.against import AGAINST, Against
 from treecast.collectives import Collective
@@ -347,10 +347,6 @@ class Schedule(Described):
             src, dst, port, tree, chunk, row = (np.tile(each, nodes) for each in (src, dst, port, tree, chunk, row))
             chunk = self.collective.of_source(source, chunk, translate)
             yield Sends(step, translate(source, src), translate(source, dst), port, tree, chunk, row)
-
-    def translate(self, source: int, node: ArrayLike) -> Ints:
-        """Return where the translation by ``source`` carries a node: in an orbit, the part of node 0 into that of ``source``."""
-        return self.network.translate(source, node)
 
     def _translate_rows(self, sources: Ints, rows: Ints) -> Rows:
         """Return rows ``rows`` of node 0's schedule, translated to the sources beside them."""

@@ -201,16 +201,17 @@ def _try_all(batches: Iterable[_Batch], total: int, keep_going: bool, executor: 
     found = _Tally(0, 0, None)
     for trial, tasks, each, sets, what in batches:
         with part_of(before=found.tried, total=total), part_of(each=each, total=sets):
-            done = [found, *spread(trial, tasks, executor, what=what, until=None if keep_going else _fails)]
+            done = [
+                found,
+                *spread(
+                    trial, tasks, executor, what=what, until=lambda tally: tally.first is not None and not keep_going
+                ),
+            ]
         first = next((tally.first for tally in done if tally.first), None)
         found = _Tally(sum(tally.tried for tally in done), sum(tally.failing for tally in done), first)
         if first and not keep_going:
             break
     return found
-
-
-def _fails(tally: _Tally) -> bool:
-    return tally.first is not None
 
 
 def _check_total(total: int, most: int) -> None:

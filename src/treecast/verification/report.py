@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass, field
 from treecast.description import Described, Description, count_of, describe
 from treecast.lower_bounds import LEAST_OF_ALL, Bound, best, spell_bounds, tightest
 from treecast.models import Model
-from treecast.networks import Network
 from treecast.networks.description import degraded
 from treecast.schedule import Schedule, describe_job
 from treecast.units import spell_seconds
@@ -159,7 +158,7 @@ def _figures(report: Report) -> dict[str, object]:
     return {
         "model": report.model.name,
         "degree": network.degree,
-        "diameter": _diameter(network),
+        "diameter": network.diameter if network.diameter_is_cheap else None,
         "trees": report.schedule.trees,
         "depth": report.depth,
         **({"waking": waking._asdict()} if (waking := waking_of(report.schedule)) else {}),
@@ -219,11 +218,6 @@ def spell_distance(report: Report) -> str:
     if any(LEAST_OF_ALL in bound.formula and bound.value == least for bound in bounds):
         return f"{distance:,}: {gap:,} above the minimum"
     return f"{distance:,}: {gap:,} above the bound; whether it is the minimum is not known"
-
-
-def _diameter(network: Network) -> int | None:
-    """Return the diameter, but of a large graph that has to be searched from every node."""
-    return network.diameter if network.diameter_is_cheap else None
 
 
 def _against(report: Report, of: str) -> dict[str, object]:

@@ -12,13 +12,6 @@ _PAGES = Path(__file__).with_name("names.md"), Path(__file__).parents[4] / "docs
 def topic() -> Description:
     """Return the words of the page on names, without its marks."""
     page = next(path for path in _PAGES if path.is_file()).read_text("utf-8")
-    cells = [
-        [_plain(cell) for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")
-    ]
-    rows = [(word, says) for word, says, *_ in cells[2:]]  # behind the head and the line below it
-    columns = ("word", "means")
-    return Table(columns, rows, of="words").alone()
-
-
-def _plain(cell: str) -> str:
-    return re.sub(r"[`*]", "", cell).strip()
+    lines = [line.strip("|").split("|") for line in re.sub(r"[`*]", "", page).splitlines() if line.startswith("|")]
+    rows = [(word.strip(), says.strip()) for word, says, *_ in lines[2:]]  # behind the head and the line below it
+    return Table(("word", "means"), rows, of="words").alone()

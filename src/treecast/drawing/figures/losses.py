@@ -8,7 +8,7 @@ from treecast.drawing.theme import theme
 from treecast.simulation.curves import Curves
 
 if TYPE_CHECKING:
-    from treecast.simulation.losses import Interval, Reliability
+    from treecast.simulation.losses import Interval
 
 _WIDTH, _HEIGHT = 8.0, 5.6
 _LEAST = 1e-16  # the smallest probability on the axis
@@ -28,7 +28,8 @@ def draw_losses(curves: Curves, view: View) -> None:
         losses = {unit * factor: loss for factor, loss in curves.losses(place).items() if loss.estimate > _LEAST}
         if losses:
             _draw_one(axes, place, losses)
-            _mark_given(axes, place, unit, one)
+            if (given := one.loss.estimate) > _LEAST:
+                axes.plot([unit], [given], "o", color=colour(place), markersize=5, zorder=4, gid=f"given-{place}")
             ends.append(max(losses))
             bands |= any(loss.high > _NARROW * loss.low for loss in losses.values())
     axes.set(xscale="log", yscale="log", xlim=(unit * factors[0], max(ends)))
@@ -36,13 +37,10 @@ def draw_losses(curves: Curves, view: View) -> None:
         lines = [value for line in axes.lines for value in line.get_ydata()]
         axes.set_ylim(min(lines) / 3, min(1.5, max(lines) * 3))
     axes.axvline(unit, color=theme().pale, linewidth=1, zorder=0)
-    name_axes(axes, f"probability that {_one_of(groups[0].kind)} fails", "probability of a loss")
+    one = {"nodes": "a node", "links": "a link"}.get(groups[0].kind, "an arc")
+    name_axes(axes, f"probability that {one} fails", "probability of a loss")
     axes.grid(visible=True, which="major", color=theme().pale, linewidth=0.4)
     _name_all(figure, curves, bands)
-
-
-def _one_of(kind: str) -> str:
-    return f"{'an' if kind == 'arcs' else 'a'} {kind[:-1]}"
 
 
 def _say_what_fails(curves: Curves) -> str:
@@ -59,13 +57,6 @@ def _draw_one(axes: Any, place: int, losses: "dict[float, Interval]") -> None:
     axes.plot(across, up, color=ink, linewidth=1.8, zorder=3, gid=f"loss-{place}")
     low, high = [max(_LEAST, loss.low) for loss in losses.values()], [loss.high for loss in losses.values()]
     axes.fill_between(across, low, high, color=ink, alpha=0.2, linewidth=0, zorder=2, gid=f"interval-{place}")
-
-
-def _mark_given(axes: Any, place: int, unit: float, one: "Reliability") -> None:
-    """Mark the loss at the probabilities that were given."""
-    loss = one.loss.estimate
-    if loss > _LEAST:
-        axes.plot([unit], [loss], "o", color=colour(place), markersize=5, zorder=4, gid=f"given-{place}")
 
 
 def _name_all(figure: Any, curves: Curves, bands: bool) -> None:

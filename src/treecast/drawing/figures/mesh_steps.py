@@ -55,7 +55,8 @@ def draw_steps(schedule: Schedule, view: View = USUAL) -> Any:
     width, height = max(columns * panel[0] + 2 * MARGIN, 6.5), lines * panel[1] + head + foot
     figure.set_size_inches(width, height)
     title(figure, schedule, Faults(), f": total distance {total_distance(grid, schedule.rows):,}")
-    scene = _Scene(schedule, grid, plane, unit, _steps_heard(schedule), _rings(schedule, grid))
+    rings = eyes_of(grid) if schedule.collective.traits.one_to_all else np.empty(0, np.int64)
+    scene = _Scene(schedule, grid, plane, unit, _steps_heard(schedule), rings)
     for step in range(schedule.steps):
         aside = (width - columns * panel[0]) / 2 + step % columns * panel[0]
         axes = add_panel(figure, (aside, height - head - step // columns * panel[1] - panel[1]), panel)
@@ -91,11 +92,6 @@ class _Scene(NamedTuple):
     unit: float
     heard: Ints
     rings: Ints
-
-
-def _rings(schedule: Schedule, grid: Grid) -> Ints:
-    """Return the eyes of a mesh; of anything but a broadcast none."""
-    return eyes_of(grid) if schedule.collective.traits.one_to_all else np.empty(0, np.int64)
 
 
 def _steps_heard(schedule: Schedule) -> Ints:

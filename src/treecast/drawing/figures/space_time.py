@@ -88,7 +88,8 @@ def draw_space_time(
         handles += _draw_marks(axes, trace, line, small, bound)
     for axes, (first, stop), (_, _, part, _) in zip(sheet.axes, windows, sheet.boxes, strict=True):
         _set_ticks(axes, stop - first, part * figure.get_size_inches()[0], small)
-    _draw_legend(figure, handles, notes)
+    write_below(figure, -0.76, "  ·  ".join(notes), va="center", gid="notes")
+    draw_legend(figure, handles, bottom=0.08, column=1.7, handlelength=1.6, columnspacing=1.6)
     return figure
 
 
@@ -177,11 +178,6 @@ def _notes(trace: Trace, order: Ints, windows: list[tuple[int, int]]) -> list[st
     if trace.schedule.sparing:
         found.append("rows that stay silent are not drawn")
     return found
-
-
-def _draw_legend(figure: Any, handles: list[Any], notes: list[str]) -> None:
-    write_below(figure, -0.76, "  ·  ".join(notes), va="center", gid="notes")
-    draw_legend(figure, handles, bottom=0.08, column=1.7, handlelength=1.6, columnspacing=1.6)
 
 
 def _draw_distances(axes: Any, distance: Ints, right: float | None) -> None:

@@ -1,5 +1,6 @@
 """Messages of any length as characters: a line per node for its link towards the root, a column per step."""
 
+from itertools import cycle
 from typing import NamedTuple
 
 import numpy as np
@@ -49,13 +50,14 @@ def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max
     among = np.zeros(network.nodes, bool)
     among[walk.order] = True
     line = np.array(walk.order + np.flatnonzero(~among).tolist())
-    shown = line[line != root][: max_nodes - 1]
+    others = line[line != root]
+    shown = others[: max_nodes - 1]
     place = np.full(network.nodes, -1)
     place[shown] = np.arange(len(shown))
     scale = -(-schedule.steps // max_steps) or 1
     controls = streams.controls()
     passages = streams.passages(np.flatnonzero(~rows.control & (place[streams.ends[1]] >= 0)))
-    signs = _signs(streams, line[line != root])
+    signs = dict(zip(others[streams.flits[others] > 0].tolist(), cycle(SIGNS), strict=False))
     cells = _cells(passages, place, signs, _Grid(len(shown), -(-schedule.steps // scale), scale, ascii))
     _mark_controls(cells, controls, place, scale, ASCII_MARKS if ascii else MARKS)
     ends = _last(streams)
@@ -71,7 +73,7 @@ def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max
         lines.append(f"{label:{width}} {int(walk.depth[u]):{far}}  {''.join(cell)}  {told}")
     lines += ["", *_legend(controls, ascii, away, scale, schedule)]
     if left := network.nodes - 1 - len(shown):
-        null = int((streams.flits[line[line != root][len(shown) :]] == 0).sum())
+        null = int((streams.flits[others[len(shown) :]] == 0).sum())
         lines.append(f"left out: the last {count_of(left, 'node')}, of which {null:,} null")
     return "\n".join(lines)
 
@@ -86,11 +88,6 @@ def _ruler(columns: int, scale: int, width: int, far: int) -> list[str]:
         return [above + tens]
     units = above + "".join(str(column % 10) for column in range(columns))
     return [units] if columns <= 10 else [(" " * len(above) + tens).rstrip(), units]
-
-
-def _signs(streams: Streams, order: Ints) -> dict[int, str]:
-    some = order[streams.flits[order] > 0].tolist()
-    return {u: SIGNS[i % len(SIGNS)] for i, u in enumerate(some)}
 
 
 class _Grid(NamedTuple):

@@ -29,7 +29,7 @@ def tree_text(schedule: Schedule, tree: int, ascii: bool = False, max_nodes: int
         node, branch, margin = waiting.pop()
         row = drawn.row.get(node)
         flits = "" if lengths is None or row is None else f"  {count_of(int(lengths.flits[node]), 'flit')}"
-        when = " (root)" if row is None else f" @{_first_step(schedule, row)}"
+        when = " (root)" if row is None else f" @{rows.step[row] + (schedule.part.direction != 'to')}"
         lines.append(branch + network.label(node) + when + flits)
         children = drawn.children.get(node, [])
         for child in reversed(children):
@@ -38,9 +38,3 @@ def tree_text(schedule: Schedule, tree: int, ascii: bool = False, max_nodes: int
             waiting.append((child, margin + twig, margin + (" " if last else bar).ljust(len(twig))))
     left = len(drawn.row) + len(drawn.roots) - len(lines)
     return "\n".join([*lines, f"left out: {count_of(left, 'node')}"] if left else lines)
-
-
-def _first_step(schedule: Schedule, row: int) -> int:
-    """Return the step from which the receiver of a row holds its first chunk; towards the root, that at which it is sent."""
-    step = int(schedule.rows.step[row])
-    return step if schedule.part.direction == "to" else step + 1

@@ -30,7 +30,8 @@ def joined(fabric: Machine, kinds: Sequence[tuple[str, Machine]]) -> Machine:
     """
     cables = _cables(fabric)
     found = _Joining({name: node for name, node in fabric.nodes.items() if node.kind == "switch"})
-    fastest = max((link.rate for _, node in kinds for link in node.links if _is_nic(node, link)), default=0.0)
+    wires = [(link.rate, node.nodes[link.u], node.nodes[link.v]) for _, node in kinds for link in node.links]
+    fastest = max((rate for rate, u, v in wires if "nic" in (u.kind, v.kind)), default=0.0)
     for link in fabric.links:
         if link.u in found.nodes and link.v in found.nodes:
             found.links.append(link if link.rate else link._replace(rate=fastest))
@@ -54,10 +55,6 @@ def joined(fabric: Machine, kinds: Sequence[tuple[str, Machine]]) -> Machine:
     found.complain(found.without, "host", "of no kind that --node gives", "left out")
     facts = {**fabric.facts, "hosts": len(cables) - len(found.without), "gpus": gpus}
     return replace(found.machine(fabric.format, facts), named=fabric.named)
-
-
-def _is_nic(machine: Machine, link: Link) -> bool:
-    return "nic" in (machine.nodes[link.u].kind, machine.nodes[link.v].kind)
 
 
 def _cables(fabric: Machine) -> dict[str, dict[str, list[tuple[str, float]]]]:

@@ -127,11 +127,6 @@ def joins_all(machine: Machine) -> bool:
     return bool(machine.links) and len(parts(machine)) == 1
 
 
-def without_nics(machine: Machine) -> Machine:
-    """Return a node without its NICs, which lead out of it."""
-    return only(machine, {name for name, node in machine.nodes.items() if node.kind != "nic"})
-
-
 def contracted(machine: Machine) -> Machine:
     """Return a node without the relays that do nothing: those with one neighbour go, those with two become a link.
 

@@ -51,7 +51,7 @@ def _(schemes: Schemes) -> Description:
     job, closed = schemes.job, [(timing.scheme, timing.closed) for timing in schemes.timings]
     figures = job._asdict() | {
         "schemes": [_figures(schemes, timing) for timing in schemes.timings],
-        "crossovers": [crossing._asdict() | {"r": _text(crossing.r)} for crossing in crossings(closed)],
+        "crossovers": [crossing._asdict() | {"r": crossing.r and str(crossing.r)} for crossing in crossings(closed)],
         "fastest": [{"from": str(r), "schemes": list(names)} for r, names in fastest(closed)],
     }
     free = ", declared fault-free" if job.fault_free else ""
@@ -96,10 +96,6 @@ def _figures(schemes: Schemes, timing: Timing) -> dict[str, Any]:
         "measured": written(timing.measured),
         "why": timing.why,
     }
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
 
 
 def _spell_crossing(crossing: Crossing) -> str:

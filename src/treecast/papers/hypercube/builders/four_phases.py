@@ -9,22 +9,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from treecast.networks import Hypercube, Network
+from treecast.networks import Hypercube
 from treecast.plans.built import Built, Job
 from treecast.plans.order import ORDER
 from treecast.plans.registry import Option, builder
 from treecast.plans.whole.combining.dimension_order import CUBE, FAULT_FREE, claimed, shouting, whispering
 from treecast.schedule import Claims, Payloads, Rows
 
-
-def _node(text: str, network: Network) -> int:
-    return network.node(text)
-
-
 INITIATOR = Option(
     name="initiator",
     what="The node that starts the others, instead of all starting at once.",
-    read=_node,
+    read=lambda text, network: network.node(text),
     write=lambda node, network: network.label(node),
 )
 
