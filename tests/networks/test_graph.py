@@ -100,7 +100,10 @@ def test_few_distances_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert graph.distance(0, 10) == 10
     for root in range(20):
         graph.distance(root, 0)
-    assert len(graph._recent) == 8
+    searched.clear()
+    for root in [*range(12, 20), 11]:
+        graph.distance(root, 0)
+    assert searched == [11]
 
 
 def test_there_is_no_arc_outside() -> None:

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import NetworkError
 from treecast.networks.core import Ints, ints
+from treecast.networks.kept import kept
 from treecast.networks.listed import Listed, sorted_keys
 
 if TYPE_CHECKING:
     from treecast.networks.reading.links import Parts
 
-_REMEMBERED = 8  # the number of nodes whose distances to all others are kept
 _AT_ONCE = 1 << 22  # the number of nodes and arcs, over all searches, that are searched at a time
 _MOST_SEARCHED = 4096  # nodes of a graph whose diameter takes little time to find
 
@@ -61,7 +61,6 @@ class Graph(Listed):
         self.relays = self._check_relays(relays)
         self.parallel_arcs = bool((self._keys[1:] == self._keys[:-1]).any())
         super().__init__(spec, self._nodes, int(np.diff(self._first).max()), arcs=len(pairs))
-        self._recent: tuple[tuple[tuple[int, bool], NDArray[np.int32]], ...] = ()
         self.connected = self._is_connected()
 
     @classmethod
@@ -163,14 +162,9 @@ class Graph(Listed):
         for low in range(0, roots.size, step):
             yield low, _levels(*arcs, roots[low : low + step])
 
+    @kept(8)
     def _levels_from(self, root: int, back: bool) -> NDArray[np.int32]:
-        recent = self._recent  # replaced, never changed, so that threads can share it
-        for known, levels in recent:
-            if known == (root, back):
-                return levels[None]
-        levels = _levels(*(self._turned if back else (self._first, self._targets)), np.array([root]))
-        self._recent = (((root, back), levels[0]), *recent[: _REMEMBERED - 1])
-        return levels
+        return _levels(*(self._turned if back else (self._first, self._targets)), np.array([root]))
 
     def _check_nodes(self, u: ArrayLike) -> Ints:
         u = ints(u)
