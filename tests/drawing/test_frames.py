@@ -7,7 +7,7 @@ from treecast.cli import main
 from treecast.drawing.figures.plan_view import PlanView
 from treecast.drawing.frames import is_folder
 from treecast.drawing.look import Look, drawn_on
-from treecast.drawing.moments import ALL, DEAD, NOTHING, SOME, Moments
+from treecast.drawing.moments import ALL, DEAD, NOTHING, SOME, moment_of
 from treecast.drawing.pictures import draw
 from treecast.drawing.registry import View, choose
 from treecast.errors import TreecastError
@@ -31,9 +31,9 @@ SORTS = [
 @pytest.mark.parametrize(("kind", "where", "options"), SORTS)
 def test_moments_have_every_send_once(kind, where, options):
     schedule = plan(kind, where, **options).of_node_zero()
-    moments, planned = Moments(simulate(schedule)), schedule
+    trace, planned = simulate(schedule), schedule
     for sends in planned.expand():
-        moment = moments.at(sends.step)
+        moment = moment_of(trace, sends.step)
         some = moment.chunk >= 0
         rows = schedule.rows
         found = sorted(
@@ -49,19 +49,18 @@ def test_moments_have_every_send_once(kind, where, options):
         truth = [send for send in truth if send[2] >= 0]
         assert found == truth if silent else set(found) <= set(truth)
         assert moment.arrives.all()
-    assert len(moments.at(schedule.steps).row) == 0
+    assert len(moment_of(trace, schedule.steps).row) == 0
 
 
 def test_moments_under_faults_are_those_of_the_simulator():
     schedule = plan("broadcast", "star:4", messages=6, copies=2)
     faults = Faults({5: 3, 7: 0}, {(0, 1): 2})
     trace = simulate(schedule, faults)
-    moments = Moments(trace)
-    sent = sum(len(moments.at(step).row) for step in range(schedule.steps))
-    lost = sum(int((~moments.at(step).arrives).sum()) for step in range(schedule.steps))
+    sent = sum(len(moment_of(trace, step).row) for step in range(schedule.steps))
+    lost = sum(int((~moment_of(trace, step).arrives).sum()) for step in range(schedule.steps))
     assert (sent, lost) == (trace.transmissions, trace.lost_sends)
     for step in range(schedule.steps + 1):
-        for node, has in enumerate(moments.at(step).has.tolist()):
+        for node, has in enumerate(moment_of(trace, step).has.tolist()):
             held = [trace.arrival_step(node, chunk) for chunk in range(6)]
             holds = [at is not None and at <= step for at in held]
             truth = SOME if any(holds) else NOTHING
@@ -80,7 +79,7 @@ def by_gid(figure, gid):
 
 def test_a_frame_shows_what_moves():
     schedule = plan("broadcast", "star:4", messages=6, copies=3)
-    moment, view = Moments(simulate(schedule)).at(3), PlanView.of(schedule.network, 0)
+    moment, view = moment_of(simulate(schedule), 3), PlanView.of(schedule.network, 0)
     entry = choose(schedule, "png", "network", View())
     figure = drawn_on(lambda page: entry.draw(schedule, View(page=page, step=3)), Look())
     for tree in range(3):

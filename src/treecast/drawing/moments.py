@@ -1,7 +1,5 @@
 """One step of a run: which arcs carry which chunks, and the data of each node at the beginning of the step."""
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -29,43 +27,33 @@ class Moment(NamedTuple):
     has: Ints
 
 
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """The moments of a run."""
+def moment_of(trace: Trace, step: int) -> Moment:
+    """Return the moment of a step of a run; behind the last step, the state of the nodes in the end."""
+    moves = trace.moves
+    atom, size = moves.atom, trace.atoms.lengths
+    shift, gone = trace.atoms.shift[atom], step - moves.time
+    apart = np.maximum(shift, 1)
+    now = np.flatnonzero((gone >= 0) & (gone < trace.atoms.steps[atom]) & (gone % apart == 0) & trace.moved)
+    count = np.where(shift[now] > 0, 1, size[atom[now]])
+    which = np.repeat(now, count)
+    first = trace.atoms.bounds[atom[which]] + gone[which] // apart[which]
+    rows = trace.schedule.rows
+    control = np.flatnonzero(rows.control & (rows.step == step))
+    return Moment(
+        step,
+        np.concatenate([moves.row[which], control]),
+        np.concatenate([first + places(count), np.full(len(control), -1)]),
+        np.concatenate([trace.arrived[which], np.ones(len(control), np.bool_)]),
+        _has(trace, step),
+    )
 
-    trace: Trace
 
-    def at(self, step: int) -> Moment:
-        """Return the moment of a step; behind the last step, the state of the nodes in the end."""
-        trace, moves = self.trace, self.trace.moves
-        atom, size = moves.atom, trace.atoms.lengths
-        shift, gone = trace.atoms.shift[atom], step - moves.time
-        apart = np.maximum(shift, 1)
-        now = np.flatnonzero((gone >= 0) & (gone < trace.atoms.steps[atom]) & (gone % apart == 0) & trace.moved)
-        count = np.where(shift[now] > 0, 1, size[atom[now]])
-        which = np.repeat(now, count)
-        first = trace.atoms.bounds[atom[which]] + gone[which] // apart[which]
-        rows = trace.schedule.rows
-        control = np.flatnonzero(rows.control & (rows.step == step))
-        return Moment(
-            step,
-            np.concatenate([moves.row[which], control]),
-            np.concatenate([first + places(count), np.full(len(control), -1)]),
-            np.concatenate([trace.arrived[which], np.ones(len(control), np.bool_)]),
-            self._has(step),
-        )
-
-    @cached_property
-    def _begun(self) -> Ints:
-        """The step from which each node has anything: int64 (N,)."""
-        return self.trace.arrival.min(axis=0, initial=NEVER).astype(np.int64)
-
-    def _has(self, step: int) -> Ints:
-        trace = self.trace
-        done = trace.completion
-        has = np.where(self._begun <= step, SOME, NOTHING)
-        has[(done > 0) & (done <= step)] = ALL
-        dies = np.full(len(has), NEVER)
-        dies[list(trace.faults.nodes)] = list(trace.faults.nodes.values())
-        has[dies <= step] = DEAD
-        return has.astype(np.int64)
+def _has(trace: Trace, step: int) -> Ints:
+    """Return the state of each node at the beginning of a step: int64 (N,)."""
+    done = trace.completion
+    has = np.where(trace.arrival.min(axis=0, initial=NEVER) <= step, SOME, NOTHING)
+    has[(done > 0) & (done <= step)] = ALL
+    dies = np.full(len(has), NEVER)
+    dies[list(trace.faults.nodes)] = list(trace.faults.nodes.values())
+    has[dies <= step] = DEAD
+    return has.astype(np.int64)

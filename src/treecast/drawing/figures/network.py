@@ -18,7 +18,7 @@ from treecast.drawing.figures.scene import (
     stretches,
 )
 from treecast.drawing.frames import MOVING
-from treecast.drawing.moments import Moments
+from treecast.drawing.moments import moment_of
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import centre_of, chosen_rows
 from treecast.drawing.style import MOST_NAMED, colour, dashes, empty_figure, entry, title
@@ -56,7 +56,7 @@ def draw_network_on(schedule: Schedule, view: View) -> None:
     steps = view.steps or (0, part.steps + 1)
     step = view.step if view.step is not None else steps[0] if steps[1] == steps[0] + 1 else None
     if step is not None:
-        draw_moment(Moments(replay(part, view.faults)).at(step), part, view, schedule)
+        draw_moment(moment_of(replay(part, view.faults), step), part, view, schedule)
     else:
         draw_network(part[steps[0] : steps[1]] if view.steps else part, view.faults, view.page, schedule)
 
