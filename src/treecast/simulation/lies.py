@@ -125,20 +125,12 @@ class _Since:
         return nodes, arcs
 
 
-class _Copies:
-    """The copies of a chunk at a node, by tree, and the first: each the cases where it came, and those where it is false."""
-
-    def __init__(self) -> None:
-        self.by_tree: dict[int, tuple[int, int]] = {}
-        self.first = (0, 0)
-
-    def add(self, tree: int, there: int, false: int) -> None:
-        """Take in a copy where there was none in its tree."""
-        self.by_tree[tree] = _joined(self.by_tree.get(tree, (0, 0)), there, false)
-        self.first = _joined(self.first, there, false)
+_Copy = tuple[int, int]
+"""A copy of a chunk at a node: the cases where it came, and those where it is false."""
 
 
-def _joined(old: tuple[int, int], there: int, false: int) -> tuple[int, int]:
+def _joined(old: _Copy, there: int, false: int) -> _Copy:
+    """Return a copy with another one, where there was none before."""
     new = there & ~old[0]
     return old[0] | new, old[1] | false & new
 
@@ -155,7 +147,8 @@ def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list
     lying, dead = (_Since(schedule, [case[of] for case in cases]) for of in (0, 1))
     every = (1 << len(cases)) - 1
     source = collective.source_of(np.arange(collective.chunks)).tolist()
-    copies = defaultdict[tuple[int, int], _Copies](_Copies)  # of (node, chunk)
+    by_tree = defaultdict[tuple[int, int], dict[int, _Copy]](dict)  # of (node, chunk)
+    any_tree = defaultdict[tuple[int, int], _Copy](lambda: (0, 0))
     for sends in schedule.expand():
         (liar, lying_arc), (gone, cut) = lying.at(sends.step), dead.at(sends.step)
         arrived = list[tuple[int, int, int, int, int]]()
@@ -165,22 +158,23 @@ def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list
         for u, v, tree, chunk, arc in zip(*columns, strict=True):
             if u == source[chunk]:
                 there, false = every, 0
-            elif (got := copies.get((u, chunk))) is None:
+            elif (got := by_tree.get((u, chunk))) is None:
                 continue
             else:
-                there, false = got.by_tree.get(tree, (0, 0))
+                there, false = got.get(tree, (0, 0))
                 if schedule.copies == 1:
-                    there, false = _joined((there, false), *got.first)
+                    there, false = _joined((there, false), *any_tree[u, chunk])
                 false |= liar.get(u, 0)
             there &= ~(gone.get(u, 0) | cut.get(arc, 0) | gone.get(v, 0))
             arrived.append((v, chunk, tree, there, (false | lying_arc.get(arc, 0)) & there))
-        for v, chunk, *copy in arrived:
-            copies[v, chunk].add(*copy)
+        for v, chunk, tree, *copy in arrived:
+            mine, any_tree[v, chunk] = by_tree[v, chunk], _joined(any_tree[v, chunk], *copy)
+            mine[tree] = _joined(mine.get(tree, (0, 0)), *copy)
     never_sent = dead.at(0)[0]
     fooled, undecided = [0] * network.nodes, [0] * network.nodes
     for v, first, stop in collective.wanted():
         for chunk in (chunk for chunk in range(first, stop) if source[chunk] != v):
-            votes = copies[v, chunk].by_tree.values()
+            votes = by_tree[v, chunk].values()
             wrong = at_least(false for _, false in votes)
             right = at_least(there & ~false for there, false in votes)
             there_is = every & ~never_sent.get(source[chunk], 0)
