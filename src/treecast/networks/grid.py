@@ -15,7 +15,6 @@ from treecast.networks.coordinates import Coordinates
 from treecast.networks.core import Ints, Network
 from treecast.networks.family import family
 from treecast.networks.members import any_from, sides
-from treecast.networks.nodes import NodeName
 from treecast.networks.twisted import Twisted
 from treecast.ragged import places
 
@@ -159,12 +158,6 @@ class Mesh(Grid):
         by, stride, side = self._port_columns[:, port]
         there = u // stride % side + by
         return np.where((there >= 0) & (there < side), u + by * stride, -1)
-
-    def degree_at(self, u: NodeName) -> int:
-        """Return the number of arcs that leave ``u``: two per axis, fewer at the border."""
-        here = self.node(u)
-        places = (here // stride % side for side, stride in zip(self.sides, self.strides, strict=True))
-        return sum((at > 0) + (at < side - 1) for at, side in zip(places, self.sides, strict=True))
 
     def eccentricity(self, root: int) -> int:
         """Return the distance from ``root`` to the corner farthest from it. Raises NetworkError."""

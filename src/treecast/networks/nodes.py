@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import NetworkError
-from treecast.networks.hints import hint
 from treecast.ragged import Ints
 
 NodeName = int | str | tuple[Any, ...]
@@ -104,8 +103,20 @@ class Nodes(ABC):
         if re.fullmatch("0|[1-9][0-9]{0,18}", text) and int(text) < self.nodes:
             return int(text)
         raise NetworkError(
-            f"{text if text.isascii() and text.isdigit() else repr(text)} is no node of {self.spec}: {hint(self, text)}"
+            f"{text if text.isascii() and text.isdigit() else repr(text)} is no node of {self.spec}: {self._how_named(text)}"
         )
+
+    def _how_named(self, text: str) -> str:
+        """Return how nodes are named, for somebody who wrote a text that names none."""
+        if reason := self.why_no_label(text):
+            return reason
+        last, label = self.nodes - 1, self.label(self.nodes - 1)
+        apart = [part.strip() for part in text.split(",")]
+        if len(apart) > 1 and "," not in label and all(part in self for part in apart):
+            return "put spaces between nodes"
+        if text.isascii() and text.isdigit():
+            return f"nodes go from 0 to {last}" + (f", with labels like {label}" if label != str(last) else "")
+        return f"write a label like {label}, or a number from 0 to {last}"
 
     def check_node(self, u: object) -> int:
         """Return ``u`` when it is the number of a node; raise NetworkError otherwise."""
