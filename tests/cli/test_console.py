@@ -5,7 +5,7 @@ import time
 import pytest
 
 from treecast.cli import console
-from treecast.description import Table
+from treecast.description import Description, Table
 from treecast.progress import report
 
 
@@ -48,7 +48,7 @@ def test_a_table_is_as_wide_as_it_needs_and_ends_in_no_spaces(capsys):
 
 def test_json_is_json(capsys):
     data = {"network": "star:4", "lost": [], "é": None, "ratio": 0.5}
-    console.show_json(data)
+    console.show(Description(data), as_json=True)
     assert json.loads(capsys.readouterr().out) == data
 
 

@@ -15,11 +15,6 @@ from treecast.progress import reporting
 _STYLES = {"good": "green", "bad": "bold red", "quiet": "dim"}
 
 
-def show_json(data: object) -> None:
-    """Print data as JSON on standard output; an iterable becomes a list."""
-    show_text(json.dumps(data, ensure_ascii=False, indent=2, default=list))
-
-
 def show_text(text: str) -> None:
     """Print text on standard output as it is; print nothing more once its reader has left (``| head``)."""
     try:
@@ -65,7 +60,7 @@ def show(result: object, as_json: bool) -> int:
     """
     description = result if isinstance(result, Description) else describe(result)
     if as_json:
-        show_json(description.figures)
+        show_text(json.dumps(description.figures, ensure_ascii=False, indent=2, default=list))
         return 0 if description.holds else 1
     apart = False
     if description.lines:

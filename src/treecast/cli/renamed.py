@@ -5,12 +5,8 @@ from collections.abc import Callable, Mapping
 from treecast.cli import console
 
 
-def _in_seconds(text: str) -> str:
-    return text if _number(text) is None else f"{text}s"
-
-
-def _in_bytes_a_second(text: str) -> str:
-    return text if _number(text) is None else f"{text}B/s"
+def _in(unit: str) -> Callable[[str], str]:
+    return lambda text: text if _number(text) is None else text + unit
 
 
 def _per_byte(text: str) -> str:
@@ -33,7 +29,7 @@ def _number(text: str) -> float | None:
 Renamed = Mapping[str, tuple[str, Callable[[str], str]]]
 """For each old option the new one, and how its value is converted."""
 _NONE: Renamed = {}
-_COSTS: Renamed = {"--startup": ("--latency", _in_seconds), "--per-byte": ("--rate", _per_byte)}
+_COSTS: Renamed = {"--startup": ("--latency", _in("s")), "--per-byte": ("--rate", _per_byte)}
 _FAULTS: Renamed = {
     "--kill-nodes": ("--dead-nodes", str),
     "--without-nodes": ("--dead-nodes", str),
@@ -42,7 +38,7 @@ _FAULTS: Renamed = {
 _OLD: Mapping[str, Renamed] = {
     "simulate": {**_COSTS, "--chunk-bytes": ("--chunk", str)},
     "times": {**_COSTS, "--chunk-bytes": ("--bytes", str)},
-    "export": {"--bandwidth": ("--rate", _in_bytes_a_second), "--latency": ("--latency", _in_seconds)},
+    "export": {"--bandwidth": ("--rate", _in("B/s")), "--latency": ("--latency", _in("s"))},
     "lab": {"--rate": ("--rate", _bits)},
 }
 _STARTING = ("lab", "launch")  # programs with options of their own

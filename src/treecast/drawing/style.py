@@ -147,11 +147,12 @@ def add_many(axes: Any, kind: str, shapes: Any, **look: Any) -> Any:
     """Draw many shapes as one, and return it; they do not change the limits of the axes.
 
     ``kind``: of matplotlib's collections, ``Line`` or ``Poly`` by their points. With ``Path`` they are curves of three or four
-    points: from the first to the last, on the way to those between.
+    points: from the first to the last, on the way to those between; or of four with a straight way before and behind.
     """
     if kind == "Path":
         path = matplotlib("path").Path
         codes = {3: [path.MOVETO, *[path.CURVE3] * 2], 4: [path.MOVETO, *[path.CURVE4] * 3]}
+        codes[6] = [path.MOVETO, path.LINETO, *codes[4][1:], path.LINETO]
         shapes = [path(shape, codes[len(shape)]) for shape in shapes]
     found = getattr(matplotlib("collections"), f"{kind}Collection")(list(shapes), **look)
     axes.add_collection(found, autolim=False)

@@ -13,40 +13,31 @@ from treecast.units import spell_bytes
 
 def describe_job(schedule: Schedule) -> Description:
     """Return the job of a schedule, with its network and copies: every result of running it begins so."""
-    what, where = schedule.collective, schedule.network
-    survived = schedule.copies - 1
-    return Description(
-        {
-            "collective": what.kind,
-            "network": where.spec,
-            "model": schedule.model.name,
-            "builder": schedule.builder,
-            "nodes": where.nodes,
-            "ranks": where.rank_count,
-            "root": None if what.all_source else where.label(what.root),
-            "messages": what.messages,
-            "copies": schedule.copies,
-            "survives": survived,
-            "against": schedule.against,
-        }
-        | ({} if schedule.initiator is None else {"initiator": where.label(schedule.initiator)})
-        | _data(schedule),
-        {
-            "collective": f"{what.kind} of {_load(what)} {_source(schedule)}",
-        }
-        | ({} if schedule.sizes is None else {"data": _amount(what, schedule.sizes)})
-        | {
-            "network": f"{where.spec}, {count_of(where.nodes, 'node')}"
-            + (f", {where.nodes - where.rank_count:,} of them relays" if where.relays is not None else "")
-            + (", which add, as switches with SHARP or NVLS can" if relays_add(schedule) else ""),
-            "copies": f"{schedule.copies:,}, to survive " + survived_by(schedule),
-        }
-        | (
-            {}
-            if schedule.initiator is None
-            else {"initiator": f"{where.label(schedule.initiator)}, which starts the others"}
-        ),
-    )
+    what, where, initiator = schedule.collective, schedule.network, schedule.initiator
+    figures: dict[str, object] = {
+        "collective": what.kind,
+        "network": where.spec,
+        "model": schedule.model.name,
+        "builder": schedule.builder,
+        "nodes": where.nodes,
+        "ranks": where.rank_count,
+        "root": None if what.all_source else where.label(what.root),
+        "messages": what.messages,
+        "copies": schedule.copies,
+        "survives": schedule.copies - 1,
+        "against": schedule.against,
+    }
+    relays = f", {where.nodes - where.rank_count:,} of them relays" if where.relays is not None else ""
+    relays += ", which add, as switches with SHARP or NVLS can" if relays_add(schedule) else ""
+    lines: dict[str, object] = {"collective": f"{what.kind} of {_load(what)} {_source(schedule)}"}
+    if schedule.sizes is not None:
+        lines["data"] = _amount(what, schedule.sizes)
+    lines["network"] = f"{where.spec}, {count_of(where.nodes, 'node')}{relays}"
+    lines["copies"] = f"{schedule.copies:,}, to survive {survived_by(schedule)}"
+    if initiator is not None:
+        figures["initiator"] = where.label(initiator)
+        lines["initiator"] = f"{where.label(initiator)}, which starts the others"
+    return Description(figures | _data(schedule), lines)
 
 
 def relays_add(schedule: Schedule) -> bool:

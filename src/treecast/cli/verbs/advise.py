@@ -6,6 +6,7 @@ from cyclopts import Parameter
 
 from treecast.cli import console
 from treecast.cli.arguments import BytesOptions, Flag, Json, Kind
+from treecast.cli.files import show_drawn
 from treecast.errors import TreecastError
 
 
@@ -74,8 +75,4 @@ def advise(
         )
     if isinstance(found, Switchless):
         return console.show(cables(found) if wire else found, as_json)
-    if output is not None:
-        from treecast.drawing.pictures import draw
-
-        draw(found, output)
-    return console.show(found, as_json)
+    return show_drawn(found, output, as_json)

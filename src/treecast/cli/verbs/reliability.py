@@ -22,13 +22,18 @@ if TYPE_CHECKING:
 
 def _read_chance(type_: Any, tokens: "Sequence[Token]") -> float:
     """Return a probability that people write as ``0.01`` or ``1%``; one that is out of range is refused where it is used."""
+    if (chance := _chance(tokens[0].value)) is None:
+        raise TreecastError(f"{tokens[0].value!r} is no probability: write 0.01, or 1%")
+    return chance
+
+
+def _chance(text: str) -> float | None:
+    """Return the number of ``0.01`` or ``1%``, None where it is none."""
     from treecast.units import parse_share
 
-    text = tokens[0].value
-    try:
+    with suppress(ValueError):
         return parse_share(text) if text.endswith("%") else float(text)
-    except ValueError:
-        raise TreecastError(f"{text!r} is no probability: write 0.01, or 1%") from None
+    return None
 
 
 def reliability(
@@ -105,10 +110,9 @@ def reliability(
 def _read_chances(text: str) -> float | dict[str, float]:
     """Return a probability, or those in a file. Raises TreecastError when it is neither."""
     from treecast.files import read_whole, spell_path
-    from treecast.units import parse_share
 
-    with suppress(ValueError):
-        return parse_share(text) if text.endswith("%") else float(text)
+    if (chance := _chance(text)) is not None:
+        return chance
     try:
         table = list(csv.reader(StringIO(read_whole(text).decode("utf-8-sig"))))
     except UnicodeDecodeError:

@@ -9,7 +9,18 @@ from treecast.description import count_of
 from treecast.drawing.arrivals import find_received
 from treecast.drawing.registry import FIGURE, USUAL, View, picture
 from treecast.drawing.shapes import DrawnTree, chosen_trees, drawn_rows, trees_of, why_no_trees
-from treecast.drawing.style import MARGIN, MONO, add_panel, colour, empty_figure, short_label, title, write, write_below
+from treecast.drawing.style import (
+    MARGIN,
+    MONO,
+    add_many,
+    add_panel,
+    colour,
+    empty_figure,
+    short_label,
+    title,
+    write,
+    write_below,
+)
 from treecast.drawing.theme import theme
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
@@ -236,18 +247,13 @@ def _draw_frame(panel: _Panel) -> None:
 
 
 def _draw_arcs(panel: _Panel) -> None:
-    from matplotlib.collections import PathCollection
-    from matplotlib.path import Path
-
     network, layout, sizes, own = panel.schedule.network, panel.layout, panel.sizes, colour(max(panel.tree, 0))
     for hears, line, ink in ((0, ":", theme().grey), (1, "--", own), (2, "-", own)):
         below = [i for i, above in enumerate(layout.above) if above >= 0 and panel.hears[i] == hears]
         curves = [_curve(panel.at[layout.above[i]], panel.at[i], sizes.half) for i in below]
-        codes = [Path.MOVETO, Path.LINETO, Path.CURVE4, Path.CURVE4, Path.CURVE4, Path.LINETO]
-        paths = [Path(curve, codes) for curve in curves]
-        arcs = PathCollection(paths, facecolors="none", edgecolors=ink, linestyles=line, zorder=1)
+        look: dict[str, Any] = {"facecolors": "none", "edgecolors": ink, "linestyles": line, "zorder": 1}
+        arcs = add_many(panel.axes, "Path", curves, **look)
         arcs.set(linewidth=1.3 if sizes.font else 0.6, gid=f"arcs-{panel.tree}-{('none', 'some', 'all')[hears]}")
-        panel.axes.add_collection(arcs, autolim=False)
         for i, curve in zip(below, curves, strict=True) if sizes.ports else ():
             if panel.port[i] >= 0:
                 at = (np.array([8, 36, 54, 27]) / 125 @ curve[1:5]).tolist()  # three fifths down the curve

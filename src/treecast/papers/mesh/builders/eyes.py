@@ -74,7 +74,7 @@ def _broadcast(job: Job[Mesh], order: Sequence[int] | None, best_order: bool) ->
     mesh, collective = job.network, job.collective
     k = level(mesh)
     d = len(mesh.sides)
-    fixed = _check_order(d, order, best_order)
+    fixed = list(check_order(d, order))
     at = mesh.coordinates(mesh.check_node(collective.root))[None, :]
     steps: list[tuple[Ints, Ints]] = []
     for size in range(k, 0, -1):
@@ -171,7 +171,7 @@ def claimed_distance(k: int, source: ArrayLike, order: Sequence[int] | None = No
     if at.ndim < 1 or not at.shape[-1] or bool(((at < 0) | (at >= 2**k)).any()):
         raise PlanError(f"the source lies outside the mesh: its coordinates go from 0 to {2**k - 1}")
     d = at.shape[-1]
-    fixed = _check_order(d, order, best_order)
+    fixed = list(check_order(d, order))
     total = np.full(at.shape[:-1], optimum(k, d), np.int64)
     for i in range(2, k + 1):
         u = outside(i, at)
@@ -182,12 +182,3 @@ def claimed_distance(k: int, source: ArrayLike, order: Sequence[int] | None = No
 def total_distance(network: Network, rows: Rows) -> int:
     """Return the TCD of a schedule: the sum over its rows of the distances between their ends."""
     return int(np.sum(network.distance(rows.src, rows.dst)))
-
-
-def _check_order(d: int, order: Sequence[int] | None, best_order: bool) -> list[int]:
-    """Return the dimensions in the order in which they take turns. Raises PlanError when they are not all there, once each."""
-    if order is not None and best_order:
-        raise PlanError(
-            "the dimensions have an order of their own in each box or one for all: leave out one of the two"
-        )
-    return list(check_order(d, order))
