@@ -132,9 +132,7 @@ def _planned_sends(schedule: Schedule) -> list[Send]:
     where = rows.control
     found: list[Send] = [
         (step, src, dst, None)
-        for step, src, dst in zip(
-            rows.step[where].tolist(), rows.src[where].tolist(), rows.dst[where].tolist(), strict=True
-        )
+        for step, src, dst in zip(*(column[where].tolist() for column in (rows.step, rows.src, rows.dst)), strict=True)
     ]
     for sends in schedule.expand():
         owner = lengths.block_of(sends.chunk)

@@ -181,12 +181,10 @@ def _check_tolerance(plain: Schedule, sends: list[Send], broken: Callable[[str, 
 
 def _control_flits(plain: Schedule) -> list[Send]:
     """Return the rows without chunks as sends of chunk -1."""
-    rows = plain.rows
-    columns = (rows.step, rows.src, rows.dst, rows.port, rows.tree, rows.payload)
     return [
-        (step, src, dst, port, tree, -1, row)
-        for row, (step, src, dst, port, tree, payload) in enumerate(zip(*(c.tolist() for c in columns), strict=True))
-        if not rows.payloads.ranges(payload)
+        (row.step, row.src, row.dst, row.port, row.tree, -1, number)
+        for number, row in enumerate(plain.rows)
+        if not plain.rows.payloads.ranges(row.payload)
     ]
 
 

@@ -60,7 +60,7 @@ def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max
     signs = dict(zip(others[streams.flits[others] > 0].tolist(), cycle(SIGNS), strict=False))
     cells = _cells(passages, place, signs, _Grid(len(shown), -(-schedule.steps // scale), scale, ascii))
     _mark_controls(cells, controls, place, scale, ASCII_MARKS if ascii else MARKS)
-    ends = _last(streams)
+    ends = _ends(streams, passages)
     labels = [network.label(u) for u in (root, *shown.tolist())]
     width, far = max(len("step"), *map(len, labels)), max(4, len(str(int(walk.depth[shown].max(initial=0)))))
     columns = len(cells[0]) if cells else 0
@@ -69,7 +69,7 @@ def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max
     lines.append(f"{labels[0]:{width}} {0:{far}}  {'':{columns}}  root".rstrip())
     for label, u, cell in zip(labels[1:], shown.tolist(), cells, strict=True):
         flits = int(streams.flits[u])
-        told = f"{signs[u]}: {count_of(flits, 'flit')}" + (f", @{ends[u]}" if u in ends else "") if flits else "null"
+        told = f"{signs[u]}: {count_of(flits, 'flit')}" + (f", @{ends[u]}" if ends[u] else "") if flits else "null"
         lines.append(f"{label:{width}} {int(walk.depth[u]):{far}}  {''.join(cell)}  {told}")
     lines += ["", *_legend(controls, ascii, away, scale, schedule)]
     if left := network.nodes - 1 - len(shown):
@@ -132,26 +132,20 @@ def _mark_controls(cells: list[list[str]], controls: Controls, place: Ints, scal
             cells[i][s // scale] = _SEVERAL if both else marks[w]
 
 
-def _last(streams: Streams) -> dict[int, int]:
-    """Return the step from which each message is whole where it is to go, by the node that it is of or for."""
-    rows, part, lengths = streams.schedule.rows, streams.schedule.part, streams.lengths
-    away = part.direction == "from"
-    last = streams.schedule.rows.dst == part.root if not away else np.ones(len(rows), bool)
-    table, ends = rows.payloads, np.full(part.nodes, -1)
-    for row in np.flatnonzero(last & ~rows.control).tolist():
-        pace, step = int(rows.pace[row]), int(rows.step[row])
-        for first, stop in table.ranges(int(rows.payload[row])):
-            if away:
-                v = int(rows.dst[row])
-                end = min(stop, int(lengths.stop[v]))
-                if end > max(first, int(lengths.first[v])):
-                    ends[v] = max(ends[v], step + (end - first - 1) * pace + 1)
-            else:
-                low, high = np.searchsorted(lengths.stop[lengths.sequence], [first, stop - 1], side="right")
-                of = lengths.sequence[low : high + 1]
-                ends[of] = np.maximum(ends[of], step + (np.minimum(lengths.stop[of], stop) - first - 1) * pace + 1)
-            step += (stop - first) * pace
-    return {v: int(ends[v]) for v in np.flatnonzero((ends >= 0) & (lengths.flits > 0)).tolist()}
+def _ends(streams: Streams, passages: Passages) -> Ints:
+    """Return the step from which each message is whole where it is to go, 0 where none of it comes there: int64 (N,).
+
+    ``passages``: those on the links above the nodes whose messages are asked for.
+    """
+    schedule = streams.schedule
+    if schedule.part.direction == "to":
+        passages = streams.passages(np.flatnonzero(~schedule.rows.control & (schedule.rows.dst == schedule.part.root)))
+        there = slice(None)
+    else:
+        there = passages.below == passages.message
+    ends = np.zeros(schedule.network.nodes, np.int64)
+    np.maximum.at(ends, passages.message[there], (passages.step + passages.flits)[there])
+    return ends
 
 
 def _legend(controls: Controls, ascii: bool, away: bool, scale: int, schedule: Schedule) -> list[str]:  # noqa: A002

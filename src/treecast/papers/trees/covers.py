@@ -112,7 +112,6 @@ def _named_covers(n: int) -> Claims:
     yield True, "; ".join(said) or f"no such network of {n} nodes"
 
 
-# LEFT
 def _spanning(links: set[frozenset[int]]) -> dict[int, int]:
     """Return the node above each node but 0, in a tree of some links."""
     above, front = dict[int, int](), [0]

@@ -7,7 +7,6 @@ of nodes x chunks. A visit is numbered atom · N + node; visits are sorted, and 
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecast.networks.core import Ints
 from treecast.schedule.atoms import find_moves
@@ -97,7 +96,7 @@ def copies(visits: Visits) -> Broken:
 
     pair = np.unique(way)  # of atom and tree, those that occur
     ends = pair * case.nodes + visits.destination[pair // trees] if len(pair) else pair
-    ends = ends[_are_among(entry, ends)]
+    ends = ends[np.isin(ends, entry)]
     apart = (visits.source != visits.destination) & visits.wanted
     ends = ends[apart[ends // case.nodes // max(trees, 1)]]
     arrived = np.bincount(ends // case.nodes // max(trees, 1), minlength=len(apart))
@@ -159,16 +158,8 @@ def _sharings(visits: Visits, entry: Ints, by: Ints, ends: Ints) -> Ints:
 def _earliest(keys: Ints, times: Ints) -> tuple[Ints, Ints]:
     """Return the different keys, sorted, and the earliest time of each."""
     order = np.lexsort((times, keys))
-    keys, times = keys[order], times[order]
-    first = np.flatnonzero(np.concatenate(([True], np.diff(keys) > 0))) if len(keys) else np.empty(0, np.int64)
-    return keys[first], times[first]
-
-
-def _are_among(entry: Ints, keys: Ints) -> NDArray[np.bool_]:
-    """Return which keys are among the sorted ``entry``."""
-    if not len(entry):
-        return np.zeros(keys.shape, np.bool_)
-    return entry[np.minimum(np.searchsorted(entry, keys), len(entry) - 1)] == keys
+    entry, first = np.unique(keys[order], return_index=True)
+    return entry, times[order][first]
 
 
 def _look_up(entry: Ints, value: Ints, keys: Ints) -> Ints:
