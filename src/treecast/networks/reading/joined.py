@@ -9,6 +9,12 @@ from treecast.description import list_few
 from treecast.networks.reading.machine import Draft, Link, Machine, Node
 
 _MOST_NODES = 1 << 18
+_NO_CARD = "", ""  # of a host that has no cards
+
+Card = tuple[str, str]
+"""The name and the GUID of a card."""
+Ends = list[tuple[str, float]]
+"""The switch and the rate of each cable."""
 
 
 @dataclass
@@ -57,9 +63,9 @@ def joined(fabric: Machine, kinds: Sequence[tuple[str, Machine]]) -> Machine:
     return replace(found.machine(fabric.format, facts), named=fabric.named)
 
 
-def _cables(fabric: Machine) -> dict[str, dict[str, list[tuple[str, float]]]]:
+def _cables(fabric: Machine) -> dict[str, dict[Card, Ends]]:
     """Return, for each host, the cables of each card, to which switch and with which rate; a host without cards is one itself."""
-    found = defaultdict[str, dict[str, list[tuple[str, float]]]](dict)
+    found = defaultdict[str, dict[str, Ends]](dict)
     for link in fabric.links:
         for end, other in ((link.u, link.v), (link.v, link.u)):
             node = fabric.nodes[end]
@@ -72,19 +78,16 @@ def _cables(fabric: Machine) -> dict[str, dict[str, list[tuple[str, float]]]]:
     }
 
 
-def _card(fabric: Machine, name: str) -> str:
-    """Return a card as its name and GUID, between which a blank stands; nothing of a host that has no cards."""
+def _card(fabric: Machine, name: str) -> Card:
     node = fabric.nodes[name]
-    if node.kind == "host":
-        return ""
-    return f"{node.label.rpartition('/')[2]} {_guid(name)}"
+    return _NO_CARD if node.kind == "host" else (node.label.rpartition("/")[2], _guid(name))
 
 
 def _guid(text: str) -> str:
     return text.lower().removeprefix("h-").removeprefix("0x").lstrip("0")
 
 
-def _add_host(found: _Joining, host: str, cards: dict[str, list[tuple[str, float]]], node: Machine) -> None:
+def _add_host(found: _Joining, host: str, cards: dict[Card, Ends], node: Machine) -> None:
     """Add a copy of a node, and join its NICs to the fabric."""
     for name, each in node.nodes.items():
         label = f"{host}/{each.label or name}"
@@ -96,31 +99,21 @@ def _add_host(found: _Joining, host: str, cards: dict[str, list[tuple[str, float
         found.links += [Link(f"{host}/{nic}", switch, rate or rates.get(nic, 0.0)) for switch, rate in ends]
 
 
-def _matched(
-    found: _Joining, host: str, nics: dict[str, Node], cards: dict[str, list[tuple[str, float]]]
-) -> list[tuple[str, list[tuple[str, float]]]]:
+def _matched(found: _Joining, host: str, nics: dict[str, Node], cards: dict[Card, Ends]) -> list[tuple[str, Ends]]:
     """Return the NICs, each with the cables of its card."""
-    if "" in cards:
-        return [(nic, cards[""]) for nic in nics]
+    if _NO_CARD in cards:
+        return [(nic, cards[_NO_CARD]) for nic in nics]
     by_guid = {_guid(guid): name for name, nic in nics.items() for guid in nic.also if _guid(guid)}
     by_name = {nic.label: name for name, nic in nics.items()}
-    pairs = list[tuple[str, list[tuple[str, float]]]]()
-    left = list[str]()
-    for card, ends in cards.items():
-        name, _, guid = card.partition(" ")
-        nic = by_guid.get(guid) or by_name.get(name)
-        if nic:
-            pairs.append((nic, ends))
-        else:
-            left.append(card)
-    free = sorted((name for name in nics if name not in dict(pairs)), key=lambda name: _order(nics[name].label))
+    nic_of = {card: by_guid.get(card[1]) or by_name.get(card[0]) for card in cards}
+    pairs = [(nic, cards[card]) for card, nic in nic_of.items() if nic]
+    left = [card for card, nic in nic_of.items() if not nic]
+    # by the length of names first: mlx5_10 comes behind mlx5_9
+    free = [name for name in nics if name not in dict(pairs)]
+    free.sort(key=lambda name: (len(nics[name].label), nics[name].label))
     if len(left) == len(free) or (len(left) < len(free) and not pairs):
-        pairs += [(nic, cards[card]) for nic, card in zip(free, sorted(left, key=_order), strict=False)]
+        left.sort(key=lambda card: (len(card[0]), card))
+        pairs += [(nic, cards[card]) for nic, card in zip(free, left, strict=False)]
         left = []
-    found.unmatched += [f"{host}/{card.partition(' ')[0]}" for card in left]
+    found.unmatched += [f"{host}/{name}" for name, _ in left]
     return pairs
-
-
-def _order(name: str) -> tuple[int, str]:
-    """Return the key by which names are sorted: ``mlx5_10`` comes behind ``mlx5_9``."""
-    return len(name.partition(" ")[0]), name
