@@ -259,9 +259,22 @@ class BytesOptions(DataOptions):
         return values_of(self, "latency", "rate", "item", "least_chunk")
 
 
+class _NodesAndLinks:
+    """Options of which the first two name nodes and links."""
+
+    def __bool__(self) -> bool:
+        return any(list(vars(self).values())[:2])
+
+    def read(self, schedule: "Schedule") -> "Faults":
+        """Return the faults that are asked for, or the liars."""
+        from treecast.simulation.faults import parse_faults
+
+        return parse_faults(schedule.network, *list(vars(self).values())[:2])
+
+
 @options_under("Faults", 3)
 @dataclass(frozen=True, kw_only=True)
-class FaultOptions:
+class FaultOptions(_NodesAndLinks):
     """The faults."""
 
     dead_nodes: Annotated[Names, Parameter(help="Nodes that fail: NODE, or NODE@STEP.")] = ()
@@ -272,15 +285,6 @@ class FaultOptions:
             "@STEP behind if not from the start."
         ),
     ] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.dead_nodes or self.cut_links)
-
-    def read(self, schedule: "Schedule") -> "Faults":
-        """Return the faults that are asked for."""
-        from treecast.simulation.faults import parse_faults
-
-        return parse_faults(schedule.network, self.dead_nodes, self.cut_links)
 
 
 @options_under("Faults", 3)
@@ -307,7 +311,7 @@ class RandomFaultOptions(FaultOptions):
 
 @options_under("Faults", 3)
 @dataclass(frozen=True, kw_only=True)
-class LiarOptions:
+class LiarOptions(_NodesAndLinks):
     """The liars: nodes and links that alter the data that they pass on."""
 
     lying_nodes: Annotated[
@@ -316,15 +320,6 @@ class LiarOptions:
     lying_links: Annotated[
         Names, Parameter(help="Links that alter their data: A-B both ways, A>B one way (in quotes), also with @STEP.")
     ] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.lying_nodes or self.lying_links)
-
-    def read(self, schedule: "Schedule") -> "Faults":
-        """Return the liars that are asked for."""
-        from treecast.simulation.faults import parse_faults
-
-        return parse_faults(schedule.network, self.lying_nodes, self.lying_links)
 
 
 @options_under("Over MPI", 4)

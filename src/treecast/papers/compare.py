@@ -245,19 +245,19 @@ def _check_copies(kind: str, network: Network, copies: int) -> None:
 
 
 def _entry(kind: str, network: Network, messages: int, copies: int) -> Entry:
-    model, orders = MODELS["all-port"], _orders(kind, network, copies)
+    model, orders, job = MODELS["all-port"], _orders(kind, network, copies), (kind, network.spec, messages, copies)
     try:
         collective = collective_of(kind, network, messages=messages)
     except PlanError as error:
-        return Entry(kind, network.spec, messages, copies, None, None, None, None, None, *orders, str(error))
+        return Entry(*job, None, None, None, None, None, *orders, str(error))
     lower = bounds(collective, network, copies, model)
     at_least = best(lower, "steps").value, best(lower, "transmissions").value
     note = _why_not_planned(collective, network, copies)
     if note:
-        return Entry(kind, network.spec, messages, copies, None, at_least[0], None, at_least[1], None, *orders, note)
+        return Entry(*job, None, at_least[0], None, at_least[1], None, *orders, note)
     report = verify(plan(kind, network, messages=messages, copies=copies), model)
     figures = (report.steps, at_least[0], report.transmissions, at_least[1], report.holds)
-    return Entry(kind, network.spec, messages, copies, *figures, *orders, "" if report else "the schedule is wrong")
+    return Entry(*job, *figures, *orders, "" if report else "the schedule is wrong")
 
 
 def _why_not_planned(collective: Collective, network: Network, copies: int) -> str:

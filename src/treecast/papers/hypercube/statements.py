@@ -47,7 +47,6 @@ def _theorem_1(d: int) -> Claims:
 
 @stated("any order", "… whatever the order of the dimensions and the originator (5 of each)", 1, 8, 12)
 def _orders(d: int) -> Claims:
-    """Whether any order of the dimensions gives as many disjoint calling paths, from any root; some of each are tried."""
     rng, cube = np.random.default_rng(d), Hypercube(d)
     for _ in range(5):
         order, root = rng.permutation(d).tolist(), int(rng.integers(cube.nodes))
@@ -106,7 +105,6 @@ def _time(d: int) -> Claims:
 
 @stated("fault-free", "without faults the last unit is not needed", 1, 10, 12)
 def _fault_free(d: int) -> Claims:
-    """Whether everything arrives without faults when the last unit is left out."""
     for model in MODELS:
         yield not replay(_planned("broadcast", d, d - 1, model, True)).lost, f"broadcast, {model}"
         yield not gossip(_planned("allgather", d, d - 1, model, True)).missing.any(), f"gossip, {model}"
@@ -228,7 +226,6 @@ def _fault_sets(d: int) -> Iterator[Faults]:
 
 @stated("shouting", "if nodes answer nothing they heard: n/2 Fτ, nd/2 sends a source, not 2(n-1) Fτ", 2, 10, 12)
 def _shouting(d: int) -> Claims:
-    """Shouting, where nodes do not answer their calls."""
     n, schedule = 1 << d, _planned("allgather", d, d - 1, "shouting")
     sizes, job = schedule.message_sizes.tolist(), Job("allgather", "shouting", d, d - 1)
     right = sizes == [*(comb(d - 1, step) for step in range(d)), 0] and cost("fraigniaud", job) == (d + 1, n - 1)

@@ -56,7 +56,6 @@ def _claim(scheme: str, job: Job) -> Time:
 
 @stated("cost", "broadcast, k ≥ 1: (d+k+1)(β + Fτ); of k = d-1 the last Fτ under some faults alone", 2, 7, 12)
 def _broadcast(d: int) -> Claims:
-    """Whispering (d+k+1)(β + Fτ) for k ≥ 1. For k = d-1 the last unit is silent unless something fails; then it may speak."""
     for k in range(1, d):
         job = Job("broadcast", "whispering", d, k)
         units = d + k + 1
@@ -82,7 +81,6 @@ def _dead_nodes(d: int) -> Iterator[Faults]:
 
 @stated("erratum: phases", "four phases: 4d β + (2d-1) Fτ + (nd-n+1) Fτ; fault-free (4d-2) β", 2, 6, 7)
 def _four_phases(d: int) -> Claims:
-    """Whispering: 4d β + (2d-1) Fτ + (nd-n+1) Fτ, and 2 (2d-1) β when fault-free."""
     n, job = 1 << d, Job("allgather", "whispering", d, d - 1)
     said, free = _claim("four-phases", job), _claim("four-phases", job._replace(fault_free=True))
     right = said[:2] == (4 * d, 2 * d + (n - 1) * (d - 1)) and free.startups == 4 * d - 1
@@ -107,7 +105,6 @@ def _answering(d: int) -> Claims:
 
 @stated("… four phases", "(2d+2) β + (d+1) Fτ + (n-1) Fτ; fault-free 2d β + d Fτ + (n-2) Fτ", 2, 6, 7)
 def _answering_started(d: int) -> Claims:
-    """The paper's shouting, started by one node: (2d+2) β + (d+1) Fτ + (n-1) Fτ; fault-free 2d β + d Fτ + (n-2) Fτ."""
     n, job = 1 << d, Job("allgather", "shouting", d, d - 1)
     free = job._replace(fault_free=True)
     right = _claim("answering-four-phases", job)[:2] == (2 * d + 2, d + 1 + 2 * (n - 1))
@@ -118,7 +115,6 @@ def _answering_started(d: int) -> Claims:
 
 @stated("initiator", "a dead initiator starts nobody: nothing is sent, both models", 1, 4, 6)
 def _nobody_started(d: int) -> Claims:
-    """A dead initiator starts nobody: nothing is sent."""
     for model in ("whispering", "shouting"):
         for initiator in (0, (1 << d) - 1):
             started = plan("allgather", Hypercube(d), survive=d - 1, model=model, initiator=initiator)
@@ -128,7 +124,6 @@ def _nobody_started(d: int) -> Claims:
 
 @stated("k < d-1, shout", "gossip in d β + n/2 Fτ; Fraigniaud's takes (d+1) β, and no fewer Fτ", 2, 9, 12)
 def _beside_shouting(d: int) -> Claims:
-    """Gossip of k < d-1, shouting: d β + n/2 Fτ, beside Fraigniaud's (d+1) β and more chunks than that."""
     n, said = 1 << d, ""
     for k in range(d - 1):
         job = Job("allgather", "shouting", d, k)

@@ -264,7 +264,6 @@ def _not_least(k: int) -> Claims:
 
 @stated("Theorem 4", "OD_k is the least from all sources: up to k = 3 by the bound; d = 2, 3", 1, 3, 3)
 def _theorem_4(k: int) -> Claims:
-    """No broadcast from any source is shorter than from an eye: by the bound, which is the same from every source."""
     for d in _DIMENSIONS[1:]:
         if _bound(_grid("mesh", k, d)) != eyes.optimum(k, d):
             yield False, f"d = {d}: {eyes.optimum(k, d)}, at least {_bound(_grid('mesh', k, d))}"
@@ -305,7 +304,6 @@ def _never_above(k: int) -> Claims:
 
 @stated("… schedules", "2-D: dk steps, no two boxes of a step meet; all sources", 1, 3, 4)
 def _bisection_schedules(k: int) -> Claims:
-    """Whether bisection keeps its promise from every source, and no two messages of a step share a box."""
     least = _least(k, 2).reshape(-1).tolist()
     for root, claimed in enumerate(least):
         schedule = _planned(k, 2, root, "bisection")

@@ -27,7 +27,6 @@ stated = Statements()
 
 @stated("t_n", "Σ distances is n! (n + 2/n + H_n - 4)", 2, 8, 9)
 def _t_n(n: int) -> Claims:
-    """Σ distances is n! (n + 2/n + H_n - 4): distances by breadth, the formula in fractions."""
     total = int(levels(Star(n)).sum())
     harmonic = sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0))
     yield total == factorial(n) * (n + Fraction(2, n) + harmonic - 4), f"{total:,}"
@@ -66,7 +65,6 @@ stated("Table 3", "lower bounds on C_n, all x: proved, and no plan is below; M =
 
 @stated("Table 4", "Tables 2 and 3, for S_n and C_n, are 0.4 to 2 times its orders", 3, 9, 9)
 def _table_4(n: int) -> Claims:
-    """Whether Tables 2 and 3 have the orders of Table 4: from half of them to twice; S_n, and the cube of n dimensions."""
     least, most = Fraction(10), Fraction(0)
     for network, d in ((Star(n), n), (Hypercube(n), n)):
         nodes = network.nodes
@@ -88,7 +86,6 @@ def _table_4(n: int) -> Claims:
 
 @stated("election", "x copies: ⌊(x-1)/2⌋ nodes that alter messages do no harm, one more does", 3, 4, 4)
 def _election(n: int) -> Claims:
-    """Of x copies, ⌊(x-1)/2⌋ that are altered do no harm, and one more may."""
     said, star = list[str](), Star(n)
     for copies, root in product(range(1, n), (0, star.nodes // 2 + 1)):
         schedule = plan("broadcast", star, root=root, messages=1, copies=copies, **TREES)

@@ -96,7 +96,6 @@ def _found(where: Network, root: int) -> Cover:
 
 @stated("covers", "mesh, torus, de Bruijn, hypercube: from every root; as fast as one tree", 8, 16, 36)
 def _named_covers(n: int) -> Claims:
-    """From every root; as planned and verified no slower than down one tree of shortest paths."""
     said = list[str]()
     for where in _networks(n):
         counts = list[int]()
