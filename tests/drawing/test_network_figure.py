@@ -11,6 +11,7 @@ from tests.drawing.explorer.test_network_view import rails
 from treecast.drawing.figures.network import draw_network, used_arcs
 from treecast.drawing.figures.plan_view import PlanView, beside, links_of
 from treecast.drawing.pictures import draw
+from treecast.drawing.registry import View
 from treecast.drawing.shapes import centre_of
 from treecast.networks import network
 from treecast.plans import plan
@@ -81,7 +82,7 @@ def test_wormhole_messages_go_by_their_routes():
 
 def test_faults_are_crossed_out():
     schedule = plan("broadcast", "mesh:3x3")
-    figure = draw_network(schedule, Faults({4: 0, 8: 99}, {(0, 0): 1}))
+    figure = draw_network(schedule, View(Faults({4: 0, 8: 99}, {(0, 0): 1})))
     view = PlanView.of(schedule.network, 0)
     assert by_gid(figure, "dead").get_offsets().tolist() == [view.at[4].tolist()]
     assert len(by_gid(figure, "cut").get_offsets()) == 1

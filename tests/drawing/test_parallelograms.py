@@ -94,7 +94,7 @@ def test_what_control_flits_say():
 def test_texts_have_room(what):
     collective, where, lengths, model, more = CASES[what]
     schedule = plan(collective, where, lengths=lengths, model=model, **more)
-    figure = draw_parallelograms(schedule, bound_of(schedule))
+    figure = draw_parallelograms(schedule)
     renderer = FigureCanvasAgg(figure).get_renderer()
     figure.draw(renderer)
     wide, high = figure.get_size_inches() * figure.dpi

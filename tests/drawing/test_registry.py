@@ -59,7 +59,7 @@ def lengths():
         (treeless, None, Faults({3: 1}), "trees_text", "draw_trees"),
         (treeless, "steps", None, None, "draw_steps"),
         (treeless, "sources", None, None, "draw_sources_of_schedule"),
-        (lengths, "space-time", None, "messages_text", "draw_messages_on"),
+        (lengths, "space-time", None, "messages_text", "draw_parallelograms"),
         (lengths, "space-time", Faults({3: 1}), "run_text", "draw_run_on"),
         (lambda: plan("broadcast", "path:1"), None, None, "run_text", "draw_run_on"),
     ],

@@ -8,7 +8,7 @@ from PIL import Image
 
 from tests.drawing.test_look import contrast, s3
 from treecast.drawing.figures.mesh_steps import draw_steps
-from treecast.drawing.figures.network import draw_network, draw_network_on
+from treecast.drawing.figures.network import draw_network
 from treecast.drawing.figures.parallelogram import draw_parallelograms
 from treecast.drawing.figures.paths import draw_paths
 from treecast.drawing.figures.space_time import draw_space_time
@@ -32,9 +32,9 @@ def test_a_dark_figure_has_no_dark_letters():
     for drawing in (
         lambda page: draw_trees(schedule, View(faults=parse_faults(schedule.network, ["213"]), page=page)),
         lambda page: draw_space_time(simulate(schedule), page=page),
-        lambda page: draw_network(schedule, page=page),
-        lambda page: draw_network_on(schedule, View(page=page, step=2)),
-        lambda page: draw_parallelograms(collect, page=page),
+        lambda page: draw_network(schedule, View(page=page)),
+        lambda page: draw_network(schedule, View(page=page, step=2)),
+        lambda page: draw_parallelograms(collect, View(page=page)),
         lambda page: draw_paths(node_disjoint_paths(network("star:4"), 23), View(page=page)),
         lambda page: draw_steps(plan("broadcast", "mesh:4x4", model="wormhole"), View(page=page)),
         lambda page: draw_times(job, View(page=page)),

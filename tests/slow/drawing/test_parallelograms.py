@@ -33,7 +33,7 @@ def test_every_message_is_one_shape_that_covers_its_steps_on_every_link(schedule
 
 
 def test_there_is_an_arrow_for_each_control_flit_and_a_word_for_each_kind(schedule):
-    figure = draw_parallelograms(schedule, bound_of(schedule))
+    figure = draw_parallelograms(schedule)
     rows, arrows = schedule.rows, defaultdict(list)
     for axes in figure.axes:
         for item in axes.collections:

@@ -63,7 +63,7 @@ PICTURES = {
     "parallelograms": (
         lengths(),
         {"kind": "space-time"},
-        lambda: draw_parallelograms(lengths(), fewest_steps(lengths(), None)),
+        lambda: draw_parallelograms(lengths()),
     ),
     "steps": (treeless(), {"kind": "steps"}, lambda: draw_steps(treeless())),
     "sources": (network("mesh:4x4"), {}, lambda: draw_sources(network("mesh:4x4"))),

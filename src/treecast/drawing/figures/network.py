@@ -19,7 +19,7 @@ from treecast.drawing.figures.scene import (
 )
 from treecast.drawing.frames import MOVING
 from treecast.drawing.moments import moment_of
-from treecast.drawing.registry import FIGURE, View, picture
+from treecast.drawing.registry import FIGURE, USUAL, View, picture
 from treecast.drawing.shapes import centre_of, chosen_rows
 from treecast.drawing.style import MOST_NAMED, colour, dashes, empty_figure, entry, title
 from treecast.networks.core import Ints
@@ -50,36 +50,30 @@ def why_no_network(schedule: Schedule, view: View) -> str:
     by_step=True,
     what="the network, with the trees laid over it",
 )
-def draw_network_on(schedule: Schedule, view: View) -> None:
-    """Draw the network of a schedule on a page, and over which of its arcs data goes."""
+def draw_network(schedule: Schedule, view: View = USUAL) -> Any:
+    """Return a figure of a network with the trees of a schedule laid over it, each in its colour and dashes; or of one step.
+
+    Data that goes over no tree has the colour of tree 0, and lines are thicker the more chunks an arc carries. Under faults
+    dead nodes and cut links are crossed out.
+    """
+    figure, faults = view.page or empty_figure(), view.faults or Faults()
     part = chosen_rows(schedule, view).of_node_zero()
     steps = view.steps or (0, part.steps + 1)
     step = view.step if view.step is not None else steps[0] if steps[1] == steps[0] + 1 else None
     if step is not None:
-        draw_moment(moment_of(replay(part, view.faults), step), part, view, schedule)
-    else:
-        draw_network(part[steps[0] : steps[1]] if view.steps else part, view.faults, view.page, schedule)
-
-
-def draw_network(schedule: Schedule, faults: Faults | None = None, page: Any = None, of: Schedule | None = None) -> Any:
-    """Return a figure of a network with the trees of a schedule laid over it, each in its colour and dashes.
-
-    Data that goes over no tree has the colour of tree 0, and lines are thicker the more chunks an arc carries. Under ``faults``
-    dead nodes and cut links are crossed out. ``of``: the schedule that the title names. ``page``: the page to draw on.
-    """
-    figure = page or empty_figure()
-    faults = faults or Faults()
-    view = PlanView.of(schedule.network, centre_of(schedule))
-    scene = Scene.on(figure, view)
-    title(figure, of or schedule, faults)
+        return draw_moment(moment_of(replay(part, faults), step), part, view, schedule)
+    part = part[steps[0] : steps[1]] if view.steps else part
+    plan = PlanView.of(schedule.network, centre_of(part))
+    scene = Scene.on(figure, plan)
+    title(figure, schedule, faults)
     draw_links(scene)
-    used = used_arcs(schedule)
+    used = used_arcs(part)
     handles = draw_arcs(scene, used)
-    draw_nodes(scene, schedule)
-    handles += draw_faults(scene, schedule, faults)
-    if len(view.links) > len(np.unique(used.link)):
+    draw_nodes(scene, part)
+    handles += draw_faults(scene, part, faults)
+    if len(plan.links) > len(np.unique(used.link)):
         handles.append(idle_link())
-    if not view.font:
+    if not plan.font:
         handles.append(entry("labels left out: no room", color="none", linewidth=0))
     name_lines(scene, handles)
     return figure

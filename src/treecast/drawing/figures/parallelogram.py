@@ -12,7 +12,7 @@ from treecast.description import count_of
 from treecast.drawing.arrivals import fewest_steps
 from treecast.drawing.figures.outlines import Shapes, corners, shapes
 from treecast.drawing.passages import CERTIFICATE, CONTROLS, ORDER, TOKEN, WAKE_UP, Controls, Streams, why_no_passages
-from treecast.drawing.registry import FIGURE, View, picture
+from treecast.drawing.registry import FIGURE, USUAL, View, picture
 from treecast.drawing.shapes import chosen_rows
 from treecast.drawing.style import (
     add_many,
@@ -43,22 +43,15 @@ _T = TypeVar("_T", Shapes, Controls)
 
 
 @picture("space-time", of=Schedule, into=FIGURE, fits=why_no_passages, what="the load of each link, by step", rank=20)
-def draw_messages_on(schedule: Schedule, view: View) -> None:
-    """Draw the messages of a schedule on their way, and the lower bound of its steps, on a page."""
-    schedule = chosen_rows(schedule, view)
-    draw_parallelograms(schedule, fewest_steps(schedule, view.faults), view.page)
-
-
-def draw_parallelograms(schedule: Schedule, bound: int | None = None, page: Any = None) -> Any:
+def draw_parallelograms(schedule: Schedule, view: View = USUAL) -> Any:
     """Return a figure of a scatterv or gatherv: steps to the right, distances from the root downwards.
 
     A message is a parallelogram, as many steps wide as it has flits, labelled ``node: flits`` where there is room. Arrows are
-    control flits. Null messages stand on the right. Lines: the time taken, and ``bound``. Where messages overlap at the root
-    (several ports), each child of the root has a panel.
-    Raises TreecastError when there is too much to draw.
+    control flits. Null messages stand on the right. Lines: the time taken, and the lower bound. Where messages overlap at the
+    root (several ports), each child of the root has a panel. Raises TreecastError when there is too much to draw.
     """
-    figure = page or empty_figure()
-    streams = Streams(schedule)
+    figure, schedule = view.page or empty_figure(), chosen_rows(schedule, view)
+    streams, bound = Streams(schedule), fewest_steps(schedule, view.faults)
     away = schedule.part.direction == "from"
     passages, controls = streams.passages(), streams.controls()
     found = shapes(passages, away)
