@@ -19,38 +19,22 @@ from treecast.errors import PlanError, did_you_mean
 class Kind:
     """A kind of collective.
 
-    Parameters
-    ----------
-    name : str
-        How treecast calls it.
-    blocks : {"one", "node", "pair"}
-        How many blocks of M chunks there are: one, one for each node, or one for each pair of nodes. Block v belongs to
-        node v; of pairs, block h·N + v belongs to node h and is for node v.
-    starts : {"root", "own", "every"}
-        The holdings before the first step: the root holds all blocks, each node holds its own blocks, or every node holds
-        a contribution to every block. In the last case the blocks are sums, and the nodes that they belong to own them; a
-        single sum is the root's.
-    ends : {"root", "own", "all", "targets"}
-        The wants after the last step: the root wants all blocks, each node wants its own, every node wants all, or some
-        nodes want all. Sums that all nodes want travel on as further blocks, the *finished sums*.
-    what : str
-        A sentence that describes it.
-    part : str
-        The kind of collective in which node 0's data alone takes part. An orbit schedule carries out that one. Empty where
-        the nodes differ in their work.
-    backwards : str
-        The kind that becomes this one when it runs backwards in time, if there is one.
-    there_and_back : str
-        The kind that makes this one when it runs backwards and then forwards, if there is one.
-    lengths : bool
-        Whether each block has a length of its own, in flits.
-    mpi : str
-        The name of MPI's function, without the prefix ``MPI_``; empty where MPI has none.
-    also : tuple of str
-        Its other names in the literature.
+    ``blocks``: how many blocks of M chunks there are: one, one for each node, or one for each pair of nodes. Block v belongs
+    to node v; of pairs, block h·N + v belongs to node h and is for node v.
 
-    Examples
-    --------
+    ``starts``: the holdings before the first step: the root holds all blocks, each node holds its own blocks, or every node
+    holds a contribution to every block. In the last case the blocks are sums, and the nodes that they belong to own them; a
+    single sum is the root's. ``ends``: the wants after the last step: the root wants all blocks, each node wants its own,
+    every node wants all, or some nodes want all. Sums that all nodes want travel on as further blocks, the *finished sums*.
+
+    ``part``: the kind of collective in which node 0's data alone takes part. An orbit schedule carries out that one. Empty
+    where the nodes differ in their work. ``backwards``: the kind that becomes this one when it runs backwards in time,
+    ``there_and_back``: the one that makes this one when it runs backwards and then forwards, if there is one. ``lengths``:
+    whether each block has a length of its own, in flits.
+
+    ``what`` describes it in a sentence. ``mpi``: the name of MPI's function, without the prefix ``MPI_``; empty where MPI has
+    none. ``also``: its other names in the literature.
+
     >>> from treecast.collectives import COLLECTIVES
     >>> gather = COLLECTIVES["gather"]
     >>> gather
@@ -163,8 +147,6 @@ _TABLE = (
 COLLECTIVES: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _TABLE})
 """Every kind of collective by its name, in the order in which lists show them.
 
-Examples
---------
 >>> from treecast.collectives import COLLECTIVES
 >>> [name for name, kind in COLLECTIVES.items() if kind.all_source]
 ['allgather', 'allgatherv', 'alltoall', 'alltoallv', 'reduce-scatter', 'allreduce']

@@ -31,22 +31,11 @@ _SUFFIXES = {"text": ".txt", "axes": "", FRAMES: "/"}  # of other media: a dot a
 
 @dataclass(frozen=True)
 class View:
-    """How something is to be drawn.
+    """How something is to be drawn: under which ``faults``, the one ``tree`` or all, in letters of ASCII or not.
 
-    Parameters
-    ----------
-    faults
-        The faults, if any.
-    tree
-        The one tree to draw; None for all.
-    ascii
-        Whether text keeps to ASCII.
-    page
-        The figure of matplotlib, or the axes that the caller gave, to draw on. None for other pictures.
-    steps
-        The first of the steps to draw and the one behind the last; None for all.
-    step
-        The one step of which this is a frame; None where nothing moves.
+    ``page``: the figure of matplotlib, or the axes that the caller gave, to draw on; None for other pictures. ``steps``: the
+    first of the steps to draw and the one behind the last; None for all. ``step``: the one step of which this is a frame; None
+    where nothing moves.
     """
 
     faults: "Faults | None" = None

@@ -23,27 +23,16 @@ _Make = TypeVar("_Make", bound=Callable[..., Network])
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A family of networks.
+    """A family of networks: the word before the colon, such a network in a few words, and one as it is spelled.
 
-    Parameters
-    ----------
-    name
-        The word before the colon.
-    arguments
-        The text behind the colon, as help texts write it: ``N``, ``AxBx…``, ``ARITY,DEPTH``, ``A,H[,P]`` where the last
-        may be left out. Or ``PATH`` or ``NAME``: a text. Empty of a family with one member, which is spelled without a colon.
-    example
-        The spelling of one member.
-    what
-        Such a network, in a few words.
-    make
-        Returns a member: of the whole numbers behind the colon, or of the text. Raises NetworkError when there is none.
-    nodes, degree, diameter
-        Formulas in the letters of ``arguments``; empty where the family has none.
-    members
-        The texts behind the colon of the members with some number of ranks, of which those that are worth a look.
-    variants
-        The makers of members that are spelled with a comma and this word behind the numbers.
+    ``arguments``: the text behind the colon, as help texts write it: ``N``, ``AxBx…``, ``ARITY,DEPTH``, ``A,H[,P]`` where the
+    last may be left out. Or ``PATH`` or ``NAME``: a text. Empty of a family with one member, which is spelled without a colon.
+
+    ``make`` returns a member, of the whole numbers behind the colon or of the text; it raises NetworkError when there is none.
+    ``variants``: the makers of members that are spelled with a comma and this word behind the numbers.
+
+    ``nodes``, ``degree``, ``diameter``: formulas in the letters of ``arguments``; empty where the family has none.
+    ``members``: the texts behind the colon of the members with some number of ranks, of which those that are worth a look.
     """
 
     name: str
@@ -140,8 +129,6 @@ def family(name: str, arguments: str, **more: Any) -> Callable[[_Make], _Make]:
 def families() -> Mapping[str, Family]:
     """Return every family of networks by its name: in alphabetical order, those without formulas last.
 
-    Examples
-    --------
     >>> import treecast
     >>> treecast.families()["mesh"]
     <family mesh:AxBx…: grid without wrap-around>

@@ -21,25 +21,13 @@ Ports = NDArray[np.int8] | NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
-    """A tree in a network, from its root down. It need not reach every node.
+    """A tree in a network, from its root down, over arcs of the network. It need not reach every node.
 
-    Parameters
-    ----------
-    network
-        The network whose arcs the tree takes.
-    root
-        The node at which it begins.
-    parent : int32 (N,)
-        The node above each node; -1 at the root and outside the tree.
-    port : integers (N,)
-        The port by which the arc leaves that parent; -1 at the root and outside the tree.
-    first_port
-        The port at which the order of siblings begins; it goes on cyclically.
-    served : int32, optional
-        The nodes of the tree in another order, each behind its parent: siblings are in the order in which they are served.
+    ``parent``: int32 (N,), the node above each node, and ``port``: integers (N,), the port by which the arc leaves that
+    parent; -1 at the root and outside the tree. ``first_port``: the port at which the order of siblings begins; it goes on
+    cyclically. ``served``: int32, the nodes of the tree in another order, each behind its parent: siblings are in the order in
+    which they are served.
 
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> from treecast.plans.ways.trees.spanning import breadth_first
     >>> tree = breadth_first(network("mesh:2x3"), root=0)
@@ -157,8 +145,6 @@ class Tree:
     def to_networkx(self) -> "nx.DiGraph[Any]":
         """Return the tree as a networkx DiGraph, whose nodes have a ``label`` and whose arcs have a ``port``.
 
-        Examples
-        --------
         >>> import networkx as nx
         >>> from treecast import disjoint_trees
         >>> nx.is_arborescence(disjoint_trees("star:4")[0].to_networkx())
@@ -278,8 +264,6 @@ class TreeSet:
     def to_networkx(self) -> "nx.MultiDiGraph[Any]":
         """Return the trees as one networkx MultiDiGraph: the number of its tree is an arc's key, its ``port`` an attribute.
 
-        Examples
-        --------
         >>> from treecast import disjoint_trees
         >>> graph = disjoint_trees("hypercube:3").to_networkx()
         >>> sorted(tree for _, _, tree in graph.in_edges(7, keys=True))
