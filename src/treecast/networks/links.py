@@ -37,9 +37,10 @@ def arcs_called(network: Network, name: str) -> list[tuple[int, int]]:
             most = max(map(len, arcs)) - 1
             raise NetworkError(f"{name!r} is no cable of {network.spec}: those are numbered from 0 to {most}")
         return chosen
+    near = network.neighbors(0) or [0]
     raise NetworkError(
         f"{name!r} names no link: write A-B (both ways) or A>B (one way), A and B nodes of {network.spec}, "
-        f"as in {_example(network)}"
+        f"as in {network.label(0)}-{network.label(near[0])}"
     )
 
 
@@ -60,8 +61,3 @@ def ports_to(network: Network, u: int, v: int) -> list[int]:
     if first < 0 or not network.parallel_arcs:
         return [first] * (first >= 0)
     return np.flatnonzero(network.neighbor(u, np.arange(network.ports)) == v).tolist()
-
-
-def _example(network: Network) -> str:
-    near = network.neighbors(0) or [0]
-    return f"{network.label(0)}-{network.label(near[0])}"

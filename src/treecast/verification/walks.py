@@ -61,15 +61,10 @@ def _turns(network: Grid, routing: str, src: int, dst: int) -> list[int]:
 @kept(1 << 14)
 def _beside(network: Grid, u: int, axis: int) -> list[int]:
     """Return the neighbours of a node along an axis."""
-    return [v for v in network.neighbors(u) if _axis_of(network, u, v) == axis]
+    here = network.coordinates(u)[axis]
+    return [v for v in network.neighbors(u) if network.coordinates(v)[axis] != here]
 
 
 @kept(1 << 14)
 def _apart(network: Grid, u: int, v: int) -> int:
     return int(network.distance(u, v))
-
-
-def _axis_of(network: Grid, u: int, v: int) -> int:
-    """Return the axis along which two neighbours lie."""
-    here, there = network.coordinates(u).tolist(), network.coordinates(v).tolist()
-    return next(axis for axis, (a, b) in enumerate(zip(here, there, strict=True)) if a != b)
