@@ -68,15 +68,11 @@ class Tree(Network):
     def arc_lists(self) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
         """Return all arcs, by their source and port: see Network.arc_lists."""
         nodes, inner = np.arange(self.nodes), self._inner
-        down = np.where(nodes < inner, self.arity, 0)
-        first = starts(down + (nodes > 0))
-        target, port = np.zeros((2, int(first[-1])), np.int32)
-        up = first[2:] - 1
-        target[up], port[up] = self._parent(nodes[1:]), self.arity
-        child = nodes[1:]
-        at = first[self._parent(child)] + (child - 1) % self.arity
-        target[at], port[at] = child, (child - 1) % self.arity
-        return first, target, port
+        first = starts(np.where(nodes < inner, self.arity, 0) + (nodes > 0))
+        node = np.repeat(nodes, np.diff(first))
+        port = np.where(node < inner, np.arange(len(node)) - first[node], self.arity)
+        target = np.where(port < self.arity, node * self.arity + 1 + port, self._parent(node))
+        return first, target.astype(np.int32), port.astype(np.int32)
 
     def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the port by which an arc leaves ``u`` for ``v``, or -1: int64 (arrays that broadcast)."""
