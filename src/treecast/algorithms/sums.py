@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from treecast.algorithms.spread import collect, copy_here, exchange
 from treecast.groups.group import Group, Shape
 from treecast.groups.together import allgather_together, alltoall_together
-from treecast.transport.base import SMALL, Piece, Steps, Together
+from treecast.transport.base import SMALL, Piece, Steps
+from treecast.transport.together import Together
 
 
 class Sums(NamedTuple):

@@ -9,7 +9,8 @@ from treecast.groups.agreement import Agreement
 from treecast.groups.members import bits_of, name_ranks, ranks_of
 from treecast.groups.memory import Kept, Memory
 from treecast.groups.states import Action, Decision, Need
-from treecast.transport.base import SMALL, Key, Kind, Piece, Steps, T, Ticket, Together, Transport
+from treecast.transport.base import SMALL, Key, Kind, Piece, Steps, T, Ticket, Transport
+from treecast.transport.together import Together
 
 AHEAD = 64
 """Calls that a rank may be ahead of others, and of which it keeps data that others may lack."""

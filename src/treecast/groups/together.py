@@ -6,7 +6,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from treecast.groups.group import SAY_END, Group
-from treecast.transport.base import Piece, Steps, Together
+from treecast.transport.base import Piece, Steps
+from treecast.transport.together import Together
 
 
 def broadcast_together(group: Group, together: Together, data: Piece, root: int) -> Steps[None]:

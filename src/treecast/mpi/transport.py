@@ -14,8 +14,8 @@ from typing import Any
 
 from treecast.mpi.deaths import abandon, failed_ranks, has_ended
 from treecast.mpi.library import tags_of
-from treecast.mpi.together import Together
 from treecast.transport.base import DIRECT, Key, Kind, Piece, Ticket, Transport, Until
+from treecast.transport.together import Together
 
 _HEAD = struct.Struct("<BBHIHH")
 _COUNT = struct.Struct("<Q")

@@ -4,9 +4,9 @@ A message has a key, and goes into the place that the receiver names under that 
 buffered, and overtake data that waits. A message without bytes is a *void*: its sender has nothing to send.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from enum import IntEnum
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 SMALL = 1 << 16
 """Bytes up to which a message is buffered when nobody has asked for it, and up to which a frame of control may be long."""
@@ -129,33 +129,6 @@ class Transport:
     def shut(self, rank: int) -> None:
         """Take nothing more from a rank, and touch no memory for it: its tickets are over."""
         raise NotImplementedError
-
-
-class Together(Protocol):
-    """Calls that some transports carry out for all ranks at once. A ticket that is lost: this rank has nothing of it.
-
-    When one is lost at a rank, or ``end`` was called anywhere, those that others wait in are lost, and all later ones.
-    """
-
-    def broadcast(self, data: Piece, root: int, waits: bool = False) -> Ticket:
-        """Bring the bytes of the root to all; ``waits``: not before all are there."""
-        ...
-
-    def allgather(self, mine: Piece, whole: Piece, lengths: Sequence[int]) -> Ticket:
-        """Bring blocks of these lengths to all, one behind the other."""
-        ...
-
-    def alltoall(self, out: Piece, lengths: Sequence[int], into: Piece, length: int) -> Ticket:
-        """Bring a block to each rank, of these lengths; those that come have one length."""
-        ...
-
-    def allreduce(self, mine: Piece, out: Piece, how: Any) -> Ticket:
-        """Bring the sum of all contributions, whose bits no order changes, to all; ``how``: see ``algorithms.sums.Sums``."""
-        ...
-
-    def end(self) -> None:
-        """End these calls at all ranks."""
-        ...
 
 
 def carry_out(steps: Steps[T], wait: Callable[[Until], None]) -> T:

@@ -19,8 +19,8 @@ from treecast.calls.sums import is_exact
 from treecast.calls.table import Algorithm, Row
 from treecast.groups.group import AHEAD, SAY_END
 from treecast.mpi.comm.state import State
-from treecast.mpi.together import Together
 from treecast.transport.base import SMALL, Piece
+from treecast.transport.together import Together
 
 _BYTE, _IN_PLACE = MPI.BYTE, MPI.IN_PLACE
 _LISTS = frozenset({list, tuple})

@@ -13,9 +13,9 @@ from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
 from treecast.mpi.comm.requests import Worker
 from treecast.mpi.communicator import Communicator
 from treecast.mpi.reader import Reader
-from treecast.mpi.together import Together
 from treecast.mpi.transport import MpiTransport
 from treecast.transport.base import Kind, Steps, T, carry_out
+from treecast.transport.together import Together
 
 _KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT)
 _ASK = 0.05  # seconds after which others are asked again how far they are

@@ -9,8 +9,8 @@ from treecast.transport.base import Piece, Ticket
 class Together:
     """Calls on little data that MPI carries out for all ranks at once, as long as nobody has failed: it is the fastest.
 
-    A call that fails, at one rank or at several, ends these calls at all ranks (``MPI_Comm_revoke``). Nobody waits in one for who
-    does not come.
+    A ticket that is lost: this rank has nothing of it. A call that fails, at one rank or at several, ends these calls at all
+    ranks (``MPI_Comm_revoke``). Nobody waits in one for who does not come.
     """
 
     def __init__(self, mpi: Any, comm: Any) -> None:
@@ -36,7 +36,7 @@ class Together:
         return self._call(self.comm.Alltoallv, [out, lengths, byte], [into, [length] * len(lengths), byte])
 
     def allreduce(self, mine: Piece, out: Piece, how: Any) -> Ticket:
-        """Bring the sum of all contributions to all; ``how``: as ``algorithms.sums.Sums``, of an exact one."""
+        """Bring the sum of all contributions, whose bits no order changes, to all; ``how``: see ``algorithms.sums.Sums``."""
         return self._call(
             self.comm.Allreduce, [mine, how.entries, how.datatype], [out, how.entries, how.datatype], how.op
         )
