@@ -12,15 +12,15 @@ from treecast.collectives import Collective
 from treecast.errors import FormatError
 from treecast.plans.after.past_relays import past_relays
 from treecast.programs.messages import Messages
-from treecast.programs.program import ADD, NOWHERE, READ, RECEIVE, SEND, WRITE, Program, place_in
+from treecast.programs.program import ADD, BUFFER, NOWHERE, READ, RECEIVE, SEND, WRITE, Program
 from treecast.ragged import Ints, places, starts
 from treecast.schedule import Schedule
 from treecast.verification.verifier import verify
 
 MOST_AT_ONCE = 71
 """The most chunks of a message: as many as a step of MSCCL moves."""
-INPUT, OUTPUT, SCRATCH = range(3)
-"""The buffers of a rank."""
+INPUT, OUTPUT, SCRATCH = (buffer * BUFFER for buffer in range(3))
+"""Where the buffers of a rank begin."""
 
 
 @dataclass
@@ -71,21 +71,21 @@ class Buffers:
     def given(self, rank: int, chunk: int) -> int:
         """Return where a rank has a chunk at the beginning, or its contribution to a sum; ``NOWHERE`` where it has none."""
         if self.sums:
-            return place_in(INPUT, chunk) if chunk < self.sums else NOWHERE
+            return INPUT + chunk if chunk < self.sums else NOWHERE
         if int(self.collective.source_of(chunk)) != rank:
             return NOWHERE
-        return place_in(INPUT, chunk % (self.each if self._spread else self.loop))
+        return INPUT + chunk % (self.each if self._spread else self.loop)
 
     def kept(self, rank: int, chunk: int) -> int:
         """Return where a rank puts a chunk, or a sum and then the finished sum: in its output if it wants it, else in scratch."""
         sums, each = self.sums, self.each
         chunk = chunk - sums if sums and chunk >= sums else chunk
         if self._to_all or (self._to_root and rank == self.collective.root):
-            return place_in(OUTPUT, chunk)
+            return OUTPUT + chunk
         if not self._to_root and int(self.collective.destination_of(chunk)) == rank:
             if self._pairs:
-                return place_in(OUTPUT, chunk // each // self.collective.nodes * each + chunk % each)
-            return place_in(OUTPUT, chunk % each if self._shared else chunk)
+                return OUTPUT + chunk // each // self.collective.nodes * each + chunk % each
+            return OUTPUT + (chunk % each if self._shared else chunk)
         if (rank, chunk) not in self._scratch:
             self._scratch[rank, chunk] = self.spare(rank)
         return self._scratch[rank, chunk]
@@ -93,13 +93,13 @@ class Buffers:
     def spare(self, rank: int, count: int = 1) -> int:
         """Return the first of some places in scratch that nobody used so far."""
         self.used[rank] += count
-        return place_in(SCRATCH, self.used[rank] - count)
+        return SCRATCH + self.used[rank] - count
 
     def copies(self, rank: int) -> list[tuple[int, int, int, int]]:
         """Return the copies of a rank from its input to its output: the rank, from where, to where, and how many chunks."""
         collective, each, n = self.collective, self.each, self.collective.nodes
         if self.sums:
-            return [(rank, place_in(INPUT, 0), place_in(OUTPUT, 0), self.loop)] if n == 1 else []
+            return [(rank, INPUT, OUTPUT, self.loop)] if n == 1 else []
         own = rank * n * each + rank * each if self._pairs else rank * each
         first, count = (0, self.loop) if collective.traits.blocks == "one" else (own, each)
         source, wants = self.given(rank, first), self._to_all or not self._to_root or rank == collective.root

@@ -17,20 +17,6 @@ BUFFER = 2**32
 """The distance of buffers: place k of buffer b is b · BUFFER + k in columns."""
 
 
-def place_in(buffer: int, offset: int) -> int:
-    """Return a place of a buffer as columns have it."""
-    return buffer * BUFFER + offset
-
-
-def split_place(place: int) -> tuple[int, int]:
-    """Return the buffer and the offset of a place.
-
-    >>> split_place(place_in(2, 30))
-    (2, 30)
-    """
-    return divmod(place, BUFFER)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Program:
     """The operations of all ranks, lane by lane: those of a lane go one after another.

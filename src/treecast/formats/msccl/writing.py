@@ -27,7 +27,7 @@ from treecast.formats.settings import COPIES
 from treecast.programs.buffers import MOST_AT_ONCE, Buffers, between_ranks, on_buffers
 from treecast.programs.messages import messages_of
 from treecast.programs.pairing import find_pairs
-from treecast.programs.program import ADD, Program, split_place
+from treecast.programs.program import ADD, BUFFER, Program
 from treecast.schedule import Schedule
 
 _ELEMENTS = "elements that a rank reads"
@@ -184,7 +184,7 @@ def _spell(schedule: Schedule, blocks: list[list[_Block]], buffers: Buffers) -> 
         for number, block in enumerate(of_gpu):
             lines.append(f'  <tb id="{number}" send="{block.send}" recv="{block.recv}" chan="{block.chan}">')
             for s, step in enumerate(block.steps):
-                places = [(BUFFERS[b], k) for b, k in map(split_place, (step.read, step.write))]
+                places = [(BUFFERS[place // BUFFER], place % BUFFER) for place in (step.read, step.write)]
                 (source, srcoff), (target, dstoff) = places if step.units else [("i", -1)] * 2
                 depid, deps = at.get(step.wait, (-1, -1))
                 lines.append(

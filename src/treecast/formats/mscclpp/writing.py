@@ -22,7 +22,7 @@ from treecast.formats.settings import COPIES
 from treecast.programs.buffers import Buffers, between_ranks, on_buffers
 from treecast.programs.messages import messages_of
 from treecast.programs.pairing import find_pairs
-from treecast.programs.program import ADD, RECEIVE, SEND, Program, split_place
+from treecast.programs.program import ADD, BUFFER, RECEIVE, SEND, Program
 from treecast.schedule import Schedule
 
 _MOST_OPS = 64
@@ -151,7 +151,7 @@ class _Plan:
         return [{"name": "put", **_JOINED, **places}, _NOP, {"name": "signal", **_JOINED}]
 
     def _local(self, place: int, count: int) -> dict[str, Any]:
-        buffer, offset = split_place(place)
+        buffer, offset = divmod(place, BUFFER)
         return {"type": BUFFERS[buffer], "index": offset, "size": count}
 
     def check(self, schedule: Schedule) -> None:
