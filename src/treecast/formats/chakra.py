@@ -4,7 +4,7 @@ A file for each rank has messages of Protocol Buffers, each behind its length: f
 that others depend on first. The few fields that are needed are written by hand, so that nothing has to be installed.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -12,12 +12,13 @@ from treecast.formats.registry import exporter
 from treecast.formats.settings import ADDING, BYTES
 from treecast.programs.messages import chunk_places, messages_of
 from treecast.programs.of_schedule import of_schedule
-from treecast.programs.program import ADD, SEND, Program
+from treecast.programs.program import ADD, RECEIVE, SEND, Program
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
 
 _VERSION = "0.0.4"
-_COMPUTE, _SEND, _RECEIVE = 4, 5, 6
+_TYPES = {ADD: ("add", 4), SEND: ("send", 5), RECEIVE: ("receive", 6)}
+"""By kind of operation: what a node is called, and its type."""
 _ID, _NAME, _TYPE, _NEEDS, _MICROSECONDS, _ATTRIBUTE = 1, 2, 3, 5, 7, 10  # fields of a node
 _INT32, _INT64, _BOOL = 7, 9, 27  # fields of an attribute: readers take one of another type as 0
 
@@ -33,7 +34,7 @@ def encode(schedule: Schedule, *, size: int | None = None, adding: float = 0.0) 
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
     program, carried = of_schedule(messages, begins)
     microseconds = np.ceil(adding * messages.numbers(begins) / 1000).astype(np.int64)
-    first = _behind_length(_text(1, _VERSION))
+    first = _behind_length(_message((1, _VERSION)))
     return (
         (f"rank.{rank}.et", first + b"".join(_trace(program, carried, some, microseconds)))
         for rank, some in enumerate(program.of_ranks())
@@ -50,34 +51,27 @@ def _trace(program: Program, carried: Ints, some: Ints, microseconds: Ints) -> I
     columns += (np.maximum(program.size[some], 1), microseconds[carried[some]])
     for one, m, kind, src, dst, tag, size, long in zip(some.tolist(), *(c.tolist() for c in columns), strict=True):
         needs = sorted({number[other] for other in program.awaited(one)})
-        if kind == ADD:
-            yield _node(number[one], f"add {m}", _COMPUTE, needs=needs, microseconds=long)
-            continue
-        known = [("comm_size", _INT64, size), ("comm_src", _INT32, src), ("comm_dst", _INT32, dst)]
-        known.append(("comm_tag", _INT32, tag))
-        name, type_ = ("send", _SEND) if kind == SEND else ("receive", _RECEIVE)
-        yield _node(number[one], f"{name} {m}", type_, needs=needs, attributes=known)
+        said = [("is_cpu_op", _BOOL, 0)]
+        if kind != ADD:
+            said += [("comm_size", _INT64, size), ("comm_src", _INT32, src), ("comm_dst", _INT32, dst)]
+            said.append(("comm_tag", _INT32, tag))
+        name, type_ = _TYPES[kind]
+        fields: list[tuple[int, int | str | bytes]] = [(_ID, number[one]), (_NAME, f"{name} {m}"), (_TYPE, type_)]
+        fields += [(_NEEDS, b"".join(map(_varint, needs)))] if needs else []
+        fields += [(_MICROSECONDS, long)] if kind == ADD and long else []
+        fields += [(_ATTRIBUTE, _message((1, called), (field, value))) for called, field, value in said]
+        yield _behind_length(_message(*fields))
 
 
-def _node(
-    number: int,
-    name: str,
-    kind: int,
-    *,
-    needs: Iterable[int] = (),
-    microseconds: int = 0,
-    attributes: Iterable[tuple[str, int, int]] = (),
-) -> bytes:
-    """Return a node of a trace behind its length."""
-    parts = [_varint(_ID << 3), _varint(number), _text(_NAME, name), _varint(_TYPE << 3), _varint(kind)]
-    if waits := b"".join(map(_varint, needs)):
-        parts += [_varint(_NEEDS << 3 | 2), _behind_length(waits)]
-    if microseconds:
-        parts += [_varint(_MICROSECONDS << 3), _varint(microseconds)]
-    for called, field, value in [("is_cpu_op", _BOOL, 0), *attributes]:
-        attribute = _text(1, called) + _varint(field << 3) + _varint(value)
-        parts += [_varint(_ATTRIBUTE << 3 | 2), _behind_length(attribute)]
-    return _behind_length(b"".join(parts))
+def _message(*fields: tuple[int, int | str | bytes]) -> bytes:
+    """Return a message of Protocol Buffers: each field with its number; texts and messages stand behind their lengths."""
+    found = b""
+    for field, value in fields:
+        if isinstance(value, int):
+            found += _varint(field << 3) + _varint(value)
+        else:
+            found += _varint(field << 3 | 2) + _behind_length(value.encode() if isinstance(value, str) else value)
+    return found
 
 
 def _varint(number: int) -> bytes:
@@ -96,7 +90,3 @@ def _varint(number: int) -> bytes:
 
 def _behind_length(data: bytes) -> bytes:
     return _varint(len(data)) + data
-
-
-def _text(field: int, text: str) -> bytes:
-    return _varint(field << 3 | 2) + _behind_length(text.encode())
