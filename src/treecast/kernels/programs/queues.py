@@ -127,18 +127,9 @@ def spread_clocks(order, before, pair, wait, block, index, column, columns, cloc
         here = (s - first) * columns
         for k in range(columns):
             clock[here + k] = 0
-        if before[s] >= 0:
-            there = (before[s] - first) * columns
-            for k in range(columns):
-                clock[here + k] = clock[there + k]
-        if pair[s] >= 0:
-            there = (pair[s] - first) * columns
-            for k in range(columns):
-                if clock[there + k] > clock[here + k]:
-                    clock[here + k] = clock[there + k]
-        if wait[s] >= 0:
-            there = (wait[s] - first) * columns
-            for k in range(columns):
+        for other in (before[s], pair[s], wait[s]):
+            there = (other - first) * columns
+            for k in range(columns if other >= 0 else 0):
                 if clock[there + k] > clock[here + k]:
                     clock[here + k] = clock[there + k]
         if column[block[s]] >= 0:
