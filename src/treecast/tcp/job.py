@@ -15,11 +15,7 @@ from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
 from treecast.jobs.leaving import end_with_the_job
 from treecast.networks import Network
-from treecast.tcp.meeting import (
-    Arrivals,
-    Listener,
-    TooLateError,
-)
+from treecast.tcp.meeting import Arrivals, Listener, TooLateError
 from treecast.transport.base import Key, Kind, Steps, Until, carry_out
 from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
@@ -122,9 +118,9 @@ class Job:
 
     def applicants(self, identities: Iterable[str] = (), seconds: float = 0.0) -> dict[int, str]:
         """Return the identity of who asks to be taken in, by seat; wait for some, as long as given."""
-        wanted, until = set(identities), monotonic() + seconds
+        wanted, until, left = set(identities), monotonic() + seconds, 0.0
         while True:
-            for sock, who in self.arrivals.take():
+            for sock, who in self.arrivals.take(min(left, _NAP)):
                 older = self._applicants.pop(who.rank, None)
                 if older is not None:
                     older[1].close()
@@ -133,7 +129,6 @@ class Job:
             left = until - monotonic()
             if wanted <= set(known.values()) or left <= 0:
                 return known
-            self.arrivals.wait(min(left, _NAP))
 
     def admit(self, group: Group, seats: Iterable[int]) -> None:
         """Take newcomers in, whom all members have reached, and tell them which call comes next."""

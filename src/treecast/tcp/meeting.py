@@ -6,8 +6,9 @@ After that the place is not needed. The listening sockets stay open, for those w
 import json
 import socket
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore, Event, Lock, Thread
 from time import monotonic, sleep
 from typing import Any, NamedTuple, Protocol
@@ -136,9 +137,8 @@ class Place:
                 if not 0 <= who.rank < self._size:
                     send_record(sock, {"error": f"rank {who.rank} is none of {self._size}"})
                     return
-                if (
-                    self._full.is_set() or who.rank not in self._seats
-                ):  # who comes later takes the place of who has gone
+                # who comes later takes the place of who has gone
+                if self._full.is_set() or who.rank not in self._seats:
                     self._seats[who.rank] = [who.rank, who.identity.hex(), seat]
                 if len(self._seats) == self._size:
                     self._full.set()
@@ -199,28 +199,21 @@ class Arrivals:
     """The connections that have proved who they are and asked to be taken, and that nobody has taken yet."""
 
     def __init__(self) -> None:
-        self._lock, self._came = Lock(), Event()
-        self._waiting: list[tuple[socket.socket, Who]] = []
+        self._came: SimpleQueue[tuple[socket.socket, Who]] = SimpleQueue()
 
     def put(self, sock: socket.socket, who: Who) -> None:
         """Keep a connection, when its other side says that it is connected to all."""
         if read_record(sock, monotonic() + _READY) != _APPLIES:
             raise ValueError("no rank asks so")
         sock.settimeout(None)
-        with self._lock:
-            self._waiting.append((sock, who))
-            self._came.set()
+        self._came.put((sock, who))
 
-    def take(self) -> list[tuple[socket.socket, Who]]:
-        """Return those that have come since."""
-        with self._lock:
-            found, self._waiting = self._waiting, []
-            self._came.clear()
-        return found
-
-    def wait(self, seconds: float) -> None:
-        """Wait until one comes."""
-        self._came.wait(seconds)
+    def take(self, seconds: float = 0.0) -> Iterator[tuple[socket.socket, Who]]:
+        """Yield those that have come since, or wait for one."""
+        with suppress(Empty):
+            yield self._came.get(seconds > 0, seconds)
+            while True:
+                yield self._came.get_nowait()
 
 
 def connect(seat: Seat, own: Who, trust: Trust) -> socket.socket:
@@ -260,17 +253,14 @@ def connect_all(
                 sleep(_NAP)
     awaited = {seat.rank: bytes.fromhex(seat.identity) for seat in seats if seat.rank > own.rank}
     while awaited:
-        for sock, who in arrivals.take():
+        for sock, who in arrivals.take(_NAP):
             if awaited.get(who.rank) in (b"", who.identity):
                 socks[who.rank] = sock
                 del awaited[who.rank]
             else:
                 sock.close()
-        if not awaited:
-            break
-        if monotonic() > until:
+        if awaited and monotonic() > until:
             raise PlanError(f"the job cannot start: {name_ranks(awaited)} did not connect")
-        arrivals.wait(_NAP)
     return socks
 
 

@@ -2,8 +2,8 @@
 
 import ctypes
 from collections.abc import Callable, Sequence
-from queue import SimpleQueue
-from threading import Condition, Thread
+from queue import Queue
+from threading import Thread
 from typing import Any
 
 from mpi4py import MPI
@@ -108,13 +108,17 @@ class Worker:
     """Carries out jobs in order; each has a request of MPI's that is complete when the job is over.
 
     An error of a job comes out of the Wait or Test of its request.
-    Where MPI allows one thread only, a job is over when it is begun. ``pending``: the jobs that are not over.
+    Where MPI allows one thread only, a job is over when it is begun.
     """
 
     def __init__(self) -> None:
-        self._jobs: SimpleQueue[tuple[Callable[[], None], MPI.Grequest, Outcome] | None] = SimpleQueue()
+        self._jobs: Queue[tuple[Callable[[], None], MPI.Grequest, Outcome] | None] = Queue()
         self._thread: Thread | None = None
-        self.pending, self._idle = 0, Condition()
+
+    @property
+    def pending(self) -> int:
+        """The jobs that are not over."""
+        return self._jobs.unfinished_tasks
 
     def begin(self, job: Callable[[], None]) -> Pending:
         """Begin a job; return its request."""
@@ -128,30 +132,25 @@ class Worker:
         if self._thread is None:
             self._thread = Thread(target=self._work, name="treecast.mpi", daemon=True)
             self._thread.start()
-        with self._idle:
-            self.pending += 1
         self._jobs.put((job, request, outcome))
         return pending
 
     def wait(self) -> None:
         """Wait until all jobs are over."""
-        if self.pending:
-            with self._idle:
-                self._idle.wait_for(lambda: not self.pending)
+        self._jobs.join()
 
     def stop(self) -> None:
         """End the thread, when all jobs are over."""
         if self._thread is not None:
             self._jobs.put(None)
-            self._thread.join()
+            self._jobs.join()
             self._thread = None
 
     def _work(self) -> None:
         while (item := self._jobs.get()) is not None:
             self._do(*item)
-            with self._idle:
-                self.pending -= 1
-                self._idle.notify_all()
+            self._jobs.task_done()
+        self._jobs.task_done()
 
     def _do(self, job: Callable[[], None], request: MPI.Grequest, outcome: Outcome) -> None:
         try:
