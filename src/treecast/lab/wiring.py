@@ -17,6 +17,7 @@ import numpy as np
 
 from treecast.errors import LabError
 from treecast.networks import Network
+from treecast.networks.arcs import next_hops
 from treecast.simulation.faults import parse_faults
 
 MOST_HOSTS = 64
@@ -83,17 +84,12 @@ def plan_wiring(network: Network, rate: int, *, switched: bool = False) -> Wirin
             if u not in near[v]:
                 back = f"{network.label(v)}>{network.label(u)}"
                 raise LabError(f"the links of a lab carry both ways: {network.spec} has no arc {back}")
-    every = np.arange(network.nodes)
-    distance = np.stack([network.distance(u, every) for u in range(network.nodes)])
+    distance, hops = next_hops(network)
     if (distance < 0).any() or (distance >= network.nodes).any():
         raise LabError(f"{network.spec} is not connected: some of its hosts could not reach each other")
-
-    def hop(u: int, v: int) -> int:
-        return u if u == v else next(w for w in near[u] if distance[w, v] == distance[u, v] - 1)
-
+    np.fill_diagonal(hops, np.arange(network.nodes))
     links = tuple((u, v) for u in range(network.nodes) for v in sorted(near[u]) if u < v)
-    hops = tuple(tuple(hop(u, v) for v in range(network.nodes)) for u in range(network.nodes))
-    return Wiring(network, rate, links, hops)
+    return Wiring(network, rate, links, tuple(map(tuple, hops.tolist())))
 
 
 def parse_cuts(network: Network, texts: Iterable[str]) -> tuple[LinkCut, ...]:

@@ -30,6 +30,21 @@ class Arcs(NamedTuple):
         return np.searchsorted(names, ints(tail) * ports + ints(port))
 
 
+def next_hops(network: Network) -> tuple[Ints, Ints]:
+    """Return the distance of every two nodes, and where u sends what is to reach v: int64 (N, N) each, -1 where no way leads on.
+
+    It is the neighbor by the least of the ports that begin a shortest way.
+    """
+    every = np.arange(network.nodes)
+    distance = network.distance(every[:, None], every[None, :])
+    following = np.full(distance.shape, -1, np.int64)
+    for port in reversed(range(network.ports)):
+        there = network.neighbor(every, port)
+        nearer = (there >= 0)[:, None] & (distance[there] == distance - 1)
+        following = np.where(nearer, there[:, None], following)
+    return distance, following
+
+
 @kept(16)
 def arcs_of(network: Network, *, single: bool = False, both_ways: bool = False) -> Arcs:
     """Return all arcs of a network, by their sources and by their targets.

@@ -10,7 +10,7 @@ import numpy as np
 from treecast.errors import FormatError
 from treecast.models import Cost, Model
 from treecast.networks import Network
-from treecast.networks.arcs import arcs_of
+from treecast.networks.arcs import arcs_of, next_hops
 from treecast.ragged import starts
 from treecast.schedule.costs import rate_of
 
@@ -66,15 +66,9 @@ def _routes(network: Network, model: Model) -> Iterator[str]:
 
 def _shortest_routes(network: Network) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
     """Yield (u, v, arcs of the route): a shortest one, and of those the one whose first ports are least."""
-    every = np.arange(network.nodes)
-    distance = network.distance(every[:, None], every[None, :])
-    following = np.full(distance.shape, -1, np.int64)
-    for port in reversed(range(network.ports)):
-        there = network.neighbor(every, port)
-        nearer = (there >= 0)[:, None] & (distance[there] == distance - 1)
-        following = np.where(nearer, there[:, None], following)
-    after = [row.tolist() for row in following]
-    for u in every.tolist():
+    distance, following = next_hops(network)
+    after = following.tolist()
+    for u in range(network.nodes):
         for v in np.flatnonzero(distance[u] >= 0).tolist():
             arcs, here = list[tuple[int, int]](), u
             while here != v:
