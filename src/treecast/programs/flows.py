@@ -4,8 +4,9 @@ A rank's knowledge grows with each receive, and a message carries no more than i
 have something to one who wants it than it wants, no contents of the messages will do (Ford & Fulkerson 1956).
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 from treecast.collectives import Collective
@@ -19,6 +20,8 @@ if TYPE_CHECKING:  # it is imported where it is used: whoever reads any file imp
 
 _MOST_WORK = 3_000_000
 """How many messages times flows are looked at."""
+Needs = Counter[tuple[int, int]]
+"""By the rank that has and the rank that wants: bytes."""
 
 
 def judge_flows(
@@ -33,54 +36,34 @@ def judge_flows(
     found.judged("delivered")
     graph = _graph(program, pairs, sized)
     wants, gives = _needs(collective, begins)
-    ends = [(("from", u), ("to", v), need) for v, of in wants.items() for u, need in of.items()]
+    kind = collective.traits
     if collective.sums:
-        jobs = [(f"of rank {u[1]}'s data, rank {v[1]} wants {need:,}", {u: need}, {v: need}) for u, v, need in ends]
+        every = [pair for own in wants.values() for pair in own.items()]
+        jobs = [(f"of rank {u}'s data, rank {v} wants", Counter({(u, v): need})) for (u, v), need in every]
     else:
-        jobs = [
-            (
-                f"rank {v} wants {sum(of.values()):,}",
-                {("from", u): need for u, need in of.items()},
-                {("to", v): sum(of.values())},
-            )
-            for v, of in wants.items()
-        ]
-        jobs += [
-            (
-                f"of rank {u} others want {sum(of.values()):,}",
-                {("from", u): sum(of.values())},
-                {("to", v): need for v, need in of.items()},
-            )
-            for u, of in gives.items()
-            if collective.traits.blocks == "pair"
-            or (collective.traits.ends == "own" and collective.traits.starts == "root")
-        ]
+        jobs = [(f"rank {v} wants", own) for v, own in wants.items()]
+        if kind.blocks == "pair" or (kind.ends == "own" and kind.starts == "root"):
+            jobs += [(f"of rank {u} others want", own) for u, own in gives.items()]
     if len(jobs) * max(len(pairs.send), 1) > _MOST_WORK:
         most = max(1, _MOST_WORK // max(len(pairs.send), 1))
         found.notes.append(f"delivery was looked at for {most:,} of {len(jobs):,} flows: more would take too long")
         jobs = jobs[:most]
-    for words, sources, sinks in jobs:
-        flow, least = _flow(graph, sources, sinks), min(sum(sources.values()), sum(sinks.values()))
-        if flow < least:
-            found.note("delivered", f"{words} bytes, and at most {flow:,} can get there")
+    for words, own in jobs:
+        flow, need = _flow(graph, own), sum(own.values())
+        if flow < need:
+            found.note("delivered", f"{words} {need:,} bytes, and at most {flow:,} can get there")
 
 
-def _needs(collective: Collective, begins: Ints) -> tuple[dict[int, dict[int, int]], dict[int, dict[int, int]]]:
-    """Return {rank that wants: {rank that has: bytes}}, and the same the other way round, without a rank's own."""
-    wants, gives = defaultdict[int, dict[int, int]](dict), defaultdict[int, dict[int, int]](dict)
-    ends = collective.ends().tolist()
-    sums, kept = collective.sums, collective.given()
-    contributors = sorted({int(node) for node, _, _ in kept})
+def _needs(collective: Collective, begins: Ints) -> tuple[dict[int, Needs], dict[int, Needs]]:
+    """Return what each rank wants of others, and what others want of it."""
+    wants, gives = defaultdict[int, Needs](Counter), defaultdict[int, Needs](Counter)
+    ends, contributors = collective.ends(), sorted({int(node) for node, _, _ in collective.given()})
     for node, first, stop in collective.wanted():
-        low = first
-        while low < stop:
-            high = min([stop, *(end for end in ends if end > low)])
-            size = int(begins[high] - begins[low])
-            for source in contributors if sums else [int(collective.source_of(low))]:
-                if source != node:
-                    wants[node][source] = wants[node].get(source, 0) + size
-                    gives[source][node] = gives[source].get(node, 0) + size
-            low = high
+        inside = ends[(ends > first) & (ends < stop)].tolist()
+        for low, high in pairwise([first, *inside, stop] if first < stop else []):
+            for source in contributors if collective.sums else [int(collective.source_of(low))]:
+                for found, rank in ((wants, node), (gives, source)) if source != node else ():
+                    found[rank][source, node] += int(begins[high] - begins[low])
     return dict(wants), dict(gives)
 
 
@@ -98,20 +81,19 @@ def _graph(program: Program, pairs: Pairs, sized: bool) -> "nx.DiGraph[object]":
         if program.kind[one] & RECEIVE:
             graph.add_edge(one, ("to", rank))
     for send, receive in zip(pairs.send.tolist(), pairs.receive.tolist(), strict=True):
-        if sized:
-            graph.add_edge(send, receive, capacity=int(program.size[send]))
-        else:
-            graph.add_edge(send, receive)
+        graph.add_edge(send, receive, **({"capacity": int(program.size[send])} if sized else {}))
     return graph
 
 
-def _flow(graph: "nx.DiGraph[object]", sources: dict[tuple[str, int], int], sinks: dict[tuple[str, int], int]) -> int:
-    """Return how much can flow from some ranks' beginnings to some ranks' ends."""
+def _flow(graph: "nx.DiGraph[object]", needs: Needs) -> int:
+    """Return how much of some needs can flow from ranks' beginnings to ranks' ends."""
     import networkx as nx
 
-    added = [("all", one, need) for one, need in sources.items()] + [(one, "end", need) for one, need in sinks.items()]
-    for tail, head, need in added:
-        graph.add_edge(tail, head, capacity=need)
+    ends = Counter[tuple[object, object]]()
+    for (u, v), need in needs.items():
+        ends["all", ("from", u)] += need
+        ends[("to", v), "end"] += need
+    graph.add_edges_from((tail, head, {"capacity": need}) for (tail, head), need in ends.items())
     try:
         return int(cast("Callable[..., int]", nx.maximum_flow_value)(graph, "all", "end"))  # type: ignore[reportUnknownMemberType]
     finally:
