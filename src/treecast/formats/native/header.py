@@ -68,54 +68,47 @@ _MOST_COPIES = 2**15 - 1
 
 def header_of(schedule: Schedule) -> Header:
     """Return the header of a schedule. Raises FormatError when its network can be neither found again nor held by it."""
-    header = {"network": schedule.network.spec, **graph.words_of(schedule.network)}
-    header["collective"] = schedule.collective.kind
-    if not schedule.collective.all_source:
-        header["root"] = schedule.network.label(schedule.collective.root)
-    if schedule.collective.targets:
-        header["targets"] = " ".join(schedule.network.labels(schedule.collective.targets))
-    lengths = schedule.collective.lengths
-    if lengths is not None:
-        header["lengths"] = " ".join(map(str, lengths.flits.tolist()))
-        if bool((np.diff(lengths.sequence) < 0).any()):
-            if schedule.collective.traits.blocks == "pair":
-                raise FormatError("blocks for pairs of nodes are numbered in the order of the pairs in a file")
-            header["sequence"] = " ".join(schedule.network.labels(lengths.sequence))
-    if schedule.collective.owners:
-        first, node = zip(*schedule.collective.owners, strict=True)
-        named = zip(first, [""] if schedule.collective.shared else schedule.network.labels(node), strict=True)
-        header["owners"] = " ".join(f"{chunk}:{label}" for chunk, label in named)
-    header |= {
-        "messages": str(schedule.collective.messages),
+    collective, network, recipe, sizes = schedule.collective, schedule.network, schedule.recipe, schedule.sizes
+    lengths = collective.lengths
+    in_order = lengths is None or not bool((np.diff(lengths.sequence) < 0).any())
+    if not in_order and collective.traits.blocks == "pair":
+        raise FormatError("blocks for pairs of nodes are numbered in the order of the pairs in a file")
+    found: dict[str, str | None] = {
+        "network": network.spec,
+        **graph.words_of(network),
+        "collective": collective.kind,
+        "root": None if collective.all_source else network.label(collective.root),
+        "targets": " ".join(network.labels(collective.targets)) if collective.targets else None,
+        "lengths": None if lengths is None else " ".join(map(str, lengths.flits.tolist())),
+        "sequence": None if lengths is None or in_order else " ".join(network.labels(lengths.sequence)),
+        "owners": _spell_owners(collective, network) if collective.owners else None,
+        "messages": str(collective.messages),
         "copies": str(schedule.copies),
         "model": schedule.model.spelling,
+        "block-bytes": None if sizes is None else str(sizes.block),
+        "chunk-bytes": None if sizes is None else str(sizes.chunk),
+        "data-bytes": None if sizes is None or sizes.data is None else str(sizes.data),
+        "item-bytes": None if sizes is None or sizes.data is None else str(sizes.item),
+        **({} if schedule.costs is None else _words_of(schedule.costs)),
+        "against": None if schedule.against == "nodes" else schedule.against,
+        "orbit": "yes" if schedule.orbit else None,
+        "sparing": "yes" if schedule.sparing else None,
+        "initiator": None if schedule.initiator is None else network.label(schedule.initiator),
+        "builder": recipe.builder or None,
+        "options": None if recipe.whole else "unknown",
+        **{f"{OPTION}{name}": value for name, value in recipe.options.items()},
+        "planned-copies": str(recipe.copies) if recipe.copies else None,
+        "claims": schedule.claims and f"steps={schedule.claims.steps} transmissions={schedule.claims.transmissions}",
     }
-    if schedule.sizes is not None:
-        header |= {"block-bytes": str(schedule.sizes.block), "chunk-bytes": str(schedule.sizes.chunk)}
-        if schedule.sizes.data is not None:
-            header |= {"data-bytes": str(schedule.sizes.data), "item-bytes": str(schedule.sizes.item)}
-    if schedule.costs is not None:
-        header |= _words_of(schedule.costs)
-    if schedule.against != "nodes":
-        header["against"] = schedule.against
-    if schedule.orbit:
-        header["orbit"] = "yes"
-    if schedule.sparing:
-        header["sparing"] = "yes"
-    if schedule.initiator is not None:
-        header["initiator"] = schedule.network.label(schedule.initiator)
-    recipe = schedule.recipe
-    if recipe.builder:
-        header["builder"] = recipe.builder
-    if not recipe.whole:
-        header["options"] = "unknown"
-    header |= {f"{OPTION}{name}": value for name, value in recipe.options.items()}
-    if recipe.copies:
-        header["planned-copies"] = str(recipe.copies)
-    if schedule.claims:
-        header["claims"] = f"steps={schedule.claims.steps} transmissions={schedule.claims.transmissions}"
+    header = {word: value for word, value in found.items() if value is not None}
     _check(header)
     return header
+
+
+def _spell_owners(collective: Collective, network: Network) -> str:
+    first, node = zip(*collective.owners, strict=True)
+    labels = [""] if collective.shared else network.labels(node)
+    return " ".join(f"{chunk}:{label}" for chunk, label in zip(first, labels, strict=True))
 
 
 def split_word(text: str) -> tuple[str, str]:
