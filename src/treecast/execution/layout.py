@@ -4,8 +4,9 @@ Local runs, elections, relays and MPI all read it here, so that a chunk is the s
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -62,6 +63,10 @@ class Layout:
         for first, stop in chunks:
             found.update(memory[self.slice_of(first, stop)].data)
         return found.hexdigest()
+
+    def digests_of(self, memory: Bytes) -> Callable[..., str]:
+        """Return the function that gives the digest of ranges of chunks; of the same ranges it is taken once."""
+        return cache(lambda *chunks: self.digest(memory, chunks))
 
 
 def bytes_of(data: object) -> memoryview:
@@ -148,17 +153,12 @@ def digests_by_node(
     layout: Layout, memory: NDArray[np.uint8], true: Bytes, chunks: list[Ranges]
 ) -> tuple[list[str], list[str]]:
     """Return the SHA-256 of each node's chunks as they are, and as they should be; of equal bytes it is taken once."""
-    right: dict[tuple[tuple[int, int], ...], str] = {}
-    found, true_digests = list[str](), list[str]()
+    right, found = layout.digests_of(true), list[str]()
     for node, mine in enumerate(chunks):
-        key = tuple(mine)
-        if key not in right:
-            right[key] = layout.digest(true, mine)
         places = [layout.slice_of(first, stop) for first, stop in mine]
         same = all(np.array_equal(memory[node, place], true[place]) for place in places)
-        found.append(right[key] if same else layout.digest(memory[node], mine))
-        true_digests.append(right[key])
-    return found, true_digests
+        found.append(right(*mine) if same else layout.digest(memory[node], mine))
+    return found, [right(*mine) for mine in chunks]
 
 
 # -- ranges of chunks --------------------------------------------------------------------------------------------------
@@ -192,9 +192,14 @@ def ranges_at(holdings: Holdings, node: int) -> Ranges:
 def mask_of(holdings: Holdings, nodes: int, chunks: int) -> NDArray[np.bool_]:
     """Return which chunks each node holds: bool (nodes, chunks). The ranges of a node share no chunks."""
     marks = np.zeros((nodes, chunks + 1), np.int8)
-    np.add.at(marks, (holdings.node, holdings.first), 1)
-    np.add.at(marks, (holdings.node, holdings.stop), -1)
-    return np.add.accumulate(marks, axis=1, dtype=np.int8, out=marks)[:, :-1] > 0
+    return _cover(marks, holdings.node, holdings.first, holdings.stop) > 0
+
+
+def _cover(marks: NDArray[Any], row: Any, first: Ints, stop: Ints) -> NDArray[Any]:
+    """Return how many ranges cover each place of each row; ``marks``: zeros, one more a row than places."""
+    np.add.at(marks, (row, first), 1)
+    np.add.at(marks, (row, stop), -1)
+    return np.add.accumulate(marks, axis=1, dtype=marks.dtype, out=marks)[:, :-1]
 
 
 # -- sums --------------------------------------------------------------------------------------------------------------
@@ -218,11 +223,9 @@ def completed_by(program: Schedule, node: int) -> Ints:
     if not program.part.shared:
         return sums[program.part.source_of(sums) == node]
     piece = program.rows.pieces
-    told = np.zeros(2 * len(sums) + 1, np.int64)
     mine = (program.rows.dst[piece.row] == node) & (piece.stop > len(sums))
-    np.add.at(told, piece.first[mine], 1)
-    np.add.at(told, piece.stop[mine], -1)
-    return sums[np.cumsum(told)[len(sums) : -1] == 0] if node in program.part.ranks else sums[:0]
+    told = _cover(np.zeros((1, 2 * len(sums) + 1), np.int64), 0, piece.first[mine], piece.stop[mine])[0]
+    return sums[told[len(sums) :] == 0] if node in program.part.ranks else sums[:0]
 
 
 def completions(schedule: Schedule) -> NDArray[np.bool_]:
@@ -246,14 +249,12 @@ def _additions(rows: Rows, place: NDArray[Any], shape: tuple[int, int]) -> NDArr
 
     ``place``: int (rows,), that of each row; -1 for none.
     """
-    marks = np.zeros((shape[0], shape[1] + 1), np.int32)  # where a range begins, and behind its end
-    if shape[1]:
-        piece = rows.pieces
-        at, first, stop = place[piece.row], piece.first, np.minimum(piece.stop, shape[1])
-        sums = (at >= 0) & (first < stop)
-        np.add.at(marks, (at[sums], first[sums]), 1)
-        np.add.at(marks, (at[sums], stop[sums]), -1)
-    return np.add.accumulate(marks, axis=1, out=marks)[:, :-1]
+    if not shape[1]:
+        return np.zeros(shape, np.int32)
+    piece = rows.pieces
+    at, first, stop = place[piece.row], piece.first, np.minimum(piece.stop, shape[1])
+    sums = (at >= 0) & (first < stop)
+    return _cover(np.zeros((shape[0], shape[1] + 1), np.int32), at[sums], first[sums], stop[sums])
 
 
 def add_contribution(memory: Bytes, part: bytes | memoryview) -> None:

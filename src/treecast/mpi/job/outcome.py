@@ -45,26 +45,12 @@ _COPIED = ("by_tree", "lacks", "sent", "received", "seconds", "rows")  # from a 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class MpiRun(Outcome):
-    """The data with which the living ranks of a run ended.
+    """The data with which the living ranks of a run ended; the ``schedule`` may be the rows of one rank.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        The plan, or the rows of one rank.
-    size, transmissions, seconds
-        The bytes of the input, the messages that were sent, and the time of the slowest rank.
-    input : str
-        The name of the input.
-    reports : list of dict
-        The report of each rank, as JSON has it.
-    killed : list of str
-        The ranks that died, and left no record.
-    living : int
-        How many ranks did not.
-    lost_with_root : bool
-        Whether the root died, and with it data that only it had, or was to get.
-    status : int, optional
-        The exit status of mpirun: 124 when the time limit was up. None inside the mpirun of somebody else.
+    ``size``, ``transmissions``, ``seconds``: the bytes of the ``input``, the messages that were sent, and the time of the slowest
+    rank. ``reports``: that of each rank, as JSON has it. ``killed``: the ranks that died, and left no record; ``living``: how
+    many did not. ``lost_with_root``: whether the root died, and with it data that only it had, or was to get. ``status``: that of
+    mpirun, 124 when the time limit was up; None inside the mpirun of somebody else.
     """
 
     input: str
@@ -147,13 +133,7 @@ def conclude(
             raise PlanError(str(error))
     network, collective, dead = schedule.network, source.collective, set(dead) - set(records)
     true, to_have = true_memory(source), ranges_by_node(collective.wanted(), network.nodes)
-    rights = dict[tuple[tuple[int, int], ...], str]()
-
-    def digest(chunks: Ranges) -> str:
-        key = tuple(chunks)
-        if key not in rights:
-            rights[key] = source.layout.digest(true, chunks)
-        return rights[key]
+    digest = source.layout.digests_of(true)
 
     def report(rank: int) -> dict[str, Any]:
         begin = {"node": network.label(rank), "rank": rank}
@@ -164,9 +144,9 @@ def conclude(
         has = _without(to_have[rank], lacks)
         return {
             **begin,
-            "verdict": _verdict(collective, lacks, dead, record["digest"] == digest(has)),
+            "verdict": _verdict(collective, lacks, dead, record["digest"] == digest(*has)),
             "sha256": record["digest"] if has or not lacks else "",
-            "true_sha256": digest(to_have[rank]),
+            "true_sha256": digest(*to_have[rank]),
             **{key: record[key] for key in _COPIED},
             "cut_off": [network.label(peer) for peer in record["cut"]],
         }
