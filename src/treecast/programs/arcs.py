@@ -22,19 +22,37 @@ def find_network(named: "str | Network | None", ranks: int) -> Network:
     return found
 
 
-def judge_arcs(found: Findings, network: Network, sends: Ints, ends: tuple[Ints, Ints], where: Where) -> Ints:
-    """Judge ``adjacent``; return how many messages each arc carries at once.
+def judge_arcs(
+    found: Findings,
+    network: Network,
+    sends: Ints,
+    ends: tuple[Ints, Ints],
+    where: Where,
+    *,
+    when: tuple[Ints, Ints] | None = None,
+) -> None:
+    """Judge ``adjacent``, and ``link-once`` where it is told ``when``: messages that begin while their arc carries all it can.
 
     ``sends`` are the operations that send, an entry for each message, ``ends`` whence and whither, and ``where`` tells their
-    places in the file.
+    places in the file. ``when``: after how many steps each begins, and how many it takes.
     """
-    found.judged("adjacent")
     src, dst = ends
     room = widths(network, src, dst)
     away = np.flatnonzero(room == 0)
     to = dict(zip(sends[away].tolist(), dst[away].tolist(), strict=True))
     found.these("adjacent", sends[away], lambda one: f"no link leads from there to {to[one]}", where)
-    return np.where(room, room, len(sends))
+    if when is None:
+        return
+    key, room = src * network.nodes + dst, np.where(room, room, len(sends))
+    turn = np.lexsort([sends, when[0], key])
+    busy, late = dict[int, list[int]](), list[int]()
+    columns = [column[turn].tolist() for column in (sends, key, *when, room)]
+    for one, arc, begin, units, most in zip(*columns, strict=True):
+        under_way = [end for end in busy.get(arc, ()) if end > begin]
+        if len(under_way) >= most:
+            late.append(one)
+        busy[arc] = [*under_way, begin + units]
+    found.these("link-once", np.array(late, np.int64), lambda _: "its arc carries another message then", where)
 
 
 def widths(network: Network, src: Ints, dst: Ints) -> Ints:
@@ -45,25 +63,6 @@ def widths(network: Network, src: Ints, dst: Ints) -> Ints:
     known, width = np.unique(arcs.tail.astype(np.int64) * network.nodes + arcs.head, return_counts=True)
     place = np.minimum(np.searchsorted(known, key), len(known) - 1)
     return np.where(known[place] == key, width[place], 0)
-
-
-def judge_links(
-    found: Findings, sends: Ints, ends: tuple[Ints, Ints], where: Where, *, when: tuple[Ints, Ints, Ints]
-) -> None:
-    """Judge ``link-once``: messages that begin while their arc carries as many as it can.
-
-    ``when``: after how many steps each begins, how many it takes, and how many its arc carries at once.
-    """
-    key = ends[0] * (int(ends[1].max(initial=0)) + 1) + ends[1]
-    turn = np.lexsort([sends, when[0], key])
-    busy, late = dict[int, list[int]](), list[int]()
-    columns = [column[turn].tolist() for column in (sends, key, *when)]
-    for one, arc, begin, units, room in zip(*columns, strict=True):
-        under_way = [end for end in busy.get(arc, ()) if end > begin]
-        if len(under_way) >= room:
-            late.append(one)
-        busy[arc] = [*under_way, begin + units]
-    found.these("link-once", np.array(late, np.int64), lambda _: "its arc carries another message then", where)
 
 
 def figures_of(ranks: int, ends: tuple[Ints, Ints], units: Ints) -> dict[str, Any]:

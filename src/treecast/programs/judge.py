@@ -8,7 +8,7 @@ from typing import Any
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import FormatError
 from treecast.networks import Network
-from treecast.programs.arcs import figures_of, judge_arcs, judge_links
+from treecast.programs.arcs import figures_of, judge_arcs
 from treecast.programs.dataflow import Contents, judge_delivery, root_of
 from treecast.programs.to_schedule import Sent, bounds_of, collective_of, one_at_a_time, schedule_of_sent
 from treecast.programs.verdict import FileVerdict, Findings, Nouns, Where, as_told
@@ -48,14 +48,9 @@ class Judged:
     def judge_links(
         self, sends: Ints, ends: tuple[Ints, Ints], when: tuple[Ints, Ints], spell: Where, *, named: bool
     ) -> None:
-        """Judge ``adjacent``, and ``link-once`` where somebody named the network.
-
-        ``sends`` and ``ends``: as ``judge_arcs`` takes them. ``when``: after how many steps each begins, and how many it takes.
-        """
+        """Judge ``adjacent``, and ``link-once`` where somebody named the network; the others: as ``judge_arcs`` takes them."""
         if self.where is not None:
-            room = judge_arcs(self.found, self.where, sends, ends, spell)
-            if named:
-                judge_links(self.found, sends, ends, spell, when=(*when, room))
+            judge_arcs(self.found, self.where, sends, ends, spell, when=when if named else None)
 
     def note_figures(self, ends: tuple[Ints, Ints], units: Ints, depth: int, sent: Sent) -> None:
         """Note the messages of a program that comes to its end, their figures, and the bounds of its collective.
