@@ -54,9 +54,8 @@ def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -
     failed = go(out, places)
     if of_root:
         return [mpi.pickle.loads(place) for place in places], failed
-    gone = {
-        rank for rank, piece in enumerate(places) if rank in failed or not len(piece)
-    }  # or not even the length came
+    # or not even the length came
+    gone = {rank for rank, piece in enumerate(places) if rank in failed or not len(piece)}
     things = [None if rank in gone else mpi.pickle.loads(piece) for rank, piece in enumerate(places)]
     return things, tuple(sorted(gone)) if places else failed
 

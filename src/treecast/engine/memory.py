@@ -13,9 +13,8 @@ import numpy as np
 from treecast.engine.transfers import Expected, Transfer
 from treecast.execution.layout import Bytes
 
-_LARGE = (
-    1 << 16
-)  # bytes from which a buffer is lent only when its message is there: MPI leaves such messages with the sender
+# bytes from which a buffer is lent only when its message is there: MPI leaves such messages with the sender
+_LARGE = 1 << 16
 _MOST_LENT = 8  # large buffers that are lent at once, while anything moves
 
 

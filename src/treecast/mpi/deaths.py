@@ -19,12 +19,12 @@ def failed_ranks(mpi: Any, comm: Any) -> list[int]:
     return [int(rank) for rank in found if rank >= 0]
 
 
-def has_ended(mpi: Any, request: Any, status: Any = None) -> bool | None:
-    """Return whether a message has ended; None when it failed."""
+def is_under_way(mpi: Any, request: Any) -> bool:
+    """Return whether a message has neither ended nor failed."""
     try:
-        return bool(request.Test(status))
+        return not request.Test()
     except mpi.Exception:
-        return None
+        return False
 
 
 def abandon(mpi: Any, messages: Iterable[tuple[Any, Any]]) -> None:
@@ -32,4 +32,4 @@ def abandon(mpi: Any, messages: Iterable[tuple[Any, Any]]) -> None:
 
     ``messages``: requests, each with its memory. A wait would not do: a message that a cut link has broken off never ends.
     """
-    _ABANDONED[:] = [each for each in (*_ABANDONED, *messages) if has_ended(mpi, each[0]) is False]
+    _ABANDONED[:] = [each for each in (*_ABANDONED, *messages) if is_under_way(mpi, each[0])]

@@ -12,7 +12,7 @@ from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import Any
 
-from treecast.mpi.deaths import abandon, failed_ranks, has_ended
+from treecast.mpi.deaths import abandon, failed_ranks, is_under_way
 from treecast.mpi.library import tags_of
 from treecast.transport.base import DIRECT, Key, Kind, Piece, Ticket, Transport, Until
 from treecast.transport.together import Together
@@ -131,7 +131,7 @@ class MpiTransport(Transport):
 
     def has_said(self, ranks: Set[int]) -> bool:
         """Return whether all frames of control are out that go to living ones of some ranks."""
-        self._said = [each for each in self._said if has_ended(self.mpi, each[1]) is False]
+        self._said = [each for each in self._said if is_under_way(self.mpi, each[1])]
         return not any(to in ranks and to not in self._lost for to, _ in self._said)
 
     def waits(self, source: int, key: Key) -> int | None:

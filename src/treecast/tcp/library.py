@@ -35,9 +35,9 @@ class Datatype:
 
     is_predefined, lb = True, 0
 
-    def __init__(self, dtype: Any, name: str = "") -> None:
+    def __init__(self, dtype: Any) -> None:
         self.dtype = np.dtype(dtype)
-        self.name, self.typechar = name or self.dtype.name, self.dtype.char
+        self.name, self.typechar = self.dtype.name, self.dtype.char
         self.size = self.extent = self.dtype.itemsize
 
     @classmethod

@@ -52,9 +52,9 @@ class Told:
 class Work(dist.Work):
     """A call that is carried out beside the program, or has been; ``tensors`` are its outputs."""
 
-    def __init__(self, future: "Future[Any]", tensors: Any, thread: str = "", source: int = -1) -> None:
+    def __init__(self, future: "Future[Any]", tensors: Any, thread: str = "") -> None:
         super().__init__()
-        self._future, self._tensors, self._thread, self._source = future, tensors, thread, source
+        self._future, self._tensors, self._thread, self._source = future, tensors, thread, -1
         self._told: Any = None
 
     def wait(self, timeout: Any = None) -> bool:

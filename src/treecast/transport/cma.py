@@ -29,9 +29,8 @@ def _find() -> Any:
         found = libc.process_vm_readv
     except (AttributeError, OSError):
         return None
-    libc.prctl(
-        _PTRACER, ctypes.c_ulong(os.getppid()), 0, 0, 0
-    )  # under Yama: processes that our launcher has started may read
+    # under Yama: processes that our launcher has started may read
+    libc.prctl(_PTRACER, ctypes.c_ulong(os.getppid()), 0, 0, 0)
     found.restype = ctypes.c_ssize_t
     found.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_ulong]
     return found

@@ -10,9 +10,8 @@ from treecast.transport.base import Key, Piece, Ticket
 
 HEAD = struct.Struct("<BBHIHHI")
 LENGTH = struct.Struct("<Q")
-OFFER = struct.Struct(
-    "<3Q?"
-)  # length, address and number of the mark, whether it is lent; without an address it cannot be read
+# length, address and number of the mark, whether it is lent; without an address it cannot be read
+OFFER = struct.Struct("<3Q?")
 FRAME = 1 << 20
 """Bytes of a frame of a long message at most."""
 

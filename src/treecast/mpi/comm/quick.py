@@ -63,11 +63,8 @@ class Lane:
         self.worker, self.times = state.worker, base.mark.times
         self.acquire, self.release = base.transport.lock.acquire, base.transport.lock.release  # quicker than with
         self.group, self.together = base.group, together
-        self.copies, self.used, self.since = (
-            list[memoryview](),
-            0,
-            0,
-        )  # of long broadcasts, since all have come together
+        # of long broadcasts, since all have come together
+        self.copies, self.used, self.since = list[memoryview](), 0, 0
         self.sums = dict[tuple[Any, ...], Sum]()
 
     def go(self, call: Callable[..., bool], arguments: tuple[Any, ...], named: dict[str, Any]) -> bool:

@@ -151,9 +151,8 @@ def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tu
     circle = Circle(transport, relays_of(prepared.program.network, rank, (transfer.peer for transfer in transfers)))
     patience = _CLOSING * asked.deadline
     circle.exchange(0, b"", patience)  # opens all connections: later a cut link would let none through
-    circle.exchange(
-        1, b"", patience
-    )  # all begin at once; a Barrier could hang when the first of them dies before its end
+    # all begin at once; a Barrier could hang when the first of them dies before its end
+    circle.exchange(1, b"", patience)
     if rank == 0:
         _begin_time()
     links, kill_at = transport.links(), asked.kill.get(rank)
