@@ -34,26 +34,10 @@ def run_on_files(
     A scatterv or gatherv takes a folder with a file for each node instead; an allgatherv takes either. The file of an alltoallv
     is cut by its demands: the messages of node 0 come first.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule to carry out.
-    path : str
-        The file with the data of all nodes, ``-`` for standard input; or the folder.
-    faults, liars : Faults
-        The nodes and arcs that fail, and those that alter chunks in passing.
-    flit : int
-        The bytes of a flit, of the files in a folder.
-    output : str, optional
-        The new folder that arriving data is written to, a file for each living node that has all it wants, called like the
-        node; default: nothing is written. Sums are numbers of 8 bytes.
-
-    Raises
-    ------
-    FormatError
-        When a file cannot be read or written.
-    PlanError, FaultError
-        When the schedule cannot be carried out on these files, or under these faults and liars.
+    ``path``: the file with the data of all nodes, ``-`` for standard input; or the folder. ``flit``: the bytes of a flit, of the
+    files in a folder. ``output``: the new folder that arriving data is written to, a file for each living node that has all it
+    wants, called like the node; sums are numbers of 8 bytes. Raises FormatError when a file cannot be read or written, PlanError
+    or FaultError when the schedule cannot be carried out on these files, or under these faults and liars.
     """
     if schedule.collective.traits.one_way:
         if len(liars):

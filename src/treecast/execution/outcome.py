@@ -19,16 +19,7 @@ from treecast.units import spell_seconds
 class Outcome(Described):
     """The outcome of a run on real bytes; each way to run a schedule adds its findings.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule that ran.
-    size : int
-        The bytes of the data.
-    transmissions : int
-        The sends that took place.
-    seconds : float
-        The time that it took.
+    ``size``: the bytes of the data. ``transmissions``: the sends that took place. ``seconds``: the time that it took.
     """
 
     schedule: Schedule
@@ -39,16 +30,9 @@ class Outcome(Described):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Stepped(Outcome):
-    """The outcome of a run in this process, step by step.
+    """The outcome of a run in this process, under ``faults``: the ``steps`` of the sends that took place.
 
-    Parameters
-    ----------
-    faults : Faults
-        The nodes and arcs that failed.
-    steps : int
-        Of the sends that took place.
-    lost_sends : int
-        How many of them went over a failed arc or to a failed node.
+    ``lost_sends``: how many of them went over a failed arc or to a failed node.
     """
 
     faults: Faults
@@ -72,16 +56,10 @@ class Stepped(Outcome):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Digested(Stepped):
-    """A run whose nodes are judged by digests.
+    """A run whose nodes are judged by digests, the SHA-256 in hexadecimal; ``digest`` is that of the data.
 
-    Parameters
-    ----------
-    digest : str
-        The SHA-256 of the data, in hexadecimal.
-    digests : list of str or None
-        The SHA-256 of the wanted chunks that each node ended with, in the order of the chunks; None where the node failed.
-    true_digests : list of str
-        The SHA-256 of the chunks that each node should end with.
+    ``digests``: of the wanted chunks that each node ended with, in the order of the chunks; None where the node failed.
+    ``true_digests``: of the chunks that each node should end with.
     """
 
     digest: str

@@ -170,24 +170,9 @@ def judge(
 ) -> tuple[Report | FileVerdict, Callable[[], Schedule]]:
     """Judge a file: by the rules of its own format, if that has some, and else as the schedule that it holds.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file, or a folder of a format that is one. ``-`` is standard input.
-    told : Told, optional
-        The facts that a file does not say: where its nodes are, by default every two joined; its collective.
-    model, method
-        The machine to judge a schedule under, and how, as ``treecast.verify`` takes them.
-
-    Returns
-    -------
-    tuple of Report or FileVerdict, and callable
-        The verdict, and a function that makes the schedule of a right file.
-
-    Raises
-    ------
-    FormatError
-        When the file cannot be read, says itself a fact that is told of it, or has rules of its own beside a model or method.
+    Return the verdict, and a function that makes the schedule of a right file. The arguments are those of ``treecast.verify``,
+    with ``-`` for standard input. Raises FormatError when the file cannot be read, says itself a fact that is told of it, or has
+    rules of its own beside a model or method.
     """
     data, told = _bytes_of(path), told or Told()
     known = importers()[format_of_bytes(data) or DEFAULT]
@@ -219,25 +204,7 @@ def _refuse_head(head: bytes) -> str:
 
 
 def load_verified(path: str | os.PathLike[str], told: Told | None = None) -> tuple[Schedule, Report]:
-    """Read a schedule from a file, verify it, and return it with the verifier's report.
-
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file. ``-`` is standard input.
-    told : Told, optional
-        The facts that a file of another tool does not say, as ``treecast.verify`` takes it.
-
-    Returns
-    -------
-    tuple of Schedule and Report
-        The schedule, and its report by ``verify``.
-
-    Raises
-    ------
-    FormatError
-        When the file cannot be read, or holds no schedule, or a wrong one.
-    """
+    """Read a schedule from a file, verify it, and return it with the verifier's report; else as ``load``."""
     schedule = read(path, told)
     report = verify(schedule)
     if not report:

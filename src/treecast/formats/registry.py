@@ -39,16 +39,8 @@ _NO_SCHEDULES = {
 class Told:
     """Facts of a file that it does not say itself.
 
-    Parameters
-    ----------
-    network
-        Where its nodes are.
-    collective, root, messages
-        Its job.
-    size
-        How many bytes the data of all blocks has.
-    allow
-        Rules that the file may break and hold all the same.
+    ``network``: where its nodes are. ``collective``, ``root``, ``messages``: its job. ``size``: how many bytes the data of all
+    blocks has. ``allow``: rules that the file may break and hold all the same.
     """
 
     network: str | None = None
@@ -103,23 +95,12 @@ def _say_nothing(schedule: Schedule, **settings: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Exporter:
-    """Something that writes schedules.
+    """Something that writes schedules in the format ``name``; ``what`` describes it in a few words.
 
-    Parameters
-    ----------
-    name
-        How the format is called.
-    suffix
-        The end of the names of its files, with its dot. A longer suffix goes before a shorter one (``.x.json``, ``.json``).
-    what
-        A description of the format, in a few words.
-    encode
-        Returns the bytes of a file, or the names and bytes of the files of a folder, one after another. It takes the
-        schedule, and settings by keyword. Raises FormatError for a schedule that the format cannot hold.
-    settings
-        Its settings.
-    advise
-        Takes the arguments of ``encode``, and returns a warning about the result, or an empty text.
+    ``suffix``: the end of the names of its files, with its dot. A longer suffix goes before a shorter one (``.x.json``,
+    ``.json``). ``encode`` takes the schedule, and ``settings`` by keyword. It returns the bytes of a file, or the names and bytes
+    of the files of a folder, one after another, and raises FormatError for a schedule that the format cannot hold. ``advise``
+    takes the same, and returns a warning about the result, or an empty text.
     """
 
     name: str
@@ -132,10 +113,7 @@ class Exporter:
     def read_settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return settings by keyword as ``encode`` takes them: texts are read, other values are taken as they are.
 
-        Raises
-        ------
-        FormatError
-            For a setting that the format does not have, and for a text that is no value of one.
+        Raises FormatError for a setting that the format does not have, and for a text that is no value of one.
         """
         known = {setting.keyword: setting for setting in self.settings}
         found = dict[str, Any]()
@@ -156,22 +134,13 @@ class Exporter:
 
 @dataclass(frozen=True, kw_only=True)
 class Importer:
-    """A reader of schedules, which verifies nothing.
+    """A reader of schedules in the format ``name``, which verifies nothing.
 
-    Parameters
-    ----------
-    name
-        How the format is called.
-    recognises
-        Whether a file that begins with these bytes (512, or all of a shorter file) is of this format.
-    decode
-        Returns the schedule that the bytes of a file hold. Raises FormatError when they hold none.
-    judge
-        Of a format that says more than a schedule does: judges the bytes of a file by rules of its own. It takes facts that
-        the file does not say as well, and returns the verdict, and a function that makes the schedule of a right file.
-    folder
-        Of a format that is a folder of files: the name of that which lists the others, a line each, in the order in which they
-        are read as one.
+    ``recognises``: whether a file that begins with these bytes (512, or all of a shorter file) is of this format. ``decode``
+    returns the schedule that the bytes of a file hold, and raises FormatError when they hold none. ``judge``, of a format that
+    says more than a schedule does, judges the bytes of a file by rules of its own. It takes facts that the file does not say as
+    well, and returns the verdict, and a function that makes the schedule of a right file. ``folder``, of a format that is a
+    folder of files: the name of that which lists the others, a line each, in the order in which they are read as one.
     """
 
     name: str
@@ -244,12 +213,8 @@ def format_of_name(path: str | os.PathLike[str]) -> str:
     """Return the format in which a file of this name is written.
 
     It is the one with the longest suffix in which the name ends. A name that ends in none of them, or has nothing before
-    it, is text: ``plan.tc``, ``plan``, ``plan.txt`` and ``-`` (standard output).
-
-    Raises
-    ------
-    FormatError
-        When the name is that of a picture or of JSON, which a schedule would not be.
+    it, is text: ``plan.tc``, ``plan``, ``plan.txt`` and ``-`` (standard output). Raises FormatError when the name is that of a
+    picture or of JSON, which a schedule would not be.
     """
     name = PurePath(path).name
     if not os.fspath(path):
@@ -282,13 +247,7 @@ def format_of_bytes(head: bytes) -> str:
 
 
 def exporter_named(name: str) -> Exporter:
-    """Return the writer of a format.
-
-    Raises
-    ------
-    FormatError
-        When no format has that name, or the format is only read.
-    """
+    """Return the writer of a format. Raises FormatError when no format has that name, or the format is only read."""
     known = exporters()
     if name not in known:
         raise FormatError(f"{name!r} is no format that can be written: choose one of {', '.join(known)}")
