@@ -27,7 +27,7 @@ def main():
     state, step, who = np.zeros(WIDTH), np.zeros(1, int), np.zeros(STEPS, int)
     total, killed, tries = np.zeros(WIDTH), np.zeros(1, int), np.zeros(1, int)
     shared = [state, step, who, killed, tries]
-    send = comm._process.transport.send
+    send = comm.process.transport.send
 
     def die_or_send(to, key, *given):
         """Die at any frame of any call; one rank at a time may."""
@@ -37,7 +37,7 @@ def main():
             os.kill(os.getpid(), signal.SIGKILL)
         return send(to, key, *given)
 
-    comm._process.transport.send = die_or_send
+    comm.process.transport.send = die_or_send
 
     def heal():
         """Wait for newcomers, who start slower than these ranks add; they begin here themselves, behind ``admit``."""

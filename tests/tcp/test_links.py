@@ -19,7 +19,7 @@ WHEEL = "mesh:2x3"
 
 def every_call(comm):
     right = [make_call(comm, number, name, 1, count) for number, name in enumerate(NAMES) for count in (LITTLE, MUCH)]
-    return all(right), comm.last.way, comm.last.network, comm._process.links[0].direct.peers
+    return all(right), comm.last.way, comm.last.network, comm.process.links[0].direct.peers
 
 
 @pytest.mark.parametrize("spec", ["ring:4", WHEEL])
@@ -47,7 +47,7 @@ def dies_at(victim, frame, name, root):
     """Return a program in which a rank dies at a message of its plan; the call, and two later ones, are right at the others."""
 
     def program(comm):
-        direct, left = comm._process.links[0].direct, [frame]
+        direct, left = comm.process.links[0].direct, [frame]
         send = direct.send
 
         def counted(to, key, piece):
@@ -123,7 +123,7 @@ while comm.bcast(time.monotonic() - began < 3):
     comm.Allreduce(np.full(50_000, comm.rank + 1.0), total)
     assert (data == step).all() and (total == 10).all(), (data, total)
     step += 1
-sys.stdout.write(f"{step > 0} {comm.members} {len(comm._process.links[0].direct.lost)}\\n")
+sys.stdout.write(f"{step > 0} {comm.members} {len(comm.process.links[0].direct.lost)}\\n")
 """
 
 

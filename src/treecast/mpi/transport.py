@@ -88,7 +88,7 @@ class MpiTransport(Transport):
         if key.kind != Kind.DATA:
             self._say(to, key, piece)
             ticket.end(len(piece))
-        elif to in self._lost:
+        elif to in self.lost:
             ticket.end(lost=True)
         else:
             begin = self.comm.Issend if key.instance == DIRECT else self.comm.Isend
@@ -98,7 +98,7 @@ class MpiTransport(Transport):
     def receive(self, source: int, key: Key, place: Piece | None) -> Ticket:
         """Begin to receive a message into its place; None drops it."""
         ticket = Ticket()
-        if source in self._lost:
+        if source in self.lost:
             ticket.end(lost=True)
         elif place is None:  # Open MPI writes past a buffer that is too short
             self._dropped.append((source, self._tag(key), ticket))
@@ -132,7 +132,7 @@ class MpiTransport(Transport):
     def has_said(self, ranks: Set[int]) -> bool:
         """Return whether all frames of control are out that go to living ones of some ranks."""
         self._said = [each for each in self._said if is_under_way(self.mpi, each[1])]
-        return not any(to in ranks and to not in self._lost for to, _ in self._said)
+        return not any(to in ranks and to not in self.lost for to, _ in self._said)
 
     def waits(self, source: int, key: Key) -> int | None:
         """Return the length of a message that nobody has asked for yet, None where there is none."""
@@ -145,7 +145,7 @@ class MpiTransport(Transport):
 
     def shut(self, rank: int) -> None:
         """Take nothing more from a rank."""
-        if rank not in self._lost:
+        if rank not in self.lost:
             self._lose(rank, False)
         if self.deadline is not None:  # else MPI ends its messages: it has died
             self.give_up(rank)
@@ -286,7 +286,7 @@ class MpiTransport(Transport):
         """Ask MPI who has failed."""
         self._checked = now
         for rank in failed_ranks(self.mpi, self.comm):
-            if not self._lost.get(rank):
+            if not self.lost.get(rank):
                 self._lose(rank, True)
 
     def _note(self, peer: int, error: Any) -> None:
@@ -295,7 +295,7 @@ class MpiTransport(Transport):
         if kind == self.mpi.ERR_TRUNCATE:
             return
         proof = kind in (self.mpi.ERR_PROC_FAILED, self.mpi.ERR_PROC_FAILED_PENDING)  # else a socket may have broken
-        if not self._lost.get(peer) and (proof or peer not in self._lost):
+        if not self.lost.get(peer) and (proof or peer not in self.lost):
             self._lose(peer, proof)
             if not proof:
                 self.give_up(peer)
@@ -313,7 +313,7 @@ class MpiTransport(Transport):
         if now - self._spoke > deadline / 4 and not self.is_closed:
             self._spoke = now
             for rank in range(self.size):
-                if rank != self.rank and rank not in self._lost:
+                if rank != self.rank and rank not in self.lost:
                     self._say(rank, Key(Kind.ALIVE), b"")
         for rank in list(self.awaited()):
             if now - self._heard[rank] > deadline:
@@ -352,13 +352,13 @@ class MpiTransport(Transport):
         A message that nobody has asked for, say a copy for a call that was over without it, Open MPI would give to the next
         communicator that it numbers alike, or end the job for it.
         """
-        others, fails = [rank for rank in range(self.size) if rank != self.rank], bool(self._lost) or self._gave_up
+        others, fails = [rank for rank in range(self.size) if rank != self.rank], bool(self.lost) or self._gave_up
         for rank in others:
             self._say(rank, Key(Kind.BYE), _COUNT.pack(0 if fails else self._sent[rank] + 1))
         self._dropped = []
         self.awaited = lambda: [rank for rank in others if rank not in self._due]
-        self.wait(lambda: bool(self._lost) or all(self._due.get(rank) in (0, self._came[rank]) for rank in others))
-        return not (self._lost or fails) and all(self._due.values())
+        self.wait(lambda: bool(self.lost) or all(self._due.get(rank) in (0, self._came[rank]) for rank in others))
+        return not (self.lost or fails) and all(self._due.values())
 
     def let_go(self) -> None:
         """Keep the memory of messages under way, as long as MPI may use it."""

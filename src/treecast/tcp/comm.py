@@ -61,6 +61,11 @@ class Comm:
     It has mpi4py's collectives: capital ones on buffers and arrays, small ones on any objects, and ``Ibcast`` … as nonblocking
     ones. All ranks make the same calls in the same order, also over several communicators.
 
+    ``rank``: the number of this rank. ``size``: how many ranks there are, also those that have failed: numbers stay. ``last``:
+    what became of the last collective that was called on this object. ``process``: this process as a rank of the job. ``group``:
+    makes the calls, and knows who takes part. ``is_new``: whether this rank was taken in later (``admit``), and nobody has shared
+    anything with it yet.
+
     Examples
     --------
     >>> comm = treecast.tcp.init(survive=1)                         # doctest: +SKIP
@@ -75,9 +80,10 @@ class Comm:
     barrier: Callable[[], None]
 
     def __init__(self, process: Process, group: Group, is_new: bool = False) -> None:
-        self._process, self._group, self._is_new = process, group, is_new
+        self.process, self.group, self.is_new = process, group, is_new
+        self.rank, self.size = group.rank, group.size
         self._ours = Rank(library, Reader(group.size), group.rank, group.size)
-        self._last, self._way, self._network, self._plans = Last(), "sockets", "", None
+        self.last, self._way, self._network, self._plans = Last(), "sockets", "", None
         if process.links is not None and not group.ident:
             self._go_down(process.links[0].direct, process.links[1])
 
@@ -93,45 +99,15 @@ class Comm:
         A broadcast then takes each rank about as long as it takes to receive the data once. Over a network that was named, and
         among up to four ranks, all stays as it is.
         """
-        if self._process.links is None and self.size > _FEW:
-            self._go_down(self._process.transport, network(f"complete:{self.size}"), ONE_PORT)
+        if self.process.links is None and self.size > _FEW:
+            self._go_down(self.process.transport, network(f"complete:{self.size}"), ONE_PORT)
 
     # -- its ranks ---------------------------------------------------------------------------------------------------
 
     @property
-    def rank(self) -> int:
-        """The number of this rank."""
-        return self._group.rank
-
-    @property
-    def size(self) -> int:
-        """How many ranks there are, also those that have failed: numbers stay."""
-        return self._group.size
-
-    @property
     def members(self) -> tuple[int, ...]:
         """The ranks that take part, the same at all of them; who has failed in a call is in none later."""
-        return tuple(self._group.agreement.members)
-
-    @property
-    def last(self) -> Last:
-        """What became of the last collective that was called on this object."""
-        return self._last
-
-    @property
-    def process(self) -> Process:
-        """This process as a rank of the job."""
-        return self._process
-
-    @property
-    def group(self) -> Group:
-        """The group that makes the calls: who takes part, and their decisions."""
-        return self._group
-
-    @property
-    def is_new(self) -> bool:
-        """Whether this rank was taken in later (``admit``), and nobody has shared anything with it yet."""
-        return self._is_new
+        return tuple(self.group.agreement.members)
 
     def Get_rank(self) -> int:  # noqa: N802
         """Return the number of this rank."""
@@ -151,18 +127,18 @@ class Comm:
 
         Ranks that have failed are in none. Raises as any collective.
         """
-        said = self.allgather((color, key, self._process.next_group))
+        said = self.allgather((color, key, self.process.next_group))
         known = {rank: each for rank, each in enumerate(said) if each is not None}
         first = max(each[2] for each in known.values())
         colors = sorted({each[0] for each in known.values()} - {UNDEFINED})
-        self._process.next_group = first + len(colors)
+        self.process.next_group = first + len(colors)
         if color == UNDEFINED:
             return None
         ranks = sorted(
             (rank for rank, each in known.items() if each[0] == color), key=lambda rank: (known[rank][1], rank)
         )
-        seats = [self._group.seats[rank] for rank in ranks]
-        return Comm(self._process, self._process.add_group(seats, self._group.survive, first + colors.index(color)))
+        seats = [self.group.seats[rank] for rank in ranks]
+        return Comm(self.process, self.process.add_group(seats, self.group.survive, first + colors.index(color)))
 
     def Dup(self) -> "Comm":  # noqa: N802
         """Return a communicator of the same ranks; of those that have failed it has none."""
@@ -180,22 +156,22 @@ class Comm:
         ``init(join=True)``. They are members from the next call on, which has to be ``share``. All ranks call this; nobody
         waits for who has not come.
         """
-        if self._group.ident:
+        if self.group.ident:
             raise PlanError("newcomers are taken into the communicator of all ranks, not into a part of it")
-        if self._process.links is not None:
+        if self.process.links is not None:
             raise PlanError(f"nobody can join over the links of {self._network} yet")
-        heard = [each for each in self.allgather(self._process.applicants()) if each]
+        heard = [each for each in self.allgather(self.process.applicants()) if each]
         wanted = {
             seat: identity for each in heard for seat, identity in sorted(each.items()) if seat not in self.members
         }
         if not wanted:
             return ()
-        reached = self.allgather(self._process.applicants(wanted.values(), _REACH))
+        reached = self.allgather(self.process.applicants(wanted.values(), _REACH))
         everyone = [each for each in reached if each is not None]
         seats = sorted(
             seat for seat, identity in wanted.items() if all(each.get(seat) == identity for each in everyone)
         )
-        self._process.admit(self._group, seats)
+        self.process.admit(self.group, seats)
         return tuple(seats)
 
     def share(self, arrays: Sequence[Any], lacks: bool | None = None) -> None:
@@ -204,22 +180,22 @@ class Comm:
         Each array is contiguous, and of one length on all ranks. ``lacks``: whether this rank takes them; by
         default newcomers do. Raises DeliveryError when nobody who has the data lives.
         """
-        self._process.wait_for_begun(self._group)
+        self.process.wait_for_begun(self.group)
         for array in arrays:
             data = self._ours.reader.receive(array)
-            steps = share(self._group, data.pieces[0], self._is_new if lacks is None else lacks)
-            self._process.run(self._group, called(self._group, steps))
+            steps = share(self.group, data.pieces[0], self.is_new if lacks is None else lacks)
+            self.process.run(self.group, called(self.group, steps))
             if data.finish is not None:
                 data.finish()
-        self._is_new = False
+        self.is_new = False
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
     def do(self, job: Job) -> tuple[Any, tuple[int, ...]]:
         """Carry out a collective; return its result, and the failed ranks whose data is missing. Raises what is wrong with it."""
-        began, run = perf_counter(), partial(self._process.run, self._group)
-        found, failed = Call(self._ours, self._group, run, plans=self._plans).carry_out(job.read, job.carry)
-        self._last = Last(failed, self._way, self._network, perf_counter() - began)
+        began, run = perf_counter(), partial(self.process.run, self.group)
+        found, failed = Call(self._ours, self.group, run, plans=self._plans).carry_out(job.read, job.carry)
+        self.last = Last(failed, self._way, self._network, perf_counter() - began)
         return found, failed
 
     @classmethod
@@ -235,7 +211,7 @@ class Comm:
     @staticmethod
     def _method(name: str, make: Callable[..., Job]) -> Callable[..., Any]:
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            self._process.wait_for_begun(self._group)
+            self.process.wait_for_begun(self.group)
             return self.do(job_of(make, self._ours, arguments, named))[0]
 
         return _named(method, name, make)
@@ -246,7 +222,7 @@ class Comm:
 
         def method(self: Comm, *arguments: Any, **named: Any) -> Request:
             job, _ = read_now(job_of(make, self._ours, arguments, named))
-            return Request(self._process.begin(self._group, lambda: self.do(job)))
+            return Request(self.process.begin(self.group, lambda: self.do(job)))
 
         return _named(method, name, make)
 

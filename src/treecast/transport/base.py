@@ -4,7 +4,7 @@ A message has a key, and goes into the place that the receiver names under that 
 buffered, and overtake data that waits. A message without bytes is a *void*: its sender has nothing to send.
 """
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeVar
 
@@ -85,14 +85,9 @@ class Transport:
 
     def __init__(self, rank: int, size: int, deadline: float | None = None) -> None:
         self.rank, self.size, self.deadline = rank, size, deadline
-        self._lost: dict[int, bool] = {}
+        self.lost: dict[int, bool] = {}
         self._handlers: dict[int, Handler] = {}
         self._watchers: list[Callable[[int, bool], None]] = []
-
-    @property
-    def lost(self) -> Mapping[int, bool]:
-        """The ranks from which nothing more comes, and whether their end is proved."""
-        return self._lost
 
     def on(self, kind: Kind, handler: Handler) -> None:
         """Have frames of control of a kind handled."""
@@ -103,7 +98,7 @@ class Transport:
         self._watchers.append(handler)
 
     def _lose(self, rank: int, proof: bool) -> None:
-        self._lost[rank] = proof
+        self.lost[rank] = proof
         for watcher in self._watchers:
             watcher(rank, proof)
 

@@ -81,7 +81,7 @@ class Sockets(Transport):
         old = self._wires.get(peer)
         if old is not None and not old.is_gone:
             self._drop(old)
-        self._lost.pop(peer, None)
+        self.lost.pop(peer, None)
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._wires[peer] = wire = Wire(sock, peer, monotonic())
@@ -131,7 +131,7 @@ class Sockets(Transport):
 
     def shut(self, rank: int) -> None:
         """Take nothing more from a rank, and touch no memory for it."""
-        if rank in self._wires and rank not in self._lost:
+        if rank in self._wires and rank not in self.lost:
             self._wires[rank].shut()
             self._lose(rank, False)
 
@@ -216,7 +216,7 @@ class Sockets(Transport):
 
     def _end(self, wire: Wire, proof: bool) -> None:
         self._drop(wire)
-        if proof or wire.peer not in self._lost:
+        if proof or wire.peer not in self.lost:
             self._lose(wire.peer, proof)
 
     # -- time --------------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ class Sockets(Transport):
         """Say that this rank is alive, and find out who is silent."""
         if self.deadline is None:
             return
-        now, living = monotonic(), [wire for wire in self._wires.values() if wire.peer not in self._lost]
+        now, living = monotonic(), [wire for wire in self._wires.values() if wire.peer not in self.lost]
         if now - self._looked > self.deadline / 2:  # it is this rank that was stopped: hear the others first
             for wire in living:
                 wire.heard = now

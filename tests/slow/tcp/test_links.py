@@ -14,7 +14,7 @@ def test_a_file_of_cables_whose_switch_is_a_rank(tmp_path):
     program = (
         f"comm = tcp.init(network={str(tmp_path / 'cables.graphml')!r}, survive=1)\n"
         "total = np.zeros(20_000); comm.Allreduce(np.full(20_000, 1.0), total)\n"
-        "sys.stdout.write(f'{len(comm._process.links[0].direct.peers)} {total.max()}\\n')"
+        "sys.stdout.write(f'{len(comm.process.links[0].direct.peers)} {total.max()}\\n')"
     )
     status, printed, shown = launch(program=program, head="import sys, numpy as np, treecast.tcp as tcp; ")
     assert (status, printed, shown) == (0, ["1 3.0", "1 3.0", "2 3.0"], "")
