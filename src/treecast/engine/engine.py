@@ -37,7 +37,7 @@ _LACKING = 4  # times as long a rank waits when it lacks something
 @dataclass
 class Outcome:
     """The outcome of a rank's part: the chunks it holds, over which tree it first got them (a count for each), which neighbours
-    were found dead, and which cut off; the messages that went out and came in, and the voids among the latter.
+    were found dead, and which cut off; the messages that went out and came in.
     """
 
     held: set[int]
@@ -46,7 +46,6 @@ class Outcome:
     cut: set[int]
     sent: int = 0
     received: int = 0
-    voids: int = 0
     seconds: float = 0.0
 
 
@@ -270,7 +269,6 @@ class Engine:
         if new:
             self.outcome.by_tree[transfer.tree] = self.outcome.by_tree.get(transfer.tree, 0) + 1
         if not full:
-            self.outcome.voids += 1
             self._note_void(transfer, chunk)
 
     def _note_void(self, transfer: Transfer, chunk: int) -> None:

@@ -34,7 +34,7 @@ class Reader(reader.Reader):
 
     def _read_other(self, argument: Any, form: str, *, writable: bool) -> Place:
         if form:
-            return self._places(form, argument) if writable else Place(self._pack_all(form, argument))
+            return self._pack_all(form, argument, writable)
         if writable:
             self._check_place(argument)
         scratch = self._pack(argument)
@@ -109,25 +109,20 @@ class Reader(reader.Reader):
         """Raise mpi4py's error for a simple argument that cannot be received into; nothing is written."""
         self._copy([b"", 0, self._mpi.BYTE], argument)
 
-    def _pack_all(self, form: str, argument: Any) -> list[Any]:
-        pieces, spec = self._scratch(form, argument)
-        with self._lock:
-            self._mirror(form)(argument, spec)
-        return pieces
-
-    def _places(self, form: str, argument: Any) -> Place:
+    def _pack_all(self, form: str, argument: Any, writable: bool) -> Place:
         """Return scratch memory with the present bytes of the blocks, so that blocks that do not come stay as they are."""
         pieces, spec = self._scratch(form, argument)
         with self._lock:
             mirror = self._mirror(form)
-            self._ask(mirror, self._nothing(form), argument)
+            if writable:
+                self._ask(mirror, self._nothing(form), argument)
             mirror(argument, spec)
 
         def finish() -> None:
             with self._lock:
                 mirror(spec, argument)
 
-        return Place(pieces, finish)
+        return Place(pieces, finish if writable else None)
 
     def _scratch(self, form: str, argument: Any) -> tuple[list[Any], list[Any]]:
         """Return the pieces of memory for packed blocks, and how mpi4py writes it."""

@@ -115,9 +115,8 @@ def judge_in_flight(found: Findings, order: Order, room: int) -> None:
     every = np.concatenate([ends[0][:, sends], ends[1][:, receives]], axis=1)
     number = np.unique(every, axis=1, return_inverse=True)[1].reshape(-1)
     out[program.lane[sends]], into[program.lane[receives]] = np.split(number, [int(sends.sum())])
-    at, why, ended = np.zeros(lanes, np.int64), np.zeros(lanes, np.int64), np.empty(len(program), np.int64)
-    columns = program.first, program.units, sends, receives, into, out, program.last_wait
-    run_program(*columns, room, ended, at, why)
+    at, why = np.zeros(lanes, np.int64), np.zeros(lanes, np.int64)
+    run_program(program.first, program.units, sends, receives, into, out, program.last_wait, room, at, why)
     found.judged("in-flight")
     stuck = np.flatnonzero(at < program.first[1:])
     sender, receiver = ({int(q): b for b, q in enumerate(side)} for side in (out, into))

@@ -6,16 +6,14 @@ import numpy as np
 from treecast.kernels.compiled import njit
 
 
-@njit(
-    work=lambda start, units, sends, receives, into, out, wait, room, order, at, why: 6 * int(units.sum()) + len(start)
-)
-def run_program(start, units, sends, receives, into, out, wait, room, order, at, why):
-    """Run threadblocks until none can go on, with ``room`` chunks on each connection; return how many steps have ended.
+@njit(work=lambda start, units, *_: 6 * int(units.sum()) + len(start))
+def run_program(start, units, sends, receives, into, out, wait, room, at, why):
+    """Run threadblocks until none can go on, with ``room`` chunks on each connection.
 
     Block b's steps are ``start[b] … start[b+1]-1``; step s moves ``units[s]`` chunks, which it ``sends`` to connection
     ``out[b]``, ``receives`` from ``into[b]``, or both, and waits for the end of step ``wait[s]`` (-1: none, -2: for ever).
-    ``order``, int64 (steps,), gets the steps as they end, ``at``, int64 (blocks,), the step at which each block stops,
-    ``why``, int64 (blocks,), the reason why it waits there: 1 another step, 2 a chunk, 3 room for one.
+    ``at``, int64 (blocks,), gets the step at which each block stops, ``why``, int64 (blocks,), the reason why it waits there: 1
+    another step, 2 a chunk, 3 room for one.
     Whatever the order in which blocks take turns, they get as far.
     """
     blocks, steps, connections = len(start) - 1, len(units), len(out) + 1
@@ -25,7 +23,7 @@ def run_program(start, units, sends, receives, into, out, wait, room, order, at,
         np.full(connections, -1, np.int64),
         np.full(connections, -1, np.int64),
     )
-    done, stack, count, ended = np.zeros(steps, np.bool_), np.empty(blocks + 1, np.int64), 0, 0
+    done, stack, count = np.zeros(steps, np.bool_), np.empty(blocks + 1, np.int64), 0
     for b in range(blocks - 1, -1, -1):
         at[b] = start[b]
         stack[count] = b
@@ -69,8 +67,6 @@ def run_program(start, units, sends, receives, into, out, wait, room, order, at,
             if blocked:
                 break
             moved[b] = 0
-            order[ended] = s
-            ended += 1
             done[s] = True
             at[b] += 1
             other = asleep[s]
@@ -79,7 +75,6 @@ def run_program(start, units, sends, receives, into, out, wait, room, order, at,
                 stack[count] = other
                 count += 1
                 other = next_asleep[other]
-    return ended
 
 
 @njit(work=lambda first, head, length, missing, time, order: 6 * len(head) + 4 * len(order))
@@ -111,9 +106,7 @@ def find_longest(first, head, length, missing, time, order):
     return done
 
 
-@njit(
-    work=lambda order, before, pair, wait, block, index, column, columns, clock, first: 3 * len(order) * (columns + 3)
-)
+@njit(work=lambda order, *given: 3 * len(order) * (given[6] + 3))
 def spread_clocks(order, before, pair, wait, block, index, column, columns, clock, first):
     """Fill ``clock``, int32 (steps · columns,), with how many steps of each chosen block have ended when a step has ended.
 
