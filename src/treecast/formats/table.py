@@ -11,17 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from treecast.errors import FormatError, TreecastError
-from treecast.formats.native.header import (
-    Header,
-    header_of,
-    number,
-    one_line,
-    read_word,
-    schedule_of,
-    shorten,
-    text_of,
-)
+from treecast.formats.native.header import Header, number, one_line, read_word, schedule_of, shorten, text_of
 from treecast.formats.native.text import read_ranges
+from treecast.formats.operations.comments import comments_of_job
 from treecast.formats.registry import begins_with, exporter, importer
 from treecast.formats.settings import BYTES
 from treecast.networks import Network
@@ -38,19 +30,15 @@ _LONGEST = 18  # digits of a number
 def encode(schedule: Schedule, *, size: int | None = None) -> bytes:
     """Return the messages of a schedule as a table. Raises FormatError when they cannot be listed one by one."""
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
-    collective, network = schedule.collective, schedule.network
-    words = header_of(messages.schedule) | {"bytes": str(begins[collective.sums or collective.chunks])}
-    out = io.StringIO()
-    out.writelines(f"# {word} {value}\n" for word, value in words.items())
-    out.write(f"{_HEAD}\n")
+    network, out = schedule.network, io.StringIO()
+    out.writelines(f"{line}\n" for line in [*comments_of_job(messages, begins, "# "), _HEAD])
     lines = csv.writer(out, lineterminator="\n")
     label = network.labels(np.arange(network.nodes))
     columns = (messages.step, messages.src, messages.dst, messages.port, messages.tree, messages.sizes(begins))
     numbers: list[list[int]] = [column.tolist() for column in columns]
     step, src, dst, port, tree, length = numbers
-    chunks = messages.spelled(";")
     ends = [label[u] for u in src], [label[v] for v in dst]
-    lines.writerows(zip(step, src, dst, *ends, port, tree, chunks, length, strict=True))
+    lines.writerows(zip(step, src, dst, *ends, port, tree, messages.spelled(";"), length, strict=True))
     return out.getvalue().encode()
 
 

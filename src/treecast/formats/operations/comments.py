@@ -74,11 +74,11 @@ class Comments:
         return Said(operation, step, port, tree, payload, Payloads.of(self._ranges))
 
 
-def comments_of_job(messages: Messages, begins: Ints) -> list[str]:
+def comments_of_job(messages: Messages, begins: Ints, mark: str = _MARK) -> list[str]:
     """Return the comments that say the job, without the marks that make them comments."""
     collective = messages.schedule.collective
     words = header_of(messages.schedule) | {"bytes": str(begins[collective.sums or collective.chunks])}
-    return [f"{_MARK}{word} {value}" for word, value in words.items()]
+    return [f"{mark}{word} {value}" for word, value in words.items()]
 
 
 def comments_of(messages: Messages, which: Ints) -> list[str]:
