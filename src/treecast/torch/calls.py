@@ -127,21 +127,15 @@ class Form:
 
 
 CALLS = {one.__name__: Form(one) for one in _ROWS if hasattr(dist.ProcessGroup, one.__name__)}
-_MORE: tuple[tuple[Form, tuple[str, ...]], ...] = (
-    (Form(sums.allreduce), ("allreduce_coalesced",)),
-    (
-        Form(spread.allgather),
-        ("all_gather_single", "all_gather_single_coalesced", "_allgather_base", "allgather_into_tensor_coalesced"),
+_MORE: dict[str, Form] = {
+    "allreduce_coalesced": Form(sums.allreduce),
+    "all_gather_single all_gather_single_coalesced _allgather_base allgather_into_tensor_coalesced": Form(
+        spread.allgather
     ),
-    (Form(spread.allgather, arrange=_transposed), ("allgather_coalesced",)),
-    (
-        Form(sums.reduce_scatter),
-        (
-            *("reduce_scatter_single", "reduce_scatter_single_coalesced"),
-            *("_reduce_scatter_base", "reduce_scatter_tensor_coalesced"),
-        ),
-    ),
-    (Form(personal.alltoall, 4, _split), ("all_to_all_single", "alltoall_base")),
-)
-CALLS.update({name: form for form, names in _MORE for name in names})
+    "allgather_coalesced": Form(spread.allgather, arrange=_transposed),
+    "reduce_scatter_single reduce_scatter_single_coalesced": Form(sums.reduce_scatter),
+    "_reduce_scatter_base reduce_scatter_tensor_coalesced": Form(sums.reduce_scatter),
+    "all_to_all_single alltoall_base": Form(personal.alltoall, 4, _split),
+}
+CALLS.update({name: form for names, form in _MORE.items() for name in names.split()})
 """By c10d's name: mostly that of the algorithm. torch renames now and then; the older names stay."""

@@ -138,6 +138,7 @@ def share(*things: Any) -> tuple[Any, ...]:
             thing.load_state_dict(value)
         elif isinstance(thing, torch.Tensor):
             thing.detach().copy_(value)
-        is_kept = hasattr(thing, "load_state_dict") or isinstance(thing, torch.Tensor)
-        taken.append(thing if is_kept else value)
+        else:
+            thing = value
+        taken.append(thing)
     return tuple(taken)

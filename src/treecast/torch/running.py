@@ -2,7 +2,7 @@
 
 # pyright: basic
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from treecast.errors import PlanError
@@ -42,7 +42,9 @@ class Bound:
         in_place = out is None and whole and tensor.is_contiguous()
         memory = flat if in_place else tensor.new_zeros(total)
         if not in_place:
-            _bring(flat, memory, bounds, [(0, len(bounds) - 1)] if collective.sums else self._given)
+            given = [(0, len(bounds) - 1)] if collective.sums else self._given
+            for part, own in _beside(flat, memory, bounds, given):
+                part.copy_(own)
         for step in self._steps:
             self._do(step, memory, bounds, OPS[op])
         if op == "AVG" and self._wanted:
@@ -80,23 +82,19 @@ class Bound:
         for work in dist.batch_isend_irecv(asked) if asked else []:
             work.wait()
         for box, each in after:
-            place = 0
-            for a, b in each.ranges:
-                part = memory[bounds[a] : bounds[b]]
-                came = box[place : place + part.numel()]
-                place += part.numel()
+            for part, came in _beside(box, memory, bounds, each.ranges):
                 if each.adds:
                     add(part, came, out=part)
                 else:
                     part.copy_(came)
 
 
-def _bring(flat: Any, memory: Any, bounds: list[int], ranges: Ranges) -> None:
-    """Lay the data of this rank where its chunks lie."""
+def _beside(box: Any, memory: Any, bounds: list[int], ranges: Ranges) -> Iterator[tuple[Any, Any]]:
+    """Yield the memory of ranges of chunks, each with its part of a box in which they lie one behind the other."""
     place = 0
     for first, stop in ranges:
         part = memory[bounds[first] : bounds[stop]]
-        part.copy_(flat[place : place + part.numel()])
+        yield part, box[place : place + part.numel()]
         place += part.numel()
 
 

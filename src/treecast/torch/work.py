@@ -101,8 +101,5 @@ class Work(dist.Work):
         """Wait until it is over."""
         self.wait()
 
-    def block_current_stream(self) -> None:
-        """Wait until it is over: the CPU has no streams."""
-        self.wait()
-
+    block_current_stream = synchronize  # the CPU has no streams
     getFuture, _source_rank = get_future, source_rank  # noqa: N815
