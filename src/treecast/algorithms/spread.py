@@ -1,10 +1,17 @@
-"""Data that all ranks want: broadcast and allgather. A small one costs no message more than without survival."""
+"""Data that all ranks want: broadcast and allgather, and ``share`` for who comes back.
+
+Little data costs no message more than without survival.
+"""
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
 
-from treecast.groups.group import Group, Shape, lost_with_root
-from treecast.groups.together import allgather_together, broadcast_together
+import numpy as np
+
+from treecast.errors import DeliveryError
+from treecast.groups.group import SAY_END, Group, Shape, lost_with_root
 from treecast.transport.base import Piece, Steps
+from treecast.transport.together import Together
 
 
 def broadcast(group: Group, data: Piece | None, root: int, name: str = "") -> Steps[tuple[int, ...]]:
@@ -76,3 +83,59 @@ def copy_here(into: Piece, piece: Piece) -> None:
     """Copy bytes, unless they are the same ones."""
     if len(piece) and into is not piece:
         into[:] = piece
+
+
+def share(group: Group, data: Piece, is_new: bool) -> Steps[tuple[int, ...]]:
+    """Bring bytes that all old members have to the new ones, in as many blocks as there are ranks; any holder may die.
+
+    ``data``: the bytes, or their place; of one length on all ranks. ``is_new``: whether this rank lacks them. Returns the ranks
+    that have failed before. Raises DeliveryError, at every rank that lives, when nobody who has the data lives, or more ranks
+    failed than are to be survived.
+    """
+    bounds = [len(data) * k // group.size for k in range(group.size + 1)]
+    for about in range(group.size):
+        block = data[bounds[about] : bounds[about + 1]]
+        if is_new:
+            group.lack(about, block)
+        else:
+            group.hold(about, block)
+    failed = yield from group.settle(Shape("share", spread=True))
+    if failed is None or group.lacks_any():
+        raise DeliveryError("share: nobody who has the data lives")
+    return failed
+
+
+# -- little data of all ranks at once, where a transport has calls for that: data that a rank does not get so, it lacks ----
+
+
+def broadcast_together(group: Group, together: Together, data: Piece, root: int) -> Steps[None]:
+    """Bring the data of the root to all."""
+    waits = group.agreement.number % SAY_END == 0
+    yield from group.came(together.broadcast(data, root, waits), {root: data} if group.rank != root else {})
+
+
+def allgather_together(group: Group, together: Together, blocks: Mapping[int, Piece]) -> Steps[None]:
+    """Bring the blocks of all ranks to all; copies of them are kept."""
+    lengths = [len(blocks[rank]) for rank in range(group.size)]
+    whole = np.empty(sum(lengths), np.uint8).data
+    copies = [whole[a:b] for a, b in pairwise(accumulate(lengths, initial=0))]
+    others = {rank: block for rank, block in blocks.items() if rank != group.rank}
+    if (yield from group.came(together.allgather(blocks[group.rank], whole, lengths), others)):
+        for rank, block in others.items():
+            block[:] = copies[rank]
+        group.keep(dict(enumerate(copies)))
+
+
+def alltoall_together(
+    group: Group, together: Together, ends: tuple[Piece, Mapping[int, Piece]], lengths: Sequence[int]
+) -> Steps[set[int]]:
+    """Bring a block to each rank, of these lengths, into memory of one piece; return whose has not come."""
+    (out, places), length = ends, lengths[group.rank]
+    into = np.empty(length * group.size, np.uint8).data
+    ticket = together.alltoall(out, lengths, into, length)
+    yield from group.agreement.until(lambda: ticket.over)
+    if ticket.lost:
+        return set(places)
+    for rank, place in places.items():
+        place[:] = into[rank * length : (rank + 1) * length]
+    return set()

@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from treecast.algorithms.spread import collect, copy_here, exchange
+from treecast.algorithms.spread import allgather_together, alltoall_together, collect, copy_here, exchange
 from treecast.groups.group import Group, Shape
-from treecast.groups.together import allgather_together, alltoall_together
 from treecast.transport.base import SMALL, Piece, Steps
 from treecast.transport.together import Together
 

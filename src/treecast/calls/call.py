@@ -1,12 +1,34 @@
-"""A call on a communicator, under way: algorithms over its group, or a plan in their place."""
+"""A call on a communicator, under way: algorithms over its group, or a plan in their place; and what became of it."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from treecast.calls.table import Algorithm, Failed, Rank
 from treecast.errors import DeliveryError
 from treecast.groups.group import Group, called
 from treecast.transport.base import Steps, T
+
+
+class Last(NamedTuple):
+    """What became of a collective.
+
+    Attributes
+    ----------
+    failed : tuple of int
+        The ranks whose data did not come because they have failed; the same on all living ranks.
+    way : str
+        Who carried it out: ``MPI`` for the library's own call, else the name of treecast's way: ``straight``, ``trees`` over a
+        network that was named, or between hosts the builder of the one-port plan.
+    network : str
+        The network between the ranks, or their hosts, where the way goes by a plan; "" otherwise.
+    seconds : float
+        How long this rank was in the call.
+    """
+
+    failed: tuple[int, ...] = ()
+    way: str = ""
+    network: str = ""
+    seconds: float = 0.0
 
 
 class Call:

@@ -18,9 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.engine.additions import Additions
-from treecast.engine.links import Links
 from treecast.engine.memory import Memory, Part
-from treecast.engine.transfers import Expected, Transfer
+from treecast.engine.transfers import Expected, Links, Transfer
 from treecast.engine.turns import Turns
 from treecast.execution.layout import Bytes
 from treecast.transport.base import Ticket

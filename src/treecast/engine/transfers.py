@@ -1,4 +1,5 @@
-"""The part of one rank, as transfers: the chunks that one row brings over one arc, in order, with the tags of their messages.
+"""The part of one rank, as transfers: the chunks that one row brings over one arc, in order, with the tags of their messages; and
+the links of a rank, over which they go.
 
 Both ends of an arc find the same transfers with the same tags, each from its own rows alone: rows are sorted by their columns, so
 those of one arc come in the same order in either program.
@@ -6,14 +7,16 @@ those of one arc come in the same order in either program.
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from treecast.errors import PlanError
+from treecast.execution.layout import Bytes
 from treecast.schedule import Schedule
+from treecast.transport.base import DIRECT, Key, Ticket, Transport, Until
 
 
 class Transfer(NamedTuple):
@@ -117,3 +120,40 @@ class Expected:
         """Note that a message of a tree came, or will come, without its chunk."""
         self._void[chunk, tree] += 1
         self._void[chunk, None] += 1
+
+
+class Links:
+    """How a rank reaches the others of a plan: rank r of it is rank ``seats[r]`` of the transport.
+
+    ``key_of``: the key of the message that has a tag. ``give_up``: ends the messages to and from a rank of the transport.
+    """
+
+    def __init__(
+        self, transport: Transport, seats: Sequence[int], key_of: Callable[[int], Key], give_up: Callable[[int], None]
+    ) -> None:
+        self._transport, self._seats, self._key_of, self._give_up = transport, seats, key_of, give_up
+
+    def send(self, peer: int, tag: int, piece: Bytes, sure: bool) -> Ticket:
+        """Begin to send; ``sure``: it is over only when the other side has asked for it."""
+        key = self._key_of(tag)
+        return self._transport.send(self._seats[peer], key._replace(instance=DIRECT) if sure else key, piece.data)
+
+    def receive(self, peer: int, tag: int, place: Bytes) -> Ticket:
+        """Begin to receive into a place."""
+        return self._transport.receive(self._seats[peer], self._key_of(tag), place.data)
+
+    def has_come(self, peer: int, tag: int) -> bool:
+        """Return whether a message is there that nobody has asked for."""
+        return self._transport.waits(self._seats[peer], self._key_of(tag)) is not None
+
+    def is_lost(self, peer: int) -> bool:
+        """Return whether nothing more comes from a rank."""
+        return self._seats[peer] in self._transport.lost
+
+    def give_up(self, peer: int) -> None:
+        """Expect nothing more from a rank, and tell it nothing more."""
+        self._give_up(self._seats[peer])
+
+    def wait(self, until: Until, seconds: float) -> None:
+        """Move messages until ``until()`` holds or the time is up."""
+        self._transport.wait(until, seconds)

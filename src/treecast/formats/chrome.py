@@ -6,21 +6,23 @@ a chunk to that which sends it on. Under faults it shows which messages are real
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import FormatError
-from treecast.formats.fates import Fates, fates_of
 from treecast.formats.registry import Setting, exporter
 from treecast.formats.settings import BYTES, RATE, link_cost
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.programs.messages import Messages, chunk_places, messages_of, parcels, spell_ranges
-from treecast.ragged import Ints, places
-from treecast.schedule import Schedule
+from treecast.ragged import Ints, places, starts
+from treecast.schedule import Payloads, Rows, Schedule
 from treecast.schedule.costs import rate_of
+from treecast.simulation.faults import Faults, parse_faults
+from treecast.simulation.replay import replay
 
 _MOST_EVENTS = 1_000_000
 _Event = dict[str, Any]
@@ -74,7 +76,7 @@ def encode(
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
     shown = _shown_nodes(schedule.network, nodes), _shown_steps(messages, steps)
     _check_number(messages, *shown)
-    fates = fates_of(messages, dead_nodes, cut_links)
+    fates = _fates_of(messages, dead_nodes, cut_links)
     microseconds = 1e6 * int(np.diff(begins).max()) / rate_of(link_cost(schedule, rate=rate))
     events = [*_threads(schedule.network, shown[0]), *_deaths(schedule.network, fates, microseconds, shown[0])]
     events += _events(messages, fates, begins, microseconds, shown)
@@ -120,6 +122,20 @@ def _check_number(messages: Messages, nodes: NDArray[np.bool_], steps: NDArray[n
         )
 
 
+@dataclass(frozen=True, eq=False)
+class _Fates:
+    """The fates of messages under some faults.
+
+    ``sent`` and ``arrived``, bool (messages,): which are sent, and which of them arrive. ``carried``: the chunks that are really
+    sent, message by message.
+    """
+
+    faults: Faults
+    sent: NDArray[np.bool_]
+    arrived: NDArray[np.bool_]
+    carried: Payloads
+
+
 def _receiving_ports(network: Network, src: Ints, dst: Ints, port: Ints) -> Ints:
     """Return the port of the arc back of each arc; where no arc leads back, a number of its own behind all ports."""
     arcs = arcs_of(network)
@@ -147,7 +163,7 @@ def _threads(network: Network, shown: NDArray[np.bool_]) -> Iterator[_Event]:
                 yield {"ph": "M", "name": "thread_name", "pid": node, "tid": thread, "args": {"name": words}}
 
 
-def _deaths(network: Network, fates: Fates, microseconds: float, shown: NDArray[np.bool_]) -> Iterator[_Event]:
+def _deaths(network: Network, fates: _Fates, microseconds: float, shown: NDArray[np.bool_]) -> Iterator[_Event]:
     """Yield a mark where a node dies, and one at the sending thread of an arc that is cut."""
     marks = [(step, node, "p", "dies", 0) for node, step in sorted(fates.faults.nodes.items())]
     marks += [(step, node, "t", "is cut", 2 * port) for (node, port), step in sorted(fates.faults.arcs.items())]
@@ -157,7 +173,7 @@ def _deaths(network: Network, fates: Fates, microseconds: float, shown: NDArray[
             yield {"ph": "i", "s": scope, "name": name} | at
 
 
-def _events(messages: Messages, fates: Fates, begins: Ints, microseconds: float, shown: _Shown) -> Iterator[_Event]:
+def _events(messages: Messages, fates: _Fates, begins: Ints, microseconds: float, shown: _Shown) -> Iterator[_Event]:
     """Yield messages at both ends, those that go together as one, and arrows from each that brought a chunk to the next.
 
     One that is lost stands at its source alone, in the colour of terrible things; one that is not sent nowhere.
@@ -195,7 +211,7 @@ def _events(messages: Messages, fates: Fates, begins: Ints, microseconds: float,
     yield from _arrows(messages, fates, arriving, microseconds, shown)
 
 
-def _arrows(messages: Messages, fates: Fates, arriving: Ints, microseconds: float, shown: _Shown) -> Iterator[_Event]:
+def _arrows(messages: Messages, fates: _Fates, arriving: Ints, microseconds: float, shown: _Shown) -> Iterator[_Event]:
     """Yield the two ends of each arrow: in the middle of a receive, and where its chunk begins to be sent on."""
     nodes, steps = shown
     of = np.repeat(np.arange(len(messages)), np.diff(messages.needs_start))
@@ -206,3 +222,41 @@ def _arrows(messages: Messages, fates: Fates, arriving: Ints, microseconds: floa
         middle, begin = (int(messages.step[need]) + 0.5) * microseconds, int(messages.step[m]) * microseconds
         yield shared | {"ph": "s", "ts": round(middle, 3), "tid": int(arriving[need])}
         yield shared | {"ph": "f", "bp": "e", "ts": round(begin, 3), "tid": 2 * int(messages.port[m])}
+
+
+# -- under faults -------------------------------------------------------------------------------------------------------
+
+
+def _fates_of(messages: Messages, dead_nodes: Sequence[str], cut_links: Sequence[str]) -> _Fates:
+    """Return the fate of each message when nodes and links fail, which are written as ``simulate`` takes them.
+
+    Raises FaultError or NetworkError for nodes and links that do not exist, and when the root is dead from the start.
+    """
+    faults = parse_faults(messages.schedule.network, dead_nodes, cut_links)
+    count, payloads = len(messages), messages.payloads
+    if not len(faults):
+        every = np.ones(count, np.bool_)
+        return _Fates(faults, every, every, payloads)
+    if bool((np.diff(payloads.start) == 0).any()):
+        raise FormatError("control flits have no timeline under faults: leave the faults out")
+    columns = {name: getattr(messages, name) for name in ("step", "src", "dst", "port", "tree")}
+    rows = Rows.of(payloads, **columns, steps=np.ones(count, np.int64), payload=np.arange(count))
+    trace = replay(replace(messages.schedule, rows=rows, claims=None), faults)
+    order = np.empty(count, np.int64)  # the message of each row: rows of one arc and step have an order of their own
+    order[_order(trace.schedule.rows)] = _order(messages)
+    atom = trace.moves.atom[trace.moved]
+    message = order[trace.moves.row[trace.moved]]
+    turn = np.lexsort([atom, message])
+    first, stop = trace.atoms.bounds[:-1][atom[turn]], trace.atoms.bounds[1:][atom[turn]]
+    start = starts(np.bincount(message, minlength=count))
+    sent, arrived = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    sent[message] = True
+    arrived[order[trace.moves.row[trace.arrived]]] = True
+    return _Fates(faults, sent, arrived, Payloads(start, first, stop))
+
+
+def _order(these: Messages | Rows) -> Ints:
+    """Return an order of messages, or of rows that are messages, that depends on their columns alone."""
+    chunk = these.payloads.first[these.payloads.start[:-1]]
+    chunk = chunk if isinstance(these, Messages) else chunk[these.payload]
+    return np.lexsort([chunk, these.port, these.tree, these.dst, these.src, these.step])

@@ -19,7 +19,7 @@ from treecast.engine.choose import (
 )
 from treecast.engine.engine import Engine, Outcome, Part
 from treecast.engine.hosts import broadcast_program
-from treecast.engine.links import Links
+from treecast.engine.transfers import Links
 from treecast.engine.turns import AT_ONCE, Turns
 from treecast.errors import PlanError
 from treecast.mpi.library import tags_of

@@ -12,7 +12,6 @@ from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import Any
 
-from treecast.mpi.deaths import abandon, failed_ranks, is_under_way
 from treecast.mpi.library import tags_of
 from treecast.transport.base import DIRECT, Key, Kind, Piece, Ticket, Transport, Until
 from treecast.transport.together import Together
@@ -28,6 +27,7 @@ _NAP_SHARE, _SHORTEST_NAP, _LONGEST_NAP = 0.25, 1e-4, 1e-3  # of the time since 
 _CHECK = 1e-2  # seconds of nothing after which MPI is asked who has failed
 _FRONT, _OFTEN = 64, 16  # messages that are looked at, the eldest, and every how many looks all are
 _SIDE = 2e-2  # seconds between two looks of the side thread
+_ABANDONED: list[tuple[Any, Any]] = []
 
 
 class _Posted:
@@ -131,7 +131,7 @@ class MpiTransport(Transport):
 
     def has_said(self, ranks: Set[int]) -> bool:
         """Return whether all frames of control are out that go to living ones of some ranks."""
-        self._said = [each for each in self._said if is_under_way(self.mpi, each[1])]
+        self._said = [each for each in self._said if _is_under_way(self.mpi, each[1])]
         return not any(to in ranks and to not in self.lost for to, _ in self._said)
 
     def waits(self, source: int, key: Key) -> int | None:
@@ -162,7 +162,7 @@ class MpiTransport(Transport):
             if posted.place is not None:
                 with suppress(self.mpi.Exception):  # where MPI cannot any more
                     posted.request.Cancel()
-        abandon(self.mpi, [(each.request, each.landing) for each in given_up])
+        _abandon(self.mpi, [(each.request, each.landing) for each in given_up])
 
     # -- the only wait -----------------------------------------------------------------------------------------------
 
@@ -285,7 +285,7 @@ class MpiTransport(Transport):
     def check(self, now: float) -> None:
         """Ask MPI who has failed."""
         self._checked = now
-        for rank in failed_ranks(self.mpi, self.comm):
+        for rank in _failed_ranks(self.mpi, self.comm):
             if not self.lost.get(rank):
                 self._lose(rank, True)
 
@@ -363,4 +363,33 @@ class MpiTransport(Transport):
     def let_go(self) -> None:
         """Keep the memory of messages under way, as long as MPI may use it."""
         left = [request for _, request in self._said] + [posted.request for posted in self._posted]
-        abandon(self.mpi, [(request, None) for request in left])
+        _abandon(self.mpi, [(request, None) for request in left])
+
+
+def _failed_ranks(mpi: Any, comm: Any) -> list[int]:
+    """Return the ranks of a communicator that are known to have failed; none where MPI cannot tell."""
+    try:
+        comm.Ack_failed()
+        failed = comm.Get_failed()
+        count = failed.Get_size()
+        found: list[int] = mpi.Group.Translate_ranks(failed, list(range(count)), comm.Get_group()) if count else []
+        failed.Free()
+    except (mpi.Exception, NotImplementedError, AttributeError):
+        return []
+    return [int(rank) for rank in found if rank >= 0]
+
+
+def _is_under_way(mpi: Any, request: Any) -> bool:
+    """Return whether a message has neither ended nor failed."""
+    try:
+        return not request.Test()
+    except mpi.Exception:
+        return False
+
+
+def _abandon(mpi: Any, messages: Iterable[tuple[Any, Any]]) -> None:
+    """Keep the memory of messages for which nobody waits until they have ended: MPI may use it. Some never do.
+
+    ``messages``: requests, each with its memory. A wait would not do: a message that a cut link has broken off never ends.
+    """
+    _ABANDONED[:] = [each for each in (*_ABANDONED, *messages) if _is_under_way(mpi, each[0])]

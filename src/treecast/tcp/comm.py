@@ -8,10 +8,9 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-from treecast.algorithms.share import share
-from treecast.calls.call import Call
+from treecast.algorithms.spread import share
+from treecast.calls.call import Call, Last
 from treecast.calls.collectives import OBJECTS, ROWS
-from treecast.calls.last import Last
 from treecast.calls.table import Job, Rank, job_of, read_now
 from treecast.engine.choose import ONE_PORT
 from treecast.errors import PlanError

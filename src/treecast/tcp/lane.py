@@ -2,7 +2,7 @@
 
 from treecast.engine.choose import Program
 from treecast.engine.engine import Engine, Part
-from treecast.engine.links import Links
+from treecast.engine.transfers import Links
 from treecast.errors import Evicted
 from treecast.execution.layout import Bytes
 from treecast.groups.group import Group

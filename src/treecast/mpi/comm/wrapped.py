@@ -9,9 +9,8 @@ from mpi4py import MPI
 
 from treecast.algorithms import sums
 from treecast.calls import objects
-from treecast.calls.call import Call
+from treecast.calls.call import Call, Last
 from treecast.calls.collectives import OBJECTS, ROWS, least_bytes
-from treecast.calls.last import Last
 from treecast.calls.table import Failed, Job, Row, job_of, read_now
 from treecast.errors import PlanError
 from treecast.groups.group import Group, Shape
