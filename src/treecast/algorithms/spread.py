@@ -27,7 +27,8 @@ def broadcast(group: Group, data: Piece | None, root: int, name: str = "") -> St
         if group.rank == root:
             group.hold(root, data)
         if together := group.goes_together(len(data)):
-            yield from broadcast_together(group, together, data, root)
+            waits = group.agreement.number % SAY_END == 0
+            yield from group.came(together.broadcast(data, root, waits), {root: data} if group.rank != root else {})
             return (yield from group.settle(shape)) or ()
     if group.rank == root:
         yield from exchange(group, dict.fromkeys(group.agreement.others(), data), {})
@@ -106,12 +107,6 @@ def share(group: Group, data: Piece, is_new: bool) -> Steps[tuple[int, ...]]:
 
 
 # -- little data of all ranks at once, where a transport has calls for that: data that a rank does not get so, it lacks ----
-
-
-def broadcast_together(group: Group, together: Together, data: Piece, root: int) -> Steps[None]:
-    """Bring the data of the root to all."""
-    waits = group.agreement.number % SAY_END == 0
-    yield from group.came(together.broadcast(data, root, waits), {root: data} if group.rank != root else {})
 
 
 def allgather_together(group: Group, together: Together, blocks: Mapping[int, Piece]) -> Steps[None]:

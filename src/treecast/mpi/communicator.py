@@ -34,15 +34,13 @@ _PROBE = 1 << 18  # bytes by which the rate of links is measured
 
 
 class PlanTransport(MpiTransport):
-    """The messages of plans, over a duplicate of their own: each has a tag from 0 to ``tags`` - 1 in one of so many ``calls``.
+    """The messages of plans, over a duplicate of their own: each has a tag from 0 to ``tags`` - 1 in one of so many ``calls``."""
 
-    A rank naps also when it waits for messages: looks cost the others time, who are to pass something on.
-    """
+    polite = True
 
     def __init__(self, mpi: Any, comm: Any, calls: int = 1) -> None:
         super().__init__(mpi, comm)
         self._of, self.tags = calls, (tags_of(mpi) - 1) // calls
-        self.be_polite()
 
     def _tag(self, key: Key) -> int:
         return 1 + key.call % self._of * self.tags + key.stage

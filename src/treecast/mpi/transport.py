@@ -45,8 +45,11 @@ class MpiTransport(Transport):
     ``comm``: a duplicate that nobody else uses; it returns errors from now on. ``deadline``: seconds after which a rank that is
     waited for, and from which nothing has come, is told to ``judge``; None waits for ever. With one, messages land in memory of
     the transport first: they may come when nobody waits for them any more. ``awaited``: for whom a call waits. ``together``:
-    calls that MPI carries out for all ranks at once.
+    calls that MPI carries out for all ranks at once. ``polite``: it naps also when messages are waited for, as looks cost the
+    others time, who are to pass something on.
     """
+
+    polite = False
 
     def __init__(self, mpi: Any, comm: Any) -> None:
         comm.Set_errhandler(mpi.ERRORS_RETURN)
@@ -68,11 +71,7 @@ class MpiTransport(Transport):
         self._gave_up = False  # something that may still come
         self._heard = [0.0] * self.size
         self._looked = self._spoke = self._checked = 0.0
-        self._looks, self._yields, self._quiet = 0, False, _QUIET
-
-    def be_polite(self) -> None:
-        """Nap also when messages are waited for: looks cost the others time, who are to pass something on."""
-        self._yields, self._quiet = True, _SOON
+        self._looks = 0
 
     # -- messages ----------------------------------------------------------------------------------------------------
 
@@ -189,7 +188,8 @@ class MpiTransport(Transport):
             if self.deadline is not None:
                 self._watch_time(now, self.deadline)
             os.sched_yield()
-            if now - moved > self._quiet and (self._yields or self.deadline is not None or not self._posted):
+            naps = self.polite or self.deadline is not None or not self._posted
+            if naps and now - moved > (_SOON if self.polite else _QUIET):
                 time.sleep(min(max(_NAP_SHARE * (now - moved), _SHORTEST_NAP), _LONGEST_NAP))
 
     def _move(self) -> bool:

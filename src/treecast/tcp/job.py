@@ -59,7 +59,7 @@ class Job:
         self._said_bye = set[int]()
         self._applicants: dict[int, tuple[bytes, socket.socket]] = {}
         self._workers: dict[int, ThreadPoolExecutor] = {}
-        self._pending: dict[int, list[Future[Any]]] = {}
+        self._last: dict[int, Future[Any]] = {}  # of each group, what was begun last: all before it is done first
         self.is_over, self.late, self.sure, self.relays = False, late, False, False
         self.welcome: Welcome | None = None
         for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.WELCOME):
@@ -192,15 +192,13 @@ class Job:
         """Have work of a group done beside the program, after all of it that was begun before."""
         if group.ident not in self._workers:
             self._workers[group.ident] = ThreadPoolExecutor(1, f"treecast.tcp.{group.ident}")
-        future = self._workers[group.ident].submit(work)
-        pending = [each for each in self._pending.get(group.ident, ()) if not each.done()]
-        self._pending[group.ident] = [*pending, future]
+        future = self._last[group.ident] = self._workers[group.ident].submit(work)
         return future
 
     def wait_for_begun(self, group: Group) -> None:
         """Wait until all that was begun in a group is done; its requests tell of errors."""
-        for future in self._pending.pop(group.ident, ()):
-            future.exception()
+        if (last := self._last.pop(group.ident, None)) is not None:
+            last.exception()
 
     # -- the end -----------------------------------------------------------------------------------------------------
 

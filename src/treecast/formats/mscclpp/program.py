@@ -104,17 +104,13 @@ class Op:
     @property
     def signals(self) -> bool:
         """Whether it signals on its channels."""
-        return self.name in SIGNALS or self.name in PORT_SIGNALS
+        return self.name in (*SIGNALS, *PORT_SIGNALS)
 
     @property
     def flagged(self) -> bool:
         """Whether all threads move packets, each of which is awaited by its flag."""
         form = self.form
-        return (
-            form is not None
-            and not self.by_proxy
-            and (form.sources + form.targets) != (form.sources + form.targets).lower()
-        )
+        return form is not None and not self.by_proxy and not (form.sources + form.targets).islower()
 
 
 @dataclass(frozen=True)

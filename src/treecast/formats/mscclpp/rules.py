@@ -8,7 +8,6 @@ from typing import NamedTuple
 from treecast.errors import FormatError
 from treecast.formats.mscclpp.order import Order
 from treecast.formats.mscclpp.program import note, spell
-from treecast.formats.mscclpp.unrolling import Span
 from treecast.programs.events import ORDERED, RELAXED, TOLD
 
 _MOST_PAIRS = 2**21
@@ -62,11 +61,9 @@ def _uses(order: Order) -> Iterator[tuple[int, Use]]:
                 own = min(slot, len(nodes.begin) - 1)
                 for span in place:
                     flagged = span.packed and (writes or step.op.flagged or step.op.name == "rppkt")
-                    cell = -1 if span.packed else nodes.cell
-                    times = 2 if span.packed else 1
-                    ends = nodes.begin[own], nodes.end[own]
-                    here = Span(span.store, span.lo * times, span.hi * times, span.packed)
-                    yield span.store, Use(at, writes, here.lo, here.hi, *ends, cell, flagged, nodes.segment)
+                    cell, times = (-1, 2) if span.packed else (nodes.cell, 1)
+                    units, ends = (span.lo * times, span.hi * times), (nodes.begin[own], nodes.end[own])
+                    yield span.store, Use(at, writes, *units, *ends, cell, flagged, nodes.segment)
 
 
 def _check_store(order: Order, store: int, uses: list[Use]) -> None:

@@ -19,7 +19,8 @@ _BEFORE: list[Callable[[], None]] = []
 class Mark:
     """A file in memory, beside that of the job: how often calls on a communicator were entered or left, and its ranks.
 
-    Outside ``treecast launch``, and on other hosts, there is no such file. ``times``: the one number, in there.
+    Outside ``treecast launch``, and on other hosts, there is no such file. ``times``: the one number, in there. A call is made
+    ``with`` it.
     """
 
     def __init__(self, comm: MPI.Comm) -> None:
@@ -36,8 +37,10 @@ class Mark:
         except OSError:
             pass
 
-    def step(self) -> None:
-        """Note that a call is entered, or left."""
+    def __enter__(self) -> None:
+        self.times[0] += 1
+
+    def __exit__(self, *_: object) -> None:
         self.times[0] += 1
 
 

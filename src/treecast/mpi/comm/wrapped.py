@@ -1,6 +1,7 @@
 """The communicator: mpi4py's own class, with treecast's way to carry out collectives put before MPI's."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial, wraps
 from time import perf_counter
 from typing import Any, Self, cast
@@ -124,14 +125,8 @@ class Comm(MPI.Intracomm):
         group = base.get_ready(options.survive, options.deadline, number)
         call = Call(state.rank, group, partial(base.run, group), number=number, plans=plans)
         # with a deadline nobody waits for ever
-        mark = base.mark if options.survive and options.deadline is None else None
-        if mark is None:
+        with base.mark if options.survive and options.deadline is None else nullcontext():
             return call.carry_out(read, carry)
-        mark.step()
-        try:
-            return call.carry_out(read, carry)
-        finally:
-            mark.step()
 
     def _do(self, name: str, job: Job, number: int, row: Row | None = None) -> Any:
         """Carry a job out, keep its outcome, and return its result; by plans, where there are some for a row."""
