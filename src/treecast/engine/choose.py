@@ -42,9 +42,7 @@ def check_survive(kind: str, where: Network, survive: int, model: str = ALL_PORT
 
 def most_survived(kind: str, where: Network, model: str = ALL_PORT) -> int:
     """Return how many failures a collective survives on a network."""
-    if COLLECTIVES[kind].one_way:
-        return 0
-    return max(1, *(b.most_copies(where) for b in builders(kind, where) if model in b.models), 1) - 1
+    return 0 if COLLECTIVES[kind].one_way else _most_copies(kind, where, model) - 1
 
 
 def messages_of(kind: str, where: Network, size: int, survive: int, rate: float = 0.0, *, model: str = ALL_PORT) -> int:
@@ -90,13 +88,13 @@ def chunk_of(share: int, arcs: int, rate: float) -> int:
 
 def trees_of(where: Network, survive: int) -> int:
     """Return over how many trees a broadcast goes, as builders say; straight to all on a complete network where none fails."""
-    return 1 if where.every_pair_joined and not survive else _most_ways(where)
+    return 1 if where.every_pair_joined and not survive else _most_copies("broadcast", where)
 
 
 @lru_cache(_KEPT)
-def _most_ways(where: Network, *, by_rule: bool = False) -> int:
-    """Return over how many ways any builder broadcasts; ``by_rule``: one by which a rank learns its part from its number."""
-    known = [b for b in builders("broadcast", where) if "all-port" in b.models and (b.at or not by_rule)]
+def _most_copies(kind: str, where: Network, model: str = ALL_PORT, *, by_rule: bool = False) -> int:
+    """Return the most copies of any builder; ``by_rule``: of those by which a rank learns its part from its number."""
+    known = [b for b in builders(kind, where) if model in b.models and (b.at or not by_rule)]
     return max([1, *(b.most_copies(where) for b in known)])
 
 
@@ -128,7 +126,7 @@ def program_of(what: Operation, rank: int, tags: int) -> Program:
     kind, where, root, messages, survive, model, _ = what
     check_survive(kind, where, survive, model)
     straight = where.every_pair_joined and not survive
-    several = not straight and _most_ways(where, by_rule=True) > max(1, survive)
+    several = not straight and _most_copies("broadcast", where, by_rule=True) > max(1, survive)
     if COLLECTIVES[kind].one_to_all and (several or model == ONE_PORT):
         mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model=model)
     else:
