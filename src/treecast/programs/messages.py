@@ -124,7 +124,8 @@ def messages_of(schedule: Schedule) -> Messages:
     order = np.lexsort([columns[name] for name in ("tree", "dst", "src", "step")])
     columns = {name: column[order] for name, column in columns.items() if name != "steps"}
     payloads, none = _payloads(rows, row[order], place[order]), np.zeros(len(order) + 1, np.int64)
-    place = _places(columns["src"], columns["dst"], schedule.network.nodes)
+    arc, place = columns["src"] * schedule.network.nodes + columns["dst"], np.empty(len(order), np.int64)
+    place[np.argsort(arc, kind="stable")] = places(np.unique(arc, return_counts=True)[1])
     bare = Messages(schedule, **columns, place=place, payloads=payloads, needs_start=none, needs=none[:0])
     needs_start, needs = _needs(bare)
     return replace(bare, needs_start=needs_start, needs=needs)
@@ -154,18 +155,19 @@ def chunk_places(schedule: Schedule, size: int | None = None) -> Ints:
             f"{collective.sums or collective.chunks:,} chunks are too many to write: the most are {_MOST_MESSAGES:,}"
         )
     if sizes is not None and size in (None, sizes.total(collective)):
-        begins = sizes.bounds(collective)
-    else:
-        chunks = blocks_of(collective) * collective.messages
-        if size is not None and size < chunks:
-            raise FormatError(
-                f"{size:,} bytes cannot be cut into {chunks:,} chunks: give more, or plan with fewer messages"
-            )
-        begins = chunk_bounds(collective, chunks * EACH if size is None else size)
-    return with_results(collective, begins)
+        return _with_results(collective, sizes.bounds(collective))
+    return cut_data(collective, size, EACH)
 
 
-def with_results(collective: Collective, begins: Ints) -> Ints:
+def cut_data(collective: Collective, size: int | None, each: int) -> Ints:
+    """Return where chunks begin in ``size`` bytes, by default ``each`` of a chunk; else as ``chunk_places``."""
+    chunks = blocks_of(collective) * collective.messages
+    if size is not None and size < chunks:
+        raise FormatError(f"{size:,} bytes cannot be cut into {chunks:,} chunks: give more, or fewer messages")
+    return _with_results(collective, chunk_bounds(collective, chunks * each if size is None else size))
+
+
+def _with_results(collective: Collective, begins: Ints) -> Ints:
     """Return where chunks begin, and behind them the finished sums, which are as long; where there are none, ``begins``."""
     return np.concatenate([begins, begins[-1] + begins[1:]]) if collective.results else begins
 
@@ -190,13 +192,6 @@ def _payloads(rows: Rows, row: Ints, place: Ints) -> Payloads:
     chunk = rows.payloads.chunk(payload[single], place[single]) if single.any() else place[:0]
     payload[single] = len(rows.payloads) + np.arange(len(chunk))
     return Payloads.concatenated([rows.payloads, Payloads.of_ranges(chunk, chunk + 1)]).take(payload)
-
-
-def _places(src: Ints, dst: Ints, nodes: int) -> Ints:
-    """Return which message from its source to its destination each of some sorted messages is."""
-    arc, place = src * nodes + dst, np.empty(len(src), np.int64)
-    place[np.argsort(arc, kind="stable")] = places(np.unique(arc, return_counts=True)[1])
-    return place
 
 
 # -- the needs of a message ----------------------------------------------------------------------------------------------

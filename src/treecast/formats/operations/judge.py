@@ -18,7 +18,7 @@ from treecast.programs.arcs import figures_of, find_network
 from treecast.programs.contents import find_contents
 from treecast.programs.flows import judge_flows
 from treecast.programs.judge import Judged
-from treecast.programs.messages import with_results
+from treecast.programs.messages import cut_data
 from treecast.programs.order import Order, find_order, judge_order
 from treecast.programs.pairing import Pairs, find_pairs, judge_pairs
 from treecast.programs.program import Program
@@ -26,7 +26,6 @@ from treecast.programs.to_schedule import bounds_of
 from treecast.programs.verdict import FileVerdict, Findings
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
-from treecast.schedule.sizes import blocks_of, chunk_bounds
 from treecast.verification.verifier import verify
 
 _NOUNS = ("rank", "lane", "operation", "message")
@@ -66,7 +65,9 @@ def judge_listed(listed: Listed, told: Told) -> tuple[FileVerdict, Callable[[], 
                 f"{file.title} does not say the contents of its messages, so it is no schedule: name --collective, "
                 "and contents that they could have are looked for; 'treecast verify' judges the rest"
             )
-        return find_contents(order, collective, where, _begins(collective, told) if told.size is not None else None)
+        return find_contents(
+            order, collective, where, cut_data(collective, told.size, 1) if told.size is not None else None
+        )
 
     return file.verdict(), schedule_of
 
@@ -118,21 +119,13 @@ def _judge_messages(file: Judged, order: Order, collective: Collective | None, t
             "contents would do"
         )
         return
-    judge_flows(file.found, program, pairs, collective, _begins(collective, told), sized=told.size is not None)
+    judge_flows(file.found, program, pairs, collective, cut_data(collective, told.size, 1), sized=told.size is not None)
     file.found.notes.append(
         "the contents of the messages are not said: it was judged whether any contents would do"
         + ("" if told.size else ", of messages as long as need be: --bytes says how long the data is")
     )
     if named and file.where is not None:
         file.known["bounds"] = bounds_of(collective, file.where, "shouting")  # a message may carry several chunks
-
-
-def _begins(collective: Collective, told: Told) -> Ints:
-    """Return where each chunk begins in the data that is told, or in a byte for each chunk."""
-    chunks = blocks_of(collective) * collective.messages
-    if told.size is not None and told.size < chunks:
-        raise FormatError(f"{told.size:,} bytes cannot be cut into {chunks:,} chunks: give more, or fewer messages")
-    return with_results(collective, chunk_bounds(collective, told.size or chunks))
 
 
 def _collective_of(where: Network, told: Told) -> Collective | None:
