@@ -18,10 +18,6 @@ _LARGE = 1 << 16
 _MOST_LENT = 8  # large buffers that are lent at once, while anything moves
 
 
-def _none_passes(chunk: int) -> int | None:
-    return None
-
-
 @dataclass(frozen=True)
 class Part:
     """The chunks that one rank brings, and where chunks lie.
@@ -37,7 +33,7 @@ class Part:
     missing: Mapping[int, int] = field(default_factory=dict[int, int])
     results: Mapping[int, int] = field(default_factory=dict[int, int])
     add: Callable[[Bytes, Bytes], None] | None = None
-    passing: Callable[[int], int | None] = _none_passes
+    passing: Callable[[int], int | None] = lambda _: None
     shared: bool = False
 
 

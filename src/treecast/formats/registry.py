@@ -89,10 +89,6 @@ class Setting:
         return self.name if self.name == self.keyword else f"{self.name} (in Python {self.keyword})"
 
 
-def _say_nothing(schedule: Schedule, **settings: Any) -> str:
-    return ""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Exporter:
     """Something that writes schedules in the format ``name``; ``what`` describes it in a few words.
@@ -108,7 +104,7 @@ class Exporter:
     what: str
     encode: Encode
     settings: tuple[Setting, ...] = ()
-    advise: Callable[..., str] = _say_nothing
+    advise: Callable[..., str] = lambda *_, **__: ""
 
     def read_settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return settings by keyword as ``encode`` takes them: texts are read, other values are taken as they are.

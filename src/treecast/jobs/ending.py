@@ -100,7 +100,9 @@ def end_all(*children: "subprocess.Popen[bytes]") -> None:
     until = time.monotonic() + _GRACE  # a process that even SIGKILL does not end hangs in the kernel
     while (left := _left(leaders, known)) and time.monotonic() < until:
         known |= left
-        _kill(left)
+        for process in left:
+            with suppress(OSError):
+                os.kill(process.pid, signal.SIGKILL)
         time.sleep(_LOOK)
     for child in children:
         child.wait()
@@ -108,12 +110,6 @@ def end_all(*children: "subprocess.Popen[bytes]") -> None:
 
 def _left(leaders: Collection[int], known: Iterable[Process]) -> set[Process]:
     return {process for process in {*known, *processes_of(leaders)} if letter_of(*process) not in "ZX"}
-
-
-def _kill(processes: Iterable[Process]) -> None:
-    for process in processes:
-        with suppress(OSError):
-            os.kill(process.pid, signal.SIGKILL)
 
 
 @contextmanager

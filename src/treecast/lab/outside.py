@@ -122,7 +122,7 @@ def _order(plan: Wiring, command: list[str], how: How, cuts: Sequence[LinkCut], 
     else:
         commands = launch.host_commands(plan, command) if how == "hosts" else [command]
     return {
-        "batches": [[batch.tool, batch.host, batch.lines] for batch in batches(plan)],
+        "batches": batches(plan),
         "files": {"agent": launch.AGENT, "hosts": hosts_file(plan)},
         "commands": commands,
         "names": plan.network.labels() if how == "hosts" else [],

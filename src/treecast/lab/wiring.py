@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,8 +55,7 @@ class Wiring:
     switched: bool = False
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """Lines for ``ip -batch`` or ``tc -batch``, in the namespace of a host or (None) outside of all hosts."""
 
     tool: str

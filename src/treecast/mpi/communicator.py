@@ -73,8 +73,11 @@ class Communicator:
         if len(self._speaks) == 1:
             return 0.0
         if (where, model) not in self._rates:
-            # over the last port, since the first may lead to the same host
-            aims = {u: where.neighbors(u)[-1] for u in range(self.size)} if model == ALL_PORT else self._next_hosts()
+            # to the next host, or over the last port, since the first may lead to the same host
+            hosts = self._speaks
+            aims = dict(zip(hosts, [*hosts[1:], hosts[0]], strict=True))
+            if model == ALL_PORT:
+                aims = {u: where.neighbors(u)[-1] for u in range(self.size)}
             sources = [u for u, aim in aims.items() if aim == self.rank]
             aim = aims.get(self.rank)
             self._time_probe(1, aim, sources)  # opens connections
@@ -85,11 +88,6 @@ class Communicator:
     def _speaks(self) -> list[int]:
         """The first rank of each host."""
         return sorted(set(self.hosts))
-
-    def _next_hosts(self) -> dict[int, int]:
-        """Return the first rank of each host, and that of the next."""
-        first = self._speaks
-        return dict(zip(first, [*first[1:], first[0]], strict=True))
 
     def _time_probe(self, size: int, aim: int | None, sources: list[int]) -> float:
         """Return the seconds until all have sent ``size`` bytes to a rank each, or to none, and got as many from each of some."""

@@ -290,7 +290,8 @@ def judge_delivery(
         right = (there >= 0) & (atom % max(loop, 1) < places.most)
         for number, mark in enumerate(contents.marks):
             sure = np.flatnonzero(right)
-            want = totals[number][atom[sure]] if kind.adds else mark[_values(places, atom[sure], loop)]
+            own, chunk = np.divmod(atom[sure], loop)
+            want = totals[number][atom[sure]] if kind.adds else mark[own * places.most + chunk]
             right[sure] = mark[there[sure]] == want
         wrong = np.flatnonzero(~right)
         told = {int(place[k]): (int(there[k]), int(atom[k])) for k in wrong[:_MOST_TOLD].tolist()}
@@ -301,11 +302,6 @@ def judge_delivery(
             lambda p, told=told: _say(contents, *told[p], loop=loop, adds=kind.adds),
             lambda p, rank=rank, by=by: name(rank, p, by[p]),
         )
-
-
-def _values(places: Places, wanted: Ints, loop: int) -> Ints:
-    rank, chunk = np.divmod(wanted, loop)
-    return rank * places.most + chunk
 
 
 def _say(contents: Contents, value: int, want: int, *, loop: int, adds: bool) -> str:

@@ -77,25 +77,22 @@ def cast_here(comm: Comm, path: Path | None, target: Path) -> tuple[list[Result]
             sources = sources_of(path)
         except (PlanError, OSError) as error:
             wrong = str(error)
-    wrong, told = comm.bcast((wrong, [tuple(source) for source in sources]))
+    wrong, sources = comm.bcast((wrong, sources))
     if wrong:
         raise PlanError(wrong)
-    came, error = 0, ""
-    plan = [Source(*each) for each in told]
-    if comm.rank:
-        error = _room_for(target, sum(source.size for source in plan))
+    came, size = 0, sum(source.size for source in sources)
+    error = _room_for(target, size) if comm.rank else ""
     errors: list[str | None] = comm.allgather(error)
     first = next((f"rank {rank}: {each}" for rank, each in enumerate(errors) if each), "")
     if first:
         raise PlanError(first)
-    for source in plan:
+    for source in sources:
         file = target / source.name if source.name else target
         own = None if comm.rank or path is None else (path / source.name if source.name else path)
         one = _Cast(comm, source, file, own)
         came += one.run()
         error = error or one.error
     results = comm.allgather((os.uname().nodename, came, error))
-    size = sum(source.size for source in plan)
     return [Result(rank, *each) for rank, each in enumerate(results) if each is not None], size
 
 

@@ -79,7 +79,8 @@ class ProcessGroup(dist.ProcessGroup):
     def _carry_out(self, name: str, ones: Sequence[One], asked: Asked) -> None:
         with torch.autograd.profiler.record_function(f"treecast:{name}"):
             for one in ones:
-                failed = self._sum_sparse(one.out) if _is_sparse(one.out) else self.collective(one, asked.seconds)
+                is_sparse = one.out is not None and one.out.is_sparse
+                failed = self._sum_sparse(one.out) if is_sparse else self.collective(one, asked.seconds)
                 kind = one.row.kind
                 if kind is not None and kind.ends == "root" and asked.root in failed:
                     raise dist.DistBackendError(
@@ -263,10 +264,6 @@ def divide(total: Any, count: int, out: Any) -> None:
         torch.div(total, count, out=out.detach())
     else:
         out.copy_(torch.div(total, count, rounding_mode="trunc"))
-
-
-def _is_sparse(tensor: Any) -> bool:
-    return tensor is not None and tensor.is_sparse
 
 
 def _only(tensors: Any) -> Any:

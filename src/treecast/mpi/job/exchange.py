@@ -28,10 +28,6 @@ IsOver = Callable[[Mapping[int, bytes], AbstractSet[int]], bool]
 """Says of the words that were heard, and of who is dead, whether they will do."""
 
 
-def _never(heard: Mapping[int, bytes], dead: AbstractSet[int]) -> bool:
-    return False
-
-
 class Circle:
     """All ranks of a run, and the words that each says in one exchange after another.
 
@@ -61,7 +57,7 @@ class Circle:
         words: bytes,
         patience: float,
         dead: AbstractSet[int] = frozenset(),
-        is_over: IsOver = _never,
+        is_over: IsOver | None = None,
     ) -> tuple[dict[int, bytes], set[int]]:
         """Say ``words`` to every living rank, and hear those of each; return all of them by rank, and who is dead.
 
@@ -84,6 +80,6 @@ class Circle:
             moved = now if len(heard) > count else moved
             if now - looked > _LOOK:
                 looked = now
-                if is_over(heard, dead | transport.lost.keys()):
+                if is_over is not None and is_over(heard, dead | transport.lost.keys()):
                     break
         return dict(heard), {*dead, *transport.lost} - heard.keys()

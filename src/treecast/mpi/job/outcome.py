@@ -83,7 +83,10 @@ def record_of(prepared: Prepared, rank: int, outcome: Ended, unwritten: str) -> 
     not be written, or nothing.
     """
     wanted = ranges_at(prepared.program.collective.wanted(), rank)
-    lacks = [pair for first, stop in wanted for pair in _lacking(first, stop, outcome.held)]
+    lacks = Ranges()
+    for first, stop in wanted:
+        mask = np.array([chunk not in outcome.held for chunk in range(first, stop)], bool)
+        lacks += [(first + a, first + b) for a, b in ranges(mask)]
     if len(lacks) > _MOST_LOST:
         lacks[_MOST_LOST - 1 :] = [(lacks[_MOST_LOST - 1][0], lacks[-1][1])]
     rows = prepared.program.rows
@@ -100,11 +103,6 @@ def record_of(prepared: Prepared, rank: int, outcome: Ended, unwritten: str) -> 
         "rows": len(prepared.program),
         "unwritten": unwritten,
     }
-
-
-def _lacking(first: int, stop: int, held: set[int]) -> Ranges:
-    mask = np.array([chunk not in held for chunk in range(first, stop)], bool)
-    return [(first + a, first + b) for a, b in ranges(mask)]
 
 
 def _without(wanted: Ranges, lacks: Ranges) -> Ranges:

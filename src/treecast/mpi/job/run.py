@@ -153,11 +153,14 @@ def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tu
     circle.exchange(0, b"", patience)  # opens all connections: later a cut link would let none through
     # all begin at once; a Barrier could hang when the first of them dies before its end
     circle.exchange(1, b"", patience)
-    if rank == 0:
-        _begin_time()
+    if rank == 0 and (lab := os.environ.get("TREECAST_LAB")):  # cuts may count from here
+        Path(lab, "mark").touch()
     links, kill_at = transport.links(), asked.kill.get(rank)
     ended = Engine(links, transfers, prepared.part, asked.deadline, kill_at=kill_at).run()
-    record = record_of(prepared, rank, ended, _write(prepared, rank, ended.held, asked.output))
+    output, unwritten = asked.output, ""
+    if output is not None:
+        _, unwritten = _attempt(lambda: data_of.write_arrived(prepared, rank, ended.held, output))
+    record = record_of(prepared, rank, ended, unwritten)
     records.write_record(folder, rank, record)
 
     def is_over(heard: Mapping[int, bytes], dead: AbstractSet[int]) -> bool:
@@ -196,13 +199,6 @@ def _report(
     return conclude(schedule, prepared.source, everyone, gone)
 
 
-def _begin_time() -> None:
-    """In a lab, tell it that the transfer begins: cuts may count from there."""
-    lab = os.environ.get("TREECAST_LAB")
-    if lab:
-        Path(lab, "mark").touch()
-
-
 def leave(status: int) -> None:
     """End this process without MPI_Finalize."""
     flush()
@@ -223,13 +219,6 @@ def _attempt(work: Callable[[], Any]) -> tuple[Any, str]:
         return None, str(error)
     except MemoryError:
         return None, "there is not enough memory for the data of a rank"
-
-
-def _write(prepared: Prepared, rank: int, held: set[int], output: str | None) -> str:
-    """Write the files that a rank has got; return why that cannot be, or nothing."""
-    if output is None:
-        return ""
-    return _attempt(lambda: data_of.write_arrived(prepared, rank, held, output))[1]
 
 
 def main(request: str, folder: str) -> None:

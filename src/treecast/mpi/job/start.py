@@ -42,13 +42,14 @@ def _run_ranks(schedule: Schedule, what: Request, timeout: float) -> MpiRun:
     with tempfile.TemporaryDirectory(prefix="treecast-") as name:
         folder = Path(name)
         watch = _Watch(folder, ranks, CUT_OFF * what.deadline)
+        here = str(Path(__file__).parents[3])  # where the treecast lies that runs here
         program = [sys.executable, "-m", runs.__name__, json.dumps(what._asdict()), name]
         with (folder / "printed").open("wb") as printed:
             ending = launch(
                 ranks,
                 program,
                 timeout,
-                environment={"PYTHONPATH": _path()},
+                environment={"PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))},
                 stdout=printed.fileno(),
                 is_over=watch.is_over,
                 folder=folder,
@@ -87,9 +88,3 @@ class _Watch:
         lasted = self._spell(f"{len(recorded)} records")  # no other has come
         self.ended = stopped or lasted > (self._patience if self.silent else _LEAVING)
         return self.ended
-
-
-def _path() -> str:
-    """Return a PYTHONPATH by which ranks find the treecast that runs here."""
-    here = str(Path(__file__).parents[3])
-    return os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
