@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.description import spell_range
 from treecast.errors import FormatError
 from treecast.formats.registry import Setting, exporter
 from treecast.formats.settings import BYTES, RATE, link_cost
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
-from treecast.programs.messages import Messages, chunk_places, messages_of, parcels, spell_ranges
+from treecast.programs.messages import Messages, chunk_places, messages_of, parcels
 from treecast.ragged import Ints, places, starts
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.schedule.costs import rate_of
@@ -196,7 +197,7 @@ def _events(messages: Messages, fates: _Fates, begins: Ints, microseconds: float
         said = {"step": step, "src": label[src], "dst": label[dst], "port": int(messages.port[m])}
         event = {
             "ph": "X",
-            "name": f"chunks {spell_ranges(ranges, ', ')}" if ranges else "control",
+            "name": f"chunks {', '.join(spell_range(*pair) for pair in ranges)}" if ranges else "control",
             "cat": f"tree {min(trees)}" if len(trees) == 1 else "several trees",
             "ts": round(step * microseconds, 3),
             "dur": long,

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from treecast.description import spell_range
 from treecast.errors import FormatError, TreecastError
 from treecast.formats.native.header import Header, number, one_line, read_word, schedule_of, shorten, text_of
 from treecast.formats.native.text import read_ranges
@@ -17,7 +18,7 @@ from treecast.formats.operations.comments import comments_of_job
 from treecast.formats.registry import begins_with, exporter, importer
 from treecast.formats.settings import BYTES
 from treecast.networks import Network
-from treecast.programs.messages import chunk_places, messages_of, sizes_of, spell_ranges
+from treecast.programs.messages import chunk_places, messages_of, sizes_of
 from treecast.ragged import Ints
 from treecast.schedule import Payloads, Rows, Schedule
 
@@ -73,7 +74,7 @@ def _check_bytes(begins: Ints, payloads: Payloads, payload: Ints, said: Ints) ->
     wrong = np.flatnonzero(sizes_of(payloads, begins)[payload] != said)
     if len(wrong):
         message = int(wrong[0])
-        chunks = spell_ranges(payloads.ranges(int(payload[message])), ";")
+        chunks = ";".join(spell_range(*pair) for pair in payloads.ranges(int(payload[message])))
         raise FormatError(
             f"message {message + 1} of the table says {said[message]:,} bytes, which is not the length of {chunks}"
         )

@@ -50,7 +50,7 @@ class Messages:
         """Return the ranges (first, stop) of chunks of one message, in order."""
         return self.payloads.ranges(message)
 
-    def spelled(self, between: str = ",", which: Ints | None = None) -> list[str]:
+    def spelled(self, between: str, which: Ints | None = None) -> list[str]:
         """Return the chunks of each message, or of those ``which``, as people write them; nothing where it has none."""
         table = self.payloads if which is None else self.payloads.take(which)
         parts = [spell_range(a, b) for a, b in zip(table.first.tolist(), table.stop.tolist(), strict=True)]
@@ -176,15 +176,6 @@ EACH = 65_536
 """The bytes of a chunk where nobody says how many there are."""
 
 
-def spell_ranges(ranges: list[tuple[int, int]], between: str = ",") -> str:
-    """Return ranges of chunks as people write them.
-
-    >>> spell_ranges([(4, 6), (0, 1)])
-    '4-5,0'
-    """
-    return between.join(spell_range(first, stop) for first, stop in ranges)
-
-
 def _payloads(rows: Rows, row: Ints, place: Ints) -> Payloads:
     """Return the chunks of messages: the one at ``place`` of a ``row`` that streams, or all of a row."""
     single = (rows.pace[row] > 0) & (rows.chunks_sent[row] > 0)
@@ -266,7 +257,7 @@ def _refuse(messages: Messages, early: Ints) -> None:
     if len(early):
         m = int(early.min())
         label = messages.schedule.network.label(int(messages.src[m]))
+        (chunks,) = messages.spelled(",", np.array([m]))
         raise ScheduleError(
-            f"at step {messages.step[m]} {label} sends chunks {spell_ranges(messages.ranges(m))}, which it has not got in "
-            "full: 'treecast verify' says more"
+            f"at step {messages.step[m]} {label} sends chunks {chunks}, which it has not got in full: 'treecast verify' says more"
         )

@@ -179,12 +179,8 @@ def _(verdict: FileVerdict) -> Description:
     if verdict.notes:
         lines["notes"] = list(verdict.notes)
     lines["judged in"] = spell_seconds(verdict.seconds)
-    figures: dict[str, Any] = {
-        "holds": verdict.holds,
-        **{name: getattr(verdict, name) for name in verdict.__dataclass_fields__},
-    }
-    figures |= {"rules": figures.pop("counts"), "busiest_arc": list(verdict.busiest_arc), "notes": list(verdict.notes)}
-    figures["findings"] = [asdict(finding) for finding in verdict.findings]
-    figures["bounds"] = [asdict(bound) for bound in verdict.bounds]
+    figures: dict[str, Any] = {"holds": verdict.holds, **asdict(verdict)}
+    figures |= {name: list(figures[name]) for name in ("findings", "notes", "busiest_arc", "bounds")}
+    figures["rules"] = figures.pop("counts")
     del figures["nouns"]
     return Description(figures, lines, holds=verdict.holds)
