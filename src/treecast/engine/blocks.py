@@ -1,12 +1,12 @@
 """Collectives of bytes as parts of a plan: where the chunks of each block lie, and the blocks lacking at the end."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from treecast.algorithms.sums import Sums, width_of
-from treecast.collectives import COLLECTIVES, Collective
+from treecast.collectives import COLLECTIVES
 from treecast.engine.choose import ALL_PORT, Operation, Program, flit_of, messages_of
 from treecast.engine.memory import Part
 from treecast.errors import PlanError
@@ -54,7 +54,8 @@ def carry(place: Place, cut: Cut, me: int, program: Program, run: Run) -> set[in
         [chunk for first, stop in ranges_at(some, me) for chunk in range(first, stop)]
         for some in (collective.given(), collective.wanted())
     )
-    return sources_of_missing(collective, run(Part(view, held, passing=passing)), wanted)
+    got = run(Part(view, held, passing=passing))
+    return {int(collective.source_of(chunk)) for chunk in wanted if chunk not in got}
 
 
 def cut_up(
@@ -101,8 +102,3 @@ def carry_sum(received: Bytes, how: Sums, me: int, program: Program, run: Run) -
     held = run(Part(view, (), program.missing, own, add))
     wanted = range(total, 2 * total) if collective.results else range(total) if me == collective.root else ()
     return held.issuperset(wanted)
-
-
-def sources_of_missing(collective: Collective, held: set[int], wanted: Iterable[int]) -> set[int]:
-    """Return the ranks whose chunks are wanted, and not held."""
-    return {int(collective.source_of(chunk)) for chunk in wanted if chunk not in held}

@@ -32,24 +32,21 @@ _Shown = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
 _NODES = Setting(
     name="nodes",
-    keyword="nodes",
     what="Show these nodes only: labels or numbers, with spaces between them (in quotes).",
 )
 _KILL = Setting(
     name="dead-nodes",
-    keyword="dead_nodes",
     what="Nodes that fail: NODE, or NODE@STEP.",
     read=str.split,
     several=True,
 )
 _CUT = Setting(
     name="cut-links",
-    keyword="cut_links",
     what="Links that fail: A-B both ways, A>B one way (in quotes); with @STEP behind if not from the start.",
     read=str.split,
     several=True,
 )
-_STEPS = Setting(name="steps", keyword="steps", what="Show these steps only, as in 3:8 for steps 3 to 7.")
+_STEPS = Setting(name="steps", what="Show these steps only, as in 3:8 for steps 3 to 7.")
 
 
 @exporter(

@@ -13,7 +13,6 @@ from treecast.schedule import Schedule
 
 _LOAD = Setting(
     name="load",
-    keyword="load",
     what="Write the number of messages on each arc as its weight.",
     read=bool,
     flag=True,

@@ -67,7 +67,7 @@ class Setting:
     name
         As the command line writes it, without the dashes before it.
     keyword
-        The keyword of the exporter's function and of ``save``.
+        The keyword of the exporter's function and of ``save``; by default the name, with _ for each -.
     what
         A sentence of help.
     read
@@ -79,11 +79,14 @@ class Setting:
     """
 
     name: str
-    keyword: str
+    keyword: str = ""
     what: str
     read: Callable[[str], Any] = str
     flag: bool = False
     several: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keyword", self.keyword or self.name.replace("-", "_"))
 
     def __str__(self) -> str:
         return self.name if self.name == self.keyword else f"{self.name} (in Python {self.keyword})"

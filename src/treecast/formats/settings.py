@@ -35,19 +35,16 @@ BYTES = Setting(
 )
 RATE = Setting(
     name="rate",
-    keyword="rate",
     what="The rate of a link: 12.5GB/s, 100Gbit/s; by default as planned, or 125MB/s.",
     read=parse_rate,
 )
 LATENCY = Setting(
     name="latency",
-    keyword="latency",
     what="The latency of a link: 1us; by default as planned, or 1us.",
     read=parse_seconds,
 )
 ADDING = Setting(
     name="adding",
-    keyword="adding",
     what="The nanoseconds that a node takes to add a number of 8 bytes; by default adding takes no time.",
     read=read_number,
 )
@@ -61,7 +58,6 @@ def _read_way(text: str) -> str:
 
 COPIES = Setting(
     name="copies",
-    keyword="copies",
     what="Further copies of a chunk: strip (left out, the default), or scratch (received where nobody reads).",
     read=_read_way,
 )

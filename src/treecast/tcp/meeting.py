@@ -189,10 +189,7 @@ def _read_answer(sock: socket.socket, until: float) -> Any:
 def ask_store(store: Store, own: Who, size: int, said: Any) -> list[Seat]:
     """Tell a store where this rank listens, and return the table of all ranks."""
     store.set(f"treecast/{own.rank}", json.dumps([own.identity.hex(), said]))
-    table: list[Seat] = []
-    for rank in range(size):
-        table.append(Seat.read(rank, *json.loads(store.get(f"treecast/{rank}"))))
-    return table
+    return [Seat.read(rank, *json.loads(store.get(f"treecast/{rank}"))) for rank in range(size)]
 
 
 class Arrivals:

@@ -10,7 +10,7 @@ from treecast.formats.mscclpp.order import Order
 from treecast.formats.mscclpp.program import Program, note
 from treecast.formats.mscclpp.reading import read_plan
 from treecast.formats.mscclpp.rules import check_uses
-from treecast.formats.mscclpp.unrolling import has_pipelines, unroll
+from treecast.formats.mscclpp.unrolling import unroll
 from treecast.formats.registry import Told, judged
 from treecast.programs.arcs import find_network
 from treecast.programs.dataflow import kind_of
@@ -79,7 +79,7 @@ def _judge_messages(file: Judged, flow: Flow, *, named: bool) -> None:
 
 def _turns(program: Program, told: Told) -> tuple[int, ...]:
     """Return for which numbers of turns a plan is judged: those of its bytes, if they are told."""
-    if not has_pipelines(program):
+    if not any(op.inner for op in program.ops):
         return (1,)
     if told.size is None:
         return (1, 2, 3)

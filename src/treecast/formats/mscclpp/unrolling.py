@@ -59,11 +59,6 @@ _SHARED = {"allreduce": (0, 0), "alltoall": (0, 0), "allgather": (1, 1), "reduce
 """In place: which of input and output holds both, and whether the other is the GPU's part of it."""
 
 
-def has_pipelines(program: Program) -> bool:
-    """Return whether the number of turns matters."""
-    return any(op.inner for op in program.ops)
-
-
 def unroll(program: Program, turns: int, found: Findings) -> Unrolled:
     """Return a plan written out. Raises FormatError when it is too large."""
     pipelines = [op for op in program.ops if op.name == "pipeline"]

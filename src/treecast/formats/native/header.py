@@ -111,25 +111,20 @@ def _spell_owners(collective: Collective, network: Network) -> str:
     return " ".join(f"{chunk}:{label}" for chunk, label in zip(first, labels, strict=True))
 
 
-def split_word(text: str) -> tuple[str, str]:
-    """Return the word that a line of a header begins with, and its value. An option's name belongs to its word.
+def read_word(header: Header, text: str, other: str) -> bool:
+    """Take a line's word and value into a header; return whether it is a word, or the ``other`` one, and not there yet.
 
-    >>> split_word("option trees paper"), split_word("network star:4")
-    (('option trees', 'paper'), ('network', 'star:4'))
+    >>> header: Header = {}
+    >>> read_word(header, "option trees paper", ""), read_word(header, "network star:4", ""), header
+    (True, True, {'option trees': 'paper', 'network': 'star:4'})
     """
     word, _, value = text.partition(" ")
     if f"{word} " == OPTION:
         name, _, value = value.strip().partition(" ")
         word = OPTION + name
-    return word, value.strip()
-
-
-def read_word(header: Header, text: str, other: str) -> bool:
-    """Take a line's word and value into a header; return whether it is a word, or the ``other`` one, and not there yet."""
-    word, value = split_word(text)
     if not (is_word(word) or word == other) or word in header:
         return False
-    header[word] = value
+    header[word] = value.strip()
     return True
 
 

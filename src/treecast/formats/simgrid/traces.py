@@ -24,7 +24,6 @@ _TAGS = 30_000
 
 _SPEED = Setting(
     name="additions",
-    keyword="additions",
     what="How many numbers of 8 bytes a node adds in a second, as in 1e9; by default adding takes no time.",
     read=read_number,
 )

@@ -67,11 +67,6 @@ def has_record(folder: Path, rank: int) -> bool:
     return (folder / f"record-{rank}").exists()
 
 
-def dead_in(folder: Path) -> set[int]:
-    """Return the ranks of this host that have ended without a record."""
-    return {rank for rank, letter in letters(folder).items() if letter in "ZX" and not has_record(folder, rank)}
-
-
 def awaited(folder: Path, ranks: Iterable[int]) -> set[int]:
     """Return those of some ranks that may still leave a record: they have none, and have neither ended nor been stopped."""
     known = letters(folder)

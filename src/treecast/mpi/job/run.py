@@ -194,9 +194,12 @@ def _report(
     """Return the outcome at all ranks."""
     schedule = prepared.program
     records.await_records(folder, set(range(schedule.network.nodes)) - set(heard) - dead, CUT_OFF * asked.deadline)
-    everyone, gone = {**heard, **records.read_records(folder)}, dead | records.dead_in(folder)
+    everyone = {**heard, **records.read_records(folder)}
+    ended = {
+        rank for rank, letter in letters(folder).items() if letter in "ZX" and not records.has_record(folder, rank)
+    }
     shutil.rmtree(folder, ignore_errors=True)
-    return conclude(schedule, prepared.source, everyone, gone)
+    return conclude(schedule, prepared.source, everyone, dead | ended)
 
 
 def leave(status: int) -> None:
