@@ -204,7 +204,7 @@ def trace_program(order: Order, buffers: Places) -> Contents:
     reads = [
         np.where(program.does(READ), source, -1),
         np.where(program.does(ADD) & ~receives, target, -1),
-        np.where(receives, slot[order.sender], -1),
+        np.where(receives, slot[order.pairs.sender], -1),
     ]
     writes = [np.where(program.does(WRITE), target, -1), np.where(sends, slot, -1)]
     tables = (table for columns in (reads, writes) for table in table_of(np.stack(columns, axis=1)[ended]))

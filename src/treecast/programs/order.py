@@ -31,11 +31,6 @@ class Order:
     ends: Ints
     ended: Ints
 
-    @cached_property
-    def sender(self) -> Ints:
-        """The operation that sends the message that each receives; -1: none."""
-        return self.pairs.sender(len(self.program))
-
     def began(self, send: int) -> int:
         """Return in which step a message goes."""
         begin = int(self.begins[send])

@@ -1,6 +1,7 @@
 """Which send meets which receive: rule ``pairs`` of programs with messages."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,13 +17,15 @@ class Pairs:
     ``send`` and ``receive``, int64 (messages,), are the operations that meet, in the order of the sends; ``alone`` meet nothing.
     """
 
+    operations: int
     send: Ints
     receive: Ints
     alone: Ints
 
-    def sender(self, operations: int) -> Ints:
-        """Return for each of all operations the one that sends its message; -1: none."""
-        found = np.full(operations, -1, np.int64)
+    @cached_property
+    def sender(self) -> Ints:
+        """The operation that sends the message of each of all operations; -1: none."""
+        found = np.full(self.operations, -1, np.int64)
         found[self.receive] = self.send
         return found
 
@@ -46,13 +49,13 @@ def find_pairs(program: Program) -> Pairs:
     alone = np.ones(len(moves), np.bool_)
     alone[first] = alone[first + 1] = False
     by_send = np.argsort(moves[first])
-    return Pairs(moves[first][by_send], moves[first + 1][by_send], np.unique(moves[alone]))
+    return Pairs(len(program), moves[first][by_send], moves[first + 1][by_send], np.unique(moves[alone]))
 
 
 def judge_pairs(found: Findings, program: Program, pairs: Pairs, unit: str) -> bool:
     """Judge ``pairs``; ``unit``: the unit of the sizes of messages. Return whether it is kept."""
     found.these("pairs", pairs.alone, lambda one: "it meets nothing at the other end", program.where)
-    size, sender = program.size, pairs.sender(len(program))
+    size, sender = program.size, pairs.sender
     differs = pairs.receive[size[pairs.send] != size[pairs.receive]]
     found.these(
         "pairs",

@@ -64,7 +64,7 @@ def _unordered(order: Order, earlier: Ints, later: Ints) -> Ints:
         chosen = lanes[i : i + at_once]
         column = np.full(len(program.first) - 1, -1, np.int64)
         column[chosen] = np.arange(len(chosen))
-        clock = _clock(order, order.ended, order.sender, column, 0)
+        clock = _clock(order, order.ended, order.pairs.sender, column, 0)
         which = np.flatnonzero(column[lane] >= 0)
         left.append(which[~_is_before(order, clock, column, earlier[which], later[which])])
     return np.concatenate(left)

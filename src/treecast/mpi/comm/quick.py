@@ -29,13 +29,11 @@ _MOST_SUMS = 64  # of a communicator, which are kept ready
 _entries = dict[int, int]()  # bytes of an entry, by the handle of a predefined datatype without gaps
 
 
-class Blocks:
+class Blocks(NamedTuple):
     """Copies of the blocks of all ranks, one behind the other; ``bounds``: where each begins, and the last one ends."""
 
-    __slots__ = ("bounds", "whole")
-
-    def __init__(self, whole: Piece, bounds: Sequence[int]) -> None:
-        self.whole, self.bounds = whole, bounds
+    whole: Piece
+    bounds: Sequence[int]
 
     def get(self, rank: int, default: Any = None) -> Piece:
         """Return the block of a rank."""
