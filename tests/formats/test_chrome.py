@@ -81,6 +81,11 @@ def test_too_many_events_are_refused():
         traced(plan("allgather", "hypercube:9"))
 
 
+def test_a_schedule_without_chunks_has_an_empty_timeline():
+    timeline = json.loads(formats.encode(plan("allgatherv", "path:4", lengths=[0] * 4), "chrome"))
+    assert {event["ph"] for event in timeline["traceEvents"]} == {"M"}
+
+
 def test_wormhole_rows_are_refused():
     with pytest.raises(FormatError, match="--to simgrid takes routes"):
         traced(plan("broadcast", "mesh:3x3", model="wormhole"))

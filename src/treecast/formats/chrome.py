@@ -75,7 +75,7 @@ def encode(
     shown = _shown_nodes(schedule.network, nodes), _shown_steps(messages, steps)
     _check_number(messages, *shown)
     fates = _fates_of(messages, dead_nodes, cut_links)
-    microseconds = 1e6 * int(np.diff(begins).max()) / rate_of(link_cost(schedule, rate=rate))
+    microseconds = 1e6 * int(np.diff(begins).max(initial=0)) / rate_of(link_cost(schedule, rate=rate))
     events = [*_threads(schedule.network, shown[0]), *_deaths(schedule.network, fates, microseconds, shown[0])]
     events += _events(messages, fates, begins, microseconds, shown)
     head: dict[str, object] = {
