@@ -63,8 +63,7 @@ def _alltoall(blocks: str) -> Callable[..., Asked]:
 def _copies(ours: Rank, pieces: Sequence[Any]) -> list[Any]:
     copies = [ours.mpi.buffer.allocate(len(piece)) for piece in pieces]
     for copy, piece in zip(copies, pieces, strict=True):
-        if len(piece):
-            copy[:] = piece
+        spread.copy_here(copy, piece)
     return copies
 
 

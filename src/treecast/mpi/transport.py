@@ -61,7 +61,7 @@ class MpiTransport(Transport):
         self.judge: Callable[[int], None] = self.shut
         self.together: Together | None = None
         self._posted: list[_Posted] = []
-        self._dropped: list[tuple[int, int, Ticket]] = []  # source and tag of messages that are dropped
+        self.dropped: list[tuple[int, int, Ticket]] = []  # source and tag of messages that a call drops
         self._said: list[tuple[int, Any]] = []  # to whom frames of control are not out yet
         self._fetches = tags_of(mpi) // 2
         self._calls = max(1, (self._fetches - 1) // (2 * _STAGES))
@@ -100,7 +100,7 @@ class MpiTransport(Transport):
         if source in self.lost:
             ticket.end(lost=True)
         elif place is None:  # Open MPI writes past a buffer that is too short
-            self._dropped.append((source, self._tag(key), ticket))
+            self.dropped.append((source, self._tag(key), ticket))
         else:
             landing = None if self.deadline is None else self.mpi.buffer.allocate(len(place))
             into = place if landing is None else landing
@@ -153,7 +153,7 @@ class MpiTransport(Transport):
         """End the messages to and from a rank; MPI may still use its memory."""
         self._gave_up = True
         given_up = [posted for posted in self._posted if posted.peer == rank and not posted.ticket.over]
-        for source, _, ticket in self._dropped:
+        for source, _, ticket in self.dropped:
             if source == rank:
                 ticket.end(lost=True)
         for posted in given_up:
@@ -202,7 +202,7 @@ class MpiTransport(Transport):
                 over |= self._take(each)
         if over:
             self._posted = [each for each in self._posted if not each.ticket.over]
-        if self._dropped:
+        if self.dropped:
             self._drop()
         return self.hear() or over
 
@@ -229,7 +229,7 @@ class MpiTransport(Transport):
 
     def _drop(self) -> None:
         """Take messages that have come for nobody."""
-        waiting, self._dropped = self._dropped, []
+        waiting, self.dropped = self.dropped, []
         for source, tag, ticket in waiting:
             try:
                 message = self.comm.Improbe(source, tag, self._status)
@@ -238,16 +238,12 @@ class MpiTransport(Transport):
                 self._note(source, error)
                 continue
             if message is None:
-                self._dropped.append((source, tag, ticket))
+                self.dropped.append((source, tag, ticket))
             else:
                 self._came[source] += 1
                 count = self._status.Get_count(self._byte)
                 request = message.Irecv([self.mpi.buffer.allocate(count), count, self._byte])
                 self._posted.append(_Posted(request, source, ticket, None, None))
-
-    def forget_dropped(self) -> None:
-        """Drop no further messages: a call is over."""
-        self._dropped.clear()
 
     def hear(self) -> bool:
         """Take frames of control, and when it is closed all that comes; return whether there were any."""
@@ -355,7 +351,7 @@ class MpiTransport(Transport):
         others, fails = [rank for rank in range(self.size) if rank != self.rank], bool(self.lost) or self._gave_up
         for rank in others:
             self._say(rank, Key(Kind.BYE), _COUNT.pack(0 if fails else self._sent[rank] + 1))
-        self._dropped = []
+        self.dropped = []
         self.awaited = lambda: [rank for rank in others if rank not in self._due]
         self.wait(lambda: bool(self.lost) or all(self._due.get(rank) in (0, self._came[rank]) for rank in others))
         return not (self.lost or fails) and all(self._due.values())

@@ -197,8 +197,7 @@ def _against(header: Header) -> Against:
 
 
 def _sizes(header: Header) -> Sizes | None:
-    words = [word for word in ("block-bytes", "chunk-bytes", "data-bytes", "item-bytes") if word in header]
-    if not words:
+    if not {"block-bytes", "chunk-bytes", "data-bytes", "item-bytes"} & set(header):
         return None
     data = number(header, "data-bytes", least=1) if "data-bytes" in header else None
     return Sizes(number(header, "block-bytes"), number(header, "chunk-bytes"), data, number(header, "item-bytes"))

@@ -67,7 +67,7 @@ class Base:
         with transport.lock:
             transport.awaited = group.awaited
             transport.judge = transport.give_up if group.alone else transport.shut
-            transport.forget_dropped()
+            transport.dropped.clear()
             if transport.deadline is not None:  # a late rank may have been put out, and returns early else
                 transport.hear()
             return carry_out(steps, transport.wait)
