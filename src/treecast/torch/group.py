@@ -5,7 +5,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, partialmethod
 from threading import Thread, current_thread
 from types import SimpleNamespace
 from typing import Any
@@ -60,6 +60,7 @@ class ProcessGroup(dist.ProcessGroup):
     # -- calls ---------------------------------------------------------------------------------------------------------
 
     def _call(self, name: str, *arguments: Any, **named: Any) -> Work:
+        """Carry out c10d's call of this name; the tensors and options are as there."""
         form, arguments = CALLS[name], (*arguments, *named.values())
         things, asked = arguments[: form.tensors], Asked.read(arguments[form.tensors :])
         ones = form.collectives(self, asked, *things)
@@ -273,14 +274,5 @@ def _only(tensors: Any) -> Any:
     return tensor
 
 
-def _method(name: str) -> Callable[..., Work]:
-    def method(self: ProcessGroup, *arguments: Any, **named: Any) -> Work:
-        return self._call(name, *arguments, **named)  # pyright: ignore[reportPrivateUsage]
-
-    method.__name__, method.__qualname__ = name, f"ProcessGroup.{name}"
-    method.__doc__ = f"Carry out c10d's ``{name}``; the tensors and options are as there."
-    return method
-
-
 for _each in CALLS:
-    setattr(ProcessGroup, _each, _method(_each))
+    setattr(ProcessGroup, _each, partialmethod(ProcessGroup._call, _each))

@@ -63,14 +63,10 @@ def _judge(file: Judged, program: Program, told: Told) -> None:
             break
     if not kind and flow is not None:
         found.notes.append(f"collective {program.collective[:40]!r} has no known result, so delivery is not judged")
-    if flow is not None:
-        _judge_messages(file, flow, named=told.network is not None)
-
-
-def _judge_messages(file: Judged, flow: Flow, *, named: bool) -> None:
-    """Judge ``adjacent`` and ``link-once`` where the network is named, and note the figures."""
+    if flow is None:
+        return
     src, dst, _, units, at = flow.table
-    if named:
+    if told.network is not None:
         if any(flow.plan.steps[j][k].op.name in _GROUPS for j, k, _ in flow.order.done):
             raise FormatError("a plan that uses a switch is judged on a complete network: leave --network out")
         file.judge_links(at, (src, dst), (flow.begins, units), flow.where, named=True)

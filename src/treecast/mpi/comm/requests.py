@@ -2,6 +2,7 @@
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import partialmethod
 from queue import Queue
 from threading import Thread
 from typing import Any
@@ -29,19 +30,7 @@ class Telling:
 
     outcome: Outcome
 
-    def Wait(self, status: MPI.Status | None = None) -> Any:  # noqa: N802, D102
-        return self._ask(MPI.Request.Wait, status)
-
-    def Test(self, status: MPI.Status | None = None) -> Any:  # noqa: N802, D102
-        return self._ask(MPI.Request.Test, status)
-
-    def wait(self, status: MPI.Status | None = None) -> Any:  # noqa: D102
-        return self._ask(MPI.Request.wait, status)
-
-    def test(self, status: MPI.Status | None = None) -> Any:  # noqa: D102
-        return self._ask(MPI.Request.test, status)
-
-    def _ask(self, ask: Callable[..., Any], status: MPI.Status | None) -> Any:
+    def _ask(self, ask: Callable[..., Any], status: MPI.Status | None = None) -> Any:
         outcome = self.outcome
         outcome.asked = True
         answer = ask(self, status)
@@ -51,6 +40,9 @@ class Telling:
             error, outcome.error = outcome.error, None
             raise error
         return answer
+
+    Wait, Test = partialmethod(_ask, MPI.Request.Wait), partialmethod(_ask, MPI.Request.Test)
+    wait, test = partialmethod(_ask, MPI.Request.wait), partialmethod(_ask, MPI.Request.test)
 
 
 class Pending(Telling, MPI.Grequest):
