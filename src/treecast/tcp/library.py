@@ -3,7 +3,8 @@ arguments."""
 
 import pickle as _pickle
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -82,18 +83,8 @@ class buffer:  # noqa: N801
         return (array if view.c_contiguous else array.T).reshape(-1).view(np.uint8).data
 
 
-class pickle:  # noqa: N801
-    """Objects as bytes."""
-
-    @staticmethod
-    def dumps(thing: Any) -> bytes:
-        """Return an object as bytes."""
-        return _pickle.dumps(thing, _pickle.HIGHEST_PROTOCOL)
-
-    @staticmethod
-    def loads(piece: Any) -> Any:
-        """Return the object of its bytes."""
-        return _pickle.loads(piece)
+pickle = SimpleNamespace(dumps=partial(_pickle.dumps, protocol=_pickle.HIGHEST_PROTOCOL), loads=_pickle.loads)
+"""Objects as bytes."""
 
 
 class Op:

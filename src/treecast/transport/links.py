@@ -40,11 +40,10 @@ class Stream:
         self._room, self._taken = _WINDOW, 0
         self.is_over = False
 
-    def setblocking(self, flag: bool) -> None:
-        """Do nothing: no call blocks."""
+    def setblocking(self, *_: int) -> None:
+        """Do nothing: no call blocks, and pieces go at once."""
 
-    def setsockopt(self, *what: int) -> None:
-        """Do nothing: pieces go at once."""
+    setsockopt = setblocking
 
     def close(self) -> None:
         """Let nothing more out."""
