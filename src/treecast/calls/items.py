@@ -41,12 +41,10 @@ def take_apart(mpi: Any, argument: Any, vector: bool = False) -> Items:
         if isinstance(second, (str, mpi.Datatype)):
             return Items(buffer, datatype=second)
         return Items(buffer, *(second if isinstance(second, pairs) else (second,)))
-    if len(items) == 3:
-        buffer, second, datatype = items
-        pair: Sequence[Any] = cast("Sequence[Any]", second) if isinstance(second, pairs) else (second, None)
-        counts, places = pair
-        return Items(buffer, counts, places, datatype)
-    buffer, counts, places, datatype = items
+    buffer, *pair, datatype = items
+    if len(pair) == 1:
+        pair = list(cast("Sequence[Any]", pair[0])) if isinstance(pair[0], pairs) else [pair[0], None]
+    counts, places = pair
     return Items(buffer, counts, places, datatype)
 
 
