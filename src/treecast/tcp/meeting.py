@@ -61,7 +61,7 @@ class Listener:
     def __init__(
         self, own: Who, trust: Trust, take: Callable[[socket.socket, Who], None], address: tuple[str, int]
     ) -> None:
-        self._own, self._trust, self._take = own, trust, take
+        self._own, self._trust, self._use = own, trust, take
         self._free, self._closed = BoundedSemaphore(_STRANGERS), Event()
         self.socket = socket.create_server(address, backlog=_STRANGERS)
         self.port = int(self.socket.getsockname()[1])
@@ -89,7 +89,7 @@ class Listener:
         finally:
             self._free.release()
         try:
-            self._take(sock, who)
+            self._use(sock, who)
         except (OSError, ValueError):
             with suppress(OSError):
                 sock.close()
@@ -116,7 +116,7 @@ def read_record(sock: socket.socket, until: float) -> Any:
     return json.loads(read_all(sock, length, until))
 
 
-class Place:
+class Place(Listener):
     """The meeting place of a job of ``size`` ranks: it answers with the table of all when all have come.
 
     ``address``: where it listens. It may be closed afterwards.
@@ -126,9 +126,7 @@ class Place:
         self._size, self._until = size, monotonic() + start
         self._seats: dict[int, list[Any]] = {}
         self._lock, self._full = Lock(), Event()
-        own = Who(PLACE, bytes(16))
-        self._listener = Listener(own, trust, self._take, (trust.host, 0) if address is None else address)
-        self.port = self._listener.port
+        super().__init__(Who(PLACE, bytes(16)), trust, self._take, (trust.host, 0) if address is None else address)
 
     def _take(self, sock: socket.socket, who: Who) -> None:
         with sock:
@@ -147,10 +145,6 @@ class Place:
             else:
                 lacking = set(range(self._size)) - set(self._seats)
                 send_record(sock, {"error": f"{name_ranks(lacking)} did not come"})
-
-    def close(self) -> None:
-        """Listen no more."""
-        self._listener.close()
 
 
 def ask_place(places: Iterable[tuple[str, int]], own: Who, said: Any, trust: Trust, until: float) -> list[Seat]:
