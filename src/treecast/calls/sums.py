@@ -10,7 +10,6 @@ from treecast.calls.table import Asked, Failed, Given, Rank, check_alike, check_
 
 _OWN_FROM = 8 << 20
 _WHOLE = frozenset("?bBhHiIlLqQ")
-_NOTHING = (None, None, None)
 _COUNT = 8  # bytes by which ranks tell one another how much they receive
 
 
@@ -35,22 +34,12 @@ def is_exact(datatype: Any, op: Any) -> bool:
     return bool(op.is_predefined and datatype.is_predefined and datatype.typechar in _WHOLE)
 
 
-@row("Allreduce", sums.allreduce, (1,), own_from=_OWN_FROM)
-def allreduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Asked:
-    """Bring the sum of all contributions to all."""
-    return Asked(lambda: _read_sum(ours, sendbuf, recvbuf, op), _NOTHING)
-
-
-@row("Scan", sums.scan)
-def scan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Asked:
-    """Bring to every rank the sum of the contributions up to its own."""
-    return Asked(lambda: _read_sum(ours, sendbuf, recvbuf, op), _NOTHING)
-
-
 @row("Exscan", sums.exscan)
-def exscan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Asked:
-    """Bring to every rank the sum of the contributions before its own."""
-    return Asked(lambda: _read_sum(ours, sendbuf, recvbuf, op), _NOTHING)
+@row("Scan", sums.scan)
+@row("Allreduce", sums.allreduce, (1,), own_from=_OWN_FROM)
+def sum_for_all(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Asked:
+    """Bring to every rank the sum of all contributions; a scan that of those up to its own, an exscan that of those before."""
+    return Asked(lambda: _read_sum(ours, sendbuf, recvbuf, op), (None, None, None))
 
 
 @row("Reduce", sums.reduce, (0, 1), own_from=_OWN_FROM)

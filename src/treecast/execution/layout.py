@@ -48,11 +48,6 @@ class Layout:
         """The number of bytes of all chunks together."""
         return int(self.bounds[-1])
 
-    @property
-    def longest(self) -> int:
-        """The number of bytes of the longest chunk."""
-        return int(np.diff(self.bounds).max(initial=0))
-
     def slice_of(self, first: int, stop: int) -> slice:
         """Return where the chunks ``first … stop-1`` lie."""
         return slice(int(self.bounds[first]), int(self.bounds[stop]))

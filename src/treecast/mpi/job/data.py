@@ -68,7 +68,7 @@ def find_source(program: Schedule, name: str, flit: int, output: str | None = No
         if not path.is_file():
             raise FormatError(f"{spell_path(name)} is no file: over MPI every rank reads its own part of one")
         source = Source(collective, name, size, file_layout(collective, size, program.sizes))
-    if source.layout.longest > _LARGEST:
+    if np.diff(source.layout.bounds).max(initial=0) > _LARGEST:
         raise PlanError("chunks of 2 GiB and more cannot be sent: plan more --messages")
     return source
 
