@@ -10,8 +10,7 @@ import numpy as np
 
 from treecast.formats.registry import exporter
 from treecast.formats.settings import ADDING, BYTES
-from treecast.programs.messages import chunk_places, messages_of
-from treecast.programs.of_schedule import of_schedule
+from treecast.programs.messages import chunk_places, messages_of, of_schedule
 from treecast.programs.program import ADD, RECEIVE, SEND, Program
 from treecast.ragged import Ints
 from treecast.schedule import Schedule

@@ -16,8 +16,7 @@ from treecast.formats.operations.judge import judge_listed
 from treecast.formats.operations.reading import MOST_RANKS, Listed, Reading, number
 from treecast.formats.registry import Told, begins_like, exporter, judged
 from treecast.formats.settings import ADDING, BYTES
-from treecast.programs.messages import chunk_places, messages_of
-from treecast.programs.of_schedule import of_schedule
+from treecast.programs.messages import chunk_places, messages_of, of_schedule
 from treecast.programs.program import RECEIVE, SEND
 from treecast.programs.verdict import FileVerdict
 from treecast.schedule import Schedule

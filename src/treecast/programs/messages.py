@@ -1,4 +1,6 @@
-"""The messages of a schedule, one by one, with the needs of each: all formats of other tools are written from them.
+"""The messages of a schedule, one by one, with the needs of each, and the program of ranks that they make.
+
+All formats of other tools are written from them.
 
 A *message* is one chunk of a stream, or all of a combined row; a control flit is a message without chunks. It needs the messages
 that brought its chunks to its source: a chunk is needed once, from the message of its own tree if there is one and else from
@@ -14,6 +16,7 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.description import spell_range
 from treecast.errors import FormatError, ScheduleError
+from treecast.programs.program import ADD, RECEIVE, SEND, Program
 from treecast.ragged import Ints, places, starts
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.schedule.atoms import cut_into_atoms
@@ -183,6 +186,58 @@ def _payloads(rows: Rows, row: Ints, place: Ints) -> Payloads:
     chunk = rows.payloads.chunk(payload[single], place[single]) if single.any() else place[:0]
     payload[single] = len(rows.payloads) + np.arange(len(chunk))
     return Payloads.concatenated([rows.payloads, Payloads.of_ranges(chunk, chunk + 1)]).take(payload)
+
+
+def of_schedule(messages: Messages, begins: Ints) -> tuple[Program, Ints]:
+    """Return the program of ranks, rank by rank, in the order of messages, and the message of each operation.
+
+    ``begins``: as ``chunk_places`` returns them. A send waits for the receives that brought its chunks, for the additions to its
+    sums, and for the send before it on its arc; an addition for its receive. Nothing else is ordered: each operation is a lane.
+
+    >>> import treecast
+    >>> schedule = treecast.plan("broadcast", "path:3")
+    >>> program, message = of_schedule(messages_of(schedule), chunk_places(schedule, 10))
+    >>> program.rank.tolist(), message.tolist(), program.size.tolist()
+    ([0, 1, 1, 2], [0, 0, 1, 1], [10, 10, 10, 10])
+    >>> program.waiting.tolist(), program.wait.tolist()
+    ([2], [1])
+    """
+    count, every = len(messages), np.arange(len(messages))
+    added = np.flatnonzero(messages.added(np.arange(messages.schedule.part.chunks + 1)) > 0)
+    rank = np.concatenate([messages.src, messages.dst, messages.dst[added]])
+    message = np.concatenate([every, every, added])
+    turn = np.lexsort([np.arange(len(message)), message, rank])
+    number = np.empty(len(turn), np.int64)
+    number[turn] = np.arange(len(turn))
+    send, receive, brought = number[:count], number[count : 2 * count], number[count : 2 * count].copy()
+    brought[added] = number[2 * count :]
+    by_arc = np.lexsort([every, messages.dst, messages.src])
+    follows = np.flatnonzero(messages.place[by_arc] > 0)
+    late = [np.repeat(send, np.diff(messages.needs_start)), send[by_arc[follows]], number[2 * count :]]
+    early = [brought[messages.needs], send[by_arc[follows - 1]], receive[added]]
+    waiting, wait = np.concatenate(late), np.concatenate(early)
+    order = np.argsort(waiting, kind="stable")
+    kind = np.repeat([SEND, RECEIVE, ADD], [count, count, len(added)])[turn]
+    rank, message = rank[turn], message[turn]
+    to, source = (
+        np.where(kind == bit, end[message], -1) for bit, end in ((SEND, messages.dst), (RECEIVE, messages.src))
+    )
+    program = Program(
+        ranks=messages.schedule.network.nodes,
+        rank=rank,
+        lane=np.arange(len(rank)),
+        kind=kind,
+        to=to,
+        source=source,
+        tag=messages.place[message],
+        size=messages.sizes(begins)[message],
+        units=np.ones_like(rank),
+        wait_start=starts(np.bincount(waiting, minlength=len(rank))),
+        wait=wait[order],
+        begun=np.zeros(len(wait), np.bool_),
+        where=lambda one: (f"rank {rank[one]}, message {message[one]}", (int(rank[one]), int(message[one]))),
+    )
+    return program, message
 
 
 # -- the needs of a message ----------------------------------------------------------------------------------------------

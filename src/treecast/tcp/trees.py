@@ -22,13 +22,17 @@ from treecast.collectives import Kind, find_unequal
 from treecast.engine import blocks as parts
 from treecast.engine.blocks import bytes_of
 from treecast.engine.choose import ALL_PORT, Operation, Program, program_of
+from treecast.engine.engine import Engine, Part
 from treecast.engine.tasks import Task, task_of
+from treecast.engine.transfers import Links
+from treecast.errors import Evicted
+from treecast.execution.layout import Bytes
 from treecast.groups.group import Group, Shape
 from treecast.groups.memory import scratch
 from treecast.networks import Graph, Network, network
 from treecast.networks.kept import kept
-from treecast.tcp.lane import TAGS, Lane
-from treecast.transport.base import SMALL, Piece, Steps
+from treecast.transport import base
+from treecast.transport.base import SMALL, Key, Piece, Steps, Ticket, Until
 from treecast.transport.sockets import Sockets
 
 _PLANNER = ThreadPoolExecutor(1, "treecast.plan")
@@ -37,6 +41,8 @@ _DIGEST, _CUTS = 16, 8  # bytes, and lost links, of which a rank tells
 _LOST = struct.Struct(f"<{_CUTS}H")
 _TRIES = 2  # by plans
 _RATE = 1e9  # bits per second of a link, where nobody says
+_TAGS = 1 << 31  # others are of data that is fetched
+_FOREVER = 1e9
 
 Failed = tuple[int, ...]
 Planned = tuple[Any, Steps[Failed]]
@@ -121,7 +127,7 @@ class Trees:
 
     def _program(self, group: Group, what: Operation, me: int) -> Program:
         """Return the part of this rank, planned in a thread of its own: meanwhile the others hear this rank."""
-        planned = _PLANNER.submit(program_of, what, me, TAGS)
+        planned = _PLANNER.submit(program_of, what, me, _TAGS)
         while not planned.done():
             group.transport.wait(planned.done, _LOOK)
         return planned.result()
@@ -138,7 +144,7 @@ class Trees:
         name, model = (kind.name, self._model) if len(set(sizes)) == 1 else (find_unequal(kind.name), ALL_PORT)
         what, cut = parts.cut_up(name, where, sizes, self._rate, root=root, model=model)
         program = self._program(group, what, me)
-        lacking = parts.carry(task.place(members), cut, me, program, partial(Lane(self._direct, group).hold, program))
+        lacking = parts.carry(task.place(members), cut, me, program, partial(_Lane(self._direct, group).hold, program))
         return {members[rank] for rank in lacking}
 
     def _spread(self, group: Group, kind: Kind, task: Task) -> Steps[Failed]:
@@ -202,7 +208,7 @@ class Trees:
             spread.copy_here(out, given)
             what, _ = parts.cut_up(kind.name, where, [-(-len(received) // len(members))], self._rate)
             program = self._program(group, what, me)
-            run = partial(Lane(self._direct, group).hold, program)
+            run = partial(_Lane(self._direct, group).hold, program)
             if not parts.carry_sum(received, how, me, program, run):
                 group.lack(group.rank)
             failed = yield from group.settle(Shape(kind.name, redo=True))
@@ -210,6 +216,53 @@ class Trees:
                 return tuple(sorted(set(range(group.size)) - set(members)))
         group.restart()
         return (yield from straight(given, out, how))
+
+
+class _Lane(Links):
+    """The links of a rank during a call of a group: ``direct`` carries messages over single ones of them."""
+
+    def __init__(self, direct: Sockets, group: Group) -> None:
+        self._direct, self._group = direct, group
+        self._asked = list[tuple[int, Key]]()
+        super().__init__(direct, group.agreement.members, self._key, self._drop)
+
+    def _key(self, tag: int) -> Key:
+        group = self._group
+        return Key(base.Kind.DATA, group.agreement.number, tag >> 16, tag & 0xFFFF, group.instance, group.ident)
+
+    def send(self, peer: int, tag: int, piece: Bytes, sure: bool) -> Ticket:
+        """Begin to send over a link, where every long message waits until it is asked for."""
+        return super().send(peer, tag, piece, False)
+
+    def receive(self, peer: int, tag: int, place: Bytes) -> Ticket:
+        """Begin to receive over a link."""
+        self._asked.append((self._seats[peer], self._key(tag)))
+        return super().receive(peer, tag, place)
+
+    def _drop(self, seat: int) -> None:
+        """Drop messages of a rank; their memory is free."""
+        for source, key in self._asked:
+            if source == seat:
+                self._direct.cancel(source, key)
+
+    def wait(self, until: Until, seconds: float) -> None:
+        """Move bytes. Raises Evicted when the others have gone on without this rank."""
+
+        def looked() -> bool:
+            self._group.agreement.check_in()
+            return until()
+
+        self._group.transport.wait(looked, seconds)
+
+    def hold(self, program: Program, part: Part) -> set[int]:
+        """Carry out the part of this rank in a plan, as far as it comes; return the chunks that it holds then."""
+        self._direct.forget(self._group.agreement.number, self._group.ident)
+        try:
+            return Engine(self, program.transfers, part, self._group.late or _FOREVER).run().held
+        except Evicted:
+            for seat in self._seats:
+                self._drop(seat)
+            raise
 
 
 @kept(8)

@@ -6,8 +6,7 @@ import pytest
 from tests.interpreters.jobs import JOBS, SPECS, planned
 from treecast import formats
 from treecast.formats.goal import read_goal
-from treecast.programs.messages import chunk_places, messages_of
-from treecast.programs.of_schedule import of_schedule
+from treecast.programs.messages import chunk_places, messages_of, of_schedule
 from treecast.programs.order import find_order
 from treecast.programs.pairing import find_pairs
 from treecast.programs.program import ADD
