@@ -113,7 +113,7 @@ def wrap(
     >>> comm = wrap(MPI.COMM_WORLD, survive=1)                      # doctest: +SKIP
     >>> comm.Bcast(data, root=0)                                    # doctest: +SKIP
     """
-    from treecast.jobs.leaving import end_with_the_job
+    from treecast.jobs.ending import end_with_the_job
     from treecast.mpi.library import load_mpi
 
     options = Options(survive, deadline, network, on_error, own, on_failed)

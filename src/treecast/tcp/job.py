@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
-from treecast.jobs.leaving import end_with_the_job
+from treecast.jobs.ending import end_with_the_job
 from treecast.networks import Network
 from treecast.tcp.meeting import Arrivals, Listener, TooLateError
 from treecast.transport.base import Key, Kind, Steps, Until, carry_out
