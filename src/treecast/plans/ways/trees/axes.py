@@ -7,6 +7,7 @@ other node. On a mesh there are no more: a corner has as many links as there are
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.errors import NetworkError
 from treecast.networks import Network
@@ -43,26 +44,33 @@ def depth_of(network: Network, node: int, tree: int, root: int = 0) -> int:
     """Return the number of arcs from the root to ``node`` in a tree: the distance, and 2 more off the tree's own axis."""
     if node == root:
         return 0
-    seen = _seen(_grid(network), root, np.array([node]))
+    seen = seen_from(network, root, np.array([node]))
     return int(np.abs(seen).sum()) + (0 if seen[axes_of(network)[tree], 0] else 2)
 
 
 def _parents(network: Network, root: int, nodes: Ints, tree: Ints) -> tuple[Ints, Ints]:
-    grid, axes = _grid(network), axes_of(network)
-    seen, outwards = _seen(grid, root, nodes), _longer(grid, root)
-    move = np.zeros((len(axes), len(nodes)), np.int64)  # how a tree arrives: 2 axis, + 1 if it comes down
-    then = np.zeros(len(nodes), np.int64)
-    for turn in range(2 * len(axes) - 1, -1, -1):  # in the second half of the turns all axes that follow are known
-        axis = axes[turn % len(axes)]
-        inwards, away = 2 * axis + (seen[axis] < 0), 2 * axis + int(outwards[axis] > 0)
-        move[turn % len(axes)] = np.where(seen[axis] != 0, then, away)
-        then = np.where(seen[axis] != 0, inwards, then)
-    move = move[tree.ravel()]
-    ports = np.cumsum([0, *(min(side - 1, 2) if grid.wraps else 2 for side in grid.sides)])
-    single = np.array([grid.wraps and side == 2 for side in grid.sides])[move // 2]
-    port = ports[move // 2] + np.where(single, 0, move % 2)
-    back = ports[move // 2] + np.where(single, 0, 1 - move % 2)
-    return network.neighbor(nodes, back), port
+    grid, axes, seen = _grid(network), axes_of(network), seen_from(network, root, nodes)
+    axis = np.array(axes, np.int64)[next_ahead(np.arange(len(axes)), seen[axes] != 0)[tree.ravel()]]
+    here = np.take_along_axis(seen, axis, axis=0)
+    down = np.where(here == 0, _longer(grid, root)[axis] > 0, here < 0).astype(np.int64)
+    port = np.cumsum([0, *(min(side - 1, 2) if grid.wraps else 2 for side in grid.sides)])[axis]
+    single = np.array([grid.wraps and side == 2 for side in grid.sides])[axis]
+    return network.neighbor(nodes, port + np.where(single, 0, 1 - down)), port + np.where(single, 0, down)
+
+
+def next_ahead(opposite: Ints, ahead: NDArray[np.bool_]) -> Ints:
+    """Return the direction in which each tree arrives at nodes: the next, cyclically, in which a node is ahead, itself if alone.
+
+    int64 (directions, nodes), as ``ahead``, bool. A node that is not ahead in the tree's own direction is reached in the opposite
+    one; in its own where it is ahead in that.
+    """
+    by, then = np.empty(ahead.shape, np.int64), np.zeros(ahead.shape[1], np.int64)
+    for turn in range(2 * len(ahead) - 1, -1, -1):  # in the second half of the turns all that follow are known
+        number = turn % len(ahead)
+        other = np.where(ahead[opposite[number]], number, opposite[number])
+        by[number] = np.where(ahead[number], then, other)
+        then = np.where(ahead[number], number, then)
+    return by
 
 
 def _count(network: Network) -> int:
@@ -85,11 +93,16 @@ def _reach(grid: Grid, root: int) -> Ints:
     return sides // 2 if grid.wraps else np.maximum(here, sides - 1 - here)
 
 
-def _seen(grid: Grid, root: int, nodes: Ints) -> Ints:
-    """Return the coordinates of nodes as seen from the root: (axes, nodes)."""
+def seen_from(network: Network, root: int, nodes: Ints) -> Ints:
+    """Return the coordinates of nodes as seen from the root, where axes are joined -a/2 < x ≤ a/2: (axes, nodes)."""
+    grid = _grid(network)
     gaps = grid.coordinates(nodes) - grid.coordinates(root)[:, None]
-    half = (np.array(grid.sides)[:, None] - 1) // 2
-    return (gaps + half) % np.array(grid.sides)[:, None] - half if grid.wraps else gaps
+    return centred(gaps, np.array(grid.sides)[:, None]) if grid.wraps else gaps
+
+
+def centred(gap: Ints, side: Ints | int) -> Ints:
+    """Return the same gaps on axes whose ends are joined, -a/2 < x ≤ a/2."""
+    return (gap + (side - 1) // 2) % side - (side - 1) // 2
 
 
 def _grid(network: Network) -> Grid:

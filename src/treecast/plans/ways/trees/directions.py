@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.errors import NetworkError
 from treecast.networks import Network
 from treecast.networks.core import Ints
+from treecast.plans.ways.trees.axes import centred, next_ahead, seen_from
 from treecast.plans.ways.trees.disjoint import DisjointTrees
 from treecast.plans.ways.trees.hops import Rule, check_tree
 
@@ -54,11 +54,15 @@ def exact_depth(torus: Network) -> int:
     return sum(side // 2 for side in sides) + max((max(sides) + 1) // 2, 2) - 1
 
 
-def _parents(torus: Network, root: int, nodes: Ints, tree: Ints) -> tuple[Ints, Ints]:
-    known, by = positions(torus), _arrivals(torus, root, nodes)[tree.ravel()]
+def hops(torus: Network, nodes: Ints, by: Ints) -> tuple[Ints, Ints]:
+    """Return the parents of nodes at which trees arrive in the positions ``by``, and the ports from there."""
+    known = positions(torus)
     port = np.array([at.port for at in known], np.int64)
-    back = port[[at.opposite for at in known]] if known else port
-    return torus.neighbor(nodes, back[by]), port[by]
+    return torus.neighbor(nodes, port[_opposites(known)][by]), port[by]
+
+
+def _parents(torus: Network, root: int, nodes: Ints, tree: Ints) -> tuple[Ints, Ints]:
+    return hops(torus, nodes, _arrivals(positions(torus), seen_from(torus, root, nodes))[tree.ravel()])
 
 
 RULE = Rule(_parents)
@@ -69,9 +73,9 @@ def depth_of(torus: Network, node: int, tree: int, root: int = 0) -> int:
     """Return the number of arcs from the root to ``node`` in a tree: a few strides, however long the axes."""
     known, sides, depth = positions(torus), _sides(torus), 0
     check_tree(torus, tree)
-    seen = _seen(torus, root, np.array([node]))
+    seen = seen_from(torus, root, np.array([node]))
     while seen.any():
-        by = known[int(_next_ahead(known, sides, seen)[tree, 0])]
+        by = known[int(_arrivals(known, seen)[tree, 0])]
         side, here = sides[by.axis], int(seen[by.axis, 0]) * by.way
         if here > 0:
             stride = here  # to where the coordinate is 0
@@ -80,40 +84,18 @@ def depth_of(torus: Network, node: int, tree: int, root: int = 0) -> int:
         else:  # to where it changes its sign, half way round
             stride = (side + 1) // 2 + here if by.way > 0 else side // 2 + 1 + here
         depth += stride
-        seen[by.axis, 0] = _centred(seen[by.axis, 0] - stride * by.way, side)
+        seen[by.axis, 0] = centred(seen[by.axis, 0] - stride * by.way, side)
     return depth
 
 
-def _arrivals(torus: Network, root: int, nodes: Ints) -> Ints:
-    """Return in which positions the trees arrive at some nodes: (trees, nodes); those at the root mean nothing."""
-    return _next_ahead(positions(torus), _sides(torus), _seen(torus, root, nodes))
+def _arrivals(known: list[Position], seen: Ints) -> Ints:
+    """Return in which positions the trees arrive at nodes that are seen at coordinates, (axes, nodes): (trees, nodes)."""
+    ahead = np.array([seen[at.axis] * at.way > 0 for at in known], np.bool_).reshape(len(known), seen.shape[1])
+    return next_ahead(_opposites(known), ahead)
 
 
-def _next_ahead(known: list[Position], sides: tuple[int, ...], seen: Ints) -> Ints:
-    """Return the same from the coordinates that nodes are seen at, (axes, nodes)."""
-    by = np.empty((len(known), seen.shape[1]), np.int64)
-    ahead = [seen[at.axis] * at.way > 0 for at in known]
-    then = np.zeros(seen.shape[1], np.int64)
-    for s in range(2 * len(known) - 1, -1, -1):  # in the second half of the turns all that follow are known
-        number = s % len(known)
-        at = known[number]
-        others = np.where(seen[at.axis] == 0, at.opposite, number)
-        by[number] = np.where(ahead[number], then, others)
-        then = np.where(ahead[number], number, then)
-    return by
-
-
-def _seen(torus: Network, root: int, nodes: Ints) -> Ints:
-    """Return the coordinates of nodes as seen from the root, -a/2 < x ≤ a/2: (axes, nodes)."""
-    grid = torus.grid
-    if grid is None:
-        raise NetworkError(f"{torus.spec} has no coordinates")
-    gaps = grid.coordinates(nodes) - grid.coordinates(root)[:, None]
-    return _centred(gaps, np.array(grid.sides)[:, None])
-
-
-def _centred(gap: Ints, side: Ints | int) -> Ints:
-    return (gap + (side - 1) // 2) % side - (side - 1) // 2
+def _opposites(known: list[Position]) -> Ints:
+    return np.array([at.opposite for at in known], np.int64)
 
 
 def _sides(torus: Network) -> tuple[int, ...]:

@@ -59,29 +59,10 @@ class Rule:
 
     def depth_of(self, network: Network, node: int, tree: int, root: int = 0) -> int:
         """Return the number of arcs from the root to ``node`` in a tree, by walking up."""
-        return depth_by(self.parent)(network, node, tree, root)
-
-
-def children_by(parent: Callable[..., TreeHop | None]) -> Callable[..., list[TreeHop]]:
-    """Return the function that finds a node's children in a tree, by port: the neighbours whose parent it is."""
-
-    def children(network: Network, node: int, tree: int, root: int = 0) -> list[TreeHop]:
-        near = [(int(network.neighbor(node, port)), port) for port in range(network.ports)]
-        return [(v, port) for v, port in near if v >= 0 and parent(network, v, tree, root) == (node, port)]
-
-    return children
-
-
-def depth_by(parent: Callable[..., TreeHop | None]) -> Callable[..., int]:
-    """Return the function that counts the arcs from the root to a node in a tree, by walking up."""
-
-    def depth_of(network: Network, node: int, tree: int, root: int = 0) -> int:
-        depth, above = 0, parent(network, node, tree, root)
+        depth, above = 0, self.parent(network, node, tree, root)
         while above is not None:
-            depth, above = depth + 1, parent(network, above[0], tree, root)
+            depth, above = depth + 1, self.parent(network, above[0], tree, root)
         return depth
-
-    return depth_of
 
 
 def check_tree(network: Network, tree: int, count: int = 0) -> int:

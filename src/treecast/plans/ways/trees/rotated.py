@@ -14,15 +14,18 @@ back.
 The trees share no arc, but the ways of two may meet at a node: they are for one copy. Source: treecast's own.
 """
 
+from itertools import product
+
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.errors import NetworkError
 from treecast.networks import Network
 from treecast.networks.core import Ints
+from treecast.plans.ways.trees import axes as axis_trees
 from treecast.plans.ways.trees import directions
-from treecast.plans.ways.trees.hops import TreeHop, children_by, depth_by
+from treecast.plans.ways.trees.hops import Rule
 from treecast.plans.ways.trees.rotated_tables import table
-from treecast.schedule.trees import TreeSet
 
 _EXTRA = {(4, 16): 1, (4, 18): 1, (5, 16): 1, (5, 18): 1} | {(4, side): 2 for side in range(20, 33, 2)}
 """By how much the trees are deeper than the diameter + 1, by axes and side; else not at all."""
@@ -54,42 +57,71 @@ def none_is_shallower(network: Network) -> bool:
     return not lacks_equal_sides(network) and exact_depth(network) == network.diameter + 1
 
 
-def rotated_trees(torus: Network, root: int = 0) -> TreeSet:
-    """Return the trees at ``root`` as arrays of shape (2n, N).
-
-    >>> from treecast.networks import network
-    >>> rotated_trees(network("torus:8x8x8")).height
-    13
-    """
-    from treecast.kernels.plans.rotated import fill
-
-    torus.check_node(root)
-    parent, port = np.empty((torus.ports, torus.nodes), np.int32), np.empty((torus.ports, torus.nodes), np.int8)
-    fill(root, *_rule(torus), parent, port)
-    return TreeSet(torus, root, parent, port)
+def _parents(torus: Network, root: int, nodes: Ints, tree: Ints) -> tuple[Ints, Ints]:
+    return directions.hops(torus, nodes, _arrivals(torus, root, nodes)[tree.ravel()])
 
 
-def parent(torus: Network, node: int, tree: int, root: int = 0) -> TreeHop | None:
-    """Return the parent of ``node`` in a tree, and the port from there; None at the root. It needs the label and nothing else."""
-    from treecast.kernels.plans.rotated import arrive, see
-
-    side, known, x, ahead, by = _rule(torus)
-    if torus.check_node(node) == torus.check_node(root):
-        return None
-    see.interpret(node, root, side, x)
-    arrive.interpret(x, side, known, ahead, by)
-    axis, down = int(by[tree]) % len(x), int(by[tree]) >= len(x)
-    return int(torus.neighbor(node, 2 * axis + 1 - down)), 2 * axis + down
+RULE = Rule(_parents)
+rotated_trees, parent, children, depth_of = RULE.trees, RULE.parent, RULE.children, RULE.depth_of
 
 
-children, depth_of = children_by(parent), depth_by(parent)
+def _arrivals(torus: Network, root: int, nodes: Ints) -> Ints:
+    """Return in which positions the trees arrive at some nodes: (trees, nodes); those at the root mean nothing."""
+    (axes, side), x = _known_shape(torus), axis_trees.seen_from(torus, root, nodes)
+    ahead, off = _ahead(x, side), (x != 0).all(axis=0)
+    between = ((x != 0) & (2 * x != side)).any(axis=0)
+    # nodes that some rotation carries to themselves: on each axis they are ahead both ways
+    turned = ~between & (np.count_nonzero(x, axis=0) > 1)
+    ahead[:, turned] = np.tile(x[:, turned] != 0, (2, 1))
+    by = axis_trees.next_ahead(np.roll(np.arange(2 * axes), axes), ahead)
+    some, known = np.flatnonzero(off & between), table(axes, side % 2 == 1)
+    if axes == 2:
+        by[:, some] = _looked_up(x[:, some], side, known)
+    else:
+        _exchange(side // 2 - np.abs(x[:, some]), some, known, ahead, by)
+    return by
 
 
-def _rule(torus: Network) -> tuple[int, Ints, Ints, Ints, Ints]:
-    """Return the side, the table, and room for coordinates, positions ahead and arrivals, as the kernels take them."""
-    axes, side = _known_shape(torus)
-    ahead, by = np.zeros(2 * axes, np.int64), np.zeros(2 * axes, np.int64)
-    return side, table(axes, side % 2 == 1), np.zeros(axes, np.int64), ahead, by
+def _ahead(x: Ints, side: int) -> NDArray[np.bool_]:
+    """Return the positions that nodes are ahead in, bool (positions, nodes); half way round as the module says."""
+    axes, half, way = len(x), 2 * x == side, np.sign(x)
+    for axis, turns in product(range(axes), range(axes - 1, 0, -1)):
+        other = (axis + turns) % axes
+        decides = half[axis] & ~half[other] & (x[other] != 0)
+        way[axis, decides] = np.sign(x[other, decides]) * (1 if other > axis else -1)
+    return np.concatenate([way > 0, way < 0])
+
+
+def _exchange(slack: Ints, some: Ints, known: Ints, ahead: NDArray[np.bool_], by: Ints) -> None:
+    """Let trees take each other's arcs, at some nodes, where one slack is as large as all others together."""
+    most, total = slack.max(axis=0), slack.sum(axis=0)
+    fits = (2 * most >= total) & (total > 0)
+    slack, some, most, total = slack[:, fits], some[fits], most[fits], total[fits]
+    axes, every, first = len(slack), np.arange(len(some)), slack.argmax(axis=0)
+    ahead, last = ahead[:, some], axes - 1 - slack[::-1].argmax(axis=0)
+    u: Ints = first + axes * ~ahead[first, every]
+    other: Ints = last + axes * ~ahead[last, every]  # of two such axes that which the other follows within half a turn
+    u = np.where((2 * most == total) & ((other - u) % (2 * axes) >= axes), other, u)
+    w = p = u
+    for turns in range(2 * axes - 1, 0, -1):
+        after, before = (u + turns) % (2 * axes), (u - turns) % (2 * axes)
+        w, p = np.where(ahead[after, every], after, w), np.where(ahead[before, every], before, p)
+    following = slack[w % axes, every]
+    gain, behind = np.minimum(2 * most - total, 1), (w - u) % (2 * axes)
+    takes = known[gain, most % 2, following % 2, np.minimum(following, 1), behind].T
+    roles = np.stack([u, (u + axes) % (2 * axes), p, w, (w + axes) % (2 * axes)])
+    by[roles, some] = np.take_along_axis(by[roles, some], takes, axis=0)
+
+
+def _looked_up(x: Ints, side: int, known: Ints) -> Ints:
+    """Return the positions of the four trees at nodes off the axes of a torus of two, where some turns carry them."""
+    here, turns = x, np.zeros(x.shape[1], np.int64)
+    while (on := (here <= 0).any(axis=0) | (2 * here[1] == side)).any():
+        turned = np.concatenate([here[1:], np.where(2 * here[:1] == side, here[:1], -here[:1])])
+        here, turns = np.where(on, turned, here), turns + on
+    slack: Ints = side // 2 - here
+    row = (np.sign(here[1] - here[0]) + 1, *(slack % 2), *np.minimum(here, 2), *np.minimum(slack, 1))
+    return (np.take_along_axis(known[row].T, (np.arange(4)[:, None] - turns) % 4, axis=0) + turns) % 4
 
 
 def _shape(network: Network) -> tuple[int, int] | None:

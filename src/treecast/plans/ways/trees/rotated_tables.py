@@ -107,7 +107,7 @@ and whether h - y > 0."""
 
 @cache
 def table(axes: int, odd: bool) -> Ints:
-    """Return the table of tori with odd or even sides, as kernels/plans/rotated.py looks it up; int64, read-only."""
+    """Return the table of tori with odd or even sides, by the entries of its rows: int64, read-only."""
     found = _of_squares(odd) if axes == 2 else _of_slacks(axes, odd)
     found.flags.writeable = False
     return found
@@ -119,7 +119,7 @@ def _of_slacks(axes: int, odd: bool) -> Ints:
     entries = ODD if odd else EVEN
     for key, takes in entries.items():
         found[key] = [_ROLES.index(role) for role in takes]
-    return found.reshape(-1, len(_ROLES))
+    return found
 
 
 def _of_squares(odd: bool) -> Ints:
@@ -129,4 +129,4 @@ def _of_squares(odd: bool) -> Ints:
     if odd:
         for (sign, *rest), takes in ODD_SQUARE.items():
             found[(sign + 1, *rest)] = [int(way) for way in takes]
-    return found.reshape(-1, 4)
+    return found
