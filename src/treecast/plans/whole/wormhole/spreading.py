@@ -98,14 +98,10 @@ def _searched(shape: Shape, source: int) -> list[int]:
 
 def _best_sources(shape: Shape) -> list[int]:
     """Return sources of the least table value that are no images of one another, at most a few."""
-    least, found, seen = minimum(shape)[1].least.reshape(-1), list[int](), set[int]()
-    for source in np.flatnonzero(least == least.min()).tolist():
-        if source not in seen:
-            seen.update(symmetry.images(shape, source).tolist())
-            found.append(source)
-        if len(found) == _MOST_SOURCES:
-            break
-    return found
+    least = minimum(shape)[1].least.reshape(-1)
+    sources = np.flatnonzero(least == least.min())
+    first = np.unique(symmetry.least_images(shape)[sources], return_index=True)[1]
+    return sources[np.sort(first)[:_MOST_SOURCES]].tolist()
 
 
 @lru_cache(maxsize=64)
@@ -128,9 +124,10 @@ def _shortest_in_shape(shape: Shape) -> tuple[int, Messages]:
 def least_by_source(sides: Shape) -> Ints:
     """Return the table value of the best image of each node: int64 of the shape of the mesh."""
     shape = symmetry.shape_of(sides)
-    least = minimum(shape)[1].least.reshape(-1)
-    best = [int(least[symmetry.images(shape, symmetry.place_in_shape(sides, v))].min()) for v in range(prod(sides))]
-    return np.array(best, np.int64).reshape(sides)
+    best, images = minimum(shape)[1].least.reshape(-1).copy(), symmetry.least_images(shape)
+    np.minimum.at(best, images, best.copy())
+    places = [symmetry.place_in_shape(sides, v) for v in range(prod(sides))]
+    return best[images[places]].reshape(sides)
 
 
 @builder("bisection", "scatter", on=Mesh, under=WORMHOLE, what=_WHAT)

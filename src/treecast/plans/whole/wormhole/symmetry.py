@@ -5,14 +5,15 @@ plan made there from one of the images of a source serves them all, and meshes w
 Source: treecast's own.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby, permutations
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import permutations
 from math import prod
 
 import numpy as np
 
 from treecast.networks import Mesh, Torus
-from treecast.networks.core import Ints
+from treecast.networks.core import Ints, ints
 from treecast.plans.whole.wormhole.contention import is_contention_free
 
 Shape = tuple[int, ...]
@@ -33,36 +34,16 @@ def place_in_shape(sides: Sequence[int], node: int) -> int:
 
 def images(shape: Shape, node: int) -> Ints:
     """Return the nodes of a shape that are images of a node, itself among them: int64, ascending."""
-    at = [int(c) for c in np.unravel_index(node, shape)]
-    folded = [min(c, side - 1 - c) for c, side in zip(at, shape, strict=True)]
-    found: list[Ints] = []
-    for near in _exchanged(shape, folded):
-        numbers = np.zeros(1, np.int64)
-        for c, side in zip(near, shape, strict=True):
-            numbers = (numbers[:, None] * side + np.array(sorted({c, side - 1 - c}))).reshape(-1)
-        found.append(numbers)
-    return np.sort(np.concatenate(found))
+    least = least_images(shape)
+    return np.flatnonzero(least == least[node])
 
 
-def _exchanged(shape: Shape, at: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield coordinates with those of equal sides exchanged in every way, each result once."""
-    if not shape:
-        yield ()
-        return
-    alike = sum(side == shape[0] for side in shape)
-    for first in _arrangements(sorted(at[:alike])):
-        for rest in _exchanged(shape[alike:], at[alike:]):
-            yield first + rest
-
-
-def _arrangements(values: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    if not values:
-        yield ()
-    for value, _ in groupby(values):
-        rest = list(values)
-        rest.remove(value)
-        for others in _arrangements(rest):
-            yield (value, *others)
+@lru_cache(16)
+def least_images(shape: Shape) -> Ints:
+    """Return the least image of each node of a shape: int64 (N,)."""
+    sides, at = np.array(shape)[:, None], np.indices(shape).reshape(len(shape), -1)
+    near = np.minimum(at, sides - 1 - at) + sides * max(shape)  # by sides first, which ascend, and then by coordinates
+    return ints(np.ravel_multi_index(tuple(np.sort(near, axis=0) - sides * max(shape)), shape))
 
 
 def carry(sides: Sequence[int], image: int, root: int, nodes: Ints) -> Ints:
