@@ -152,10 +152,12 @@ def test_worst_cuts(bridges):
 def test_least_cuts(both):
     graph = nx.disjoint_union(nx.complete_graph(5), nx.complete_graph(7))
     graph.add_edges_from([(0, 5), (1, 6)])
-    inside, arcs = np.zeros(12, np.bool_), arcs_of(network(graph))
+    inside, every = np.zeros(12, np.bool_), np.arange(12)
+    asked = (*arcs_of(network(graph))[:5], every == 3, every == 9, 1)
     if both:
-        agree(KERNELS["cuts.least_cut"], (*arcs[:5], 3, 9, inside))
-    assert KERNELS["cuts.least_cut"].interpret(*arcs[:5], 3, 9, inside) == 2
+        agree(KERNELS["cuts.fill_still"], (*asked, 3, inside))
+    assert KERNELS["cuts.fill_still"].interpret(*asked, 2, inside)
+    assert not KERNELS["cuts.fill_still"].interpret(*asked, 3, inside)
     assert np.flatnonzero(inside).tolist() == list(range(5, 12))
 
 

@@ -97,7 +97,7 @@ def before_a_rank(job: Job, root: int) -> list[Bound]:
 
     All Mx chunks cross it to the rank's side, none before its distance from the root. The last has yet to reach the rank.
     """
-    from treecast.kernels.graphs.cuts import least_cut
+    from treecast.kernels.graphs.cuts import fill_still
 
     network = job.network
     if network.seen_alike or not 1 < network.rank_count <= network.nodes <= _MOST_SEARCHED:
@@ -106,8 +106,8 @@ def before_a_rank(job: Job, root: int) -> list[Bound]:
     others = network.ranks[network.ranks != root]
     if found.ways == min(np.diff(arcs.first)[root], np.diff(arcs.into)[others].min()):
         return []
-    inside = np.zeros(network.nodes, np.bool_)
-    least_cut(*arcs[:5], root, found.node, inside)
+    every, inside = np.arange(network.nodes), np.zeros(network.nodes, np.bool_)
+    fill_still(*arcs[:5], every == root, every == found.node, 1, found.ways + 1, inside)
     crossing = ~inside[arcs.tail] & inside[arcs.head]
     far = away(arcs, np.array([root]))[arcs.tail[crossing]]
     within = away(arcs, np.flatnonzero(np.bincount(arcs.head[crossing])))[found.node]

@@ -13,7 +13,6 @@ DEAR = 1.0  # seconds of compiling, with all that is called, beyond which a kern
 
 DIRECTLY = {
     "contention.unordered_pairs",
-    "cuts.least_cut",
     "cuts.worst_cut",
     "star.walk_trees",
     "ways.arcs_of_ways",

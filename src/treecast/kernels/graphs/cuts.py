@@ -132,22 +132,6 @@ def worst_cut(first, head, tail, into, entering, ranks, count, arcs, inside):
     return count, arcs
 
 
-@njit(work=lambda first, head, *others: 40.0 * len(head))
-def least_cut(first, head, tail, into, entering, root, v, inside):
-    """Return how many arcs cut ``v`` off from ``root`` at least; fill ``inside``, bool (N,), with the fewest nodes on v's side.
-
-    Arcs as in Network.arc_lists.
-    """
-    n, most = len(first) - 1, len(head) + 1
-    flow, level, queue = np.zeros(len(head), np.int64), np.empty(n, np.int32), np.empty(n, np.int32)
-    begun, path, left = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(n, np.int64)
-    left[root] = most
-    found = _fill(v, left, most, first, head, tail, into, entering, flow, 1, level, queue, begun, path)
-    for u in range(n):
-        inside[u] = level[u] >= 0
-    return found
-
-
 @njit(work=lambda first, head, *others: 40.0 * len(first) * len(head))
 def fill_still(first, head, tail, into, entering, source, wants, room, units, inside):
     """Return whether each node that ``wants`` units can have so many of the ``source`` nodes; arcs carry ``room`` at most.
