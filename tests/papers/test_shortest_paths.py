@@ -4,11 +4,11 @@ import networkx as nx
 import pytest
 
 from tests.oracles.plain import disjoint
+from tests.oracles.star import parent_spg, parent_spt
 from treecast.cli import main
 from treecast.drawing.pictures import draw
 from treecast.networks import Star
 from treecast.plans import plan
-from treecast.plans.ways.trees import star as star_trees
 from treecast.simulation.replay import simulate
 from treecast.verification.verifier import verify
 
@@ -51,16 +51,13 @@ def test_each_row_is_an_arc_of_the_definitions(n):
     for src, dst, port, tree in zip(*(getattr(spt, c).tolist() for c in ("src", "dst", "port", "tree")), strict=True):
         assert (tree == -1) == (dst in one_in_front)
         if tree == 0:
-            assert star_trees.parent_spt(star, dst, root) == (src, port)
+            assert parent_spt(star, dst, root) == (src, port)
     seen = set()
     for src, dst, port, tree in zip(*(getattr(spg, c).tolist() for c in ("src", "dst", "port", "tree")), strict=True):
-        assert star_trees.parent_spg(star, dst, tree, root) == (src, port)
+        assert parent_spg(star, dst, tree, root) == (src, port)
         seen.add((dst, tree))
     expected = {
-        (v, t)
-        for v in range(star.nodes)
-        for t in range(star.ports)
-        if star_trees.parent_spg(star, v, t, root) is not None
+        (v, t) for v in range(star.nodes) for t in range(star.ports) if parent_spg(star, v, t, root) is not None
     }
     assert seen == expected
 
@@ -77,7 +74,7 @@ def test_the_ways_of_spg_are_disjoint_and_none_can_be_shorter(n):
             for tree in range(star.ports):
                 way = [v]
                 while way[-1]:
-                    way.append(star_trees.parent_spg(star, way[-1], tree)[0])
+                    way.append(parent_spg(star, way[-1], tree)[0])
                 assert len(way) - 2 == far[way[1]]
                 ways.append(way)
             assert all(disjoint(a, b) for i, a in enumerate(ways) for b in ways[:i])

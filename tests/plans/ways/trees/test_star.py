@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.oracles.star import parent_spg, parent_spt
 from treecast.errors import NetworkError, ScheduleError
 from treecast.kernels import star_node
 from treecast.networks import Star, permutations
@@ -150,21 +151,21 @@ def test_the_shortest_path_tree(n):
         assert (tree.depth == star.distance(root, np.arange(star.nodes))).all()
     for v in range(min(star.nodes, 200)):
         if star.label(v)[0] != "1":
-            assert star_trees.parent_spt(star, v)[0] == star_trees.shortest_path_tree(star).parent[v]
+            assert parent_spt(star, v)[0] == star_trees.shortest_path_tree(star).parent[v]
 
 
 @pytest.mark.parametrize("n", range(2, 6))
 def test_spg_holds_a_node_with_symbol_1_in_front_in_every_subtree_and_others_in_one(n):
     star = Star(n)
     for v in range(1, star.nodes):
-        hops = [star_trees.parent_spg(star, v, tree) for tree in range(n - 1)]
+        hops = [parent_spg(star, v, tree) for tree in range(n - 1)]
         if star.label(v)[0] == "1":
             assert [hop[1] for hop in hops] == list(range(n - 1))
         else:
             k = star.label(v).index("1")
             assert [tree for tree, hop in enumerate(hops) if hop is not None] == [k - 1]
-            assert hops[k - 1] == star_trees.parent_spt(star, v)
-    assert star_trees.parent_spg(star, 0, 0) is None
+            assert hops[k - 1] == parent_spt(star, v)
+    assert parent_spg(star, 0, 0) is None
 
 
 def test_what_is_outside_is_refused():
@@ -174,7 +175,7 @@ def test_what_is_outside_is_refused():
         lambda: star_trees.parent(star, 1, 3),
         lambda: star_trees.children(star, 1, -1),
         lambda: star_trees.disjoint_trees(star, 24),
-        lambda: star_trees.parent_spt(star, star.node("1324")),
+        lambda: parent_spt(star, star.node("1324")),
     ):
         with pytest.raises(NetworkError, match=r"^[^\n]+$"):
             call()

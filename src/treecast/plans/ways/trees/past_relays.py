@@ -23,13 +23,12 @@ _MOST_TRIED = 2**24  # relays that are left out one by one, times ranks, times a
 class Part(NamedTuple):
     """Some nodes of a network, and arcs between them: ``arc[a]`` is the number of arc a, ``node[v]`` the node v, of the whole.
 
-    ``arcs`` are numbered from 0, and so are the nodes. ``shared``: whether some arcs stand there several times.
+    ``arcs`` are numbered from 0, and so are the nodes. Some may stand there several times.
     """
 
     arcs: Arcs
     arc: Ints
     node: Ints
-    shared: bool
 
 
 @kept(64)
@@ -43,12 +42,11 @@ def part_for(network: Network, root: int, trees: int, against: Against) -> Part:
     >>> from treecast.networks import network
     >>> wired = nx.Graph([(0, 1), (1, 2), (2, 0), (0, "hanging"), (1, "between"), (2, "between")])
     >>> nx.set_node_attributes(wired, {"hanging": True, "between": True}, "relay")
-    >>> part = part_for(network(wired), 0, 2, "nodes")
-    >>> part.node.tolist(), part.shared
-    ([0, 1, 2, 4], False)
+    >>> part_for(network(wired), 0, 2, "nodes").node.tolist()
+    [0, 1, 2, 4]
     """
     arcs = arcs_of(network, single=against != "arcs")
-    whole = Part(arcs, np.arange(len(arcs.head)), np.arange(network.nodes), False)
+    whole = Part(arcs, np.arange(len(arcs.head)), np.arange(network.nodes))
     if network.relays is None or trees == 1:
         return whole
     part, apart = whole, against == "nodes"
@@ -61,7 +59,8 @@ def part_for(network: Network, root: int, trees: int, against: Against) -> Part:
     if not len(lacking):
         return part
     times = np.where(np.isin(part.arcs.head, lacking), trees, 1)
-    return _repeated(part, times)
+    tail, head, port = (np.repeat(column, times) for column in (part.arcs.tail, part.arcs.head, part.arcs.port))
+    return Part(sorted_arcs(tail, head, port, len(part.node)), np.repeat(part.arc, times), part.node)
 
 
 def _lacking(network: Network, root: int, trees: int, part: Part) -> Ints:
@@ -109,11 +108,4 @@ def _within(part: Part, kept: Ints) -> Part:
     inside = (number[part.arcs.tail] >= 0) & (number[part.arcs.head] >= 0)
     tail, head = number[part.arcs.tail[inside]], number[part.arcs.head[inside]]
     arcs = sorted_arcs(tail, head, part.arcs.port[inside], len(kept))
-    return Part(arcs, part.arc[inside], part.node[kept], part.shared)
-
-
-def _repeated(part: Part, times: Ints) -> Part:
-    """Return a part in which each arc stands so many times."""
-    tail, head, port = (np.repeat(column, times) for column in (part.arcs.tail, part.arcs.head, part.arcs.port))
-    arcs = sorted_arcs(tail, head, port, len(part.node))
-    return Part(arcs, np.repeat(part.arc, times), part.node, True)
+    return Part(arcs, part.arc[inside], part.node[kept])

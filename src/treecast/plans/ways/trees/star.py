@@ -13,7 +13,6 @@ from functools import partial
 
 import numpy as np
 
-from treecast.errors import NetworkError
 from treecast.kernels import star_node
 from treecast.networks import Star, permutations
 from treecast.networks.core import Ints
@@ -44,36 +43,6 @@ def graph_depth(n: int) -> int:
     The deepest are leaves over a dimension that only leads to them by a way round.
     """
     return 3 * (n - 1) // 2 + (n % 2 == 0 and n > 2)
-
-
-def parent_spt(star: Star, node: int, root: int = 0) -> TreeHop | None:
-    """Return the parent of ``node`` in the shortest-path tree SPT, None at the root (Definition 6).
-
-    SPT spans the nodes that, seen from the root, do not have symbol 1 in front. Raises NetworkError for those that have.
-    """
-    word, inverse, identity = _seen_from(star, node, root)
-    if word == identity:
-        return None
-    if inverse & 15 == 0:
-        raise NetworkError(
-            f"{star.label(node)} is not in the shortest-path tree: its symbol 1 is in front, seen from the root"
-        )
-    port = star_node.shortest_parent(word, inverse & 15, identity) - 1
-    return int(star.neighbor(node, port)), port
-
-
-def parent_spg(star: Star, node: int, tree: int, root: int = 0) -> TreeHop | None:
-    """Return the parent of ``node`` in subtree ``tree`` of the shortest-path graph SPG (Definition 7).
-
-    None at the root, and where the subtree does not hold the node: a node whose symbol 1 is at position k ≥ 2 is only in T_k.
-    """
-    word, inverse, identity = _seen_from(star, node, root)
-    hole = inverse & 15
-    if word == identity or hole not in (0, check_tree(star, tree) + 1):
-        return None
-    if hole == 0:
-        return int(star.neighbor(node, tree)), tree
-    return parent_spt(star, node, root)
 
 
 def parent(star: Star, node: int, tree: int, root: int = 0, paper: bool = False) -> TreeHop | None:
@@ -176,13 +145,10 @@ def _rule(paper: bool) -> star_node.Rule:
 
 
 def _trees(paper: bool) -> DisjointTrees:
-    def depth(star: Star) -> int:
-        return exact_depth(star.n, paper)
-
     return DisjointTrees(
         family="star",
         disjoint_trees=partial(disjoint_trees, paper=paper),
-        depth=depth,
+        depth=lambda star: exact_depth(star.n, paper),
         parent=partial(parent, paper=paper),
         children=partial(children, paper=paper),
         depth_of=partial(depth_of, paper=paper),

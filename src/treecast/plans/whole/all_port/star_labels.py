@@ -35,8 +35,9 @@ _HOT = 0.7, 0.9  # at which heat a search begins, for n ≤ 6 and above
 
 @cache
 def known_sets() -> dict[tuple[int, int], bytes]:
-    """Return the sets that come with the package, by (n, x), as ``stored`` has them. Raises PlanError when their file is
-    missing or damaged.
+    """Return the sets that come with the package, by (n, x): bytes, as ``read_sets`` takes them.
+
+    Raises PlanError when their file is missing or damaged.
     """
     try:
         with files("treecast.plans.whole.all_port").joinpath(_FILE).open("rb") as file, np.load(file) as table:
@@ -50,23 +51,14 @@ def _numbers(name: str) -> tuple[int, int]:
     return int(n), int(copies)
 
 
-def stored(star: Star, masks: Ints) -> bytes:
-    """Return label sets as they are stored: a byte for each node, by necklaces.
-
-    It holds the set that the node would have if its necklace were turned back until the node is the least: in sets that
-    rotation keeps, all nodes of a necklace have the same byte, and files of them are small.
-    """
-    k, node, turn = star.ports, *_by_necklaces(star)
-    return (((masks[node] >> turn) | (masks[node] << (k - turn))) & ((1 << k) - 1)).astype(np.uint8).tobytes()
-
-
 def read_sets(star: Star, copies: int, data: bytes) -> Ints:
-    """Return the masks of stored label sets, int64 (N,).
+    """Return the masks of stored label sets, int64 (N,); ``data``: a byte for each node, by necklaces.
 
-    Raises PlanError when there are not ``copies`` labels for each node but the root. Whether they are closed, ``pack``
-    checks.
+    It has the set that the node would have if its necklace were turned back until the node is the least: in sets that rotation
+    keeps, all nodes of a necklace have the same byte, and files of them are small. Raises PlanError when there are not
+    ``copies`` labels for each node but the root. Whether they are closed, ``pack`` checks.
     """
-    k, node, turn = star.ports, *_by_necklaces(star)
+    k, node, turn = star.ports, *by_necklaces(star)
     kept = np.frombuffer(data, np.uint8).astype(np.int64)
     if len(kept) != len(node):
         raise PlanError(f"label sets of {star.spec} have {len(node):,} bytes, not {len(kept):,}")
@@ -78,7 +70,7 @@ def read_sets(star: Star, copies: int, data: bytes) -> Ints:
     return masks
 
 
-def _by_necklaces(star: Star) -> tuple[Ints, Ints]:
+def by_necklaces(star: Star) -> tuple[Ints, Ints]:
     """Return all nodes but the root, necklace by necklace, and how far each is turned from the least."""
     first, size = star.necklaces()
     turn = np.arange(star.ports)
