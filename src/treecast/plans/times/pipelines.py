@@ -6,7 +6,6 @@ sections 4.2 and 4.3, for x that divide k; the cyclic rule for the others is our
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,31 +13,12 @@ from numpy.typing import ArrayLike
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Job
-from treecast.plans.ways.trees.hops import TreeHop
+from treecast.plans.ways.trees.disjoint import DisjointTrees
 from treecast.schedule import COLUMNS, Claims, Payloads, Rows
 from treecast.schedule.trees import TreeSet
 
 Hop = tuple[int, int, int, int]
 """An arc of a tree at one node: source, destination, port, and the depth of the source."""
-
-
-class Rules(Protocol):
-    """Trees that are known node by node: each function takes ``(network, node, tree, root)``."""
-
-    @property
-    def parent(self) -> Callable[..., TreeHop | None]:
-        """A node's parent, None at the root."""
-        ...
-
-    @property
-    def children(self) -> Callable[..., list[TreeHop]]:
-        """A node's children."""
-        ...
-
-    @property
-    def depth_of(self) -> Callable[..., int]:
-        """A node's depth."""
-        ...
 
 
 def streams(messages: int, trees: int, copies: int) -> list[list[tuple[int, int]]]:
@@ -126,7 +106,7 @@ def rows_into(trees: TreeSet, table: Payloads, tree: Ints, node: Ints, step: Arr
     return Rows.of(table, step=step, src=src, dst=node, port=port, tree=tree, payload=payload)
 
 
-def hops_of(rules: Rules, network: Network, node: int, root: int) -> Callable[[int], Iterator[Hop]]:
+def hops_of(rules: DisjointTrees, network: Network, node: int, root: int) -> Callable[[int], Iterator[Hop]]:
     """Return the function that yields the arcs of a tree at one node, from the node's label alone."""
 
     def hops(tree: int) -> Iterator[Hop]:
@@ -150,5 +130,9 @@ def rows_at_node_of_streams(hops: Callable[[int], Iterator[Hop]], carried: list[
             length = sum(b - a for a, b in ranges)
             found += [(depth, length, src, dst, port, tree, payload) for src, dst, port, depth in hops(tree)]
             payload += 1
-    columns = np.array(found, np.int64).reshape(-1, len(COLUMNS)).T
-    return Rows.of(Payloads.of(table), **dict(zip(COLUMNS, columns, strict=True)))
+    return Rows.of(Payloads.of(table), **columns_of(found))
+
+
+def columns_of(rows: Sequence[tuple[int, ...]]) -> dict[str, Ints]:
+    """Return the columns of rows that are given one by one."""
+    return dict(zip(COLUMNS, np.array(rows, np.int64).reshape(-1, len(COLUMNS)).T, strict=True))

@@ -25,9 +25,9 @@ from treecast.networks import Rotational
 from treecast.networks.core import Ints
 from treecast.plans.built import NO_ROWS, Built, Job, joined
 from treecast.plans.times.packing import Packed
-from treecast.plans.times.pipelines import rows_into, streams
+from treecast.plans.times.pipelines import columns_of, rows_into, streams
 from treecast.plans.whole.all_port.allgather import assemble
-from treecast.schedule import COLUMNS, Claims, Payloads, Rows
+from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.trees import TreeSet
 
 Ranges = list[list[tuple[int, int]]]
@@ -129,8 +129,7 @@ def _ragged(job: Job[Rotational], wanted: Preferences, whole: Ints, rest: Ints) 
                 table.append(cyclic(at, length, messages))
                 load[port] += length
                 at += length
-    columns = np.array(rows, np.int64).reshape(-1, len(COLUMNS)).T
-    return Rows.of(Payloads.of(table), **dict(zip(COLUMNS, columns, strict=True)))
+    return Rows.of(Payloads.of(table), **columns_of(rows))
 
 
 def cyclic(first: int, length: int, messages: int) -> list[tuple[int, int]]:

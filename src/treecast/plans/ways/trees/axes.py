@@ -73,11 +73,7 @@ def next_ahead(opposite: Ints, ahead: NDArray[np.bool_]) -> Ints:
     return by
 
 
-def _count(network: Network) -> int:
-    return len(axes_of(network))
-
-
-RULE = Rule(_parents, _count)
+RULE = Rule(_parents, lambda network: len(axes_of(network)))
 axis_trees, parent, children = RULE.trees, RULE.parent, RULE.children
 
 

@@ -19,8 +19,5 @@ def _parents(network: Complete, root: int, nodes: Ints, tree: Ints) -> tuple[Int
     return above, network.port_between(above, nodes)
 
 
-def _depth(network: Complete) -> int:
-    return min(2, network.nodes - 1)
-
-
-DISJOINT_TREES = DisjointTrees.by(Rule(_parents, turned=True), family="complete", depth=_depth)
+RULE = Rule(_parents, turned=True)
+DISJOINT_TREES = DisjointTrees.by(RULE, family="complete", depth=lambda network: min(2, network.nodes - 1))

@@ -32,7 +32,7 @@ class DisjointTrees:
 
     family: str
     disjoint_trees: Callable[..., TreeSet]
-    depth: Callable[..., int]
+    depth: Callable[[Any], int]
     parent: Callable[..., TreeHop | None]
     children: Callable[..., list[TreeHop]]
     depth_of: Callable[..., int]
@@ -41,7 +41,7 @@ class DisjointTrees:
     before: str = ""
 
     @classmethod
-    def by(cls, rule: Rule, **more: Any) -> "DisjointTrees":
+    def by(cls, rule: Rule, *, family: str, depth: Callable[[Any], int], **more: Any) -> "DisjointTrees":
         """Return those that follow a rule; ``more``: the other fields, and those that are known in a better way."""
         known: dict[str, Any] = {
             "disjoint_trees": rule.trees,
@@ -49,7 +49,7 @@ class DisjointTrees:
             "children": rule.children,
             "depth_of": rule.depth_of,
         }
-        return cls(**(known | more))
+        return cls(family=family, depth=depth, **(known | more))
 
 
 @cache

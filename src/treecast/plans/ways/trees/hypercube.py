@@ -36,8 +36,4 @@ RULE = Rule(_parents, turned=True)
 disjoint_trees, parent, children, depth_of = RULE.trees, RULE.parent, RULE.children, RULE.depth_of
 
 
-def _depth(cube: Network) -> int:
-    return exact_depth(cube.ports)
-
-
-DISJOINT_TREES = DisjointTrees.by(RULE, family="hypercube", depth=_depth)
+DISJOINT_TREES = DisjointTrees.by(RULE, family="hypercube", depth=lambda cube: exact_depth(cube.ports))

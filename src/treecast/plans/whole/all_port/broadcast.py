@@ -5,13 +5,11 @@ Source: Fragopoulou & Akl, sections 4.2 and 4.3.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from treecast.networks import Network, Star
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import builder, every_port
 from treecast.plans.times.pipelines import (
-    Rules,
     claims,
     hops_of,
     rows_at_node_of_streams,
@@ -20,7 +18,8 @@ from treecast.plans.times.pipelines import (
     streams,
     uneven_streams,
 )
-from treecast.plans.ways.trees import axes, disjoint, rotated, star
+from treecast.plans.ways.trees import axes, rotated, star
+from treecast.plans.ways.trees.disjoint import TREES, DisjointTrees, lacks_trees, trees_of_job
 from treecast.plans.ways.trees.spanning import breadth_first
 from treecast.plans.whole.all_port.tree_facts import facts_of_trees
 from treecast.schedule import Claims
@@ -29,10 +28,9 @@ from treecast.schedule.trees import TreeSet
 
 @dataclass(frozen=True)
 class _Down:
-    """Pipelines down trees that follow a rule: the rule, the trees, and in how many steps each carries which chunks."""
+    """Pipelines down trees that follow a rule: the trees, and in how many steps each carries which chunks."""
 
-    rules: Callable[[Job[Network]], Rules]
-    trees: Callable[[Job[Network]], TreeSet]
+    rules: Callable[[Job[Network]], DisjointTrees]
     carried: Callable[[Job[Network]], tuple[int, list[list[tuple[int, int]]]]]
 
     def claims(self, job: Job[Network]) -> Claims:
@@ -41,7 +39,8 @@ class _Down:
 
     def built(self, job: Job[Network]) -> Built:
         """Return the whole schedule."""
-        return Built(rows_of_streams(self.trees(job), self.carried(job)[1]), self.claims(job))
+        trees = self.rules(job).disjoint_trees(job.network, job.collective.root)
+        return Built(rows_of_streams(trees, self.carried(job)[1]), self.claims(job))
 
     def at(self, job: Job[Network], node: int) -> Built:
         """Return the rows of one node, from its label alone, whatever the size of the network; the claims are of the whole."""
@@ -55,19 +54,14 @@ def _evenly(job: Job[Network], depth: int) -> tuple[int, list[list[tuple[int, in
     return claims(job, trees, depth).steps, streams(job.collective.messages, trees, job.copies)
 
 
-_RULED = _Down(
-    disjoint.trees_of_job,
-    lambda job: disjoint.trees_of_job(job).disjoint_trees(job.network, job.collective.root),
-    lambda job: _evenly(job, disjoint.trees_of_job(job).depth(job.network)),
-)
-_ROTATED = _Down(
-    lambda job: rotated,
-    lambda job: rotated.rotated_trees(job.network, job.collective.root),
-    lambda job: _evenly(job, rotated.exact_depth(job.network)),
+_RULED = _Down(trees_of_job, lambda job: _evenly(job, trees_of_job(job).depth(job.network)))
+_TURNED = DisjointTrees.by(rotated.RULE, family="torus", depth=rotated.exact_depth)
+_ROTATED = _Down(lambda job: _TURNED, lambda job: _evenly(job, _TURNED.depth(job.network)))
+_ALONG = DisjointTrees.by(
+    axes.RULE, family="mesh", depth=lambda network: max(axes.depths(network, 0)), depth_of=axes.depth_of
 )
 _AXES = _Down(
-    lambda job: axes,
-    lambda job: axes.axis_trees(job.network, job.collective.root),
+    lambda job: _ALONG,
     lambda job: uneven_streams(job.collective.messages, job.copies, axes.depths(job.network, job.collective.root)),
 )
 
@@ -76,19 +70,16 @@ def _number_of_axes(network: Network) -> int:
     return len(axes.axes_of(network)) if network.grid else 1
 
 
-_TREES: dict[str, Any] = {"facts": facts_of_trees}
-
-
 @builder(
     "disjoint-trees",
     "broadcast",
-    on=disjoint.lacks_trees,
+    on=lacks_trees,
     what="pipelines down the k disjoint trees",
     most_copies=every_port,
     claims=_RULED.claims,
     at=_RULED.at,
-    options=(disjoint.TREES,),
-    **_TREES,
+    options=(TREES,),
+    facts=facts_of_trees,
 )
 def over_disjoint_trees(job: Job[Network]) -> Built:
     """All-port: broadcast down the k disjoint trees of the network, each message down x = ``copies`` of them.
@@ -105,7 +96,7 @@ def over_disjoint_trees(job: Job[Network]) -> Built:
     what="pipelines down 2n trees of a torus with equal sides, shallower than disjoint-trees",
     claims=_ROTATED.claims,
     at=_ROTATED.at,
-    **_TREES,
+    facts=facts_of_trees,
 )
 def over_rotated_trees(job: Job[Network]) -> Built:
     """All-port: broadcast down the 2n trees of a torus with n equal sides that are rotations of one another.
@@ -124,7 +115,7 @@ def over_rotated_trees(job: Job[Network]) -> Built:
     most_copies=_number_of_axes,
     claims=_AXES.claims,
     at=_AXES.at,
-    **_TREES,
+    facts=facts_of_trees,
 )
 def over_axis_trees(job: Job[Network]) -> Built:
     """All-port: broadcast down n trees of a mesh or torus of n axes, each message down x = ``copies`` of them.
@@ -150,7 +141,7 @@ def _claims_of_shortest_paths(job: Job[Network]) -> Claims:
     on=Star,
     claims=_claims_of_shortest_paths,
     what="one shortest-path tree: the baseline of Fragopoulou & Akl",
-    **_TREES,
+    facts=facts_of_trees,
 )
 def over_shortest_path_tree(job: Job[Star]) -> Built:
     """All-port: all M messages down one shortest-path tree: M + diameter - 1 steps, M(N-1) transmissions."""
@@ -163,7 +154,7 @@ def over_shortest_path_tree(job: Job[Star]) -> Built:
     "broadcast",
     claims=_claims_of_shortest_paths,
     what="one breadth-first tree of any network",
-    **_TREES,
+    facts=facts_of_trees,
 )
 def over_breadth_first_tree(job: Job[Network]) -> Built:
     """All-port: all M messages down one tree of shortest paths: M + eccentricity - 1 steps, M(N-1) transmissions."""

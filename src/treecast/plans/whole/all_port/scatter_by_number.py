@@ -14,14 +14,13 @@ from treecast.errors import PlanError
 from treecast.networks import Rotational
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import builder, every_port
-from treecast.plans.times.pipelines import rows_into
+from treecast.plans.times.pipelines import columns_of, rows_into
 from treecast.plans.ways.shares import hops
 from treecast.plans.ways.trees.disjoint import TREES, trees_of_job
-from treecast.schedule import COLUMNS, Claims, Payloads, Rows
+from treecast.schedule import Claims, Payloads, Rows
 
-_MOST_BELOW = (
-    12_000  # nodes below a node in all trees together, for its program: up to half a minute of work on a star network
-)
+# nodes below a node in all trees together, for its program: up to half a minute of work on a star network
+_MOST_BELOW = 12_000
 
 
 def _carried(number: int, tree: int, trees: int, copies: int) -> int:
@@ -92,9 +91,7 @@ def by_number_at(job: Job[Rotational], node: int) -> Built:
         for child, port in trees.children(network, node, tree, root):
             for v in below(child, tree):
                 pass_on(v, tree, [*into, (depth, node, child, port)])
-    columns = np.array(found, np.int64).reshape(-1, len(COLUMNS)).T
-    rows = Rows.of_any_steps(Payloads.of(table), **dict(zip(COLUMNS, columns, strict=True)))
-    return Built(rows, Claims(_steps(job), 0))
+    return Built(Rows.of_any_steps(Payloads.of(table), **columns_of(found)), Claims(_steps(job), 0))
 
 
 @builder(
