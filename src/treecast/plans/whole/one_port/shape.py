@@ -228,31 +228,24 @@ def _exchanged(dealt: list[list[int]], copies: int, dice: random.Random) -> bool
 
 def _in_order(residues: tuple[int, ...]) -> list[int] | None:
     """Return an order of residues that add up to 0 in which residue - place are all different modulo x (M. Hall 1952)."""
-    copies, order = len(residues), list(range(len(residues)))
-    dice, times = random.Random(0), Counter((residues[i] - place) % copies for place, i in enumerate(order))
-    for _ in range(_ORDERS):
-        missing = copies - len(times)
-        if not missing:
-            return order
+    copies, order, dice = len(residues), list(range(len(residues))), random.Random(0)
+    times = [0] * copies  # how often each residue - place occurs
+    for place, i in enumerate(order):
+        times[(residues[i] - place) % copies] += 1
+
+    def exchange(a: int, b: int) -> int:
+        """Exchange two places, and return how many differences are missing then."""
+        for place, other in ((a, b), (b, a)):
+            times[(residues[order[place]] - place) % copies] -= 1
+            times[(residues[order[place]] - other) % copies] += 1
+        order[a], order[b] = order[b], order[a]
+        return times.count(0)
+
+    missing = times.count(0)
+    for _ in range(_ORDERS if missing else 0):
         a, b = dice.randrange(copies), dice.randrange(copies)
-        before = order[a], order[b]
-        _move(times, residues, order, a, b)
-        if copies - len(times) > missing:
-            _move(times, residues, order, a, b)
-            order[a], order[b] = before
-    return None
-
-
-def _move(times: Counter[int], residues: tuple[int, ...], order: list[int], a: int, b: int) -> None:
-    """Exchange two places of an order, and count how often each residue - place occurs."""
-    copies = len(residues)
-    if a == b:
-        return
-    for place in (a, b):
-        key = (residues[order[place]] - place) % copies
-        times[key] -= 1
-        if not times[key]:
-            del times[key]
-    order[a], order[b] = order[b], order[a]
-    for place in (a, b):
-        times[(residues[order[place]] - place) % copies] += 1
+        if (now := exchange(a, b)) > missing:
+            exchange(a, b)
+        elif not (missing := now):
+            break
+    return None if missing else order
