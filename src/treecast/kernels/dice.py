@@ -19,3 +19,12 @@ def random_below(state, stop):
     """Return the next state, and with it one of the numbers 0 … stop-1."""
     state = next_state(state)
     return state, np.int64(state >> np.uint64(33)) % stop
+
+
+@njit
+def shuffle(items, count, state):
+    """Put the first ``count`` items in random order; return the next state."""
+    for i in range(count - 1, 0, -1):
+        state, j = random_below(state, i + 1)
+        items[i], items[j] = items[j], items[i]
+    return state

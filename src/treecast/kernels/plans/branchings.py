@@ -14,7 +14,7 @@ may the arc from u to v join. An arc that may not join never may later.
 import numpy as np
 
 from treecast.kernels.compiled import njit
-from treecast.kernels.dice import random_below
+from treecast.kernels.dice import shuffle
 
 
 @njit
@@ -135,9 +135,7 @@ def pack_from_roots(room, many, up, depth, classes, state):
         level += 1
         if level > n:
             return -1
-        for at in range(n - 1, 0, -1):
-            state, other = random_below(state, at + 1)
-            order[at], order[other] = order[other], order[at]
+        state = shuffle(order, n, state)
         lacking = 0
         for v in order:
             i = 0

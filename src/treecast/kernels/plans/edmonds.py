@@ -14,7 +14,7 @@ Arcs as in kernels/graphs/flows.py; ``owner[a]`` is the tree of an arc, -1 where
 import numpy as np
 
 from treecast.kernels.compiled import njit
-from treecast.kernels.dice import random_below
+from treecast.kernels.dice import shuffle
 
 
 @njit
@@ -139,15 +139,6 @@ def _may_join(i, a, v, network, known, room, tick, kept):
 
 
 @njit
-def _shuffle(items, count, state):
-    """Put the first ``count`` items in random order; return the next random number."""
-    for i in range(count - 1, 0, -1):
-        state, j = random_below(state, i + 1)
-        items[i], items[j] = items[j], items[i]
-    return state
-
-
-@njit
 def _keep_lacking(nodes, count, depth, kept):
     """List in ``kept`` those of the first ``count`` nodes that some tree lacks; return how many they are."""
     many = 0
@@ -208,7 +199,7 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
         if 0 < deepest >= level - 1:
             lacking = _keep_lacking(lack, lacking, depth, lack)
             count = _keep_lacking(lack, lacking, depth, now)
-        state = _shuffle(now, count, state)
+        state = shuffle(now, count, state)
         coming = 0
         for at in range(count):
             v = now[at]
@@ -220,7 +211,7 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
             for i in range(trees):
                 if depth[i, v] < 0 and _place(v, -1, network, known, room, tick, 0) < 0:
                     return v
-            state = _shuffle(turn, trees, state)
+            state = shuffle(turn, trees, state)
             joined = False
             for t in range(trees):
                 i = turn[t]

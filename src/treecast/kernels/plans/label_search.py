@@ -133,6 +133,15 @@ def search(parent, port, first, child, masks, uses, most, moves, done, total, ho
 
 
 @njit
+def _is_needed(number, t, first, child, masks):
+    """Return whether some child has the label t of a node, ``number`` that of both."""
+    needed = False
+    for j in range(first[number], first[number + 1]):
+        needed = needed or masks[child[j]] >> t & 1 == 1
+    return needed
+
+
+@njit
 def close(parent, first, child, masks, copies):
     """Give parents the labels that they lack; then take labels that no child needs from nodes that have more than so many."""
     trees, nodes = parent.shape
@@ -152,11 +161,7 @@ def close(parent, first, child, masks, copies):
                 many += masks[v] >> t & 1
             t = 0
             while t < trees and many > copies:
-                needed = not masks[v] >> t & 1
-                for j in range(first[t * nodes + v], first[t * nodes + v + 1]):
-                    if masks[child[j]] >> t & 1:
-                        needed = True
-                if not needed:
+                if masks[v] >> t & 1 and not _is_needed(t * nodes + v, t, first, child, masks):
                     masks[v] &= ~(1 << t)
                     many -= 1
                     again = True
@@ -186,11 +191,7 @@ def level(parent, port, first, child, masks, uses):
             for t in range(trees):
                 if not masks[v] >> t & 1 or uses[port[t, v]] <= most:
                     continue
-                needed = False
-                for j in range(first[t * nodes + v], first[t * nodes + v + 1]):
-                    if masks[child[j]] >> t & 1:
-                        needed = True
-                if needed:
+                if _is_needed(t * nodes + v, t, first, child, masks):
                     continue
                 for new in range(trees):
                     up = parent[new, v]

@@ -9,7 +9,7 @@ thin cut differ. A set of chunks is kept as bits by rank, ``BITS`` to a word.
 import numpy as np
 
 from treecast.kernels.compiled import lowest_bit, njit
-from treecast.kernels.dice import random_below
+from treecast.kernels.dice import random_below, shuffle
 
 BITS = 62
 
@@ -62,9 +62,7 @@ def _offer(first, low, tail, ranked, lacks, sets, way, by, heard):
 def _rank(order, holders, nodes, state, spare):
     """Put all chunks in random order, those that the fewest nodes hold first; return the next random number."""
     chunks = len(order)
-    for i in range(chunks - 1, 0, -1):
-        state, j = random_below(state, i + 1)
-        order[i], order[j] = order[j], order[i]
+    state = shuffle(order, chunks, state)
     place = np.zeros(nodes + 2, np.int64)
     for c in range(chunks):
         place[holders[c] + 1] += 1

@@ -134,9 +134,8 @@ def spread(
         if sends == begun and others == len(fixed) and since == others:
             return sends, -1
         for i in range(since, others + sends - begun):  # what arrives
-            a, c = (
-                (fixed[i, 1], fixed[i, 2]) if i < others else (sent[begun + i - others, 1], sent[begun + i - others, 2])
-            )
+            j = begun + i - others
+            a, c = (fixed[i, 1], fixed[i, 2]) if i < others else (sent[j, 1], sent[j, 2])
             v, fresh = head[a], c >= 0 and not got[head[a], c]
             if c < 0 or has[v, c]:
                 continue

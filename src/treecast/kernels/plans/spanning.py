@@ -190,12 +190,8 @@ def rounds(first, target, source, into, entering, root, parent, by):
     n = len(parent)
     told = np.empty(n, np.int32)
     informed = np.zeros(n, np.bool_)
-    depth, order, prospect, count = (
-        np.empty(n, np.int32),
-        np.empty(n, np.int32),
-        np.empty(n, np.int64),
-        np.empty(n, np.int32),
-    )
+    depth, order, count = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
+    prospect = np.empty(n, np.int64)
     left = np.zeros(n, np.int32)  # the neighbours of each that have not heard
     edge, edges, near = np.empty(n, np.int32), 0, np.zeros(n, np.bool_)
     match, seen, came = np.full(n, -1, np.int32), np.full(n, -1, np.int64), np.empty(n, np.int32)

@@ -25,10 +25,7 @@ def time_sends(first, after, waits, arc, lasts, resource, key, busy, ranked, poo
     fresh, sent = np.empty(sends, np.int32), np.empty(sends, np.int32)
     size, waiting, first_rank = np.zeros(pools, np.int64), np.empty(pools, np.int32), np.empty(pools, np.int32)
     ready, count, step, left, end = 0, 0, 0, sends, 0
-    one, other = (
-        np.full(pools, -1, np.int32),
-        np.full(len(pool), -1, np.int32),
-    )  # an arc of each pool, and another one of its
+    one, other = np.full(pools, -1, np.int32), np.full(len(pool), -1, np.int32)  # an arc of each pool; another of its
     for a in range(len(pool) - 1, -1, -1):
         other[a], one[pool[a]] = one[pool[a]], a
     for i in range(sends):

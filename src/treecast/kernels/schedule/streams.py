@@ -64,12 +64,8 @@ def runs(parent, order, begin, child, first, stop, offset, most):
     """
     n = len(order)
     size = max(16, 4 * n)
-    node, low, high, shift = (
-        np.empty(size, np.int32),
-        np.empty(size, np.int64),
-        np.empty(size, np.int64),
-        np.empty(size, np.int64),
-    )
+    node, low = np.empty(size, np.int32), np.empty(size, np.int64)
+    high, shift = np.empty(size, np.int64), np.empty(size, np.int64)
     start, end = np.zeros(len(parent), np.int64), np.zeros(len(parent), np.int64)
     used = 0
     for place in range(n - 1, 0, -1):
