@@ -41,7 +41,7 @@ def answering(job: Job[Hypercube]) -> Built:
     place = np.argsort(dims)
     seen = rows.src.astype(np.int64) ^ job.collective.root
     apart = ((seen[:, None] >> dims & 1) << np.arange(d)).sum(axis=1)  # bit i: differs in the i-th dimension
-    at, last = place[rows.port.astype(np.int64)], last_of(apart, d)
+    at, last = place[rows.port.astype(np.int64)], last_of(apart)
     rows = Rows.of(rows.payloads, **rows.columns() | {"tree": np.where(at == last - 1, -1, 0)})
     sends = count_messages(d, units)
     if steps == d > 0:  # the node farthest away hears in the last step, and says no more

@@ -108,7 +108,7 @@ def shouted(job: Job[Hypercube], steps: int, units: int) -> Rows:
     d = job.network.d
     dims = np.array(check_order(d, job.options.get("order")), np.int64)
     every = np.arange(1 << d)  # bit i: whether it differs from the root in the i-th dimension
-    near, last = np.bitwise_count(every).astype(np.int64), last_of(every, d)
+    near, last = np.bitwise_count(every).astype(np.int64), last_of(every)
     node = (((every[:, None] >> np.arange(d)) & 1) << dims).sum(axis=1)
     parts: list[tuple[int, Ints, int]] = []
     for step in range(steps):
@@ -118,12 +118,9 @@ def shouted(job: Job[Hypercube], steps: int, units: int) -> Rows:
     return _assemble(job, parts)
 
 
-def last_of(nodes: Ints, d: int) -> Ints:
-    """Return how many of the d lowest bits of each number it takes to hold its highest 1: int64, 0 for 0."""
-    last = np.zeros_like(nodes)
-    for i in range(d):
-        last[nodes >> i & 1 > 0] = i + 1
-    return last
+def last_of(nodes: Ints) -> Ints:
+    """Return how many of the lowest bits of each number below 2^53 it takes to hold its highest 1: int64, 0 for 0."""
+    return np.frexp(nodes)[1].astype(np.int64)
 
 
 def _assemble(job: Job[Hypercube], parts: list[tuple[int, Ints, int]]) -> Rows:

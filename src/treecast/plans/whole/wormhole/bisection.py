@@ -131,17 +131,12 @@ class Bisection:
         own += field[..., ::-1, :]
         return np.minimum(own[..., 0, :], own[..., 1, :])
 
-    def reach(self, cut: Cut, there: int, window: tuple[slice, ...]) -> Ints:
-        """Return, for each node of a window, the least distance + D over all nodes of a part, and which node attains it."""
-        part, corner = cut.parts[there], cut.corners[there]
-        stop = [c + s for c, s in zip(corner, part.mask.shape, strict=True)]
-        low = [min(c, w.start) for c, w in zip(corner, window, strict=True)]
-        high = [max(c, w.stop) for c, w in zip(stop, window, strict=True)]
-        field = np.full([b - a for a, b in zip(low, high, strict=True)], _FAR)
-        inside = tuple(slice(c - a, e - a) for c, e, a in zip(corner, stop, low, strict=True))
-        field[inside] = part.packed
+    def reach(self, shape: Shape, cut: Cut, there: int) -> Ints:
+        """Return, for each node of a set that is cut, the least distance + D over all nodes of a part, and which attains it."""
+        field = np.full(shape, _FAR)
+        field[_window(cut, there)] = cut.parts[there].packed
         transform(field, self.around)
-        return field[tuple(slice(w.start - a, w.stop - a) for w, a in zip(window, low, strict=True))]
+        return field
 
 
 def transform(field: Ints, around: Shape = (), axes: int | None = None) -> None:
@@ -236,9 +231,9 @@ def sends(tables: Bisection, whole: Table, source: int) -> tuple[Ints, Ints, Int
                 low = cut.inside(0, here[:, chosen])
                 for part, mine in ((0, chosen[low]), (1, chosen[~low])):
                     if len(mine):
-                        window = _window(cut, part)
                         local = here[:, mine] - np.array(cut.corners[part])[:, None]
-                        reached = tables.reach(cut, 1 - part, window)[tuple(local)] & ((1 << _SHIFT) - 1)
+                        field = tables.reach(table.mask.shape, cut, 1 - part)
+                        reached = field[tuple(here[:, mine])] & ((1 << _SHIFT) - 1)
                         target = np.array(np.unravel_index(reached, cut.parts[1 - part].mask.shape), np.int64)
                         for side, place in ((part, local), (1 - part, target)):
                             offset = corner[:, mine] + np.array(cut.corners[side])[:, None]

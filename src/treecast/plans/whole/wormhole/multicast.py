@@ -79,7 +79,7 @@ def ways(grid: Grid, collective: Collective, model: Model) -> Iterator[Way]:
         made = {where: _bisect(grid, nodes, root, frames[where], effort, around=grid.sides) for where in frames}
         # not cut open it is never longer than on the mesh, since the cuts are the same
         for where in sorted(made, key=lambda where: int(grid.distance(*made[where][1:]).sum())):
-            yield Way(f"bisection{where}", partial(_same, made[where]))
+            yield Way(f"bisection{where}", partial(made.__getitem__, where))
     else:
         yield Way("bisection", partial(_bisect, grid, nodes, root, plain, effort))
     for where, frame in frames.items():
@@ -93,10 +93,6 @@ def ways(grid: Grid, collective: Collective, model: Model) -> Iterator[Way]:
             yield Way(f"bisection{where}, mirrored", partial(_bisect, grid, nodes, root, seen, _OTHER))
     for where, frame in frames.items():
         yield Way(f"chain{where}", partial(_halve_chain, grid, nodes, root, frame, model.routing == "last"))
-
-
-def _same(sends: Sends) -> Sends:
-    return sends
 
 
 def _where_to_open(torus: Grid, nodes: Ints) -> Ints:
@@ -140,17 +136,16 @@ def _halve_chain(grid: Grid, nodes: Ints, root: int, frame: Frame, last_first: b
     at = _coordinates(grid, nodes, frame)
     chain = nodes[np.lexsort(at if last_first else at[::-1])]
     sends: list[tuple[int, int, int]] = []
-    parts = [(0, len(chain), int(np.flatnonzero(chain == root)[0]))]  # first, behind the last, who holds the message
-    for step in range((len(chain) - 1).bit_length()):
-        after: list[tuple[int, int, int]] = []
-        for low, high, holder in parts:
+
+    def halve(low: int, high: int, holder: int, step: int) -> None:
+        """Let whoever holds the message among ``chain[low … high-1]`` send it to the nearest in the other half."""
+        if high - low > 1:
             middle = (low + high + 1) // 2
-            if high - low == 1:
-                continue
-            other = middle if holder < middle else middle - 1
-            sends.append((step, int(chain[holder]), int(chain[other])))
-            below, above = (holder, other) if holder < middle else (other, holder)
-            after += [(low, middle, below), (middle, high, above)]
-        parts = after
+            below, above = (holder, middle) if holder < middle else (middle - 1, holder)
+            sends.append((step, int(chain[holder]), int(chain[below + above - holder])))
+            halve(low, middle, below, step + 1)
+            halve(middle, high, above, step + 1)
+
+    halve(0, len(chain), int(np.flatnonzero(chain == root)[0]), 0)
     step, src, dst = np.array(sends, np.int64).reshape(-1, 3).T
     return step, src, dst

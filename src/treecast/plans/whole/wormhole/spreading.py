@@ -79,21 +79,13 @@ def _messages_in_shape(shape: Shape, source: int) -> Messages:
     is planned from the best ones, is never longer.
     """
     found, table = sends(*minimum(shape), source), minimum(shape)[1].least.reshape(-1)
-    if not local_search.fits(shape) or source not in _searched(shape, source):
+    best = table[source] == table.min()  # of the best few are tried, so that a torus, which has them all, tries no more
+    if not local_search.fits(shape) or (best and source not in _best_sources(shape)):
         return found
-    floor = prod(shape) - 1 if table[source] == table.min() else int(table.min())
+    floor = prod(shape) - 1 if best else int(table.min())
     shorter = local_search.shorten(shape, source, found, floor)
     enough = int(Mesh(shape).distance(*shorter[1:]).sum()) >= floor
     return shorter if enough and symmetry.never_meet(shape, shorter) else found
-
-
-def _searched(shape: Shape, source: int) -> list[int]:
-    """Return the sources from which local search is tried, of those that are as good as ``source``.
-
-    Of the best sources these are few, so that a torus, which has them all, tries no more either.
-    """
-    least = minimum(shape)[1].least.reshape(-1)
-    return _best_sources(shape) if least[source] == least.min() else [source]
 
 
 def _best_sources(shape: Shape) -> list[int]:
@@ -130,16 +122,11 @@ def least_by_source(sides: Shape) -> Ints:
     return best[images[places]].reshape(sides)
 
 
-@builder("bisection", "scatter", on=Mesh, under=WORMHOLE, what=_WHAT)
-def scatter(job: Job[Mesh]) -> Built:
-    """One-port wormhole: scatter along the messages of ``broadcast``, each with the blocks of the nodes behind it."""
-    return _with_blocks(broadcast(job.doing("broadcast")), job.collective)
-
-
-@builder("bisection", "scatter", on=Torus, under=WORMHOLE, what=_WHAT)
-def scatter_on_torus(job: Job[Torus]) -> Built:
-    """One-port wormhole: scatter along the messages of ``broadcast_on_torus``."""
-    return _with_blocks(broadcast_on_torus(job.doing("broadcast")), job.collective)
+@builder("bisection", "scatter", on=Grid, under=WORMHOLE, what=_WHAT)
+def scatter(job: Job[Grid]) -> Built:
+    """One-port wormhole: scatter along the messages of a broadcast, each with the blocks of the nodes behind it."""
+    messages = messages_of(job.network, job.collective.root)
+    return _with_blocks(build_from_messages(job.network, job.collective, *messages), job.collective)
 
 
 def _with_blocks(spread: Built, collective: Collective) -> Built:
