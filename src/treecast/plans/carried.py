@@ -85,12 +85,19 @@ def _within_blocks(schedule: Schedule) -> Schedule:
 
 def _rename_blocks(payloads: Payloads, known: Collective, collective: Collective, back: Ints) -> Payloads:
     """Return the same payloads with each chunk in the block of the node, or pair of nodes, that the graph names."""
-    blocks, nodes = collective.traits.blocks, collective.nodes
-    if blocks == "one":
+    if collective.traits.blocks == "one":
         return payloads
     table = payloads.within_blocks_of(known)
-    block, place = known.place_of(table.first)
-    group, node = np.divmod(block, nodes)  # of sums: whether they are finished; of pairs: where they come from
-    named = (back[group] if blocks == "pair" else group) * nodes + back[node]
-    first = place + (named * collective.messages if collective.lengths is None else collective.lengths.first[named])
+    first = renamed(table.first, known, collective, back)
     return Payloads(table.start, first, first + (table.stop - table.first))
+
+
+def renamed(chunk: Ints, before: Collective, after: Collective, node: Ints) -> Ints:
+    """Return the numbers of chunks where node v has become ``node[v]``, -1 where it is gone, and with it what came from it."""
+    block, place = before.place_of(chunk)
+    group, of = np.divmod(block, len(node))  # of pairs: where they come from; of sums: whether they are finished
+    begun = node[group] if after.traits.blocks == "pair" else group
+    lives = (begun >= 0) & (node[of] >= 0)
+    named = np.where(lives, begun * after.nodes + node[of], 0)
+    begins = named * after.messages if after.lengths is None else after.lengths.first[named]
+    return np.where(lives, begins + place, -1)

@@ -38,10 +38,8 @@ def past_relays(schedule: Schedule) -> Schedule:
     network, before = schedule.network, schedule.collective
     if network.relays is None or before.targets or before.lengths:
         return schedule
-    if schedule.transmissions > _MOST_SENDS:
-        raise FormatError(
-            f"{schedule.transmissions:,} sends past relays are too many to go through: {_MOST_SENDS:,} would do"
-        )
+    if (count := schedule.transmissions) > _MOST_SENDS:
+        raise FormatError(f"{count:,} sends past relays are too many to go through: {_MOST_SENDS:,} would do")
     place = np.full(network.nodes, -1)
     place[network.ranks] = np.arange(network.rank_count)
     where = Complete(network.rank_count)
@@ -76,9 +74,8 @@ def _straight(plain: Schedule, place: Ints, owners: Ints) -> dict[Arc, list[int]
     ``owners``: the rank that completes each sum.
     """
     sums, speaking = plain.collective.sums, plain.speaking
-    behind = defaultdict[tuple[int, int], list[int]](
-        list
-    )  # of each chunk that a relay holds: the ranks that it came from
+    # of each chunk that a relay holds: the ranks that it came from
+    behind = defaultdict[tuple[int, int], list[int]](list)
     held = {(node, chunk) for node, first, stop in plain.collective.given() for chunk in range(first, stop)}
     found = defaultdict[Arc, list[int]](list)
     for sends in plain.expand():

@@ -22,6 +22,7 @@ from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.plans.built import best_of, joined, rows_over
+from treecast.plans.carried import renamed
 from treecast.plans.ways.trees.repaired import new_arcs, new_nodes
 from treecast.plans.whole.any_machine.rarest_first import NOTHING, Exchange, exchanged, table, timed
 from treecast.schedule import NO_RECIPE, Payloads, Rows, Schedule
@@ -162,13 +163,5 @@ def _renumbered(rows: Rows, left: Network, arc: Ints, chunk: Ints) -> Rows:
 
 def new_chunks(collective: Collective, left: Collective, node: Ints) -> Ints:
     """Return the number that each chunk has in the rest, or -1 where its source is gone: int64 (chunks,)."""
-    chunk, nodes = np.arange(collective.chunks), left.nodes
-    if collective.traits.blocks == "one":
-        return chunk
-    block, place = collective.place_of(chunk)
-    group, of = np.divmod(block, len(node))  # of pairs: where they come from; of sums: whether they are finished
-    pairs = collective.traits.blocks == "pair"
-    lives = (node[of] >= 0) & ((node[group] >= 0) if pairs else True)
-    named = (node[group] if pairs else group) * nodes + node[of]
-    begins = named * collective.messages if left.lengths is None else left.begins()[np.where(lives, named, 0)]
-    return np.where(lives, begins + place, -1)
+    chunk = np.arange(collective.chunks)
+    return chunk if collective.traits.blocks == "one" else renamed(chunk, collective, left, node)

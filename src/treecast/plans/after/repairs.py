@@ -259,20 +259,11 @@ def _trees(schedule: Schedule) -> TreeSet | None:
 
 def _over(schedule: Schedule, trees: TreeSet) -> Schedule:
     """Return the broadcast of a schedule down other trees, in the fewest steps that they allow."""
-    collective = Collective.over(trees.network, "broadcast", schedule.collective.messages, root=trees.root)
-    depths = [int(depth) for depth in trees.depths.max(axis=1)]
-    steps, carried = uneven_streams(collective.messages, schedule.copies, depths)
-    sends = collective.messages * schedule.copies * (len(collective.ranks) - 1)
-    rows = rows_of_streams(trees, carried)
-    return Schedule(
-        trees.network,
-        collective,
-        schedule.model,
-        rows,
-        schedule.copies,
-        claims=Claims(steps, sends),
-        against=schedule.against,
-    )
+    messages, copies, network = schedule.collective.messages, schedule.copies, trees.network
+    collective = Collective.over(network, "broadcast", messages, root=trees.root)
+    steps, carried = uneven_streams(messages, copies, trees.depths.max(axis=1).tolist())
+    claims, rows = Claims(steps, messages * copies * (network.rank_count - 1)), rows_of_streams(trees, carried)
+    return Schedule(network, collective, schedule.model, rows, copies, claims=claims, against=schedule.against)
 
 
 def _planned(schedule: Schedule, left: Network) -> Schedule:
@@ -303,11 +294,8 @@ def _how(found: Repair) -> str:
     if not found.kept:
         return "planned anew"
     arcs = found.schedule.trees * (found.schedule.network.nodes - 1)
-    others = (
-        f"{count_of(len(found.moved), 'node')} receive from others"
-        if len(found.moved) > 1
-        else "1 node receives from another"
-    )
+    count = len(found.moved)
+    others = f"{count:,} nodes receive from others" if count > 1 else "1 node receives from another"
     named = f"; {others}: {list_few(found.moved, _SHOWN)}" if found.moved else ""
     return f"{found.kept:,} of {count_of(arcs, 'arc')} of the trees stay{named}"
 
@@ -334,9 +322,8 @@ def _(found: Repair) -> Description:
         "repaired in": f"{found.seconds:.3g} s" if found.seconds >= 1 else f"{found.seconds * 1e3:.3g} ms",
     }
     if found.unreached:
-        lines = {
-            "unreached": f"{count_of(len(found.unreached), 'node')}: {list_few(list(found.unreached), _SHOWN)}"
-        } | lines
+        lost = f"{count_of(len(found.unreached), 'node')}: {list_few(list(found.unreached), _SHOWN)}"
+        lines = {"unreached": lost} | lines
     if before.copies > 1:
         fewer = ": the rest of the network has no more ways" if after.copies < before.copies else ""
         lines["copies"] = f"{after.copies} to each node, {before.copies} before{fewer}"
