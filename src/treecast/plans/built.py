@@ -90,6 +90,10 @@ class Job(Generic[Where]):
         """
         return replace(self, collective=replace(self.collective, kind=kind))
 
+    def of(self, messages: int) -> "Job[Where]":
+        """Return the same job of so many messages."""
+        return replace(self, collective=replace(self.collective, messages=messages))
+
 
 class Built(NamedTuple):
     """The rows of a schedule, and the claims of its builder: computed by other means than from the rows."""

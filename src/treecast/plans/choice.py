@@ -41,8 +41,13 @@ class Candidate:
 
 def build(job: Job[Any], entries: list[Builder]) -> Schedule:
     """Return the schedule of a job by the best of some builders."""
+    return schedule_of(job, *run_best(job, entries))
+
+
+def run_best(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built]:
+    """Return the best of some builders for a job, and what it builds."""
     entry, built = choose(job, entries)
-    return schedule_of(job, entry, built or run_builder(job, entry))
+    return entry, built or run_builder(job, entry)
 
 
 def choose(

@@ -84,7 +84,7 @@ def plan(job: Job[Any]) -> Schedule:
 
 def _plan_bytes(asked: Job[Any], amount: Amount) -> Schedule:
     """Return the plan that takes the least time for so many bytes; their costs may be left out where the chunks are counted."""
-    (job, entries), costs = request(_cut_into(1, asked)), asked.costs
+    (job, entries), costs = request(asked.of(1)), asked.costs
     flits = job.collective.lengths is not None
     if flits:
         amount = _of_flits(job, amount)
@@ -93,7 +93,7 @@ def _plan_bytes(asked: Job[Any], amount: Amount) -> Schedule:
         return replace(build(job, entries), sizes=divided(job.collective, amount.total, block, amount.item))
     if not flits and (amount.chunk is not None or amount.messages is not None):
         sizes = divided(job.collective, amount.total, _given(block, amount), amount.item)
-        return replace(build(*request(_cut_into(sizes.messages, asked))), sizes=sizes)
+        return replace(build(*request(asked.of(sizes.messages))), sizes=sizes)
     if costs is None:
         raise PlanError(
             "how long do sends take? say latency='1us', rate='12.5GB/s', or messages, or the bytes of a chunk"
@@ -103,11 +103,6 @@ def _plan_bytes(asked: Job[Any], amount: Amount) -> Schedule:
     built = chosen.built or run_builder(chosen.job, chosen.builder)
     sizes = search.sizes(chosen.messages)
     return replace(schedule_of(chosen.job, chosen.builder, built), sizes=sizes)
-
-
-def _cut_into(messages: int, job: Job[Any]) -> Job[Any]:
-    """Return the job of so many messages."""
-    return replace(job, collective=replace(job.collective, messages=messages))
 
 
 def _of_flits(job: Job[Any], amount: Amount) -> Amount:
@@ -180,7 +175,7 @@ class Search:
 
     def job(self, messages: int, entry: Builder) -> Job[Any]:
         """Return the job with this many chunks, and the builder's best values for the options that the user left open."""
-        job = _cut_into(messages, self.one)
+        job = self.one.of(messages)
         suited = entry.suits(job, cut(self.block, messages, self.amount.item).chunk, self.costs.default)
         return replace(job, options={**suited, **job.options})
 

@@ -175,11 +175,7 @@ def _fits(job: Job[Any]) -> str:
         return "is for messages of one length"
     if collective.messages < _LEAST:
         return f"is for {_LEAST} messages and more"
-    return no_ways(_few(job, 1))
-
-
-def _few(job: Job[Any], messages: int) -> Job[Any]:
-    return replace(job, collective=replace(job.collective, messages=messages))
+    return no_ways(job.of(1))
 
 
 @any_machine(
@@ -232,7 +228,7 @@ def _tried(job: Job[Network], least: int) -> Iterator[Repeated]:
 def _known(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
     """Yield the ways of plans for all ports of few messages, and their collectives."""
     for messages in dict.fromkeys((1, job.network.ports, 2 * job.network.ports)):
-        if messages <= job.collective.messages and not no_ways(small := _few(job, messages)):
+        if messages <= job.collective.messages and not no_ways(small := job.of(messages)):
             for ways, collective in known_ways(small):
                 if int(ways.lengths.max(initial=1)) == 1:
                     yield collective or small.collective, ways
@@ -245,5 +241,5 @@ def _even(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
         return
     for seed, trees, deeper in product(_SEEDS, _TREES, _DEEPER):
         if trees <= job.collective.messages and trees * len(roots) * job.network.nodes <= _FEW:
-            small = _few(job, trees).collective
+            small = job.of(trees).collective
             yield small, even_trees(job.network, job.model, np.repeat(roots, trees).tolist(), deeper, seed)

@@ -17,7 +17,7 @@ from treecast.graphs.parting import far_and_back
 from treecast.lower_bounds import bounds, tightest
 from treecast.networks import Network
 from treecast.plans.built import Built, Job, best_of
-from treecast.plans.choice import choose, run_builder
+from treecast.plans.choice import run_best
 from treecast.plans.registry import ALL_PORT, BUFFERLESS, WORMHOLE, Builder, builder, builders, fitting, looks_different
 from treecast.schedule import Payloads, Rows
 
@@ -65,18 +65,12 @@ def through_one_node(job: Job[Any]) -> Built:
     """The machine is that of the reduce-broadcast: of some nodes in the middle, the one by which it takes the fewest steps."""
     least = tightest(bounds(job.collective, job.network, 1, job.model), "steps").value
     ways = ((node, _through(job, node)) for node in _middle(job.network))
-    tried = (
-        (node, _best(inner, able)) for node, inner in ways if (able := _able(inner))
-    )  # not each lets relays complete sums
+    # not each lets relays complete sums
+    tried = ((node, run_best(inner, able)[1]) for node, inner in ways if (able := _able(inner)))
     node, built = best_of(tried, lambda each: (each[1].claims.steps, each[1].claims.transmissions), least)
     columns = built.rows.columns()
     rows = Rows.of_any_steps(_past_relays(built.rows.payloads, job.collective), **columns)
     return built._replace(rows=rows, collective=replace(job.collective, owners=((0, node),)))
-
-
-def _best(job: Job[Any], able: list[Builder]) -> Built:
-    entry, built = choose(job, able)
-    return built or run_builder(job, entry)
 
 
 def _middle(network: Network) -> list[int]:

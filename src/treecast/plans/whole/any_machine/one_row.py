@@ -50,8 +50,7 @@ def one_row(job: Job[Network]) -> Built:
 
     It is not proved how near the bound this is: each schedule shows it.
     """
-    from treecast.plans.choice import choose, run_builder
+    from treecast.plans.choice import run_best
 
     whole = _as_alltoallv(job)
-    entry, made = choose(whole, fitting(builders(whole.collective.kind, whole.network), whole))
-    return made or run_builder(whole, entry)
+    return run_best(whole, fitting(builders(whole.collective.kind, whole.network), whole))[1]
