@@ -73,9 +73,7 @@ def _slowest(network: Network, far: Ints, cut: Cut) -> Cut:
     from treecast.kernels.graphs.cuts import fill_still
 
     arcs, source = arcs_of(network), (far >= 0) & (far < cut.distance)
-    wants = np.zeros(network.nodes, np.bool_)
-    wants[network.ranks] = True
-    inside = np.zeros(network.nodes, np.bool_)
+    wants, inside = np.isin(np.arange(network.nodes), network.ranks), np.zeros(network.nodes, np.bool_)
     while True:
         if fill_still(*arcs[:5], source, wants, cut.nodes, cut.arcs, inside):
             return cut

@@ -77,9 +77,8 @@ def parting_relays(network: Network) -> Ints:
             continue
         number[v], parent[v] = len(number), u
         way.append((v, iter(beside[v])))
-    above = {
-        v: min(number[w] for w in beside[v]) for v in parent if v != root
-    }  # the first that it or a node below leads to
+    # the first that each node or one below leads to
+    above = {v: min(number[w] for w in beside[v]) for v in parent if v != root}
     found = set[int]()
     for v, u in reversed(list(parent.items())[1:]):  # those below come before
         if u == root:

@@ -50,16 +50,9 @@ def best_separator(network: Network) -> Separator | None:
         return _across_axis(network.grid)
     if network.rank_count == 1 or network.nodes > _MOST_NODES:
         return None
-    arcs = arcs_of(network)
-    found = [_improved(arcs, _weights(network), order) for order in _orders(network, arcs)]
+    arcs, ranks = arcs_of(network), np.isin(np.arange(network.nodes), network.ranks).astype(np.int64)
+    found = [_improved(arcs, ranks, order) for order in _orders(network, arcs)]
     return max(found, key=lambda cut: (cut.pairs / cut.arcs, cut.late))
-
-
-def _weights(network: Network) -> Ints:
-    """Return 1 for ranks, 0 for relays."""
-    weight = np.zeros(network.nodes, np.int64)
-    weight[network.ranks] = 1
-    return weight
 
 
 def _across_axis(grid: Grid) -> Separator | None:

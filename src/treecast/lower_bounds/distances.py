@@ -85,16 +85,14 @@ def _rising(low: Ints, high: Ints, width: int) -> Ints:
 
 
 @kept(1024)
-def _levels(network: Network, node: int) -> tuple[int, ...]:
+def levels(network: Network, node: int) -> tuple[int, ...]:
+    """Return how many nodes are 0, 1, 2 … arcs from ``node``. Raises PlanError when there are too many to count."""
+    if network.seen_alike and node:
+        return levels(network, 0)
     try:
         return network.levels(node)
     except NetworkError as error:
         raise PlanError(str(error)) from error
-
-
-def levels(network: Network, node: int) -> tuple[int, ...]:
-    """Return how many nodes are 0, 1, 2 … arcs from ``node``. Raises PlanError when there are too many to count."""
-    return _levels(network, 0 if network.seen_alike else node)
 
 
 @kept(1024)

@@ -16,24 +16,18 @@ def heard(job: Job, sources: int = 1) -> Bound:
     """
     nodes, each = job.network.rank_count, "M" if sources == 1 else "M N"
     if not job.faults:
-        said = (
-            "each node but the root receives M messages x times"
-            if sources == 1
-            else "every node receives N - 1 times M x chunks"
-        )
-        if job.hearers > job.others:
-            said += ", and so do some relays"
+        said = "every node receives N - 1 times M x chunks"
+        if sources == 1:
+            said = "each node but the root receives M messages x times"
+        said += ", and so do some relays" * (job.hearers > job.others)
         formula = f"{each.replace('M', 'M x')} {job.spelled_hearers}"
         return transmissions(job.total * sources * job.hearers, formula, said)
     links = -(-(job.faults + 1) * nodes // 2)
     if links <= job.others:
-        return transmissions(
-            job.messages * sources * job.others, f"{each} (N - 1)", "each node receives each message once"
-        )
-    formula = f"{each} ⌈(f + 1) N / 2⌉"
-    return transmissions(
-        job.messages * sources * links, formula, "a message crosses f + 1 links of every node, or all can be cut"
-    )
+        said, value = "each node receives each message once", job.messages * sources * job.others
+        return transmissions(value, f"{each} (N - 1)", said)
+    said = "a message crosses f + 1 links of every node, or all can be cut"
+    return transmissions(job.messages * sources * links, f"{each} ⌈(f + 1) N / 2⌉", said)
 
 
 def delays(job: Job, root: int) -> list[Bound]:

@@ -37,10 +37,7 @@ from treecast.ragged import read_only
 
 Floats = NDArray[np.float64]
 
-_MOST_ARCS, _MOST_OF_PATHS = (
-    10_000,
-    2**18,
-)  # arcs times roots of a job whose prices are looked for; where ways are paths
+_MOST_ARCS, _MOST_OF_PATHS = 10_000, 2**18  # arcs times roots of a job; where ways are paths
 _TURNS, _WORK, _CLOSE = 150, 1e8, 1.005  # of the search; steps of inner loops; how near above and below have to come
 _LEVELS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 20, 24, 30, 60, 120, 840)  # whole prices are this at most
 
@@ -159,11 +156,8 @@ def _by_best_owner(demands: list[_Demand], network: Network, price: Floats) -> f
     """Return the cost of the cheapest ways of a sum of each rank, there and back, by way of the node by which it is least."""
     one, use = np.ones(1), np.zeros(len(price))
     owners = far_and_back(network, range(network.nodes))[0]
-    each = (
-        sum(d._replace(roots=owners[i : i + 1], times=one).price(price, use) for d in demands)
-        for i in range(len(owners))
-    )
-    return network.rank_count * min(each)
+    alone = ([d._replace(roots=owners[i : i + 1], times=one) for d in demands] for i in range(len(owners)))
+    return network.rank_count * min(sum(demand.price(price, use) for demand in each) for each in alone)
 
 
 def taken_by(model: Model, network: Network) -> Ints:

@@ -11,10 +11,8 @@ from treecast.models import Cost, Model
 from treecast.networks import Network
 from treecast.units import spell_seconds
 
-_LOW, _HIGH = (
-    5040,
-    5040 << 10,
-)  # chunks: multiples of all numbers up to 10, and too many for bounds that hold for few alone
+# chunks: multiples of all numbers up to 10, and too many for bounds that hold for few alone
+_LOW, _HIGH = 5040, 5040 << 10
 _FEW = (*range(1, 11), *range(_LOW, _LOW + 10))  # where the line through both is held against the bounds themselves
 
 
@@ -34,9 +32,8 @@ class TimeBound:
 
 @describe.register
 def _(bound: TimeBound) -> Description:
-    return Description(
-        {"time_lower_bound": bound.seconds}, {"takes": f"at least {spell_seconds(bound.seconds)} = {bound}"}
-    )
+    said = f"at least {spell_seconds(bound.seconds)} = {bound}"
+    return Description({"time_lower_bound": bound.seconds}, {"takes": said})
 
 
 def bound_seconds(
@@ -61,20 +58,14 @@ def bound_seconds(
         return None
     if collective.lengths is not None:
         return _unequal(collective, network, copies, model, flit=block, cost=cost)
+
+    def of(messages: int) -> list[Bound]:
+        cut = replace(collective, messages=messages, owners=())
+        return bounds(cut, network, copies, model, against=against)
+
     if model.combining:
-        return _combining(
-            bounds(replace(collective, messages=1, owners=()), network, copies, model, against=against),
-            network,
-            model,
-            block,
-            cost,
-        )
-    steps = {
-        m: best(
-            bounds(replace(collective, messages=m, owners=()), network, copies, model, against=against), "steps"
-        ).value
-        for m in (*_FEW, _HIGH)
-    }
+        return _combining(of(1), network, model, block, cost)
+    steps = {messages: best(of(messages), "steps").value for messages in (*_FEW, _HIGH)}
     slope = (steps[_HIGH] - steps[_LOW]) / (_HIGH - _LOW)
     offset = max(0.0, min(least - slope * m for m, least in steps.items()))
     if offset * cost.per_byte * block <= slope * cost.startup:  # more chunks only take longer
@@ -96,17 +87,14 @@ def _unequal(
     hears = int(collective.demands().sum(axis=0).max()) if collective.personal else 0
     hears = hears or collective.chunks - int(collective.sizes()[collective.ranks].min())
     seconds = steps * cost.startup + hears * flit * cost.per_byte
-    return TimeBound(
-        seconds, 0.0, steps, f"{steps} α + {hears:,} β flit  (the steps that are needed, and one node's chunks)"
-    )
+    formula = f"{steps} α + {hears:,} β flit  (the steps that are needed, and one node's chunks)"
+    return TimeBound(seconds, 0.0, steps, formula)
 
 
 def _combining(found: list[Bound], network: Network, model: Model, block: int, cost: Cost) -> TimeBound:
     """Return the bound where messages combine: steps begin, and all transmissions pass the ports of all nodes."""
     steps, sends = (best(found, of).value for of in ("steps", "transmissions"))
     ports = max(1, int(network.arcs)) if model.ports == "all" else network.nodes
-    seconds = steps * cost.startup + sends / ports * block * cost.per_byte
-    formula = (
-        f"{steps} α + {sends / ports:.4g} βB  (the steps that are needed, and {sends:,} blocks over {ports:,} ports)"
-    )
+    seconds, each = steps * cost.startup + sends / ports * block * cost.per_byte, f"{sends / ports:.4g}"
+    formula = f"{steps} α + {each} βB  (the steps that are needed, and {sends:,} blocks over {ports:,} ports)"
     return TimeBound(seconds, 0.0, steps, formula)

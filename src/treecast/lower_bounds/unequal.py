@@ -116,8 +116,7 @@ def _doubling(job: Job, flits: Ints) -> list[Bound]:
         found.append(steps(total - 1 + late, formula, "nodes that hold anything at most double"))
     if job.model.half_port:
         value = least_doubling(total * job.others, holders, job.room)
-        formula = (
-            f"least T with Σ min({holders:,} x 2^t, {job.room:,}) ≥ {_times(job.copies, 'Σ length x (N - 1)')}, t < T"
-        )
+        sends = _times(job.copies, "Σ length x (N - 1)")
+        formula = f"least T with Σ min({holders:,} x 2^t, {job.room:,}) ≥ {sends}, t < T"
         found.append(steps(value, formula, "each send keeps two nodes busy"))
     return found

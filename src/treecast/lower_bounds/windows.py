@@ -67,9 +67,8 @@ def by_windows(job: Job, collective: Collective, least: int) -> list[Bound]:
     if not proved:
         return []
     paid, prices = proved
-    formula = (
-        f"{value - 1:,} + 1, as the cheapest ways cost {paid:,}, and {value - 1:,} steps sell {int(prices.sum()):,}"
-    )
+    few, sold = f"{value - 1:,}", int(prices.sum())
+    formula = f"{few} + 1, as the cheapest ways cost {paid:,}, and {few} steps sell {sold:,}"
     certificate = prices[taken].sum(axis=1).T.ravel()
     given = "if each sum has an owner" if owned else ""
     return [Bound("steps", value, formula, "prices of steps", given, tuple(certificate.tolist()))]

@@ -175,30 +175,11 @@ def _shared(costs: Costs, degree: int) -> Costs:
 
 @describe.register
 def _(found: Advice) -> Description:
-    columns = (
-        "",
-        "network",
-        "ranks",
-        "degree",
-        "links",
-        "survives",
-        "model",
-        "builder",
-        "chunks",
-        "steps",
-        "time",
-        "bound",
-    )
+    words = ("network", "ranks", "degree", "links", "survives", "model", "builder")
     rows = [
         (
             "*" if each.front else "",
-            each.network,
-            each.ranks,
-            each.degree,
-            each.links,
-            each.survives,
-            each.model,
-            each.builder,
+            *(getattr(each, word) for word in words),
             each.sizes.messages,
             each.steps,
             spell_seconds(each.seconds),
@@ -212,10 +193,7 @@ def _(found: Advice) -> Description:
         "rate_per": found.rate_per,
         "options": [
             {
-                **{
-                    name: getattr(each, name)
-                    for name in ("network", "ranks", "degree", "links", "survives", "model", "builder")
-                },
+                **{word: getattr(each, word) for word in words},
                 "messages": each.sizes.messages,
                 "chunk_bytes": each.sizes.chunk,
                 "steps": each.steps,
@@ -232,4 +210,5 @@ def _(found: Advice) -> Description:
     notes = ["*: no other has a degree and time as low, and survives as much"]
     if found.left_out:
         notes.append(f"no plan on {list_few([name for name, _ in found.left_out])}: --json says why")
+    columns = ("", *words, "chunks", "steps", "time", "bound")
     return Description(figures, tables=(Table(columns=columns, rows=rows, title=title, of="options"),), notes=notes)

@@ -59,23 +59,21 @@ def lengths_by_node(network: Network, root: int | None, given: Any) -> Lengths:
     The root's own message has no flits; None: there is no root. Raises PlanError when a node has no length, or one that is no
     length.
     """
+    relays = network.relays
     if hasattr(given, "items"):
         flits = _of_mapping(network, root, given)
     else:
         flits = np.array(given)
         if flits.ndim == 0:  # relays have no message
-            flits = (
-                np.where(network.relays, 0, flits) if network.relays is not None else np.repeat(flits, network.nodes)
-            )
+            flits = np.repeat(flits, network.nodes) if relays is None else np.where(relays, 0, flits)
     if flits.shape != (network.nodes,):
         raise PlanError(f"{network.spec} has {network.nodes:,} nodes, and needs as many lengths, not {flits.size:,}")
     if root is not None and flits.dtype.kind in "iu" and flits.min() >= 0:
         flits[root] = 0
-    if network.relays is not None and flits.dtype.kind in "iu":
-        for node in np.flatnonzero(network.relays & (flits > 0))[:1].tolist():
-            raise PlanError(
-                f"{network.label(node)} is a relay, which takes no part: its length is 0, not {flits[node]}"
-            )
+    if relays is not None and flits.dtype.kind in "iu":
+        for node in np.flatnonzero(relays & (flits > 0))[:1].tolist():
+            name = network.label(node)
+            raise PlanError(f"{name} is a relay, which takes no part: its length is 0, not {flits[node]}")
     return Lengths.of(flits)
 
 

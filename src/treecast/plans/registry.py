@@ -14,7 +14,6 @@ from typing import Any
 from treecast.against import Against, apart, covers
 from treecast.description import Description
 from treecast.discovery import import_all
-from treecast.errors import PlanError
 from treecast.models import MODELS, Cost, Model, model
 from treecast.networks import Network
 from treecast.plans.built import Built, Job
@@ -99,16 +98,6 @@ def every_port(network: Network) -> int:
     return network.ports
 
 
-def no_facts(job: Job[Any], schedule: Schedule, depth: int) -> Description:
-    """Say nothing of a plan beside its measured figures."""
-    return Description({})
-
-
-def no_suit(job: Job[Any], chunk: int, cost: Cost) -> Mapping[str, Any]:
-    """Return no options."""
-    return {}
-
-
 def one_way(network: Network) -> int:
     """Return 1: a builder that sends each chunk to each node once."""
     return 1
@@ -178,14 +167,14 @@ class Builder:
     fits: Callable[[Job[Any]], str] = lambda job: ""
     claims: Callable[[Job[Any]], Claims] | None = None
     at: Callable[[Job[Any], int], Built] | None = None
-    facts: Facts = no_facts
+    facts: Facts = lambda job, schedule, depth: Description({})
     options: tuple[Option, ...] = ()
     sparing: bool = False
     backwards: bool = True
     halves: bool = False
     orbit: bool = True
     baseline: bool = False
-    suits: Suits = no_suit
+    suits: Suits = lambda job, chunk, cost: {}
     any_model: bool = False
     needs: str = ""
 
@@ -362,9 +351,3 @@ def all_options(entries: Iterable[Builder] | None = None) -> dict[str, Option]:
 @cache
 def _every_option() -> Mapping[str, Option]:
     return {o.keyword: o for entry in all_builders() for o in entry.options}
-
-
-def refuse_no_builder(job: Job[Any], entries: list[Builder]) -> PlanError:
-    """Return the error that says why none of some builders can do a job."""
-    reasons = "; ".join(dict.fromkeys(f"{b.name} {b.why_not(job)}" for b in entries))
-    return PlanError(f"there is no plan of {job.collective.kind} on {job.network.spec}: {reasons}")

@@ -14,7 +14,7 @@ from treecast.plans.built import Built, Job, memory
 from treecast.plans.carried import as_known, carried
 from treecast.plans.copies import lacks_ways
 from treecast.plans.job import counted, job, takes
-from treecast.plans.registry import Builder, all_builders, all_options, builders, fitting, refuse_no_builder
+from treecast.plans.registry import Builder, all_builders, all_options, builders, fitting
 from treecast.schedule import Schedule
 from treecast.schedule.recipe import Recipe
 
@@ -180,14 +180,13 @@ def _refusal(job: Job[Any], entries: list[Builder]) -> PlanError:
                 "treecast.connect(survive=1) add anew when a rank dies"
             )
         can = (
-            "one copy, surviving no fault"
-            if most == 1
-            else f"from 1 to {most} copies, surviving 0 to {most - 1} faults"
+            f"from 1 to {most} copies, surviving 0 to {most - 1} faults" if most > 1 else "one copy, surviving no fault"
         )
         best = max(taking, key=lambda entry: entry.most(network, job.against))
         asked = f"survive {dead(job.copies - 1, job.against)} needs {job.copies} copies"
         return PlanError(f"{asked}; {kind} on {network.spec} by {best.name} sends {can}{why}")
-    return refuse_no_builder(job, taking)
+    reasons = "; ".join(dict.fromkeys(f"{b.name} {b.why_not(job)}" for b in taking))
+    return PlanError(f"there is no plan of {kind} on {network.spec}: {reasons}")
 
 
 def _taken_elsewhere(job: Job[Any]) -> str:

@@ -188,16 +188,9 @@ def _(found: Switchless) -> Description:
         )
         for each in found.wirings
     ]
-    of = (
-        f"all {found.looked_at:,} {found.every}"
-        if found.every
-        else f"{found.looked_at:,} graphs, not all that there are"
-    )
-    said = (
-        "no other can do it sooner"
-        if found.proved
-        else f"by their bounds, others could do it {found.sooner:.1%} sooner"
-    )
+    count, said = f"{found.looked_at:,}", f"by their bounds, others could do it {found.sooner:.1%} sooner"
+    of = f"all {count} {found.every}" if found.every else f"{count} graphs, not all that there are"
+    said = "no other can do it sooner" if found.proved else said
     notes = [f"*: the best of {of}; {said}", "dead nodes, dead cables: how many leave the others joined"]
     notes += ["the cables of the best:", *cables(found).notes]
     figures = {

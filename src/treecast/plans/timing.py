@@ -62,12 +62,11 @@ def seconds_of(*schedules: Schedule) -> Description:
     said = [schedule for schedule in schedules if schedule.sizes is not None and schedule.costs is not None]
     if not said or said[0] is not schedules[0]:
         return Description({})
-    found, before = (
-        describe(time_plan(said[0])),
-        [seconds_by_steps(each, each.costs) for each in said[1:] if each.costs],
-    )
-    lines = {"took": f"{spell_seconds(before[0])} before"} if before else {}
-    return found.adding({"time_before": before[0]} if before else {}, lines)
+    found = describe(time_plan(said[0]))
+    before = [seconds_by_steps(each, each.costs) for each in said[1:] if each.costs]
+    if not before:
+        return found
+    return found.adding({"time_before": before[0]}, {"took": f"{spell_seconds(before[0])} before"})
 
 
 @describe.register

@@ -13,7 +13,6 @@ from treecast.plans.ways.trees.spanning import breadth_first
 from treecast.plans.ways.ways import Ways
 
 _CHANGES, _MOST = 256, 2**21  # changes that are tried, for each arc in each tree; at most
-_UNIT = 64  # of a price, so that it is a whole number
 _HEAT = 0.1
 
 
@@ -44,12 +43,8 @@ def even_trees(network: Network, machine: Model, roots: list[int], deeper: float
     count, chance = min(_CHANGES * len(arcs.head) * len(top), _MOST), np.random.default_rng(seed)
     unit = 4 * max(1.0, float(load.mean())) ** 3
     cooling = _HEAT * unit * (1 - np.arange(count) / count) * chance.exponential(size=count)
-    changes = (
-        chance.integers(len(top), size=count),
-        chance.integers(len(arcs.head), size=count),
-        cooling.astype(np.int64),
-    )
-    ends = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
+    which, arc = (chance.integers(many, size=count) for many in (len(top), len(arcs.head)))
+    changes, ends = (which, arc, cooling.astype(np.int64)), (arcs.tail.astype(np.int64), arcs.head.astype(np.int64))
     even(changes, *ends, wanted.resource, top, round(deeper * unit), up, load)
     parts = [
         (tree_set(network, root, up[top == root]), [[(i, i + 1)] for i in np.flatnonzero(top == root).tolist()])

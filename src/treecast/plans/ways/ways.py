@@ -137,11 +137,8 @@ class Ways:
         base, hop, when = starts(turns)[:-1], np.repeat(np.arange(len(turns)), turns), places(turns)
         pairs = turns[self.before]
         before, after = (np.repeat(base[ends], pairs) + places(pairs) for ends in (self.before, self.after))
-        begin, left = (
-            self.payloads.first[self.payloads.start[self.payload[hop]]] + when * block,
-            self.lengths[hop] - when * block,
-        )
-        payloads = Payloads.of_ranges(begin, begin + np.minimum(block, left))
+        begin = self.payloads.first[self.payloads.start[self.payload[hop]]] + when * block
+        payloads = Payloads.of_ranges(begin, begin + np.minimum(block, self.lengths[hop] - when * block))
         cut = Ways(self.network, self.arc[hop], np.arange(len(hop)), payloads, self.tree[hop], when, before, after)
         return cut, hop
 

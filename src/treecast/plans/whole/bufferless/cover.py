@@ -28,7 +28,8 @@ from treecast.schedule.trees import Tree
 _MOST_CELLS = 2**24  # trees x nodes: beyond, one tree has to do
 _WORK = 1 << 28  # operations of a search for better dealings, in all
 _TRIES = 12
-_Tables = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], Ints]  # parent, by, depth, dealt
+_Int32 = NDArray[np.int32]
+_Tables = tuple[_Int32, _Int32, _Int32, Ints]  # parent, by, depth, dealt
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,9 +166,7 @@ class _Search:
                 break
         return self._cover(*kept[0], least)
 
-    def _begins(
-        self,
-    ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], Ints]]:
+    def _begins(self) -> Iterator[tuple[_Int32, _Int32, _Int32, NDArray[np.bool_], Ints]]:
         from treecast.kernels.plans.cover import in_turn
 
         for number in range(_TRIES):
@@ -191,7 +190,7 @@ class _Search:
                 depth[:, self.root], used[self.link[arc]] = 0, True
             yield tables
 
-    def _longest_first(self, seed: int) -> NDArray[np.int32]:
+    def _longest_first(self, seed: int) -> _Int32:
         """Return the nodes, nearest first, of a level those with the longest messages first, equal ones in any order."""
         order, at = self.near.order, self.trees + 1  # the root and its neighbours stay where they are
         noise = np.zeros(len(order))
@@ -199,12 +198,7 @@ class _Search:
         return order[np.lexsort((-(self.flits[order] + noise), self.near.depth[order]))]
 
     def _improve(
-        self,
-        parent: NDArray[np.int32],
-        by: NDArray[np.int32],
-        depth: NDArray[np.int32],
-        used: NDArray[np.bool_],
-        dealt: Ints,
+        self, parent: _Int32, by: _Int32, depth: _Int32, used: NDArray[np.bool_], dealt: Ints
     ) -> tuple[int, _Tables]:
         """Return the steps and the tables of the best cover that is found from one beginning."""
         from treecast.kernels.plans.cover import extend, prune
@@ -245,14 +239,12 @@ class _Search:
             turn = np.argsort(steps, kind="stable")
         return least, kept[0]
 
-    def _hold(self, depth: NDArray[np.int32], held: Ints, dealt: Ints) -> None:
+    def _hold(self, depth: _Int32, held: Ints, dealt: Ints) -> None:
         held[:] = 0
         some = np.flatnonzero(self.flits)
         np.add.at(held, (dealt[some], depth[dealt[some], some]), self.flits[some])
 
-    def _cover(
-        self, parent: NDArray[np.int32], by: NDArray[np.int32], depth: NDArray[np.int32], dealt: Ints, steps: int
-    ) -> Cover:
+    def _cover(self, parent: _Int32, by: _Int32, depth: _Int32, dealt: Ints, steps: int) -> Cover:
         port = np.where(by >= 0, self.arcs.port[by], -1).astype(np.int32)
         trees = [Tree(self.network, self.root, parent[t], port[t]) for t in range(self.trees)]
         return Cover(self.network, self.root, tuple(trees), dealt, steps)

@@ -63,9 +63,7 @@ class _Positions:
         leaf = self._passing
         for step, (inner, leaves) in enumerate(zip(of.inner, of.leaves, strict=True)):
             above = start[max(0, step - self._x)] if step else -1  # of the root there is no position
-            held = [place for place, (_, then) in enumerate(of.fixed) if then == step][
-                :leaves
-            ]  # a leaf may be left out
+            held = [place for place, (_, then) in enumerate(of.fixed) if then == step][:leaves]  # one may be left out
             free = leaves - len(held)
             yield start[step], above, inner, step
             yield leaf, above + inner, free, step
