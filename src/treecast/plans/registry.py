@@ -28,6 +28,7 @@ BUFFERLESS = tuple(name for name, model in MODELS.items() if not model.buffered)
 
 _FEW_ARRIVALS = 2**11  # of jobs for which builders for weaker machines are asked, too
 
+Part = type[Network] | Callable[[Network], str]
 Build = Callable[[Job[Any]], Built]
 Facts = Callable[[Job[Any], Schedule, int], Description]
 Suits = Callable[[Job[Any], int, Cost], Mapping[str, Any]]
@@ -71,11 +72,19 @@ class Option:
 class On:
     """The networks that a builder is for: kinds of networks, and conditions that give the reason why one will not do."""
 
-    parts: tuple[type[Network] | Callable[[Network], str], ...] = ()
+    parts: tuple[Part, ...] = ()
 
     def __call__(self, network: Network) -> str:
         """Return the first reason why a network will not do, or an empty text."""
-        return next((reason for part in self.parts if (reason := _reason(part, network))), "")
+        for part in self.parts:
+            if not isinstance(part, type):
+                reason = part(network)
+            else:
+                family: type[Network] = part
+                reason = "" if isinstance(network, family) else f"needs {family.described}"
+            if reason:
+                return reason
+        return ""
 
     @property
     def breadth(self) -> int:
@@ -227,18 +236,17 @@ _ENTRIES: list[Builder] = []
 
 
 def builder(
-    name: str, *kinds: str, what: str, under: tuple[str, ...] = ALL_PORT, **more: Any
+    name: str, *kinds: str, what: str, under: tuple[str, ...] = ALL_PORT, on: Part | tuple[Part, ...] = (), **more: Any
 ) -> Callable[[Build], Build]:
     """Register the function below as a builder of these kinds of collectives; ``more`` are fields of Builder.
 
-    ``on``: a kind of network, or what gives the reason why a network will not do, or ``every`` of several; if not given, any.
+    ``on``: a kind of network, or what gives the reason why a network will not do, or a tuple of several; if not given, any.
     """
-    on = more.pop("on", every())
-    where = on if isinstance(on, On) else every(on)
+    parts: tuple[Part, ...] = (on,) if callable(on) else on
 
     def register(build: Build) -> Build:
         made = _without_combining(build) if under == ALL_PORT and not more.get("any_model") else build
-        entry = Builder(name=name, what=what, kinds=frozenset(kinds), models=under, on=where, build=made, **more)
+        entry = Builder(name=name, what=what, kinds=frozenset(kinds), models=under, on=On(parts), build=made, **more)
         _ENTRIES[:] = [each for each in _ENTRIES if not _is_older(each, entry)] + [entry]
         for known in (all_builders, _builders_of, _every_option):
             known.cache_clear()
@@ -269,18 +277,6 @@ def _is_older(entry: Builder, new: Builder) -> bool:
         return (each.name, each.kinds, each.models, each.build.__module__, each.build.__qualname__)
 
     return told(entry) == told(new)
-
-
-def every(*parts: type[Network] | Callable[[Network], str]) -> On:
-    """Return the networks that are of all these kinds, and meet all these conditions."""
-    return On(parts)
-
-
-def _reason(part: type[Network] | Callable[[Network], str], network: Network) -> str:
-    if not isinstance(part, type):
-        return part(network)
-    family: type[Network] = part
-    return "" if isinstance(network, family) else f"needs {family.described}"
 
 
 @cache

@@ -22,7 +22,7 @@ from treecast.networks import Grid, Mesh, Network
 from treecast.networks.core import Ints, ints
 from treecast.plans.built import Built, Job
 from treecast.plans.order import ORDER, check_order
-from treecast.plans.registry import WORMHOLE, builder, every
+from treecast.plans.registry import WORMHOLE, builder
 from treecast.plans.whole.wormhole.bisection import build_from_messages
 from treecast.schedule import Rows
 
@@ -48,7 +48,7 @@ def _lacks_eyes(mesh: Any) -> str:
 
 
 _EYES: dict[str, Any] = {
-    "on": every(Mesh, _lacks_eyes),
+    "on": (Mesh, _lacks_eyes),
     "under": WORMHOLE,
     "baseline": True,
     "what": "Cang & Wu: from eye to eye, for sides that are all the same power of two",

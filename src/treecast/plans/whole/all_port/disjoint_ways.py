@@ -22,7 +22,7 @@ from treecast.networks import Network, Rotational
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.plans.built import NO_ROWS, Built, Job, joined
-from treecast.plans.registry import builder, every, every_port
+from treecast.plans.registry import builder, every_port
 from treecast.plans.times.timetable import list_paths
 from treecast.plans.whole.all_port.alltoall import lengths_of_runs
 from treecast.ragged import starts
@@ -42,7 +42,7 @@ def _too_large(network: Network) -> str:
 @builder(
     "disjoint-ways",
     "alltoall",
-    on=every(Rotational, _too_large),
+    on=(Rotational, _too_large),
     most_copies=every_port,
     what="x disjoint ways of least total length to each node, necklace by necklace",
 )

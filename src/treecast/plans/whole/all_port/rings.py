@@ -5,7 +5,7 @@ import numpy as np
 from treecast.networks import Network, Torus
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job
-from treecast.plans.registry import builder, every, every_port
+from treecast.plans.registry import builder, every_port
 from treecast.schedule import Claims, Payloads, Rows
 
 
@@ -23,7 +23,7 @@ def _claims(job: Job[Torus]) -> Claims:
 @builder(
     "both-ways",
     "allgather",
-    on=every(Torus, _goes_round),
+    on=(Torus, _goes_round),
     most_copies=every_port,
     claims=_claims,
     what="round the ring both ways",

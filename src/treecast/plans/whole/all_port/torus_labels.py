@@ -5,12 +5,14 @@ fewer a search finds the label sets (label_search.py), anew each time: that take
 It met the bound on all tori tried; that is not proved, and each schedule shows it. Source: treecast's own.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from treecast.networks import Network, Torus
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job
-from treecast.plans.registry import builder, every, every_port
+from treecast.plans.built import Built, Job, best_of
+from treecast.plans.registry import builder, every_port
 from treecast.plans.times.packing import Packed, pack
 from treecast.plans.times.pipelines import rows_into
 from treecast.plans.ways.label_search import find
@@ -35,7 +37,7 @@ def _lacks_axes(network: Network) -> str:
 @builder(
     "label-sets",
     "allgather",
-    on=every(_lacks_torus, _lacks_axes),
+    on=(_lacks_torus, _lacks_axes),
     most_copies=every_port,
     what="each node by trees chosen so that all ports are used alike",
 )
@@ -62,17 +64,17 @@ def _find_sets(trees: TreeSet, copies: int, messages: int) -> Packed:
     """
     k, nodes = len(trees), trees.network.nodes
     sends = messages * copies * (nodes - 1)
-    best = pack(trees, np.full((messages, nodes), (1 << copies) - 1))
-    for attempt in range(_TRIES):
-        first = sum(1 << (attempt + i) % k for i in range(copies))
-        uses, sets = np.zeros(k, np.int64), list[Ints]()
-        for chunk in range(messages):
-            masks = np.full(nodes, first, np.int64)
-            seed = _SEED + attempt * messages + chunk
-            sets.append(find(trees, masks, moves=_MOVES, hot=_HOT, seed=seed, uses=uses))
-        packed = pack(trees, np.stack(sets))
-        if packed.steps < best.steps and (copies > 1 or len(packed.step) == sends):
-            best = packed
-        if best.steps == -(-sends // k):
-            break
-    return best
+
+    def tried() -> Iterator[Packed]:
+        yield pack(trees, np.full((messages, nodes), (1 << copies) - 1))
+        for attempt in range(_TRIES):
+            first = sum(1 << (attempt + i) % k for i in range(copies))
+            uses, sets = np.zeros(k, np.int64), list[Ints]()
+            for seed in range(_SEED + attempt * messages, _SEED + (attempt + 1) * messages):
+                masks = np.full(nodes, first, np.int64)
+                sets.append(find(trees, masks, moves=_MOVES, hot=_HOT, seed=seed, uses=uses))
+            packed = pack(trees, np.stack(sets))
+            if copies > 1 or len(packed.step) == sends:
+                yield packed
+
+    return best_of(tried(), lambda packed: (packed.steps,), -(-sends // k))

@@ -18,7 +18,7 @@ from treecast.errors import ScheduleError
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job
+from treecast.plans.built import Built, Job, best_of
 from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import builder
 from treecast.plans.ways.trees.spanning import balanced, best, breadth_first, streams_steps
@@ -157,14 +157,15 @@ class _Search:
 
     def best_cover(self) -> Cover:
         """Return the best cover that the search finds; it is always the same for the same network and lengths."""
-        least, kept = sys.maxsize, list[_Tables]()
+        steps, tables = best_of(self._improved(), lambda each: (each[0],), self.goal)
+        return self._cover(*tables, steps)
+
+    def _improved(self) -> Iterator[tuple[int, _Tables]]:
+        """Yield the best covers from several beginnings, as long as there is work left."""
         for begin in self._begins():
-            steps, tables = self._improve(*begin)
-            if steps < least:
-                least, kept = steps, [tables]
-            if least <= self.goal or self.left[0] <= _WORK // 64:
-                break
-        return self._cover(*kept[0], least)
+            yield self._improve(*begin)
+            if self.left[0] <= _WORK // 64:
+                return
 
     def _begins(self) -> Iterator[tuple[_Int32, _Int32, _Int32, NDArray[np.bool_], Ints]]:
         from treecast.kernels.plans.cover import in_turn

@@ -15,7 +15,7 @@ import numpy as np
 from treecast.networks import Cayley, Hypercube, Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_between
-from treecast.plans.registry import builder, every
+from treecast.plans.registry import builder
 from treecast.ragged import cut_evenly
 from treecast.schedule import Claims, Payloads, Rows
 
@@ -30,7 +30,7 @@ def too_large(network: Network) -> str:
 @builder(
     "exchange",
     "alltoall",
-    on=every(Hypercube, too_large),
+    on=(Hypercube, too_large),
     under=("whispering", "shouting"),
     what="Johnsson & Ho: along one dimension after the other, each part of the chunks beginning with another one",
 )

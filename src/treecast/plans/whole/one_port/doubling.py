@@ -10,7 +10,7 @@ import numpy as np
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_of_blocks
-from treecast.plans.registry import builder, every
+from treecast.plans.registry import builder
 from treecast.plans.whole.combining.exchange import by_bits, too_large
 from treecast.plans.whole.one_port.models import COMBINING, COMBINING_HALF, EITHER, turn
 from treecast.plans.whole.one_port.skips import skips
@@ -100,7 +100,7 @@ def _claims_of_alltoall(job: Job[Complete]) -> Claims:
 @builder(
     "binomial",
     "scatter",
-    on=every(Complete, too_large),
+    on=(Complete, too_large),
     under=(*COMBINING, *COMBINING_HALF),
     claims=_claims_of_scatter,
     what="down a binomial tree: half of the blocks that a node has for others in each step",
@@ -116,7 +116,7 @@ def scatter(job: Job[Complete]) -> Built:
 @builder(
     "bruck",
     "alltoall",
-    on=every(Complete, too_large),
+    on=(Complete, too_large),
     under=COMBINING,
     claims=_claims_of_alltoall,
     what="Bruck et al.: in step k all whose distance has bit k set go 2^k labels on",
