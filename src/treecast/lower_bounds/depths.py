@@ -5,7 +5,6 @@ import numpy as np
 from treecast.graphs.flows import away
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
-from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 
 _FAR = 2**30
@@ -39,11 +38,8 @@ def least_depth(network: Network, root: int, trees: int) -> int:
     ordered = np.append(shortest[:, arcs.entering], np.full((len(starts), 1), _FAR), axis=1)
     ends = np.stack([arcs.into[others], arcs.into[others + 1]], axis=1).reshape(-1)
     first = np.minimum.reduceat(ordered, ends, axis=1)[:, ::2] if len(others) else ordered
-    found = [_of_rank(np.sort(first, axis=0)[trees - 1])]
+    farthest = np.sort(first, axis=0)[trees - 1]
+    found = [int(farthest[farthest < _FAR].max(initial=0))]
     least = ordered.min(axis=0)
     found += [int(np.sort(least[arcs.into[v] : arcs.into[v + 1]])[trees - 1]) for v in others.tolist()]
     return max([ecc, *(depth for depth in found if depth < _FAR)])
-
-
-def _of_rank(depths: Ints) -> int:
-    return int(depths[depths < _FAR].max(initial=0))

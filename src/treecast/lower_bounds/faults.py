@@ -53,7 +53,6 @@ def delays(job: Job, root: int) -> list[Bound]:
             steps(f + network.eccentricity(root), "f + eccentricity", said),
         ]
     if network.seen_alike and f + 1 == network.ports:
-        return [
-            steps(1 + network.diameter, "1 + diameter, for f = degree - 1", "all links of the root but one are cut")
-        ]
+        said = "all links of the root but one are cut"
+        return [steps(1 + network.diameter, "1 + diameter, for f = degree - 1", said)]
     return []

@@ -95,14 +95,9 @@ def _calls(job: _Job, far: Ints) -> int | None:
 
 def _wormhole(lengths: Lengths) -> list[Bound]:
     """Return the bounds where every node is one step away: each message that is not null takes at least one step."""
-    some = int(np.count_nonzero(lengths.flits))
+    some, doubles = int(np.count_nonzero(lengths.flits)), "nodes that have heard, or are heard of, at most double"
     return [
-        Bound(
-            "steps",
-            some.bit_length(),
-            "⌈log2 (1 + messages)⌉",
-            "nodes that have heard, or are heard of, at most double",
-        ),
+        Bound("steps", some.bit_length(), "⌈log2 (1 + messages)⌉", doubles),
         Bound("transmissions", lengths.total, "all flits", "each goes once at least"),
         Bound("tcd", some, "messages", "each goes over one arc at least"),
     ]

@@ -78,11 +78,8 @@ def broadcast(job: Job, root: int) -> list[Bound]:
         return sends + _reach(job, root)
     total, far, ports = job.total, job.network.eccentricity(root), job.ports(root)
     if job.model.ports == "one":
-        return [
-            *sends,
-            steps(total + far - 1, "M x + eccentricity - 1", "the root's one port"),
-            *one_port.broadcast(job),
-        ]
+        one = steps(total + far - 1, "M x + eccentricity - 1", "the root's one port")
+        return [*sends, one, *one_port.broadcast(job)]
     value = -(-total // ports) + far - 1
     found = [*sends, steps(value, "⌈M x / degree⌉ + eccentricity - 1", "Fragopoulou & Akl, Table 1")]
     return found + _over_every_arc(job) + _hearing(job, root) + _into_layers(job, root, far)
@@ -202,12 +199,8 @@ def _spreading_late(job: Job) -> Sequence[int]:
 def _gossip(job: Job) -> list[Bound]:
     """Where messages combine all nodes hear of all, so one source gives the bound; with odd N a node idles in the first step."""
     found = [b for v in distances.looked_at(job.network) for b in (*_reach(job, v), *faults.delays(job, v))]
-    if (
-        job.model.partner == "same"
-        and job.model.ports == "one"
-        and job.network.rank_count % 2
-        and job.network.relays is None
-    ):
+    in_pairs = job.model.partner == "same" and job.model.ports == "one"
+    if in_pairs and job.network.rank_count % 2 and job.network.relays is None:
         value = job.others.bit_length() + 1
         found.append(steps(value, "⌈log2 N⌉ + 1, N odd", "one node has no partner in the first step"))
     return [best([b for b in found if b.formula == formula], "steps") for formula in sorted({b.formula for b in found})]
@@ -232,9 +225,8 @@ def _allreduce(job: Job, root: int) -> list[Bound]:
     A sum takes 2 (N - 1) sends: N - 1 until somebody, a relay perhaps, first has all of it, then one to each other node.
     """
     every = replace(job, messages=job.messages * job.network.rank_count)
-    sends = transmissions(
-        2 * every.messages * job.others, "2 M N (N - 1)", "to add up each sum, and to tell all others"
-    )
+    said = "to add up each sum, and to tell all others"
+    sends = transmissions(2 * every.messages * job.others, "2 M N (N - 1)", said)
     if job.model.combining:
         return [sends, *_gossip(job), *_by_owners(job, every)]
     parts = _of_one_node(every)
@@ -361,9 +353,7 @@ def _multicast(job: Job, root: int) -> list[Bound]:
     late = job.faults if job.model.ports == "one" else 0
     sends = transmissions(job.total * count, "M x targets", "every target receives every chunk, x times")
     if job.faults:
-        links = max(count, -(-(job.faults + 1) * (count + 1) // 2))
-        sends = transmissions(
-            job.messages * links, "M max(targets, ⌈(f + 1)(targets + 1) / 2⌉)", "over f + 1 links of root and targets"
-        )
+        links, said = max(count, -(-(job.faults + 1) * (count + 1) // 2)), "over f + 1 links of root and targets"
+        sends = transmissions(job.messages * links, "M max(targets, ⌈(f + 1)(targets + 1) / 2⌉)", said)
     formula = "⌈M x / ports⌉ - 1 + distance of the farthest target"
     return [steps(begun + late + far, f"f + {formula}" if late else formula, "the root's ports"), sends]

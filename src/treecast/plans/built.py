@@ -83,10 +83,7 @@ class Job(Generic[Where]):
     def doing(self, kind: str) -> "Job[Where]":
         """Return the same job for another kind of collective of the same root and messages.
 
-        Raises
-        ------
-        PlanError
-            Where the other kind does not go with this job's lengths or targets.
+        Raises PlanError where the other kind does not go with this job's lengths or targets.
         """
         return replace(self, collective=replace(self.collective, kind=kind))
 

@@ -51,8 +51,6 @@ def periods(ways: Ways, machine: Model) -> Iterator[Period]:
 
     A hop of the ways is of one chunk, and takes all that it needs for itself, though with one partner two may go at once.
 
-    Examples
-    --------
     >>> from treecast.models import model
     >>> from treecast.plans import plan
     >>> found = Ways.of_schedule(plan("alltoall", "hypercube:3", messages=1))

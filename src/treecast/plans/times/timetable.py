@@ -105,15 +105,12 @@ def listed(
     first, follow = grouped(ways.after, ways.before, count) if back else ways.followers
     pool = np.arange(len(wanted.resource)) if pools is None else pools
     arc, ranked = ways.arc.astype(np.int32), np.lexsort(keys[::-1])
-    narrow = (follow, np.bincount(follow, minlength=count), arc, lasts, wanted.resource, wanted.key)
+    waits = np.bincount(follow, minlength=count)
     busy, step = np.zeros((wanted.resources, 2), np.int64), np.empty(count, np.int64)
     room = starts(np.bincount(pool[arc], minlength=int(pool.max(initial=-1)) + 1))
-    columns = [
-        *(column.astype(np.int32, copy=False) for column in narrow),
-        busy,
-        *(c.astype(np.int32) for c in (ranked, pool)),
-    ]
-    steps = int(time_sends(first, *columns, room, machine.combining, step))
+    columns = (follow, waits, arc, lasts, wanted.resource, wanted.key, busy, ranked, pool)
+    narrow = (column if column is busy else column.astype(np.int32, copy=False) for column in columns)
+    steps = int(time_sends(first, *narrow, room, machine.combining, step))
     if pools is not None:
         ways = replace(ways, arc=arc.astype(np.int64))
     if steps < 0:

@@ -22,8 +22,6 @@ def even_trees(network: Network, machine: Model, roots: list[int], deeper: float
     ``deeper``: the cost of an arc more to a node, beside 1 for a send more of a resource that has as many as the mean.
     ``seed``: of the random numbers. Each root reaches all nodes.
 
-    Examples
-    --------
     >>> from treecast import network
     >>> from treecast.models import model
     >>> grid = network("mesh:4x4")

@@ -65,10 +65,5 @@ def over_largest_gaps(job: Job[Hypercube]) -> Built:
 
     M x N (N - 1) transmissions. The ways to a node are node-disjoint, so x - 1 faults do no harm. An orbit, of about x (N - 1)
     rows. A node sends as many, so nothing shorter could tell it its part: on Q_40 with two copies they are 2 (2^40 - 1).
-
-    Raises
-    ------
-    PlanError
-        When the rows do not fit in memory (before anything is built).
     """
     return by_rotation(job, preferences(job.network))

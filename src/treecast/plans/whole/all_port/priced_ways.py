@@ -85,10 +85,7 @@ _WAYS: dict[str, Any] = {
 def over_priced_ways(job: Job[Network]) -> Built:
     """All-port: each message goes over x disjoint ways, as a stream over each, and survives any x-1 faults.
 
-    Raises
-    ------
-    PlanError
-        When there are not so many ways.
+    Raises PlanError when there are not so many ways.
     """
     network, found, size = job.network, list[Timed](), int(_pairs(job).size.max(initial=1))
     least = best(bounds(job.collective, network, job.copies, job.model, against=job.against), "steps").value

@@ -54,12 +54,8 @@ def _too_large(job: Job[Network]) -> str:
 def over_split_off_trees(job: Job[Network]) -> Built:
     """All-port: k trees of each rank, no arc in more than s of all, where k/s messages in a step are the most there can be.
 
-    M s / k steps, and a number that does not grow with M.
-
-    Raises
-    ------
-    PlanError
-        Where a relay cannot be split off: more arcs lead to it than from it, or fewer.
+    M s / k steps, and a number that does not grow with M. Raises PlanError where a relay cannot be split off: more arcs lead to
+    it than from it, or fewer.
     """
     network = job.network
     if network.rank_count == 1:

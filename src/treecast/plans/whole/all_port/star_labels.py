@@ -115,12 +115,8 @@ def over_label_sets(job: Job[Star]) -> Built:
     """All-port: each node receives by x of the n-1 disjoint trees, chosen node by node so that all ports are used alike.
 
     ⌈Mx(N-1)/(n-1)⌉ steps with one copy; with more where the known sets have no conflict, which is all of S_4 … S_6, x ≤ 4 on
-    S_7, and x = 2 on S_8. Of M messages those whose copies fill all trees go by whole trees, the others by label sets.
-
-    Raises
-    ------
-    PlanError
-        When the sets that come with the package are not closed: then the file is damaged.
+    S_7, and x = 2 on S_8. Of M messages those whose copies fill all trees go by whole trees, the others by label sets. Raises
+    PlanError when the sets that come with the package are not closed: then the file is damaged.
     """
     star = job.network
     trees = star_trees.disjoint_trees(star, paper=True)  # over which the known sets were found

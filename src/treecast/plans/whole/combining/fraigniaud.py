@@ -36,8 +36,7 @@ def fraigniaud(job: Job[Hypercube]) -> Built:
 def fraigniaud_whispering(job: Job[Hypercube]) -> Built:
     """Whispering: the baseline, Fraigniaud's scheme: down k + 1 = ``copies`` arc-disjoint trees, a dimension a step.
 
-    d + k + 1 steps, (k+1)(n-1) messages. Source: Fraigniaud, "Asymptotically optimal broadcasting and gossiping in faulty
-    hypercube multicomputers" (1992), as Chau & Fu cite it.
+    d + k + 1 steps, (k+1)(n-1) messages.
     """
     cube, collective, order = job.network, job.collective, job.options.get("order")
     trees, place = calling_trees(cube, order, collective.root), np.argsort(check_order(cube.d, order))
