@@ -172,21 +172,14 @@ def _find_chain(
 ) -> list[tuple[int, int, int]]:
     """Return exchanges (group, port, port instead) that take one from the busiest port to one below ``most``, if there are."""
     busiest = load.index(max(load))
-    came: dict[int, tuple[int, int]] = {busiest: (-1, -1)}
+    chains: dict[int, list[tuple[int, int, int]]] = {busiest: []}
     queue = [busiest]
     for port in queue:
         for group, (own, _) in enumerate(groups):
-            if port not in chosen[group]:
-                continue
-            for instead in own:
-                if instead in chosen[group] or instead in came:
-                    continue
-                came[instead] = group, port
-                queue.append(instead)
-                if load[instead] < most:
-                    chain, here = list[tuple[int, int, int]](), instead
-                    while came[here][0] >= 0:
-                        chain.append((came[here][0], came[here][1], here))
-                        here = came[here][1]
-                    return chain
+            for instead in own if port in chosen[group] else ():
+                if instead not in chosen[group] and instead not in chains:
+                    chains[instead] = [(group, port, instead), *chains[port]]
+                    if load[instead] < most:
+                        return chains[instead]
+                    queue.append(instead)
     return []

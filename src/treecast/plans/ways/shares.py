@@ -90,12 +90,9 @@ def _deal_rest(
     offset = min(range(served), key=load)
     loads[over] += length[(turn + offset) % served]
     turned = [int(network.rotate(v, i)) for i in range(size)]
-    found = list[tuple[int, int, list[tuple[int, int]]]]()
-    for j in range(k):
-        part = carried[int(turn[j] + offset) % served]
-        if part:
-            found.append((turned[int(node[j])], int(over[j]), part))
-    return found
+    turns: list[int] = turn.tolist()
+    parts = [carried[(each + offset) % served] for each in turns]
+    return [(turned[v], t, part) for v, t, part in zip(node.tolist(), over.tolist(), parts, strict=True) if part]
 
 
 def _table(nodes: int, messages: int, parts: list[tuple[int, int, list[tuple[int, int]]]]) -> Payloads:
