@@ -150,8 +150,8 @@ def _exchanged(job: Job[Network], seed: int, by_need: bool) -> Timed:
     if together and collective.lengths is None:
         collective, size = replace(collective, messages=1), collective.messages
     has, wants = (table(each, network.nodes, collective.chunks) for each in (collective.given(), collective.wanted()))
-    how = {"seed": seed, "by_need": by_need, "together": together}
-    sent = exchanged(network, takes(job.model, network), has, wants, **how)
+    wanted = takes(job.model, network)
+    sent = exchanged(network, wanted, has, wants, seed=seed, by_need=by_need, together=together)
     return timed(network, job.model, sent.take(sent.needed(network, wants)), collective.chunks, size)
 
 

@@ -20,6 +20,7 @@ from treecast.plans.whole.one_port.models import EITHER, HALF, check_rows, turn
 from treecast.schedule import Claims
 
 _TURNS: dict[str, Any] = {"on": Complete, "under": EITHER, "most_copies": every_port}
+_WITH_HALVES: dict[str, Any] = _TURNS | {"under": (*EITHER, *HALF)}
 
 
 def claims_of_scatter(job: Job[Complete]) -> Claims:
@@ -34,7 +35,7 @@ def claims_of_scatter(job: Job[Complete]) -> Claims:
     "scatter",
     claims=claims_of_scatter,
     what="to one target after the other; more copies by way of relays",
-    **_TURNS | {"under": (*EITHER, *HALF)},
+    **_WITH_HALVES,
 )
 def scatter(job: Job[Complete]) -> Built:
     """One-port: x - 1 copies of each block to a relay each, then one to its target itself: M x (N - 1) steps, the fewest.
