@@ -73,3 +73,11 @@ def test_what_holds_on_a_weaker_machine_is_planned_on_a_stronger_one():
     combined = plan("alltoall", "hypercube:4", model="one-port,combining")
     assert combined.rows == whispered.rows
     assert verify(combined).holds
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"ports": "two"}, {"duplex": "quarter"}, {"partner": "none"}, {"routing": "last-first"}]
+)
+def test_a_model_of_values_that_there_are_not_is_refused(wrong):
+    with pytest.raises(PlanError, match=f"^{next(iter(wrong))} of a model is one of "):
+        Model("mine", **{"ports": "all"} | wrong)

@@ -16,7 +16,7 @@ from treecast.units import parse_bytes, parse_count, parse_rate, parse_seconds, 
     ("text", "size"),
     [
         ("1", 1), ("64k", 65536), ("64KiB", 65536), ("64kB", 64000), ("1.5 MiB", 1572864), ("2GB", 2 * 10**9),
-        ("1e6", 10**6), ("16K", 16384), ("3TiB", 3 << 40), (12, 12), ("7B", 7),
+        ("1e6", 10**6), ("16K", 16384), ("3TiB", 3 << 40), (12, 12), ("7B", 7), ("10KB", 10_000),
     ],
 )  # fmt: skip
 def test_bytes(text: Any, size: int) -> None:

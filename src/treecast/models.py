@@ -68,6 +68,13 @@ class Model:
     routing: Literal["", "first", "last", "diagonal"] = ""
     buffered: bool = True
 
+    def __post_init__(self) -> None:
+        """Raise PlanError for a value that is none of those listed."""
+        known = {"ports": ("all", "one"), "duplex": ("full", "half"), "partner": ("any", "same")}
+        for name, values in (known | {"routing": ("", "first", "last", "diagonal")}).items():
+            if (given := getattr(self, name)) not in values:
+                raise PlanError(f"{name} of a model is one of {', '.join(map(repr, values))}, not {given!r}")
+
     @property
     def half_port(self) -> bool:
         """Whether a node either sends or receives in a step because its one port carries one way."""

@@ -11,7 +11,7 @@ from treecast.errors import TreecastError
 
 _NUMBER = r"[0-9]{1,19}(?:\.[0-9]{1,19})?(?:[eE][-+]?[0-9]{1,2})?"
 _MOST = 10**30  # seconds, or bytes a second
-_THOUSANDS = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_THOUSANDS = {"k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _COUNTS = {sign: Fraction(size) for sign, size in _THOUSANDS.items()}
 _BYTES = {
     "": 1,
@@ -70,7 +70,7 @@ def parse_rate(text: str | float) -> float:
     >>> parse_rate("100Gbit/s"), parse_rate("12.5GB/s")
     (12500000000.0, 12500000000.0)
     """
-    if isinstance(text, str) and (found := re.fullmatch(rf"{_NUMBER}\s*([kMGT]?)(?:b/s|bps|bit)", text.strip())):
+    if isinstance(text, str) and (found := re.fullmatch(rf"{_NUMBER}\s*([kKMGT]?)(?:b/s|bps|bit)", text.strip())):
         raise TreecastError(f"{text!r} may be bits or bytes: write {found[1]}bit/s or {found[1]}B/s")
     if text in ("inf", math.inf):
         return math.inf

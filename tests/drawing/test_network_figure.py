@@ -170,3 +170,8 @@ def test_sums_are_drawn_from_their_owner():
 
 def graph_node(graph, name):
     return network(graph).node(name)
+
+
+def test_arcs_of_sums_that_nobody_owns_are_drawn():
+    schedule = plan("allreduce", "hypercube:3", without_owners=True)
+    assert len(used_arcs(schedule).src) == len(np.unique(schedule.rows.src * 8 + schedule.rows.dst))

@@ -13,6 +13,7 @@ from tests.oracles.plain import sends_of
 from tests.strategies import arbitrary, planned
 from treecast.collectives import Collective
 from treecast.drawing.arrivals import find_received
+from treecast.drawing.shapes import trees_of
 from treecast.drawing.text.completion import completion_text
 from treecast.drawing.text.space_time import TREE_SIGNS, space_time_text
 from treecast.drawing.text.tree import tree_text
@@ -139,7 +140,7 @@ def test_rows_that_are_no_tree():
 @given(planned())
 def test_every_node_is_in_every_tree_once_with_its_step(schedule):
     rows, label = schedule.rows, schedule.network.label
-    for tree in np.unique(rows.tree).tolist():
+    for tree in trees_of(schedule):
         lines = tree_text(schedule, tree).splitlines()
         found = {words[-2]: words[-1] for words in map(str.split, lines)}
         mine = np.flatnonzero(rows.tree == tree)

@@ -281,3 +281,13 @@ def test_a_plan_says_whether_relays_must_add() -> None:
                 into.update((int(rows.dst[r]), c) for c in range(first, min(stop, schedule.collective.sums)))
         assert ("which add" in describe(schedule).lines["network"]) == (max(into.values(), default=0) > 1), kind
     assert "which add" in describe(treecast.plan("reduce", path)).lines["network"]
+
+
+def test_lengths_of_ranks_alone_leave_out_relays() -> None:
+    of_ranks = list(range(1, 17))
+    schedule = treecast.plan("allgatherv", "fat-tree:4", lengths=of_ranks)
+    flits = schedule.collective.lengths.flits
+    assert flits[schedule.network.ranks].tolist() == of_ranks
+    assert flits.sum() == sum(of_ranks)
+    with pytest.raises(PlanError, match="needs as many lengths, not 17"):
+        treecast.plan("allgatherv", "fat-tree:4", lengths=[*of_ranks, 1])

@@ -27,9 +27,13 @@ def drawn_rows(schedule: Schedule, tree: int) -> Ints:
 
 
 def trees_of(schedule: Schedule) -> list[int]:
-    """Return the trees that the rows of a schedule use; -1 where one node sends to all and no row names a tree."""
-    used = np.unique(schedule.rows.tree[schedule.rows.tree >= 0]).tolist()
-    return used or ([-1] if len(schedule.rows) and schedule.collective.traits.one_to_all else [])
+    """Return the trees that the rows of a schedule use; -1 where no row names a tree, but all data of one node goes down one."""
+    rows = schedule.rows
+    if used := np.unique(rows.tree[rows.tree >= 0]).tolist():
+        return used
+    links = len(np.unique(rows.src.astype(np.int64) * schedule.network.nodes + rows.dst))
+    is_one = links == len(np.unique(rows.dst)) and schedule.collective.traits.one_to_all
+    return [-1] if links and is_one else []
 
 
 def chosen_trees(schedule: Schedule, view: View) -> list[int]:

@@ -53,8 +53,8 @@ def lengths_by_block(network: Network, kind: Kind, root: int, given: Any) -> Len
 
 
 def lengths_by_node(network: Network, root: int | None, given: Any) -> Lengths:
-    """Return the lengths of messages that differ: one number of flits for all nodes, one for each node, or a mapping from
-    nodes or labels.
+    """Return the lengths of messages that differ: one number of flits for all ranks, one for each rank or each node, or a
+    mapping from nodes or labels.
 
     The root's own message has no flits; None: there is no root. Raises PlanError when a node has no length, or one that is no
     length.
@@ -64,8 +64,9 @@ def lengths_by_node(network: Network, root: int | None, given: Any) -> Lengths:
         flits = _of_mapping(network, root, given)
     else:
         flits = np.array(given)
-        if flits.ndim == 0:  # relays have no message
-            flits = np.repeat(flits, network.nodes) if relays is None else np.where(relays, 0, flits)
+        if flits.size in (1, network.rank_count) and flits.dtype.kind in "iu":  # relays have no message
+            of_ranks, flits = flits, np.zeros(network.nodes, np.int64)
+            flits[network.ranks] = of_ranks
     if flits.shape != (network.nodes,):
         raise PlanError(f"{network.spec} has {network.nodes:,} nodes, and needs as many lengths, not {flits.size:,}")
     if root is not None and flits.dtype.kind in "iu" and flits.min() >= 0:

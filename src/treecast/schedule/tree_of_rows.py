@@ -101,8 +101,8 @@ def link_ends(schedule: Schedule) -> tuple[Ints, Ints]:
 
 
 def outward(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return which rows describe trees: all, but where the sums of a reduction go out again, only the rows that go out."""
+    """Return which rows describe trees: all, but where sums that a node owns go out again, only the rows that go out."""
     rows, table = schedule.rows, schedule.rows.payloads
-    if not schedule.part.results:
+    if not schedule.part.results or schedule.part.shared:
         return np.ones(len(rows), np.bool_)
     return table.first[table.start[rows.payload]] >= schedule.part.sums

@@ -178,3 +178,10 @@ def test_one_way_cuts_leave_out_whom_data_cannot_leave(kind: str, left: int) -> 
     assert found.schedule.network.nodes == left
     assert found.unreached == ("1",) * (3 - left)
     assert treecast.verify(found.schedule)
+
+
+def test_labels_in_one_text_are_labels() -> None:
+    before = treecast.plan("broadcast", "star:4", messages=60)
+    assert treecast.repair(before, dead_nodes="2134").schedule == treecast.repair(before, dead_nodes=["2134"]).schedule
+    both = {"dead_nodes": "2134 4231", "cut_links": "1234-3214"}
+    assert treecast.repair(before, **both).schedule.network.spec.count("2134") == 1

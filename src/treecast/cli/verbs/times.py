@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from treecast.cli.arguments import DataOptions, Flag, Json, Output
+from treecast.cli.arguments import Flag, Json, Output, TimeOptions
 from treecast.cli.files import show_drawn
 from treecast.errors import TreecastError
 from treecast.papers.hypercube.times import COLLECTIVES
@@ -18,7 +18,8 @@ def times(
     survive: int | None = None,
     collective: Annotated[str, Parameter(choices=COLLECTIVES)] = COLLECTIVES[-1],
     fault_free: Flag = False,
-    amount: DataOptions = DataOptions(),  # noqa: B008
+    costs: TimeOptions = TimeOptions(),  # noqa: B008
+    size: Annotated[str, Parameter(name="--bytes", help="The bytes of each node's message: 4KiB.")] = "1",
     output: Output = None,
     as_json: Json = False,
 ) -> int:
@@ -41,14 +42,13 @@ def times(
     from treecast.description import describe
     from treecast.papers.hypercube.schemes import compare_schemes
 
-    if amount.chunk is not None or amount.costs is not None:
-        raise TreecastError(
-            "times are of one message for each node, over links that cost alike: write --bytes, --latency and --rate"
-        )
-    where, costs = networks.network(network), amount.read(networks.network(network))
-    cost, size = costs and costs.default, parse_bytes(amount.size or 1)
-    found = compare_schemes(where, survive, collective, fault_free=fault_free, cost=cost, chunk_bytes=size)
-    r = size * cost.per_byte / cost.startup if cost is not None and cost.startup else None
+    if costs.costs is not None:
+        raise TreecastError("times are of links that cost alike: write --latency and --rate")
+    where, each = networks.network(network), parse_bytes(size)
+    asked = costs.read(where)
+    cost = asked and asked.default
+    found = compare_schemes(where, survive, collective, fault_free=fault_free, cost=cost, chunk_bytes=each)
+    r = each * cost.per_byte / cost.startup if cost is not None and cost.startup else None
     notes = (
         "times when nothing fails: faults can make messages longer where nodes leave out data that was said before",
         "n = 2^d; β: start-up of a send, τ: time of a byte, F: bytes of a node's message",

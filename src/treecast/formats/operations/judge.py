@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from treecast.collectives import Collective
+from treecast.description import count_of
 from treecast.errors import FormatError
 from treecast.formats.operations.holding import find_early, find_missing, schedule_said
 from treecast.formats.operations.reading import Listed
@@ -142,4 +143,4 @@ def _spell(collective: Collective | None, where: Network) -> str:
     if collective is None:
         return ""
     root = "" if collective.all_source else f", root {where.label(collective.root)}"
-    return f"{collective.kind} of {collective.messages:,} messages{root}"
+    return f"{collective.kind} of {count_of(collective.messages, 'message')}{root}"

@@ -64,7 +64,7 @@ def difference(before: Schedule, after: Schedule) -> Difference:
     """
     if before.collective.kind != after.collective.kind:
         raise PlanError(
-            f"a {before.collective.kind} and a {after.collective.kind} have nothing in common: compare plans of one collective"
+            f"{before.collective.kind} and {after.collective.kind} have nothing in common: compare plans of one collective"
         )
     alike = before.orbit == after.orbit and before.network == after.network
     old, new = (Counter(_spelled(each if alike else each.plain())) for each in (before, after))

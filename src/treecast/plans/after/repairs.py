@@ -89,8 +89,8 @@ class Repair:
 def repair(
     schedule: Schedule | Job[Any],
     *,
-    dead_nodes: Sequence[str | int] = (),
-    cut_links: Sequence[str] = (),
+    dead_nodes: str | Sequence[str | int] = (),
+    cut_links: str | Sequence[str] = (),
     within: float = 0.0,
 ) -> Repair:
     """Return a schedule of the same collective on the rest of the network, that keeps as many rows of the old one as it can.
@@ -99,9 +99,9 @@ def repair(
     ----------
     schedule : Schedule or Job
         The plan that the faults have hit; of a job, ``plan(job)``.
-    dead_nodes : sequence of str or int
-        The nodes that are gone: labels or numbers.
-    cut_links : sequence of str
+    dead_nodes : str or sequence of str or int
+        The nodes that are gone: labels, with blanks between them in one text, or numbers.
+    cut_links : str or sequence of str
         The links that are gone: ``A-B`` both ways, ``A>B`` one way.
     within : float
         Seconds in which shallower trees are looked for afterwards.
@@ -128,6 +128,8 @@ def repair(
     (106, 126, True)
     """
     schedule = plan(schedule) if isinstance(schedule, Job) else schedule
+    dead_nodes = dead_nodes.split() if isinstance(dead_nodes, str) else dead_nodes
+    cut_links = cut_links.split() if isinstance(cut_links, str) else cut_links
     begun = perf_counter()
     network, collective = schedule.network, schedule.collective
     if not dead_nodes and not cut_links:
