@@ -108,8 +108,6 @@ def test_an_exchange_is_refused_where_it_would_take_long():
         ("ring:8", "one-port,combining", 4),
         ("torus:4x4", "whispering", 5),
         ("petersen", "whispering", 4),
-        ("dragonfly:4,2", "one-port,combining", 8),
-        ("fat-tree:4", "one-port,combining", 11),
     ],
 )
 def test_gossip_by_exchange_where_messages_combine(where, machine, steps):

@@ -125,6 +125,8 @@ def _judge_messages(file: Judged, order: Order, collective: Collective | None, t
         "the contents of the messages are not said: it was judged whether any contents would do"
         + ("" if told.size else ", of messages as long as need be: --bytes says how long the data is")
     )
+    if told.messages is None:
+        file.found.notes.append("the data is taken for one chunk, and sends of more are left out: --messages says how many")
     if named and file.where is not None:
         file.known["bounds"] = bounds_of(collective, file.where, "shouting")  # a message may carry several chunks
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.plans.whole.one_port.oracle import broadcast_held
 from treecast.lower_bounds import best
-from treecast.plans import alternatives, plan
+from treecast.plans import builders, job, plan
 from treecast.plans.whole.one_port import halves
 from treecast.plans.whole.one_port.halves import parts_of_step
 from treecast.verification.verifier import verify
@@ -95,8 +95,9 @@ def test_half_duplex_where_messages_combine(nodes):
     for kind, wanted in steps.items():
         for messages in (1, 5):
             asked = {"messages": messages, "model": "one-port,combining,half"}
-            found = [e for e in alternatives(kind, f"complete:{nodes}", **asked).candidates if e.builder.claims]
-            assert wanted in {each.claims.steps for each in found if each.claims}
+            asked_for = job(kind, f"complete:{nodes}", **asked)
+            closed = [each for each in builders(kind, asked_for.network) if each.claims and not each.why_not(asked_for)]
+            assert wanted in {each.claims(asked_for).steps for each in closed}
             schedule = plan(kind, f"complete:{nodes}", **asked)
             report = verify(schedule)
             assert report.holds, (kind, messages, report.violations)

@@ -115,3 +115,9 @@ def test_plans_are_planned_again_and_kept(tmp_path):
         again = load(tmp_path / "plan.tc")
         assert again.rows == schedule.rows
         assert again.model.normal == mine.normal
+
+
+@pytest.mark.parametrize(("where", "steps"), [("dragonfly:4,2", 8), ("fat-tree:4", 11), ("random-regular:24,4,1", 7)])
+def test_gossip_by_exchange_on_larger_networks(where, steps):
+    schedule = judged(plan("allgather", where, model="one-port,combining", messages=7))
+    assert schedule.steps <= steps
