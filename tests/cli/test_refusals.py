@@ -23,7 +23,7 @@ COST = "--bytes 1MiB --latency 1us --rate 1GB/s"
         ("plan broadcast star:4 --latency 1us", "a send costs its start-up time and its bytes: say both"),
         (f"advise broadcast --nodes 8 {COST} --chunk 4KiB", "--costs and --chunk are for one plan"),
         ("advise broadcast --nodes 8 --bytes 1MiB", "say how much data there is and how much sends cost"),
-        ("times hypercube:3 --chunk 4KiB", "times are of one message for each node"),
+        ("times hypercube:3 --chunk 4KiB", "times has no option --chunk"),
         ("reliability plan.tc --node-failure latin.txt", "is no text: write a node and its probability a line"),
         ("repair plan.tc --dead-nodes 2134 --json -o -", "--json and '-o -' both want standard output"),
         (f"simulate plan.tc --lying-nodes 2134 {COST}", "seconds are of a replay without liars"),

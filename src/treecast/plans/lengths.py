@@ -64,8 +64,10 @@ def lengths_by_node(network: Network, root: int | None, given: Any) -> Lengths:
         flits = _of_mapping(network, root, given)
     else:
         flits = np.array(given)
-        if flits.size in (1, network.rank_count) and flits.dtype.kind in "iu":  # relays have no message
-            of_ranks, flits = flits, np.zeros(network.nodes, np.int64)
+        if flits.ndim == 0 and relays is None:
+            flits = np.repeat(flits, network.nodes)
+        elif relays is not None and flits.shape in ((), (network.rank_count,)):  # relays have no message
+            of_ranks, flits = flits, np.zeros(network.nodes, flits.dtype)
             flits[network.ranks] = of_ranks
     if flits.shape != (network.nodes,):
         raise PlanError(f"{network.spec} has {network.nodes:,} nodes, and needs as many lengths, not {flits.size:,}")
