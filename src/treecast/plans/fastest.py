@@ -183,7 +183,8 @@ class Search:
         """Return the choice that takes the least time. Builders with a closed form come first: they may meet the bound."""
         found = list[Choice]()
         large = self.one.network.nodes > self.most_built
-        able = [entry for entry in entries if entry.claims or not large] or list(entries)
+        own = [entry for entry in entries if entry.is_for(self.one.model) and not entry.baseline]
+        able = [entry for entry in own or entries if entry.claims or not large] or list(entries)
         for entry in sorted(able, key=lambda entry: entry.claims is None):
             least = min((choice.seconds for choice in found), default=inf)
             if entry.claims is None and found and self.bound and least <= self.bound.seconds * (1 + _MET):

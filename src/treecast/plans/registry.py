@@ -325,13 +325,13 @@ def fitting(entries: Iterable[Builder], job: Job[Any]) -> list[Builder]:
     own = [entry for entry in able if entry.is_for(job.model)]
     if all(entry.baseline for entry in own):
         return able
-    return own if _arrivals(job) > _FEW_ARRIVALS else sorted(able, key=lambda entry: not entry.is_for(job.model))
+    return sorted(able, key=lambda entry: not entry.is_for(job.model)) if _is_small(job) else own
 
 
-def _arrivals(job: Job[Any]) -> int:
-    """Return about how many chunks arrive at all nodes together."""
+def _is_small(job: Job[Any]) -> bool:
+    """Return whether few chunks arrive at all nodes together, so that it costs little to ask more builders."""
     collective = job.collective
-    return collective.chunks * (1 if collective.personal else job.network.rank_count) * job.copies
+    return collective.chunks * (1 if collective.personal else job.network.rank_count) * job.copies <= _FEW_ARRIVALS
 
 
 @cache

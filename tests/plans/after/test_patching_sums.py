@@ -11,7 +11,7 @@ JOBS = {
     "one way": ("reduce", "kautz:2,3", {}, 11),
     "one-port": ("reduce", "complete:8", {"messages": 3, "model": "one-port"}, 18),
     "combining": ("reduce", "hypercube:4", {"model": "shouting", "messages": 3}, 47),
-    "full": ("reduce", "star:4", {"messages": 12}, 18),
+    "full": ("reduce", "star:4", {"messages": 12, "builder": "disjoint-trees"}, 18),
     "there and back": ("reduce-broadcast", "torus:4x4", {"messages": 2, "builder": "breadth-first-tree"}, 47),
     "of all": ("allreduce", "torus:3x4", {}, 0),
 }

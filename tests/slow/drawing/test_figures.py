@@ -29,7 +29,7 @@ HEADS = {"svg": b"<?xml", "png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-"}
     ["star:4", pytest.param("star:5", marks=pytest.mark.long), "hypercube:4", "mesh:4x3x2", "tree:3,2", "path:25"],
 )
 def test_texts_have_room(what):
-    schedule = plan("broadcast", what, messages=5)
+    schedule = plan("broadcast", what, messages=200)  # over trees
     trace = simulate(schedule, Faults({schedule.network.nodes - 1: 2}))
     for figure in (draw_trees(schedule), draw_space_time(trace, 9)):
         renderer = FigureCanvasAgg(figure).get_renderer()

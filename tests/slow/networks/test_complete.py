@@ -13,9 +13,8 @@ def test_how_close_the_plans_are_to_the_bounds(nodes):
                 for kind in ("broadcast", "scatter", "gather", "allgather", "alltoall")
             }
             over_trees = -(-messages * copies // (nodes - 1)) + 1
-            assert steps["broadcast"] == (
-                min(messages, over_trees) if copies == 1 else over_trees
-            )  # or straight to all
+            most = min(messages, over_trees) if copies == 1 else over_trees  # or straight to all
+            assert most - 1 <= steps["broadcast"] <= most
             assert steps["scatter"] == steps["gather"] == messages * copies
             assert steps["allgather"] == messages * copies
             least = messages * (2 * copies - 1)

@@ -126,7 +126,9 @@ def _judge_messages(file: Judged, order: Order, collective: Collective | None, t
         + ("" if told.size else ", of messages as long as need be: --bytes says how long the data is")
     )
     if told.messages is None:
-        file.found.notes.append("the data is taken for one chunk, and sends of more are left out: --messages says how many")
+        file.found.notes.append(
+            "the data is taken for one chunk, and sends of more are left out: --messages says how many"
+        )
     if named and file.where is not None:
         file.known["bounds"] = bounds_of(collective, file.where, "shouting")  # a message may carry several chunks
 

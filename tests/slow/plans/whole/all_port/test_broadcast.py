@@ -34,7 +34,8 @@ def test_every_root_and_every_number_of_copies_against_plain_loops(n):
 def test_a_node_knows_its_program_from_its_label(spec, copies):
     where = network(spec)
     for root in (0, where.nodes - 1):
-        schedule = plan("broadcast", where, root=root, messages=7, copies=copies)
+        name = program("broadcast", where, 0, root=root, messages=7, copies=copies).builder
+        schedule = plan("broadcast", where, root=root, messages=7, copies=copies, builder=name)
         for node in range(where.nodes):
             rows = schedule.select((schedule.rows.src == node) | (schedule.rows.dst == node)).rows
             assert schedule.at(node).rows == rows

@@ -85,7 +85,8 @@ def test_a_node_of_a_hypercube_knows_its_broadcast_from_its_label(d):
     spec, nodes = f"hypercube:{d}", 1 << d
     for copies in {1, d}:
         for root in {0, nodes - 2}:
-            schedule = plan("broadcast", spec, root=root, messages=4, copies=copies)
+            name = program("broadcast", spec, 0, root=root, messages=4, copies=copies).builder
+            schedule = plan("broadcast", spec, root=root, messages=4, copies=copies, builder=name)
             for node in range(nodes) if d < 6 else (0, 5, root, nodes - 1):
                 rows = rows_at(schedule, node)
                 assert schedule.at(node).rows == rows
