@@ -41,7 +41,7 @@ def seconds_by_steps(schedule: Schedule, costs: Costs) -> float:
     >>> import treecast
     >>> schedule = treecast.plan("broadcast", "hypercube:3", bytes="6kB", messages=6)
     >>> round(seconds_by_steps(schedule, Costs.of(latency="1us", rate="1GB/s")), 9)
-    1e-05
+    8e-06
     """
     chunk = _sizes_of(schedule).chunk
     if not costs.arcs:

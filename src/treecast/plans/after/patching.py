@@ -56,7 +56,7 @@ def patched(schedule: Schedule, left: Network, *, tidy: bool = False) -> Patch |
     collectives and models, of several copies, and of too many sends.
 
     >>> from treecast.plans import plan
-    >>> old = plan("broadcast", "star:4", messages=12)
+    >>> old = plan("broadcast", "star:4", messages=12, builder="disjoint-trees")
     >>> found = patched(old, old.network.without(nodes=["2134"]))
     >>> old.steps, found.schedule.steps, len(found.hearing)
     (9, 10, 22)

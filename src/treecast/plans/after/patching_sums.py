@@ -25,7 +25,7 @@ def patched_sums(schedule: Schedule, left: Network) -> Patch | None:
     None where something kept would begin later, where halves overlap, without owners, and as of ``patched``.
 
     >>> from treecast.plans import plan
-    >>> old = plan("reduce", "hypercube:4", messages=2)
+    >>> old = plan("reduce", "hypercube:4", messages=2, builder="disjoint-trees")
     >>> found = patched_sums(old, old.network.without(links=["0b0001-0b0011"]))
     >>> old.steps, found.schedule.steps, found.hearing.tolist()
     (5, 5, [0])
