@@ -393,7 +393,7 @@ CLAIMS: dict[str, dict[str, object]] = {
     },
     "docs/one-port.md": {
         "a freer machine never takes more steps": Test(
-            "tests/plans/test_freer_machines.py::test_a_freer_machine_takes_no_more_steps"
+            "tests/slow/plans/test_freer_machines.py::test_a_freer_machine_takes_no_more_steps"
         ),
         "no schedule takes T steps": Test(
             "tests/slow/lower_bounds/test_windows.py::test_every_certificate_holds_by_windows_that_are_found_in_another_way"

@@ -18,16 +18,21 @@ MACHINES = (
 )
 
 
-@pytest.mark.each(7)
-@pytest.mark.parametrize("messages", [1, 4])
-@pytest.mark.parametrize("kind", ["broadcast", "scatter", "allgather", "alltoall", "allreduce"])
-@pytest.mark.parametrize("spec", ["ring:8", "petersen", "debruijn:2,3", "mesh:3x3", "complete:6"])
-def test_a_freer_machine_takes_no_more_steps(spec: str, kind: str, messages: int) -> None:
+def check(kind: str, spec: str, messages: int) -> None:
+    """Plan a collective on each machine, and compare all that are in order."""
     steps = {name: plan(kind, spec, messages=messages, model=name).steps for name in MACHINES}
     for strict in MACHINES:
         for free in MACHINES:
             if model(strict) <= model(free):
                 assert steps[free] <= steps[strict], (strict, free)
+
+
+@pytest.mark.each(3)
+@pytest.mark.parametrize("messages", [1, 4])
+@pytest.mark.parametrize("kind", ["broadcast", "scatter", "allgather", "alltoall", "allreduce"])
+@pytest.mark.parametrize("spec", ["ring:8", "complete:5"])
+def test_a_freer_machine_takes_no_more_steps(spec: str, kind: str, messages: int) -> None:
+    check(kind, spec, messages)
 
 
 def test_messages_that_combine_go_together_whatever_their_number() -> None:

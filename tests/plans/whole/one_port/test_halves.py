@@ -87,7 +87,7 @@ def test_no_more_steps_than_each_step_cut_in_parts(nodes, copies, monkeypatch):
             assert verify(large).holds
 
 
-@pytest.mark.parametrize("nodes", [1, 2, 3, 5, 8, 13])
+@pytest.mark.parametrize("nodes", [1, 2, 3, 5, *(pytest.param(n, marks=pytest.mark.long) for n in (8, 13))])
 def test_half_duplex_where_messages_combine(nodes):
     depth, turns = (nodes - 1).bit_length(), nodes - 1 + nodes % 2 if nodes > 1 else 0
     steps = {"broadcast": depth, "reduce": depth, "scatter": depth, "gather": depth, "reduce-broadcast": 2 * depth,
