@@ -51,13 +51,15 @@ def test_how_near_the_lower_bound_scatters_sums_and_alltoalls_are():
             for copies in range(1, degree + 1):
                 (steps, least), _ = reached(kind, spec, messages=2, copies=copies)
                 assert steps == least
+    overlapped = {("torus:3x4", 3), ("ring:6", 3), ("ring:6", 5)}  # the sums overlap, which saves the one step more
     for spec in ("star:4", "hypercube:4", "torus:3x4", "ring:6"):
         where = treecast.network(spec)
         for messages in range(1, 6):
             report = treecast.verify(treecast.plan("allreduce", spec, messages=messages))
             steps, least = report.steps, tightest(report.bounds, "steps").value
             whole, part = divmod(messages * (where.nodes - 1) / where.degree, 1)
-            assert least <= steps <= least + (whole >= where.diameter and 0 < part <= 1 / 2)
+            one_more = whole >= where.diameter and 0 < part <= 1 / 2 and (spec, messages) not in overlapped
+            assert steps == least + one_more
     for spec in ("torus:3x3", "torus:4x4", "torus:3x3x3", "ring:5", "ring:7"):
         for messages in (1, 2, 3):
             (steps, least), _ = reached("alltoall", spec, messages=messages)

@@ -14,7 +14,8 @@ def test_how_close_the_plans_are_to_the_bounds(nodes):
             }
             over_trees = -(-messages * copies // (nodes - 1)) + 1
             most = min(messages, over_trees) if copies == 1 else over_trees  # or straight to all
-            assert most - 1 <= steps["broadcast"] <= most
+            one_less = copies == 1 and messages == nodes < 24  # another plan than over disjoint trees wins
+            assert steps["broadcast"] == most - one_less
             assert steps["scatter"] == steps["gather"] == messages * copies
             assert steps["allgather"] == messages * copies
             least = messages * (2 * copies - 1)
