@@ -25,6 +25,7 @@ def test_one_copy_takes_the_steps_of_the_table(kind):
                 schedule = plan(kind, f"complete:{nodes}", messages=messages, model=under)
                 report = verify(schedule)
                 assert report.holds, (nodes, under, report.violations)
-                assert schedule.steps == schedule.claims.steps <= steps
+                less = 2 * ((kind, under, messages) == ("reduce-broadcast", "one-port", 3) and nodes in (2, 3))
+                assert schedule.steps == schedule.claims.steps == steps - less  # where overlapping sums win
                 if not COLLECTIVES[kind].results:  # sums that go out again: the bound knows less
-                    assert schedule.steps == best(list(report.bounds), "steps").value == steps
+                    assert best(list(report.bounds), "steps").value == steps
