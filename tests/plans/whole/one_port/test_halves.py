@@ -92,6 +92,12 @@ def test_half_duplex_where_messages_combine(nodes):
     depth, turns = (nodes - 1).bit_length(), nodes - 1 + nodes % 2 if nodes > 1 else 0
     steps = {"broadcast": depth, "reduce": depth, "scatter": depth, "gather": depth, "reduce-broadcast": 2 * depth,
              "allgather": 2 * depth, "reduce-scatter": 2 * depth, "allreduce": 4 * depth, "alltoall": 2 * turns}  # fmt: skip
+    less = {
+        (2, "allreduce"): 1,
+        (5, "allgather"): 1,
+        (5, "reduce-scatter"): 1,
+        (5, "allreduce"): 2,
+    }  # list schedules win
     for kind, wanted in steps.items():
         for messages in (1, 5):
             asked = {"messages": messages, "model": "one-port,combining,half"}
@@ -101,7 +107,7 @@ def test_half_duplex_where_messages_combine(nodes):
             schedule = plan(kind, f"complete:{nodes}", **asked)
             report = verify(schedule)
             assert report.holds, (kind, messages, report.violations)
-            assert report.steps == schedule.claims.steps <= wanted
+            assert report.steps == schedule.claims.steps == wanted - less.get((nodes, kind), 0)
             assert report.transmissions == schedule.claims.transmissions
             if depth == wanted:
                 assert report.steps == best(list(report.bounds), "steps").value
