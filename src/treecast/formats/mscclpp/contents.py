@@ -9,7 +9,7 @@ import numpy as np
 from treecast.collectives import COLLECTIVES
 from treecast.errors import FormatError
 from treecast.formats.mscclpp.order import Order
-from treecast.formats.mscclpp.program import note, spell
+from treecast.formats.mscclpp.plan import note, spell
 from treecast.formats.mscclpp.unrolling import Span
 from treecast.programs.dataflow import Contents, Moves, Places, trace
 from treecast.programs.judge import Judged
@@ -101,7 +101,7 @@ class Flow:
         return self.messages[-1].slot
 
     def _lay_out(self) -> Places:
-        plan, gpus = self.plan, self.plan.program.gpus
+        plan, gpus = self.plan, self.plan.written.gpus
         stores = [[plan.place(g, buffer) for buffer in range(3)] for g, _ in enumerate(gpus)]
         base = np.array([[self.first[store] + lo for store, lo in own] for own in stores])
         size = np.array([[plan.sizes[store] - lo for store, lo in own] for own in stores])
@@ -115,7 +115,7 @@ class Flow:
             size=size,
             total=total,
             given=given,
-            inplace=plan.program.inplace,
+            inplace=plan.written.inplace,
         )
 
     def _twins(self) -> Ints:

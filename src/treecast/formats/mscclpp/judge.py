@@ -7,7 +7,7 @@ from fractions import Fraction
 from treecast.errors import FormatError
 from treecast.formats.mscclpp.contents import Flow, judge_contents
 from treecast.formats.mscclpp.order import Order
-from treecast.formats.mscclpp.program import Program, note
+from treecast.formats.mscclpp.plan import Plan, note
 from treecast.formats.mscclpp.reading import read_plan
 from treecast.formats.mscclpp.rules import check_uses
 from treecast.formats.mscclpp.unrolling import unroll
@@ -33,27 +33,27 @@ def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]
     if told != Told(network=told.network, size=told.size, allow=told.allow):
         raise FormatError("an MSCCL++ plan says its job: only --network, --bytes and --allow are told besides")
     file = Judged(Findings("mscclpp", most=20, allowed=told.allow), "this plan of MSCCL++", _NOUNS)
-    program = read_plan(data, file.found)
-    if program is not None:
-        _judge(file, program, told)
+    written = read_plan(data, file.found)
+    if written is not None:
+        _judge(file, written, told)
     return file.verdict(), file.schedule
 
 
-def _judge(file: Judged, program: Program, told: Told) -> None:
+def _judge(file: Judged, written: Plan, told: Told) -> None:
     """Judge a plan by every rule, for each number of turns, as far as it goes; its messages are those of the first."""
-    found, file.where = file.found, find_network(told.network, len(program.gpus))
-    kind, flow = kind_of(program.collective, program.name), None
-    file.known |= {"name": program.name, "collective": kind or program.collective[:40], "ranks": len(program.gpus)}
-    file.known |= {"lanes": sum(len(gpu.blocks) for gpu in program.gpus), "operations": len(program.ops)}
-    for turns in _turns(program, told):
-        plan = unroll(program, turns, found)
+    found, file.where = file.found, find_network(told.network, len(written.gpus))
+    kind, flow = kind_of(written.collective, written.name), None
+    file.known |= {"name": written.name, "collective": kind or written.collective[:40], "ranks": len(written.gpus)}
+    file.known |= {"lanes": sum(len(gpu.blocks) for gpu in written.gpus), "operations": len(written.ops)}
+    for turns in _turns(written, told):
+        plan = unroll(written, turns, found)
         if found.stop("bounds"):
             break
         order = Order(plan, found)
         found.judged("pairs")
         if found.stop("deadlock"):
             break
-        _warn(program, found)
+        _warn(written, found)
         found.judged("race", "begun", "ended", "relaxed", "executor")
         latest = Flow(order)
         check_uses(order)
@@ -62,7 +62,7 @@ def _judge(file: Judged, program: Program, told: Told) -> None:
         if found.broken:
             break
     if not kind and flow is not None:
-        found.notes.append(f"collective {program.collective[:40]!r} has no known result, so delivery is not judged")
+        found.notes.append(f"collective {written.collective[:40]!r} has no known result, so delivery is not judged")
     if flow is None:
         return
     src, dst, _, units, at = flow.table
@@ -73,24 +73,24 @@ def _judge(file: Judged, program: Program, told: Told) -> None:
     file.note_figures((src, dst), units, int((flow.begins + units).max(initial=0)), flow.sent())
 
 
-def _turns(program: Program, told: Told) -> tuple[int, ...]:
+def _turns(written: Plan, told: Told) -> tuple[int, ...]:
     """Return for which numbers of turns a plan is judged: those of its bytes, if they are told."""
-    if not any(op.inner for op in program.ops):
+    if not any(op.inner for op in written.ops):
         return (1,)
     if told.size is None:
         return (1, 2, 3)
-    chunks = max(max(gpu.chunks[:2]) for gpu in program.gpus)
-    longest = max(Fraction(op.chunks, op.unit) for op in program.ops if op.inner)
+    chunks = max(max(gpu.chunks[:2]) for gpu in written.gpus)
+    longest = max(Fraction(op.chunks, op.unit) for op in written.ops if op.inner)
     return (max(1, math.ceil(longest * told.size / max(chunks, 1))),)
 
 
-def _warn(program: Program, found: Findings) -> None:
+def _warn(written: Plan, found: Findings) -> None:
     """Note operations that are right by the words of a plan, but not in the executor as it is."""
-    for g, gpu in enumerate(program.gpus):
+    for g, gpu in enumerate(written.gpus):
         for name, chunks in zip(("input_chunks", "output_chunks"), gpu.chunks, strict=False):
             if not chunks:
                 note(found, "executor", (g,), f"{name} is 0, and the loader divides by it")
-    for op in (one for outer in program.ops for one in (outer, *outer.inner)):
+    for op in (one for outer in written.ops for one in (outer, *outer.inner)):
         if op.name == "flush":
             note(found, "executor", op.where, "flush waits for nothing in the executor of August 2026")
         places = zip(op.sources, op.targets, strict=False) if op.name == "get" else ()

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from treecast.formats.mscclpp.program import WAITS, End, Op, note
+from treecast.formats.mscclpp.plan import WAITS, End, Op, note
 from treecast.formats.mscclpp.unrolling import Step, Unrolled
 from treecast.programs.events import ORDERED, TOLD, TURNS, Change, Events
 from treecast.programs.verdict import Findings
@@ -58,7 +58,7 @@ class Order:
 
     def __init__(self, plan: Unrolled, found: Findings) -> None:
         self.plan, self.found = plan, found
-        gpus = enumerate(plan.program.gpus)
+        gpus = enumerate(plan.written.gpus)
         self.events = Events({(g, k): value for g, gpu in gpus for k, value in enumerate(gpu.semaphores)})
         self.nodes = dict[tuple[int, int], Nodes]()
         self.first, self.last = list[int](), list[int]()
@@ -132,7 +132,7 @@ class Order:
             table = events.lowered if op.name == "sem_acquire" else events.raised
             table[op.semaphores[slot]].append(change)
         elif op.signals:
-            other = self.plan.program.other.get(op.ends[slot])
+            other = self.plan.written.other.get(op.ends[slot])
             if other is None:
                 words = f"{op.by} channel {op.ends[slot][2]}"
                 note(self.found, "pairs", op.where, f"its peer has no other end of {words} to await this")

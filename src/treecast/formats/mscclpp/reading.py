@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from treecast.errors import FormatError
-from treecast.formats.mscclpp.program import (
+from treecast.formats.mscclpp.plan import (
     BUFFERS,
     FORMS,
     PORT_SIGNALS,
@@ -20,7 +20,7 @@ from treecast.formats.mscclpp.program import (
     Gpu,
     Op,
     Piece,
-    Program,
+    Plan,
     Where,
     note,
 )
@@ -49,7 +49,7 @@ def _noting(found: Findings, where: Where) -> Generator[None]:
         note(found, "shape", where, str(error))
 
 
-def read_plan(data: bytes, found: Findings) -> Program | None:
+def read_plan(data: bytes, found: Findings) -> Plan | None:
     """Return the plan, or None where its shape is wrong; judge ``shape``. Raises FormatError when it is no JSON, or passes a
     limit.
     """
@@ -64,7 +64,7 @@ def read_plan(data: bytes, found: Findings) -> Program | None:
         tables += [_Table(gpu, g, len(listed)) for g, gpu in enumerate(listed)]
         gpus = tuple(_read_gpu(gpu, g, tables[g], found) for g, gpu in enumerate(listed))
         if found.judged("shape"):
-            return Program(name[:80], collective, flags[0], flags[1], protocol == "LL", gpus, _pair(tables))
+            return Plan(name[:80], collective, flags[0], flags[1], protocol == "LL", gpus, _pair(tables))
     return None
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from treecast.errors import FormatError
 from treecast.formats.mscclpp.order import Order
-from treecast.formats.mscclpp.program import note, spell
+from treecast.formats.mscclpp.plan import note, spell
 from treecast.programs.events import ORDERED, RELAXED, TOLD
 
 _MOST_PAIRS = 2**21
@@ -47,7 +47,7 @@ def check_uses(order: Order) -> None:
         begun, ends = 0, 0
         for j in blocks:
             begun, ends = begun | order.events.follow(order.first[j], ORDERED), ends | 1 << order.last[j]
-        for use in own if order.plan.program.collective not in _FRAGMENTS else ():
+        for use in own if order.plan.written.collective not in _FRAGMENTS else ():
             if not use.flagged and order.plan.owners[use.at[0]] != store // 3:
                 _check_times(order, store, use, (begun, ends))
 

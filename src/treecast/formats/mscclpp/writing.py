@@ -16,7 +16,7 @@ import numpy as np
 
 from treecast.description import count_of
 from treecast.errors import FormatError
-from treecast.formats.mscclpp.program import BUFFERS
+from treecast.formats.mscclpp.plan import BUFFERS
 from treecast.formats.registry import exporter
 from treecast.formats.settings import COPIES
 from treecast.programs.buffers import Buffers, between_ranks, on_buffers

@@ -123,7 +123,7 @@ class Gpu:
 
 
 @dataclass(frozen=True)
-class Program:
+class Plan:
     """A plan: ``other`` has the other end of each channel that has one."""
 
     name: str
