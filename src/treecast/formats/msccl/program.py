@@ -14,7 +14,8 @@ TYPES = ("s", "r", "rcs", "rrc", "rrs", "rrcs", "cpy", "re", "nop")
 BUFFERS = ("i", "o", "s")
 """Input, output and scratch."""
 COLLECTIVES = ("allreduce", "allgather", "reduce", "broadcast", "alltoall", "reduce_scatter", "custom")
-_GATHERED, _SCATTERED = COLLECTIVES[1], COLLECTIVES[5]
+SHARES = {"allgather": (True, False), "reduce_scatter": (False, True), "alltoall": (False, False)}
+"""The collectives that divide a loop among GPUs: whether the input of each is its share alone, and whether its output is."""
 ROOMS = {"Simple": 2, "LL": 8, "LL128": 8}
 """How many chunks may be in flight on a connection, by protocol."""
 MOST_STEPS, MOST_CHANNELS, MOST_SHARING, MOST_BLOCKS = 256, 32, 32, 216
@@ -62,6 +63,11 @@ class Algorithm:
     block: dict[str, Ints]
     start: Ints
     step: dict[str, Ints]
+
+    @property
+    def shares(self) -> tuple[bool, bool]:
+        """Whether the input of each GPU is its share of a loop alone, and whether its output is."""
+        return SHARES.get(self.coll, (False, False))
 
     @property
     def blocks(self) -> int:
@@ -134,10 +140,9 @@ class Algorithm:
         base, given = np.repeat(begin[:-1, None], 3, axis=1), chunks[:, 0]
         if inplace:
             own = np.arange(n) * share
-            base[:, 0] += own if self.coll == _GATHERED else 0
-            base[:, 1] += own if self.coll == _SCATTERED else 0
+            base[:, :2] += own[:, None] * np.array(self.shares)
             base[:, 2] += shared
-            given = np.full(n, share if self.coll == _GATHERED else shared)
+            given = np.full(n, share if self.shares[0] else shared)
         else:
             base[:, 1:] += np.cumsum(chunks[:, :2], axis=1)
         return Places(ranks=n, units=1, base=base, size=chunks, total=int(begin[-1]), given=given, inplace=inplace)

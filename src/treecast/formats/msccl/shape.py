@@ -15,6 +15,7 @@ from treecast.formats.msccl.program import (
     MOST_SHARING,
     MOST_STEPS,
     NOP,
+    SHARES,
     Algorithm,
 )
 from treecast.programs.buffers import MOST_AT_ONCE
@@ -61,10 +62,9 @@ def judge_shape(found: Findings, program: Algorithm) -> bool:
 
 def _check_sizes(program: Algorithm, found: _Finder) -> bool:
     chunks, n, loop, coll = program.chunks, program.gpus, program.loop, program.coll
-    spread = coll in ("allgather", "reduce_scatter", "alltoall")
-    wrong = found.file(spread and loop % n != 0, f"nchunksperloop is {loop}, no multiple of {n} gpus")
-    for name, place, times in (("i_chunks", 0, "allgather"), ("o_chunks", 1, "reduce_scatter")):
-        said = chunks[:, place] * (n if coll == times else 1)
+    wrong = found.file(coll in SHARES and loop % n != 0, f"nchunksperloop is {loop}, no multiple of {n} gpus")
+    for place, name in enumerate(("i_chunks", "o_chunks")):
+        said = chunks[:, place] * (n if program.shares[place] else 1)
         wrong |= found.gpus(
             (chunks[:, place] > 0) & (said != loop) & (coll != "custom"),
             lambda g, name=name, said=said: (
