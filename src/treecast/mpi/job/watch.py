@@ -9,7 +9,7 @@ from pathlib import Path
 
 from treecast.groups.members import name_ranks
 from treecast.jobs import watch
-from treecast.jobs.ending import letter_of
+from treecast.jobs.ending import ended_by_signals, letter_of
 from treecast.jobs.watch import Ending, Spell
 
 _STARTING = 1  # of Open MPI's ompi_mpi_state: MPI_Init has begun and is not over
@@ -95,6 +95,7 @@ def _state_of_mpi(pid: int) -> int | None:
 @cache
 def _place_of_state(library: str) -> int:
     """Return how many bytes behind the begin of Open MPI's library its state lies. Raises ValueError when it has none."""
-    state = ctypes.addressof(ctypes.c_int.in_dll(ctypes.CDLL(library), "ompi_mpi_state"))
+    with ended_by_signals():  # which then takes them back: UCX, which comes with the library, keeps SIGHUP for itself
+        state = ctypes.addressof(ctypes.c_int.in_dll(ctypes.CDLL(library), "ompi_mpi_state"))
     begins = [line.partition("-")[0] for line in Path("/proc/self/maps").read_text().splitlines() if library in line]
     return state - int(begins[0], 16)
