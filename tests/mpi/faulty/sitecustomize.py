@@ -27,9 +27,9 @@ mine = os.environ.get("OMPI_COMM_WORLD_RANK") == who
 if fault == "stop":
     os.kill = stop_instead
 elif fault == "raise" and mine:
-    from treecast.mpi.job import run
+    from treecast.mpi.job import outcome
 
-    run.record_of = fail
+    outcome.record_of = fail
 elif fault and mine:
     from treecast.mpi.job import records
 
