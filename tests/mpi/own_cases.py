@@ -266,7 +266,7 @@ for _ in range(examples):
         refuse()
     if draw.random() < 0.5:
         add()
-if (size > 1 and not straight) or (straight == done and not ours._options.straight_always):
+if (size > 1 and not straight) or (straight == done and not ours._straight):
     wrong.append(("straight", straight, done))
 found = theirs.gather(wrong)
 if me == 0:

@@ -58,7 +58,7 @@ class Agreement:
         self.ended, self.byes, self.all_ended = dict[int, int](), dict[int, int](), 0
         self._asked: tuple[list[int], int, int] = [], 0, 0
         self._asks_all = False
-        self._states: dict[tuple[int, int, int, int], State] = {}
+        self.states: dict[tuple[int, int, int, int], State] = {}
         self._decisions: dict[tuple[int, int, int], Decision] = {}
 
     def others(self) -> list[int]:
@@ -75,8 +75,8 @@ class Agreement:
         for rank, last in self.byes.items():
             if last < self.number:
                 self.lose(rank, True)
-        if self._states or self._decisions:
-            self._states = {key: state for key, state in self._states.items() if key[1] >= self.number}
+        if self.states or self._decisions:
+            self.states = {key: state for key, state in self.states.items() if key[1] >= self.number}
             self._decisions = {key: made for key, made in self._decisions.items() if key[1] >= self.number}
 
     def lose(self, rank: int, proof: bool) -> None:
@@ -105,7 +105,7 @@ class Agreement:
             if (call, key.instance) in self.log:
                 self._tell(source, call, key.instance)
             elif call >= self.number:
-                self._states[source, call, key.instance, key.stage] = read_state(body, self.size)
+                self.states[source, call, key.instance, key.stage] = read_state(body, self.size)
         elif kind == Kind.DECIDED and call >= self.number:
             self._decisions[source, call, key.instance] = read_decision(body, self.size)
         elif kind == Kind.ENDED:
@@ -172,10 +172,11 @@ class Agreement:
         """Return whether no member is known to have ended, or not to hear another."""
         return not self.pairs and self.dead.isdisjoint(self.members)
 
-    def end_early(self) -> None:
-        """Decide that the call is done, and nothing is missing: this rank has everything, and keeps it for who asks."""
-        self.log[self.number, 0] = self._all_have
-        for rank in self._who_asked(0, 0) if self._states else ():
+    def end_early(self, calls: Iterable[int]) -> None:
+        """Decide that the last calls are done, and nothing is missing: this rank has everything, and keeps it for who asks."""
+        for call in calls:
+            self.log[call, 0] = self._all_have
+        for rank in self._who_asked(0, 0) if self.states else ():
             self._tell(rank, self.number, 0)
 
     def settle(self, instance: int, need: Callable[[], Need], redo: bool, fetch: Fetch) -> Steps[Decision]:
@@ -200,7 +201,7 @@ class Agreement:
             if taken is not None:
                 return taken
             keys = {rank: (rank, self.number, instance, stage) for rank in asked}
-            heard = {rank: self._states[key] for rank, key in keys.items() if key in self._states}
+            heard = {rank: self.states[key] for rank, key in keys.items() if key in self.states}
             if not self._merge(heard.values(), mine):
                 continue
             decision = self._decide({self.rank: mine, **heard}, redo)
@@ -223,7 +224,7 @@ class Agreement:
         yield from self.until(lambda: not self.awaited() or self._is_disturbed(instance))
         if self.rank != first:
             return (yield from self._adopt(asked, instance, need, fetch))
-        states = [self._states.get((rank, self.number, instance, 0)) for rank in asked]
+        states = [self.states.get((rank, self.number, instance, 0)) for rank in asked]
         if not self.is_whole() or not all(state is not None and _is_well(state) for state in states):
             return None
         self._keep(self._all_have, instance, 0)
@@ -234,7 +235,7 @@ class Agreement:
     def _is_disturbed(self, instance: int) -> bool:
         """Return whether somebody has ended, or is late, or is in the stages, so that all have to be asked."""
         here = self.number, instance
-        return self._asks_all or not self.is_whole() or any(key[1:3] == here and key[3] for key in self._states)
+        return self._asks_all or not self.is_whole() or any(key[1:3] == here and key[3] for key in self.states)
 
     def ask_all(self) -> bool:
         """Ask all, not the first member alone, as somebody is late; return whether that is new."""
@@ -253,7 +254,7 @@ class Agreement:
             rank
             for rank in asked
             if rank not in self.lost
-            and (rank, call, instance, stage) not in self._states
+            and (rank, call, instance, stage) not in self.states
             and (rank, call, instance) not in self._decisions
         }
 
@@ -345,7 +346,7 @@ class Agreement:
     def _who_asked(self, instance: int, stage: int) -> set[int]:
         """Return who is in a later stage of this instance than the one that has decided: they would wait for an answer."""
         here = self.number, instance
-        return {key[0] for key in self._states if key[1:3] == here and key[3] > stage} - self.lost
+        return {key[0] for key in self.states if key[1:3] == here and key[3] > stage} - self.lost
 
     def _tell(self, rank: int, call: int, instance: int) -> None:
         made = pack_decision(self.log[call, instance], self.size)

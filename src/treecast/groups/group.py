@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from treecast.errors import DeliveryError, PlanError
 from treecast.groups.agreement import Agreement
 from treecast.groups.members import bits_of, name_ranks, ranks_of
-from treecast.groups.memory import Kept, Memory
+from treecast.groups.memory import Blocks, Kept, Memory
 from treecast.groups.states import Action, Decision, Need
 from treecast.transport.base import SMALL, Key, Kind, Piece, Steps, T, Ticket, Transport
 from treecast.transport.together import Together
@@ -72,6 +72,7 @@ class Group:
         self._copies: Kept | None = None
         self._fetched, self._done, self._leaving, self.refusal_known = 0, 0, set[int](), False
         self._told = 0  # the last call of which the others know
+        self._passed: list[tuple[Any, ...]] = []  # kept of the last calls, which are not noted yet
         self.memory = Memory()
 
     # -- events ------------------------------------------------------------------------------------------------------
@@ -85,6 +86,7 @@ class Group:
         """Hear a frame of control. Raises ValueError for one that makes no sense."""
         if seat not in self.rank_at:
             raise ValueError("a frame of who is not in the group")
+        self._catch_up()
         source = self.rank_at[seat]
         if key.kind == Kind.FETCH:
             if source in self.agreement.members and source not in self.agreement.lost:
@@ -97,6 +99,7 @@ class Group:
 
     def behind(self) -> set[int]:
         """Return who may still ask this rank about its last call; who leaves itself does not."""
+        self._catch_up()
         agreement = self.agreement
         if agreement.is_out:
             return set()
@@ -104,6 +107,7 @@ class Group:
 
     def say_leaving(self, ranks: Iterable[int]) -> None:
         """Tell ranks that this one makes no further calls, and ask how far they are."""
+        self._catch_up()
         for rank in ranks:
             self._say(rank, Key(Kind.ENDED, self._done, 1), b"")
 
@@ -126,6 +130,7 @@ class Group:
 
     def begin(self) -> Steps[None]:
         """Begin a call. Raises Evicted when the others go on without this rank."""
+        self._catch_up()
         agreement = self.agreement
         agreement.check_in()
         self.memory.begin(not (self._tickets or self._wants) and self.began == agreement.members)
@@ -143,12 +148,11 @@ class Group:
             )
 
     def _tell(self, number: int) -> None:
-        """Tell the others that this rank begins a call; forget calls that nobody can ask for any more."""
+        """Tell the others that this rank begins a call, and forget old ones."""
         self._told = number
         for rank in self.agreement.others():
             self._say(rank, Key(Kind.ENDED, number - 1), b"")
-        last = self.agreement.forget()
-        self._kept = {call: kept for call, kept in self._kept.items() if call > last}
+        self._forget()
 
     def restart(self) -> None:
         """Begin an instance of the call."""
@@ -222,19 +226,38 @@ class Group:
         """Return the ranks that still have to take messages that were sent to them, beside those that are lent."""
         return {taker for taker, ticket in self._tickets if not ticket.over and ticket.lent is None}
 
-    def end_at_once(self, kept: Kept, all_took_part: bool = True) -> None:
-        """Note a call that has gone past this group, and left nothing lacking here; ``kept``: data that others may lack.
+    def end_at_once(self, kept: tuple[Any, ...], all_took_part: bool = True) -> None:
+        """End a call that has gone past this group, and left nothing lacking here; ``kept``: of ``Blocks`` that others may lack.
 
-        ``all_took_part``: nobody could end the call before all had begun it, so nobody asks for an earlier one.
+        ``all_took_part``: nobody could end the call before all had begun it, so nobody asks for an earlier one. It is noted when
+        it matters to somebody: most such calls follow one another.
         """
         agreement = self.agreement
-        number = self._done = agreement.number = agreement.number + 1
         if all_took_part:
-            agreement.all_ended, self._told = number - 1, number
-            agreement.log.clear()
-            self._kept.clear()
-        self._kept[number] = kept
-        agreement.end_early()
+            agreement.all_ended, self._passed = agreement.number, [kept]
+        else:
+            self._passed.append(kept)
+        agreement.number += 1
+        if agreement.states:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Note the calls that have gone past this group."""
+        if not self._passed:
+            return
+        agreement = self.agreement
+        number = self._done = agreement.number
+        calls = range(number - len(self._passed) + 1, number + 1)
+        self._told = max(self._told, agreement.all_ended + 1)
+        self._forget()
+        self._kept |= {call: Blocks(*kept) for call, kept in zip(calls, self._passed, strict=True)}
+        self._passed = []
+        agreement.end_early(calls)
+
+    def _forget(self) -> None:
+        """Forget calls that nobody can ask for any more."""
+        last = self.agreement.forget()
+        self._kept = {call: kept for call, kept in self._kept.items() if call > last}
 
     # -- little data, of all ranks at once ---------------------------------------------------------------------------
 
@@ -289,7 +312,7 @@ class Group:
         small = small and not self.sure and sum(map(len, self._places.values())) <= SMALL
         if small and not (self._lacks or self.refused or self.instance) and agreement.is_whole():
             self._keep()
-            agreement.end_early()
+            agreement.end_early([agreement.number])
             return self._failed(0, shape)
         while True:
             made = yield from agreement.settle(self.instance, lambda: self._need(shape), shape.redo, self._fetch)

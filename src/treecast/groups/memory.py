@@ -1,5 +1,6 @@
 """Memory for the calls of a group, which later ones have again, as new memory is slow; and the data that is kept of them."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +20,21 @@ class Kept(Protocol):
     """Kept of a call by a rank: the data of ranks."""
 
     def get(self, rank: int, default: Any = None, /) -> Piece | None: ...  # noqa: D102
+
+
+class Blocks:
+    """Copies of the blocks of ranks from ``first`` on, one behind the other: of so many bytes each, or between bounds."""
+
+    __slots__ = ("bounds", "first", "whole")
+
+    def __init__(self, whole: Piece, bounds: int | Sequence[int], first: int = 0) -> None:
+        self.whole, self.bounds, self.first = whole, bounds, first
+
+    def get(self, rank: int, default: Any = None) -> Piece:
+        """Return the block of a rank."""
+        bounds, here = self.bounds, rank - self.first
+        first, last = (here * bounds, (here + 1) * bounds) if isinstance(bounds, int) else bounds[here : here + 2]
+        return memoryview(self.whole)[first:last]
 
 
 class Memory:

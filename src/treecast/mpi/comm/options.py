@@ -22,11 +22,6 @@ class Options(NamedTuple):
     own: bool = False
     on_failed: str = "warn"
 
-    @property
-    def straight_always(self) -> bool:
-        """Whether every call that can goes treecast's own way, however short it is."""
-        return self.own or self.survive > 0
-
 
 def check_options(options: Options) -> Options:
     """Return options that make sense. Raises PlanError for others."""

@@ -5,7 +5,7 @@ them, go to MPI's own call of all ranks as they are. A call that is not plain, o
 which makes the same calls of MPI: a rank that goes that way fits in with those that go this one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from operator import index
 from typing import Any, NamedTuple
@@ -29,17 +29,6 @@ _MOST_SUMS = 64  # of a communicator, which are kept ready
 _entries = dict[int, int]()  # bytes of an entry, by the handle of a predefined datatype without gaps
 
 
-class Blocks(NamedTuple):
-    """Copies of the blocks of all ranks, one behind the other; ``bounds``: where each begins, and the last one ends."""
-
-    whole: Piece
-    bounds: Sequence[int]
-
-    def get(self, rank: int, default: Any = None) -> Piece:
-        """Return the block of a rank."""
-        return memoryview(self.whole)[self.bounds[rank] : self.bounds[rank + 1]]
-
-
 class Sum(NamedTuple):
     """A sum that is kept ready. ``blocks``: bounds of the blocks that the ranks fold, None where all fold everything.
 
@@ -58,32 +47,12 @@ class Lane:
     def __init__(self, state: State, together: Together) -> None:
         base = state.base
         self.rank, self.size, self.reader = state.rank.rank, state.rank.size, state.rank.reader
-        self.worker, self.times = state.worker, base.mark.times
+        self.jobs, self.times, self.take_number = state.worker.jobs, base.mark.times, state.take_number
         self.acquire, self.release = base.transport.lock.acquire, base.transport.lock.release  # quicker than with
         self.group, self.together = base.group, together
         # of long broadcasts, since all have come together
         self.copies, self.used, self.since = list[memoryview](), 0, 0
         self.sums = dict[tuple[Any, ...], Sum]()
-
-    def go(self, call: Callable[..., bool], arguments: tuple[Any, ...], named: dict[str, Any]) -> bool:
-        """Make a call; return whether that was possible."""
-        if self.worker.pending:
-            self.worker.wait()
-        if self.together.is_over:
-            return False
-        times = self.times
-        self.acquire()
-        times[0] += 1
-        try:
-            return call(self, *arguments, **named)
-        except MPI.Exception:
-            self.together.end()
-            return False
-        except Exception:  # a wrong argument, of which the others have to learn
-            return False
-        finally:
-            times[0] += 1
-            self.release()
 
     def copy(self, view: memoryview) -> memoryview:
         """Return a copy, in memory that was in use before where there is some: new memory is slow."""
@@ -102,32 +71,29 @@ class Lane:
         return copy
 
 
-def _plain(argument: Any, blocks: int = 1) -> tuple[memoryview, Any]:
-    """Return plain memory, and a word for the type of its entries; raise anything for memory that is not plain.
+def _plain(argument: Any, blocks: int = 1) -> tuple[memoryview, int, Any]:
+    """Return plain memory, its bytes, and a word for the type of its entries; raise anything for memory that is not plain.
 
     It may stand beside a datatype, ``[buffer, datatype]``, and a count, of each of so many ``blocks``.
     """
     if type(argument) in _LISTS:
-        count = None
-        if len(argument) == 2:
-            buffer, datatype = argument
-        else:
-            buffer, count, datatype = argument
-        view, code = memoryview(buffer), datatype.handle
+        view, datatype = memoryview(argument[0]), argument[-1]
+        code, length = datatype.handle, view.nbytes
         entry = _entries.get(code) or _entry_of(datatype)
-        if count is not None and (wanted := index(count) * entry * blocks) != view.nbytes:
-            view = view.cast("B")[:wanted]
-            if view.nbytes != wanted:
-                raise ValueError
+        if len(argument) != 2:
+            _, count, _ = argument
+            if (wanted := index(count) * entry * blocks) != length:
+                view, length = view.cast("B")[:wanted], wanted
+                if view.nbytes != wanted:
+                    raise ValueError
     else:
         view = memoryview(argument)
-        entry, code = view.itemsize, view.format
+        entry, code, length = view.itemsize, view.format, view.nbytes
         if code not in NATIVE:
             raise ValueError
-    length = view.nbytes
     if not 0 < length <= SMALL or length % (entry * blocks) or not view.c_contiguous:
         raise ValueError
-    return view, code
+    return view, length, code
 
 
 def _entry_of(datatype: Any) -> int:
@@ -139,45 +105,45 @@ def _entry_of(datatype: Any) -> int:
 
 def _broadcast(lane: Lane, buf: Any, root: Any = 0) -> bool:
     """Broadcast, as all functions here do: with MPI's own call. They take the arguments of mpi4py's method."""
-    view, _ = _plain(buf)
-    group, length, comm = lane.group, view.nbytes, lane.together.comm
+    view, length, _ = _plain(buf)
+    group, comm = lane.group, lane.together.comm
     waits = (group.agreement.number + 1) % SAY_END == 0
     if waits:
         comm.Barrier()
     comm.Bcast([view, length, _BYTE], root)
     copy = view.tobytes() if length < _PAGE else lane.copy(view)
-    group.end_at_once({root: copy}, waits)
+    group.end_at_once((copy, length, root), waits)
     return True
 
 
 def _allgather(lane: Lane, sendbuf: Any, recvbuf: Any) -> bool:
-    received, sent = _plain(recvbuf, lane.size)[0], _plain(sendbuf)[0]
-    length, total = sent.nbytes, received.nbytes
+    received, total, _ = _plain(recvbuf, lane.size)
+    sent, length, _ = _plain(sendbuf)
     if total != length * lane.size:
         return False
     lane.together.comm.Allgather([sent, length, _BYTE], [received, length, _BYTE])
-    lane.group.end_at_once(Blocks(bytes(received), range(0, total + 1, length)))
+    lane.group.end_at_once((received.tobytes(), length))
     return True
 
 
 def _barrier(lane: Lane) -> bool:
     whole = bytearray(lane.size)
     lane.together.comm.Allgather(b"\0", whole)
-    lane.group.end_at_once(Blocks(whole, range(lane.size + 1)))
+    lane.group.end_at_once((whole, 1))
     return True
 
 
 def _allreduce(lane: Lane, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> bool:
-    received, code = _plain(recvbuf)
+    received, length, code = _plain(recvbuf)
     if sendbuf is _IN_PLACE:
         sent = memoryview(bytes(received))
     else:
-        sent, other = _plain(sendbuf)
-        if other != code or sent.nbytes != received.nbytes:
+        sent, count, other = _plain(sendbuf)
+        if other != code or count != length:
             return False
-    key = received.nbytes, code, op.handle
+    key = length, code, op.handle
     ready = lane.sums.get(key) or _make_ready(lane, key, recvbuf, op)
-    kept = ready and _sum_up(lane, ready, sent, received)
+    kept = ready and _sum_up(lane, ready, sent, received, length)
     if kept is not None:
         lane.group.end_at_once(kept)
         return True
@@ -186,9 +152,9 @@ def _allreduce(lane: Lane, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> boo
     return False
 
 
-def _sum_up(lane: Lane, ready: Sum, sent: memoryview, received: memoryview) -> Any:
+def _sum_up(lane: Lane, ready: Sum, sent: memoryview, received: memoryview, length: int) -> Any:
     """Add contributions; return data that others may lack, None where it has failed."""
-    (how, blocks, whole, parts), together, length = ready, lane.together, received.nbytes
+    (how, blocks, whole, parts), together = ready, lane.together
     if how.exact:
         comm, count, datatype = together.comm, how.entries, how.datatype
         try:
@@ -196,20 +162,20 @@ def _sum_up(lane: Lane, ready: Sum, sent: memoryview, received: memoryview) -> A
         except MPI.Exception:
             together.end()
             return None
-        return {0: bytes(received)}
+        return received.tobytes(), length
     if blocks is None:
         together.comm.Allgather([sent, length, _BYTE], [whole, length, _BYTE])
         kept = bytes(whole)
         fold(how, parts, how.entries)
         received.cast("B")[:] = parts[-1]
-        return Blocks(kept, range(0, len(kept) + 1, length))
+        return kept, length
     lengths = [after - before for before, after in pairwise(blocks)]
     if together.alltoall(sent, lengths, whole, len(parts[0])).lost:
         return None
     fold(how, parts, len(parts[0]) * how.entries // length)
     if together.allgather(parts[-1], received, lengths).lost:
         return None
-    return Blocks(bytes(received), blocks)
+    return received.tobytes(), blocks
 
 
 def _make_ready(lane: Lane, key: tuple[Any, ...], recvbuf: Any, op: Any) -> Sum | None:

@@ -100,17 +100,12 @@ class Worker:
     """Carries out jobs in order; each has a request of MPI's that is complete when the job is over.
 
     An error of a job comes out of the Wait or Test of its request.
-    Where MPI allows one thread only, a job is over when it is begun.
+    Where MPI allows one thread only, a job is over when it is begun. ``jobs``: those that are not over.
     """
 
     def __init__(self) -> None:
-        self._jobs: Queue[tuple[Callable[[], None], MPI.Grequest, Outcome] | None] = Queue()
+        self.jobs: Queue[tuple[Callable[[], None], MPI.Grequest, Outcome] | None] = Queue()
         self._thread: Thread | None = None
-
-    @property
-    def pending(self) -> int:
-        """The jobs that are not over."""
-        return self._jobs.unfinished_tasks
 
     def begin(self, job: Callable[[], None]) -> Pending:
         """Begin a job; return its request."""
@@ -124,25 +119,25 @@ class Worker:
         if self._thread is None:
             self._thread = Thread(target=self._work, name="treecast.mpi", daemon=True)
             self._thread.start()
-        self._jobs.put((job, request, outcome))
+        self.jobs.put((job, request, outcome))
         return pending
 
     def wait(self) -> None:
         """Wait until all jobs are over."""
-        self._jobs.join()
+        self.jobs.join()
 
     def stop(self) -> None:
         """End the thread, when all jobs are over."""
         if self._thread is not None:
-            self._jobs.put(None)
-            self._jobs.join()
+            self.jobs.put(None)
+            self.jobs.join()
             self._thread = None
 
     def _work(self) -> None:
-        while (item := self._jobs.get()) is not None:
+        while (item := self.jobs.get()) is not None:
             self._do(*item)
-            self._jobs.task_done()
-        self._jobs.task_done()
+            self.jobs.task_done()
+        self.jobs.task_done()
 
     def _do(self, job: Callable[[], None], request: MPI.Grequest, outcome: Outcome) -> None:
         try:

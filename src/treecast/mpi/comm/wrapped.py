@@ -47,6 +47,7 @@ class Comm(MPI.Intracomm):
     """
 
     _options: Options = Options()
+    _straight = False  # whether every call that can goes treecast's own way, however short it is
     _least: dict[str, int] = least_bytes(near=False)  # until it is known whether all ranks share one memory
     _kept: State | None = None
     _lane: Lane | None = None  # of quick calls
@@ -63,7 +64,7 @@ class Comm(MPI.Intracomm):
 
     def with_options(self, options: Options) -> Self:
         """Return this communicator with options that are known to make sense; all its ranks call this together."""
-        self._options, state = options, self._state
+        self._options, self._straight, state = options, options.own or options.survive > 0, self._state
         self._take_number = state.take_number
         if options.survive:  # after a death it is too late to make duplicates
             together = state.base.survive(state.comm)
@@ -98,7 +99,7 @@ class Comm(MPI.Intracomm):
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
             made = parent(self, *arguments, **named)
             if isinstance(made, tuple):  # with a request, before the end of which it cannot be used
-                made[0]._options = self._options
+                made[0]._options, made[0]._straight = self._options, self._straight
                 return cast("Any", made)
             return self._like_this(made)
 
@@ -198,13 +199,28 @@ class Comm(MPI.Intracomm):
 
         @wraps(parent)
         def method(self: Comm, *arguments: Any, **named: Any) -> None:
-            if self._lane is not None and quick is not None:
-                began, number = perf_counter(), self._take_number()
-                if self._lane.go(quick, arguments, named):
-                    self._last = began, perf_counter(), (), "straight", ""
-                    return None
+            lane = self._lane
+            if lane is not None and quick is not None:
+                began, number = perf_counter(), lane.take_number()
+                if lane.jobs.unfinished_tasks:
+                    lane.jobs.join()
+                if not lane.together.is_over:
+                    times = lane.times
+                    lane.acquire()
+                    times[0] = inside = times[0] + 1
+                    try:
+                        if quick(lane, *arguments, **named):
+                            self._last = began, perf_counter(), (), "straight", ""
+                            return None
+                    except MPI.Exception:
+                        lane.together.end()
+                    except Exception:  # a wrong argument, of which the others have to learn
+                        pass
+                    finally:
+                        times[0] = inside + 1
+                        lane.release()
                 return self._go_straight(row, number, arguments, named)
-            if self._options.straight_always:
+            if self._straight:
                 number = self._take_number()
                 if moves_nothing and not self._options.survive:
                     return by_mpi(self)
@@ -231,7 +247,7 @@ class Comm(MPI.Intracomm):
         @wraps(parents)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
             state, options, number = self._state, self._options, self._take_number()
-            if not options.straight_always or (make is objects.barrier and not options.survive):
+            if not self._straight or (make is objects.barrier and not options.survive):
                 return parents(self, *arguments, **named)
             state.worker.wait()
             return self._do(name, job_of(make, state.rank, arguments, named), number)
