@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from treecast.algorithms.spread import broadcast, collect, copy_here, exchange
-from treecast.groups.group import Group, Shape, lost_with_root
+from treecast.groups.group import Group
+from treecast.groups.shape import Shape, lost_with_root
 from treecast.transport.base import Piece, Steps
 
 

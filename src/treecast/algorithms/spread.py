@@ -9,7 +9,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from treecast.errors import DeliveryError
-from treecast.groups.group import SAY_END, Group, Shape, lost_with_root
+from treecast.groups.group import SAY_END, Group
+from treecast.groups.shape import Shape, lost_with_root
 from treecast.transport.base import Piece, Steps
 from treecast.transport.together import Together
 

@@ -16,7 +16,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from treecast.algorithms.spread import allgather_together, alltoall_together, collect, copy_here, exchange
-from treecast.groups.group import Group, Shape
+from treecast.groups.group import Group
+from treecast.groups.shape import Shape
 from treecast.transport.base import SMALL, Piece, Steps
 from treecast.transport.together import Together
 

@@ -7,7 +7,7 @@ from treecast.algorithms.spread import copy_here
 from treecast.collectives import Kind
 from treecast.engine.blocks import Place, bytes_of
 from treecast.execution.layout import Bytes
-from treecast.groups.group import Shape
+from treecast.groups.shape import Shape
 from treecast.transport.base import Piece
 
 

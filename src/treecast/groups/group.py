@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from treecast.errors import DeliveryError, PlanError
 from treecast.groups.agreement import Agreement
 from treecast.groups.members import bits_of, name_ranks, ranks_of
 from treecast.groups.memory import Blocks, Kept, Memory
+from treecast.groups.shape import Shape, lost_with_root
 from treecast.groups.states import Action, Decision, Need
 from treecast.transport.base import SMALL, Key, Kind, Piece, Steps, T, Ticket, Transport
 from treecast.transport.together import Together
@@ -17,24 +18,6 @@ AHEAD = 64
 SAY_END = 16  # calls after which a rank tells the others how far it has come
 _STAGES = 4  # of an instance, whose messages have keys of their own
 _FETCHES = 1 << 15  # the stages from there on are of data that was fetched
-
-
-class Shape(NamedTuple):
-    """Which collective it is: ``source`` when one rank has the data, ``target`` when one rank wants it; else all.
-
-    ``spread``: all want the same data, so whoever has some can give it. ``redo``: when data is lost, all begin anew.
-    """
-
-    name: str
-    source: int | None = None
-    target: int | None = None
-    spread: bool = False
-    redo: bool = False
-
-    @property
-    def end(self) -> int | None:
-        """The one rank that has the data, or wants it; None where all do."""
-        return self.target if self.source is None else self.source
 
 
 class Group:
@@ -402,11 +385,6 @@ class Group:
         """Raise PlanError for a message of another length than this rank receives."""
         if self.refused:
             raise PlanError(f"rank {self.rank}: {self.refused}")
-
-
-def lost_with_root(shape: Shape) -> DeliveryError:
-    """Return the error of a call whose data is lost with the one rank that had it."""
-    return DeliveryError(f"{shape.name}: the data is lost with its root, rank {shape.source}")
 
 
 def called(group: Group, steps: Steps[T], refused: str = "") -> Steps[T]:

@@ -27,7 +27,8 @@ from treecast.engine.tasks import Task, task_of
 from treecast.engine.transfers import Links
 from treecast.errors import Evicted
 from treecast.execution.layout import Bytes
-from treecast.groups.group import Group, Shape
+from treecast.groups.group import Group
+from treecast.groups.shape import Shape
 from treecast.groups.memory import scratch
 from treecast.networks import Graph, Network, network
 from treecast.networks.kept import kept

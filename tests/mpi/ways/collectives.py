@@ -7,7 +7,7 @@ from array import array
 from mpi4py import MPI
 
 from treecast.algorithms import personal, spread, sums
-from treecast.groups.group import Shape
+from treecast.groups.shape import Shape
 
 
 def bytes_of(salt, source, target, size):

@@ -15,7 +15,8 @@ from treecast.engine.choose import Operation, Program
 from treecast.engine.memory import Part
 from treecast.engine.tasks import Task, shape_of, task_of
 from treecast.errors import DeliveryError
-from treecast.groups.group import Group, Shape
+from treecast.groups.group import Group
+from treecast.groups.shape import Shape
 from treecast.groups.memory import scratch
 from treecast.mpi.comm.options import Options
 from treecast.mpi.comm.state import State

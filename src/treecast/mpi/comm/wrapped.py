@@ -14,7 +14,8 @@ from treecast.calls.call import Call, Last
 from treecast.calls.collectives import OBJECTS, ROWS, least_bytes
 from treecast.calls.table import Failed, Job, Row, job_of, read_now
 from treecast.errors import PlanError
-from treecast.groups.group import Group, Shape
+from treecast.groups.group import Group
+from treecast.groups.shape import Shape
 from treecast.mpi.comm.missing import tell_failed
 from treecast.mpi.comm.options import Options, check_options
 from treecast.mpi.comm.quick import Lane, quick_of
