@@ -16,10 +16,10 @@ from treecast.engine.choose import (
     check_survive,
     messages_of,
     most_survived,
-    program_of,
+    role_of,
     trees_of,
 )
-from treecast.engine.hosts import broadcast_program
+from treecast.engine.hosts import broadcast_role
 from treecast.engine.transfers import Expected, Transfer, transfers_of
 from treecast.errors import PlanError
 from treecast.execution.layout import file_layout
@@ -153,7 +153,7 @@ def test_a_broadcast_between_hosts_brings_one_copy_to_each(names, root, messages
     hosts, root = [names.index(name) for name in names], root % len(names)
     where = network(f"complete:{len(set(hosts))}")
     what = Operation("broadcast", where, sorted(set(hosts)).index(hosts[root]), messages, model=ONE_PORT)
-    programs = [broadcast_program(what, hosts, root, rank, tags) for rank in ranks]
+    programs = [broadcast_role(what, hosts, root, rank, tags) for rank in ranks]
     said = [(each.peer, rank, each._replace(peer=0, sends=False))
             for rank in ranks for each in programs[rank].transfers if not each.sends]  # fmt: skip
     assert Counter(said) == Counter(
@@ -175,8 +175,8 @@ def test_a_broadcast_between_hosts_brings_one_copy_to_each(names, root, messages
 
 
 def test_speakers_know_their_part_from_their_number_alone():
-    program = program_of(Operation("broadcast", network("complete:30000"), 3, 5, model=ONE_PORT), 77, 2**20)
-    assert sum(each.stop - each.first for each in program.transfers if not each.sends) == 5
+    role = role_of(Operation("broadcast", network("complete:30000"), 3, 5, model=ONE_PORT), 77, 2**20)
+    assert sum(each.stop - each.first for each in role.transfers if not each.sends) == 5
 
 
 @pytest.mark.parametrize("spec", ["hypercube:3", "star:4", "ring:7", "complete:9"])

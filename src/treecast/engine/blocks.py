@@ -7,7 +7,7 @@ import numpy as np
 
 from treecast.algorithms.sums import Sums, width_of
 from treecast.collectives import COLLECTIVES
-from treecast.engine.choose import ALL_PORT, Operation, Program, flit_of, messages_of
+from treecast.engine.choose import ALL_PORT, Operation, Role, flit_of, messages_of
 from treecast.engine.memory import Part
 from treecast.errors import PlanError
 from treecast.execution.layout import Bytes, even_layout, ranges_at
@@ -31,9 +31,9 @@ def bytes_of(piece: Piece) -> Bytes:
     return np.frombuffer(piece, np.uint8) if len(piece) else np.empty(0, np.uint8)
 
 
-def carry(place: Place, cut: Cut, me: int, program: Program, run: Run) -> set[int]:
+def carry(place: Place, cut: Cut, me: int, role: Role, run: Run) -> set[int]:
     """Carry a plan of blocks out; return the ranks whose data this one lacks."""
-    collective = program.collective
+    collective = role.collective
 
     @lru_cache(_KEPT)
     def span(chunk: int) -> tuple[Bytes | None, slice]:
@@ -81,13 +81,13 @@ def cut_up(
     return Operation(kind, where, root, count, survive, model), lambda _, number: layout.slice_of(number, number + 1)
 
 
-def carry_sum(received: Bytes, how: Sums, me: int, program: Program, run: Run) -> bool:
+def carry_sum(received: Bytes, how: Sums, me: int, role: Role, run: Run) -> bool:
     """Carry the plan of a sum out, in the memory of this rank's contribution; return whether it has all of the sum that it wants.
 
     Chunks are cut across the whole vector, between numbers; a finished sum takes the place of the contribution, which is gone by
     then.
     """
-    collective, count = program.collective, program.collective.messages
+    collective, count = role.collective, role.collective.messages
     total, item = collective.sums, width_of(received, how) or 1
     layout = even_layout(len(received), total, item)
 
@@ -99,6 +99,6 @@ def carry_sum(received: Bytes, how: Sums, me: int, program: Program, run: Run) -
         how.op.Reduce_local([contribution, numbers, how.datatype], [into, numbers, how.datatype])
 
     own = {c: total + c for c in range(me * count, (me + 1) * count)} if collective.results else {}
-    held = run(Part(view, (), program.missing, own, add))
+    held = run(Part(view, (), role.missing, own, add))
     wanted = range(total, 2 * total) if collective.results else range(total) if me == collective.root else ()
     return held.issuperset(wanted)

@@ -112,8 +112,8 @@ class Operation(NamedTuple):
     lengths: tuple[int, ...] | None = None
 
 
-class Program(NamedTuple):
-    """The part of one rank in an operation: its transfers, and of sums how many contributions it is to add to each."""
+class Role(NamedTuple):
+    """The role of one rank in an operation: its transfers, and of sums how many contributions it is to add to each."""
 
     collective: Collective
     transfers: tuple[Transfer, ...]
@@ -121,24 +121,24 @@ class Program(NamedTuple):
 
 
 @lru_cache(_KEPT)
-def program_of(what: Operation, rank: int, tags: int) -> Program:
-    """Return the part of one rank in an operation; tags are from 0 to ``tags`` - 1."""
-    kind, where, root, messages, survive, model, _ = what
+def role_of(operation: Operation, rank: int, tags: int) -> Role:
+    """Return the role of one rank in an operation; tags are from 0 to ``tags`` - 1."""
+    kind, where, root, messages, survive, model, _ = operation
     check_survive(kind, where, survive, model)
     straight = where.every_pair_joined and not survive
     several = not straight and _most_copies("broadcast", where, by_rule=True) > max(1, survive)
     if COLLECTIVES[kind].one_to_all and (several or model == ONE_PORT):
         mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model=model)
     else:
-        mine = schedule_of(what).at(rank)
+        mine = schedule_of(operation).at(rank)
     missing: list[int] = missing_contributions_at(mine, rank).tolist()
-    return Program(mine.collective, transfers_of(mine, rank, tags), dict(enumerate(missing)))
+    return Role(mine.collective, transfers_of(mine, rank, tags), dict(enumerate(missing)))
 
 
 @lru_cache(8)
-def schedule_of(what: Operation) -> Schedule:
+def schedule_of(operation: Operation) -> Schedule:
     """Return the schedule that is carried out: on a complete network one copy of a broadcast goes straight to all."""
-    kind, where, root, messages, survive, model, lengths = what
+    kind, where, root, messages, survive, model, lengths = operation
     straight = COLLECTIVES[kind].one_to_all and where.every_pair_joined and not survive and model == ALL_PORT
     builder = "direct" if straight else None
     how: dict[str, Any] = {"root": root, "survive": survive, "model": model, "builder": builder, "lengths": lengths}

@@ -7,7 +7,7 @@ data passes from rank to rank, through memory, chunk by chunk.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from treecast.engine.choose import Operation, Program, program_of
+from treecast.engine.choose import Operation, Role, role_of
 from treecast.engine.transfers import Transfer
 
 Hosts = Sequence[int]
@@ -25,15 +25,15 @@ def speakers_of(hosts: Hosts, root: int) -> list[int]:
     return [root if first == hosts[root] else first for first in sorted(set(hosts))]
 
 
-def broadcast_program(what: Operation, hosts: Hosts, root: int, rank: int, tags: int) -> Program:
+def broadcast_role(operation: Operation, hosts: Hosts, root: int, rank: int, tags: int) -> Role:
     """Return the part of one rank in a broadcast from ``root``; tags are from 0 to ``tags`` - 1.
 
-    ``what``: the broadcast on the complete network of hosts, from that of the root. ``hosts``: of each rank, the first rank on
-    its host.
+    ``operation``: the broadcast on the complete network of hosts, from that of the root. ``hosts``: of each rank, the first
+    rank on its host.
 
     >>> import treecast
-    >>> what = Operation("broadcast", treecast.network("complete:2"), 0, 5, model="one-port")
-    >>> for transfer in broadcast_program(what, [0, 1, 1], 0, 2, 100).transfers:
+    >>> operation = Operation("broadcast", treecast.network("complete:2"), 0, 5, model="one-port")
+    >>> for transfer in broadcast_role(operation, [0, 1, 1], 0, 2, 100).transfers:
     ...     print("to" if transfer.sends else "from", transfer.peer, transfer.first, transfer.stop)
     from 1 0 5
     """
@@ -41,13 +41,13 @@ def broadcast_program(what: Operation, hosts: Hosts, root: int, rank: int, tags:
     speaks = next(r for r in speakers if r in here)
     chain = [speaks, *(r for r in here if r != speaks)]
     place, latest = chain.index(rank), 2 * (len(speakers) - 1).bit_length()  # steps that a chunk is behind its number
-    program = program_of(what, speakers.index(speaks), tags)
-    between = (each._replace(peer=speakers[each.peer]) for each in program.transfers) if rank == speaks else ()
+    role = role_of(operation, speakers.index(speaks), tags)
+    between = (each._replace(peer=speakers[each.peer]) for each in role.transfers) if rank == speaks else ()
 
     def pass_on(sends: bool, peer: int, step: int) -> Transfer:
-        return Transfer(sends, peer, 0, what.messages, step, 1, -1, 0, min(what.messages, tags))
+        return Transfer(sends, peer, 0, operation.messages, step, 1, -1, 0, min(operation.messages, tags))
 
     within = [pass_on(False, chain[place - 1], latest + place - 1)] if place else []
     within += [pass_on(True, chain[place + 1], latest + place)] if place + 1 < len(chain) else []
-    collective = replace(program.collective, nodes=len(hosts), root=root)
-    return Program(collective, tuple(sorted([*between, *within], key=lambda each: each.step)), {})
+    collective = replace(role.collective, nodes=len(hosts), root=root)
+    return Role(collective, tuple(sorted([*between, *within], key=lambda each: each.step)), {})

@@ -12,13 +12,13 @@ from treecast.engine.choose import (
     ALL_PORT,
     ONE_PORT,
     Operation,
-    Program,
+    Role,
     check_survive,
-    program_of,
+    role_of,
     schedule_of,
 )
 from treecast.engine.engine import Engine, Outcome, Part
-from treecast.engine.hosts import broadcast_program
+from treecast.engine.hosts import broadcast_role
 from treecast.engine.transfers import Links
 from treecast.engine.turns import AT_ONCE, Turns
 from treecast.errors import PlanError
@@ -131,20 +131,20 @@ class Communicator:
             root = self._speaks.index(self.hosts[root])
         return cut_up(kind, where, sizes, self.rate(where, model), root=root, survive=survive, model=model)
 
-    def program(self, what: Operation, root: int) -> Program:
+    def role(self, operation: Operation, root: int) -> Role:
         """Return the part of this rank; ``root``: the rank that sends or receives all."""
-        if what.model == ONE_PORT and COLLECTIVES[what.kind].one_to_all and not what.survive:
-            return broadcast_program(what, self.hosts, root, self.rank, self.tags)
-        return program_of(what, self.rank, self.tags)
+        if operation.model == ONE_PORT and COLLECTIVES[operation.kind].one_to_all and not operation.survive:
+            return broadcast_role(operation, self.hosts, root, self.rank, self.tags)
+        return role_of(operation, self.rank, self.tags)
 
-    def run(self, what: Operation, program: Program, part: Part, deadline: float | None) -> Outcome:
+    def run(self, operation: Operation, role: Role, part: Part, deadline: float | None) -> Outcome:
         """Carry out one operation, with tags that no operation shortly before it had."""
         self.epoch = (self.epoch + 1) % _EPOCHS
         patience = _FOREVER if deadline is None else deadline
         beside = [rank for rank, host in enumerate(self.hosts) if host == self.hosts[self.rank]]
         # a silent rank would keep its turn: so where failures are to be survived there are none
-        turns = Turns[Any](AT_ONCE, beside) if what.model == ONE_PORT and not what.survive else None
-        return Engine(self.transport.links(self.epoch), program.transfers, part, patience, turns=turns).run()
+        turns = Turns[Any](AT_ONCE, beside) if operation.model == ONE_PORT and not operation.survive else None
+        return Engine(self.transport.links(self.epoch), role.transfers, part, patience, turns=turns).run()
 
     def free(self, beside: MpiTransport) -> None:
         """Free the duplicate, unless something may still come on it; ``beside``: its ranks, as far as they are lost to others."""

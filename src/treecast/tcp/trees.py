@@ -21,15 +21,15 @@ from treecast.calls.table import Algorithm
 from treecast.collectives import Kind, find_unequal
 from treecast.engine import blocks as parts
 from treecast.engine.blocks import bytes_of
-from treecast.engine.choose import ALL_PORT, Operation, Program, program_of
+from treecast.engine.choose import ALL_PORT, Operation, Role, role_of
 from treecast.engine.engine import Engine, Part
 from treecast.engine.tasks import Task, task_of
 from treecast.engine.transfers import Links
 from treecast.errors import Evicted
 from treecast.execution.layout import Bytes
 from treecast.groups.group import Group
-from treecast.groups.shape import Shape
 from treecast.groups.memory import scratch
+from treecast.groups.shape import Shape
 from treecast.networks import Graph, Network, network
 from treecast.networks.kept import kept
 from treecast.transport import base
@@ -126,9 +126,9 @@ class Trees:
         """Return the network of the members over links that no rank has lost; None where they are in pieces, or one alone."""
         return _less(self._where, tuple(members), self._cuts)
 
-    def _program(self, group: Group, what: Operation, me: int) -> Program:
+    def _role(self, group: Group, operation: Operation, me: int) -> Role:
         """Return the part of this rank, planned in a thread of its own: meanwhile the others hear this rank."""
-        planned = _PLANNER.submit(program_of, what, me, _TAGS)
+        planned = _PLANNER.submit(role_of, operation, me, _TAGS)
         while not planned.done():
             group.transport.wait(planned.done, _LOOK)
         return planned.result()
@@ -143,9 +143,9 @@ class Trees:
             else [len(task.pieces[0])]
         )
         name, model = (kind.name, self._model) if len(set(sizes)) == 1 else (find_unequal(kind.name), ALL_PORT)
-        what, cut = parts.cut_up(name, where, sizes, self._rate, root=root, model=model)
-        program = self._program(group, what, me)
-        lacking = parts.carry(task.place(members), cut, me, program, partial(_Lane(self._direct, group).hold, program))
+        operation, cut = parts.cut_up(name, where, sizes, self._rate, root=root, model=model)
+        role = self._role(group, operation, me)
+        lacking = parts.carry(task.place(members), cut, me, role, partial(_Lane(self._direct, group).hold, role))
         return {members[rank] for rank in lacking}
 
     def _spread(self, group: Group, kind: Kind, task: Task) -> Steps[Failed]:
@@ -207,10 +207,10 @@ class Trees:
             if where is None:
                 break
             spread.copy_here(out, given)
-            what, _ = parts.cut_up(kind.name, where, [-(-len(received) // len(members))], self._rate)
-            program = self._program(group, what, me)
-            run = partial(_Lane(self._direct, group).hold, program)
-            if not parts.carry_sum(received, how, me, program, run):
+            operation, _ = parts.cut_up(kind.name, where, [-(-len(received) // len(members))], self._rate)
+            role = self._role(group, operation, me)
+            run = partial(_Lane(self._direct, group).hold, role)
+            if not parts.carry_sum(received, how, me, role, run):
                 group.lack(group.rank)
             failed = yield from group.settle(Shape(kind.name, redo=True))
             if failed is not None:
@@ -255,11 +255,11 @@ class _Lane(Links):
 
         self._group.transport.wait(looked, seconds)
 
-    def hold(self, program: Program, part: Part) -> set[int]:
+    def hold(self, role: Role, part: Part) -> set[int]:
         """Carry out the part of this rank in a plan, as far as it comes; return the chunks that it holds then."""
         self._direct.forget(self._group.agreement.number, self._group.ident)
         try:
-            return Engine(self, program.transfers, part, self._group.late or _FOREVER).run().held
+            return Engine(self, role.transfers, part, self._group.late or _FOREVER).run().held
         except Evicted:
             for seat in self._seats:
                 self._drop(seat)

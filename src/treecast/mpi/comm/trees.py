@@ -11,13 +11,13 @@ from treecast.calls.table import Failed, Row
 from treecast.collectives import Kind
 from treecast.engine import blocks
 from treecast.engine.blocks import bytes_of
-from treecast.engine.choose import Operation, Program
+from treecast.engine.choose import Operation, Role
 from treecast.engine.memory import Part
 from treecast.engine.tasks import Task, shape_of, task_of
 from treecast.errors import DeliveryError
 from treecast.groups.group import Group
-from treecast.groups.shape import Shape
 from treecast.groups.memory import scratch
+from treecast.groups.shape import Shape
 from treecast.mpi.comm.options import Options
 from treecast.mpi.comm.state import State
 from treecast.mpi.communicator import builder_of
@@ -61,10 +61,10 @@ class Trees:
             return ()
         root = task.shape.end or 0
         sizes = self._sizes(task, me) if kind.lengths else [len(task.pieces[0])]
-        what, cut = self._ours.operation(kind.name, root, sizes, self._options.survive, self._options.network)
-        program = self._ours.program(what, root)
-        run = partial(self._run, call, what, program)
-        return _settle(call, blocks.carry(task.place(range(call.ours.size)), cut, me, program, run), task.shape)
+        operation, cut = self._ours.operation(kind.name, root, sizes, self._options.survive, self._options.network)
+        role = self._ours.role(operation, root)
+        run = partial(self._run, call, operation, role)
+        return _settle(call, blocks.carry(task.place(range(call.ours.size)), cut, me, role, run), task.shape)
 
     def _sizes(self, task: Task, me: int) -> list[int]:
         """Return the bytes of each block; where each is for one rank, all learn them first."""
@@ -104,9 +104,9 @@ class Trees:
         copy_here(*((given, work) if mine is None else (work, given)))
         received, root = bytes_of(work), shape.target or 0
         size = len(received) if kind.blocks == "one" else -(-len(received) // call.ours.size)
-        what, _ = self._ours.operation(kind.name, root, [size], 0, self._options.network)
-        program = self._ours.program(what, root)
-        is_whole = blocks.carry_sum(received, how, me, program, partial(self._run, call, what, program))
+        operation, _ = self._ours.operation(kind.name, root, [size], 0, self._options.network)
+        role = self._ours.role(operation, root)
+        is_whole = blocks.carry_sum(received, how, me, role, partial(self._run, call, operation, role))
         if not self._options.survive:
             if is_whole:
                 return ()
@@ -129,9 +129,9 @@ class Trees:
             _settle(call, set(), shape)
         return not call.refused
 
-    def _run(self, call: Call, what: Operation, program: Program, part: Part) -> set[int]:
+    def _run(self, call: Call, operation: Operation, role: Role, part: Part) -> set[int]:
         self._ours.epoch = call.number  # the same at all ranks, whatever each of them has refused before
-        outcome = self._ours.run(what, program, part, self._options.deadline)
+        outcome = self._ours.run(operation, role, part, self._options.deadline)
         for rank in outcome.dead:
             call.group.lose(rank, True)
         return outcome.held
