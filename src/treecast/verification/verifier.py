@@ -8,8 +8,10 @@ instead, slowly and by other means.
 import time
 from typing import Any
 
+from treecast.against import apart
 from treecast.errors import PlanError, ScheduleError
-from treecast.lower_bounds import schedule_bounds
+from treecast.lower_bounds import Bound, schedule_bounds
+from treecast.lower_bounds.proof import carried, proven
 from treecast.models import Model
 from treecast.models import model as find_model
 from treecast.schedule import Schedule
@@ -57,6 +59,8 @@ def _judge(schedule: Schedule, chosen: Model, method: str) -> dict[str, Any]:
         lower = schedule_bounds(schedule, chosen)
     except PlanError:  # more copies are claimed than there can be: the rule says so
         lower = []
+    if chosen == schedule.model and (known := _of_file(schedule)) is not None:
+        lower = [*lower, known]
     counts = {rule: count for rule, (count, _) in found.items()}
     seconds = time.perf_counter() - began
     return {
@@ -80,8 +84,8 @@ def _distance(schedule: Schedule) -> int:
 
 
 def claims_broken(schedule: Schedule) -> Broken:
-    """Rule ``claims``: the steps and transmissions are those that the builder claims."""
-    claims, broken = schedule.claims, list[Violation]()
+    """Rule ``claims``: the steps and transmissions are those that the builder claims, and a file's proof of a bound holds."""
+    claims, broken = schedule.claims, _proof_broken(schedule)
     if claims is not None:
         for what, claimed, measured in (
             ("steps", claims.steps, schedule.steps),
@@ -90,3 +94,29 @@ def claims_broken(schedule: Schedule) -> Broken:
             if claimed != measured:
                 broken.append(Violation("claims", f"{claimed} {what} are claimed, {measured} are in the rows"))
     return len(broken), broken
+
+
+def _proof_broken(schedule: Schedule) -> list[Violation]:
+    proof = carried(schedule)
+    if proof is None:
+        return []
+    if len(proof.prices) != schedule.network.arcs:
+        why = f"it has {len(proof.prices):,} prices, and {schedule.network.spec} has {schedule.network.arcs:,} arcs"
+    else:
+        steps = proven(proof.prices, schedule.collective, schedule.network, schedule.copies, schedule.model)
+        if steps is not None and steps >= proof.steps:
+            return []
+        why = "prices prove nothing of this job" if steps is None else f"its prices prove {steps:,} and no more"
+    return [Violation("claims", f"the file says that no schedule takes fewer than {proof.steps:,} steps, but {why}")]
+
+
+def _of_file(schedule: Schedule) -> Bound | None:
+    """Return the bound whose proof the file has, and which holds."""
+    proof = carried(schedule)
+    if proof is None or _proof_broken(schedule):
+        return None
+    traits, copies = schedule.collective.traits, schedule.copies
+    owned = "if each sum has an owner" if traits.results and traits.all_source else ""
+    given = f"for {copies} {apart(schedule.against)} ways" if copies > 1 else owned
+    formula = f"{proof.steps:,} by the prices in the file"
+    return Bound("steps", proof.steps, formula, "cheapest ways, checked in whole numbers", given, proof.prices)

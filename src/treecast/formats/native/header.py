@@ -12,6 +12,7 @@ from treecast.collectives.checks import MOST_MESSAGES
 from treecast.collectives.collective import NO_OWNERS
 from treecast.errors import FormatError, TreecastError
 from treecast.formats.native import graph
+from treecast.lower_bounds.proof import Proof, carried, carry, of_bounds, proven
 from treecast.models import Cost, model
 from treecast.networks import Network
 from treecast.schedule import Claims, Recipe, Rows, Schedule
@@ -48,12 +49,14 @@ WORDS = (
     "options",
     "planned-copies",
     "claims",
+    "proof",
 )
 """Every word of a header, in the order in which they are written. An option's name belongs to its word: ``option tree``."""
 OPTION = "option "
 VERSION = 2
 """The version of the formats that is written; version 1 has no options and no planned-copies, and is still read."""
 _ARC = re.compile(r"([0-9]{1,10})>([0-9]{1,10}):([^:]+):([^:]+)")
+_PROOF = re.compile(r"steps=([0-9]{1,18}) prices=([0-9]{1,9}(?:,[0-9]{1,9})*)")
 _LONGEST = 4096  # of a value: as long as a path may be
 _MANY = {
     "targets": 1 << 20,
@@ -61,6 +64,7 @@ _MANY = {
     "arc-costs": 1 << 28,
     "lengths": 1 << 26,
     "sequence": 1 << 28,
+    "proof": 1 << 17,
     **dict.fromkeys(graph.WORDS, 1 << 28),
 }
 _MOST_COPIES = 2**15 - 1
@@ -99,10 +103,42 @@ def header_of(schedule: Schedule) -> Header:
         **{f"{OPTION}{name}": value for name, value in recipe.options.items()},
         "planned-copies": str(recipe.copies) if recipe.copies else None,
         "claims": schedule.claims and f"steps={schedule.claims.steps} transmissions={schedule.claims.transmissions}",
+        "proof": spell_proof(proof) if (proof := proof_of(schedule)) else None,
     }
     header = {word: value for word, value in found.items() if value is not None}
     _check(header)
     return header
+
+
+def proof_of(schedule: Schedule) -> Proof | None:
+    """Return the proof of a bound that goes into a schedule's file: that of its report if it was judged, else its file's.
+
+    Nothing is searched for. A report's proof is checked here, so that no file has one that its readers refuse.
+    """
+    judged = vars(schedule).get("_judged", {}).get((schedule.model, "fast"))
+    found = of_bounds(judged["bounds"]) if judged else None
+    if found is None or len(spell_proof(found)) > _MANY["proof"]:
+        return carried(schedule)
+    steps = proven(found.prices, schedule.collective, schedule.network, schedule.copies, schedule.model)
+    return found if steps is not None and steps >= found.steps else carried(schedule)
+
+
+def spell_proof(proof: Proof) -> str:
+    """Return a proof as a file has it.
+
+    >>> spell_proof(Proof(3, (1, 0, 2)))
+    'steps=3 prices=1,0,2'
+    """
+    return f"steps={proof.steps} prices={','.join(map(str, proof.prices))}"
+
+
+def _proof(header: Header) -> Proof | None:
+    if "proof" not in header:
+        return None
+    found = _PROOF.fullmatch(header["proof"])
+    if found is None:
+        raise FormatError(f"a proof is written steps=… prices=A,B,…, not {shorten(header['proof'])!r}")
+    return Proof(int(found[1]), tuple(map(int, found[2].split(","))))
 
 
 def _spell_owners(collective: Collective, network: Network) -> str:
@@ -161,7 +197,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
         )
         if collective.all_source and "root" in header:
             raise FormatError(f"{collective.kind} has no root: delete the line 'root …'")
-        return Schedule(
+        schedule = Schedule(
             where,
             collective,
             model(header.get("model", "all-port")),
@@ -176,6 +212,8 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
             sizes=_sizes(header),
             costs=_costs(header, where),
         )
+        carry(schedule, _proof(header))
+        return schedule
     except TreecastError as error:
         raise FormatError(one_line(str(error))) from None
 

@@ -46,7 +46,11 @@ _NO_PORT = -2  # of a row that leaves it to us to find its port
 @exporter("text", suffix=".tc", what="to read, compare and write by hand")
 def encode(schedule: Schedule) -> bytes:
     """Return a schedule in the text format, with its digest. Raises FormatError when it cannot be written as text."""
-    header = "".join(f"{word} {value}\n" for word, value in header_of(schedule).items())
+    return _encoded(schedule, header_of(schedule))
+
+
+def _encoded(schedule: Schedule, words: Header) -> bytes:
+    header = "".join(f"{word} {value}\n" for word, value in words.items())
     rows = "".join(line + "\n" for line in lines(schedule))
     if rows.count(">") != len(schedule):
         raise FormatError("a node's name holds '>', which joins two nodes in the text format: write to a .tcb file")
@@ -56,9 +60,10 @@ def encode(schedule: Schedule) -> bytes:
 
 
 def digest_of(schedule: Schedule) -> str:
-    """Return the digest of the text file of a schedule, as it stands in the file; empty where no file can hold it."""
+    """Return the digest of the text file of a schedule without the proof of a bound; empty where no file can hold it."""
     try:
-        return encode(schedule).split(b"\n", 2)[1].decode().removeprefix("digest ")
+        words = {word: value for word, value in header_of(schedule).items() if word != "proof"}
+        return _encoded(schedule, words).split(b"\n", 2)[1].decode().removeprefix("digest ")
     except TreecastError:
         return ""
 

@@ -1,0 +1,91 @@
+"""Proofs in files: they are checked in whole numbers, and one that was altered is refused."""
+
+import networkx as nx
+import pytest
+from hypothesis import given
+
+from tests.lower_bounds.test_prices import priced_arcs
+from tests.oracles.prices import cheapest_steiner, cheapest_tree
+from treecast import bounds, formats, plan, verify
+from treecast.errors import FormatError
+from treecast.formats.native.text import digest_of
+from treecast.lower_bounds.proof import _cuts, carried, of_bounds, proven
+from treecast.models import model
+from treecast.networks import network
+
+JOB = ("alltoall", "mesh:4x4")
+
+
+@given(priced_arcs())
+def test_cuts_say_what_a_cheapest_tree_costs(case):
+    nodes, arcs, wanted = case
+    assert _cuts(0, arcs, range(nodes)) == cheapest_tree(0, arcs, set(range(nodes)))
+    least, said = cheapest_steiner(0, arcs, range(nodes), wanted), _cuts(0, arcs, wanted)
+    assert (said is None) == (least == float("inf"))
+    assert said is None or said <= least
+
+
+@pytest.mark.parametrize("machine", ["all-port", "all-port,half", "one-port", "one-port,half"])
+@pytest.mark.parametrize("where", ["mesh:3x3", "tree:2,2", nx.lollipop_graph(4, 3)], ids=["mesh", "tree", "lollipop"])
+def test_bounds_by_prices_are_proven_by_other_algorithms(where, machine):
+    place = network(where)
+    for kind in ("broadcast", "reduce", "scatter", "gather", "allgather", "reduce-scatter", "alltoall", "allreduce"):
+        proof = of_bounds(bounds(kind, where, model=machine, messages=5))
+        if proof is not None:
+            collective = plan(kind, where, model=machine, messages=5).collective
+            assert proven(proof.prices, collective, place, 1, model(machine)) >= proof.steps
+
+
+@pytest.fixture(scope="module")
+def judged():
+    schedule = plan(*JOB, model="one-port")
+    assert "proof" not in formats.encode(schedule).decode()  # nobody has asked for its report
+    before = digest_of(schedule)
+    assert verify(schedule)
+    assert digest_of(schedule) == before
+    return schedule
+
+
+@pytest.mark.parametrize("to", ["text", "binary"])
+def test_a_file_carries_the_proof_of_its_report(judged, to):
+    found = formats.decode(data := formats.encode(judged, to))
+    proof = carried(found)
+    assert found == judged
+    assert proof == of_bounds(verify(judged).bounds)
+    assert proof.steps == 43
+    assert formats.encode(found, to) == data
+    report = verify(found)
+    assert report
+    assert [bound.value for bound in report.bounds if "in the file" in bound.formula] == [43]
+
+
+@pytest.mark.parametrize(
+    ("alter", "why"),
+    [
+        (lambda words: words.replace("steps=43", "steps=44"), "its prices prove 43 and no more"),
+        (lambda words: words[: words.rindex(",")], "it has 47 prices, and mesh:4x4 has 48 arcs"),
+        (lambda words: words.split("=")[0] + "=43 prices=" + ",".join("1" * 48), "its prices prove 40 and no more"),
+        (lambda words: words.split("=")[0] + "=43 prices=" + ",".join("0" * 48), "prices prove nothing of this job"),
+    ],
+)
+@pytest.mark.parametrize("method", ["fast", "expanded"])
+def test_an_altered_proof_is_refused(judged, tmp_path, alter, why, method):
+    lines = formats.encode(judged).decode().splitlines()
+    text = [alter(line) if line.startswith("proof ") else line for line in lines if not line.startswith("digest ")]
+    report = verify(found := formats.decode("\n".join([*text, ""]).encode()), method=method)
+    assert carried(found)
+    assert report.counts["claims"] == 1
+    assert sum(report.counts.values()) == 1
+    assert report.violations[0].text.endswith(why)
+    assert not any("in the file" in bound.formula for bound in report.bounds)
+    (tmp_path / "plan.tc").write_text("\n".join([*text, ""]))
+    with pytest.raises(FormatError, match="no schedule takes fewer than"):
+        formats.load(tmp_path / "plan.tc")
+
+
+@pytest.mark.parametrize("words", ["steps=43", "steps=43 prices=", "steps=43 prices=1,-1", "steps=43 prices=1,,2"])
+def test_what_is_no_proof_is_no_file(judged, words):
+    lines = formats.encode(judged).decode().splitlines()
+    text = [f"proof {words}" if line.startswith("proof ") else line for line in lines if not line.startswith("digest ")]
+    with pytest.raises(FormatError, match="a proof is written"):
+        formats.decode("\n".join([*text, ""]).encode())
