@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import FormatError
-from treecast.formats.native.header import VERSION, WORDS, Header, header_of, is_word, number, schedule_of
+from treecast.formats.native.header import VERSION, WORDS, Header, header_with_proof, is_word, number, schedule_of
 from treecast.formats.registry import begins_with, exporter, importer
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
 
@@ -26,7 +26,7 @@ def encode(schedule: Schedule) -> bytes:
     """Return a schedule in the binary format. Raises FormatError when its header cannot be written."""
     rows, table = schedule.rows, schedule.rows.payloads
     counts = (len(rows), len(table), len(table.first), rows.src.itemsize)
-    words = header_of(schedule) | dict(zip(_COUNTS, map(str, counts), strict=True))
+    words = header_with_proof(schedule) | dict(zip(_COUNTS, map(str, counts), strict=True))
     header = json.dumps(words, sort_keys=True).encode()
     columns: dict[str, NDArray[Any]] = rows.columns() | {"start": table.start, "first": table.first, "stop": table.stop}
     shapes, digest = _shapes(*counts), hashlib.sha256()

@@ -103,11 +103,16 @@ def header_of(schedule: Schedule) -> Header:
         **{f"{OPTION}{name}": value for name, value in recipe.options.items()},
         "planned-copies": str(recipe.copies) if recipe.copies else None,
         "claims": schedule.claims and f"steps={schedule.claims.steps} transmissions={schedule.claims.transmissions}",
-        "proof": spell_proof(proof) if (proof := proof_of(schedule)) else None,
     }
     header = {word: value for word, value in found.items() if value is not None}
     _check(header)
     return header
+
+
+def header_with_proof(schedule: Schedule) -> Header:
+    """Return the header of a schedule's own file, with the proof of a bound if there is one. Raises FormatError."""
+    proof = proof_of(schedule)
+    return header_of(schedule) | ({"proof": spell_proof(proof)} if proof else {})
 
 
 def proof_of(schedule: Schedule) -> Proof | None:

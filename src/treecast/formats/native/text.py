@@ -26,7 +26,17 @@ from numpy.typing import NDArray
 
 from treecast.description import spell_range
 from treecast.errors import FormatError, TreecastError
-from treecast.formats.native.header import VERSION, WORDS, Header, header_of, read_word, schedule_of, shorten, text_of
+from treecast.formats.native.header import (
+    VERSION,
+    WORDS,
+    Header,
+    header_of,
+    header_with_proof,
+    read_word,
+    schedule_of,
+    shorten,
+    text_of,
+)
 from treecast.formats.registry import begins_with, exporter, importer
 from treecast.networks import Network
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
@@ -46,7 +56,7 @@ _NO_PORT = -2  # of a row that leaves it to us to find its port
 @exporter("text", suffix=".tc", what="to read, compare and write by hand")
 def encode(schedule: Schedule) -> bytes:
     """Return a schedule in the text format, with its digest. Raises FormatError when it cannot be written as text."""
-    return _encoded(schedule, header_of(schedule))
+    return _encoded(schedule, header_with_proof(schedule))
 
 
 def _encoded(schedule: Schedule, words: Header) -> bytes:
@@ -62,8 +72,7 @@ def _encoded(schedule: Schedule, words: Header) -> bytes:
 def digest_of(schedule: Schedule) -> str:
     """Return the digest of the text file of a schedule without the proof of a bound; empty where no file can hold it."""
     try:
-        words = {word: value for word, value in header_of(schedule).items() if word != "proof"}
-        return _encoded(schedule, words).split(b"\n", 2)[1].decode().removeprefix("digest ")
+        return _encoded(schedule, header_of(schedule)).split(b"\n", 2)[1].decode().removeprefix("digest ")
     except TreecastError:
         return ""
 
