@@ -55,10 +55,13 @@ def test_a_matrix_of_numpy(tmp_path, capsys):
     assert '"transmissions": 6' in capsys.readouterr().out
 
 
-def test_a_network_where_a_plan_is_wanted(ask):
-    status, _, said = ask("draw", "star:4")
-    assert status == 2
-    assert "star:4 is a network, no plan: plan first" in said
+@pytest.mark.parametrize("verb", ["show", "verify", "draw", "simulate"])
+def test_a_network_where_a_plan_is_wanted(ask, tmp_path, verb):
+    status, _, said = ask(verb, "star:4")
+    assert (status, "star:4 is a network, no plan: plan on it first" in said) == (2, True)
+    (tmp_path / "host.xml").write_text('<?xml version="1.0"?>\n<system version="1"></system>\n')
+    status, _, said = ask(verb, str(tmp_path / "host.xml"))
+    assert (status, "holds a network, no plan: plan on it first" in said, "NCCL" in said) == (2, True, True)
 
 
 def test_a_demand_that_is_no_number_is_named_with_its_line(ask, tmp_path, monkeypatch):

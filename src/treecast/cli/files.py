@@ -1,6 +1,5 @@
 """Files of schedules, as verbs read and write them."""
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -24,12 +23,7 @@ def load(file: str, told: "Told | None" = None) -> "tuple[Schedule, Report]":
     ``told``: the facts that a file of another tool leaves open.
     """
     from treecast.formats import load_verified
-    from treecast.networks import families
 
-    if file.partition(":")[0] in families() and not os.path.exists(file):
-        raise TreecastError(
-            f"{file} is a network, no plan: plan first, as in treecast plan broadcast {file} -o plan.tc"
-        )
     schedule, report = load_verified(file, told)
     console.say(f"verified {report.method}: {len(schedule):,} rows")
     return schedule, report

@@ -14,10 +14,15 @@ from treecast.errors import FormatError
 from treecast.files import read_folder, read_whole, spell_path, write_folder, write_whole
 from treecast.formats.registry import DEFAULT, HEAD, Told, exporter_named, format_of_bytes, format_of_name, importers
 from treecast.models import Model
+from treecast.networks import families
+from treecast.networks.reading.registry import HEAD as HEAD_OF_NETWORKS
+from treecast.networks.reading.registry import readers
 from treecast.programs.verdict import FileVerdict
 from treecast.schedule import Schedule
 from treecast.verification.report import Report
 from treecast.verification.verifier import verify
+
+_PLAN_FIRST = "a network, no plan: plan on it first, as in 'treecast plan broadcast NETWORK -o plan.tc'"
 
 __all__ = ["FileVerdict", "Told", "decode", "encode", "judge", "load", "load_verified", "read", "save"]
 
@@ -193,14 +198,23 @@ def _bytes_of(path: str | os.PathLike[str]) -> bytes:
         for known in importers().values():
             if known.folder and os.path.isfile(os.path.join(path, known.folder)):
                 return read_folder(path, known.folder)
-    return read_whole(path, HEAD, _refuse_head)
+    if os.fspath(path).partition(":")[0] in families() and not os.path.exists(path):
+        raise FormatError(f"{path} is {_PLAN_FIRST}")
+    return read_whole(path, max(HEAD, HEAD_OF_NETWORKS), _refuse_head)
 
 
 def _refuse_head(head: bytes) -> str:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "is text in UTF-16: save it as UTF-8"
+    if format_of_bytes(head):
+        return ""
+    network = next((each.what for each in readers().values() if each.recognises(head)), "")
     known = ", ".join(importers())
-    return "" if format_of_bytes(head) else f"is no treecast file: it does not begin like one ({known})"
+    return (
+        f"holds {_PLAN_FIRST} (it is {network})"
+        if network
+        else f"is no treecast file: it does not begin like one ({known})"
+    )
 
 
 def load_verified(path: str | os.PathLike[str], told: Told | None = None) -> tuple[Schedule, Report]:
