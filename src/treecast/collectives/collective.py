@@ -187,15 +187,25 @@ class Collective:
         return np.full(self.first_blocks, self.messages) if self.lengths is None else self.lengths.flits
 
     def demands(self) -> Ints:
-        """Return how many chunks each node (row) has for each other (column), where pairs have blocks: int64 (N, N).
+        """Return how many chunks each node (row) has for each other (column), where every chunk is for one: int64 (N, N).
 
         >>> Collective("alltoallv", 2, 1, lengths=Lengths.of([[5, 1], [2, 0]])).demands().tolist()
         [[0, 1], [2, 0]]
+        >>> Collective("gather", 3, 4, root=1).demands().tolist()
+        [[0, 4, 0], [0, 0, 0], [0, 4, 0]]
         """
-        found = self.sizes().reshape(self.nodes, self.nodes).copy()
+        found = np.zeros((self.nodes, self.nodes), np.int64)
+        found.flat[self.pairs()] = self.sizes()
         for some in (np.diag_indices(self.nodes), list(self.relays), (slice(None), list(self.relays))):
             found[some] = 0
         return found
+
+    def pairs(self) -> Ints:
+        """Return the pair that each block is for, source x N + target, where every chunk is for one node."""
+        nodes, each = self.nodes, np.arange(self.first_blocks)
+        if self.traits.blocks == "pair":
+            return each
+        return each * nodes + self.root if self.traits.direction == "to" else self.root * nodes + each
 
     def lengths_among(self, nodes: Ints) -> Lengths | None:
         """Return the lengths of the blocks of some nodes, numbered in the order given; None where all are equal."""

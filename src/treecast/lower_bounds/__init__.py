@@ -101,8 +101,8 @@ def _bounds(
         return [Bound(of, 0, "0", why) for of in counted]
     if copies > 1 and collective.sums:
         raise PlanError(f"a sum has 1 copy, not {copies}: contributions that went two ways would be added twice")
-    if collective.lengths is not None and collective.traits.one_way:
-        return of_lengths(collective, collective.lengths, network, copies, model)
+    if collective.lengths is not None and collective.traits.one_way and copies == 1:
+        return of_lengths(collective, collective.lengths, network, model)
     if collective.lengths is not None and model.routing:
         raise PlanError(f"no lower bounds of {collective.kind} under wormhole switching are known")
     if model.routing:

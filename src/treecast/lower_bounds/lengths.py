@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from treecast.collectives import Collective, Lengths
-from treecast.errors import PlanError
 from treecast.graphs.flows import away
 from treecast.lower_bounds.bound import Bound
 from treecast.lower_bounds.one_port import in_turns
@@ -15,8 +14,8 @@ from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 
 
-def of_lengths(collective: Collective, lengths: Lengths, network: Network, copies: int, model: Model) -> list[Bound]:
-    """Return the bounds of messages of different lengths, from or to one root.
+def of_lengths(collective: Collective, lengths: Lengths, network: Network, model: Model) -> list[Bound]:
+    """Return the bounds of messages of different lengths, each over one way from or to one root.
 
     Take the flits for nodes at distance D or more. The last one leaves the root after the others, and has D arcs to go. With a
     port for each arc, k arcs carry k flits a step. A message that is not split goes over one arc of the root.
@@ -24,8 +23,6 @@ def of_lengths(collective: Collective, lengths: Lengths, network: Network, copie
     A gather has two clocks. In the ideal one every node knows when to begin, and it is a scatter backwards. In the other one,
     ``told``, the root alone knows: a node that is δ arcs from the root cannot begin before step δ.
     """
-    if copies > 1:
-        raise PlanError("a message of any length goes one way: take 1 copy")
     if model.routing:
         return _wormhole(lengths)
     there = network if collective.direction == "from" else network.reversed()

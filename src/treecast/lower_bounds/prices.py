@@ -101,7 +101,7 @@ def by_prices(job: Job, collective: Collective) -> list[Bound]:
     times = "M x " if collective.lengths is None else "x " * (job.copies > 1)
     bounds = [steps(-(-needed // found.room), f"⌈{times}{found.ways:,} / {found.room:,}⌉", said)]
     if not kind.all_source and not kind.results:
-        formula = f"least T with Y(0) + … + Y(T-1) ≥ M x {found.ways:,}"
+        formula = f"least T with Y(0) + … + Y(T-1) ≥ {times}{found.ways:,}"
         value = _by_steps(job, found, needed, collective)
         bounds.append(steps(value, formula, "cheapest ways, by the sends each step can sell"))
     given = "if each sum has an owner" if kind.results and kind.all_source else ""
@@ -181,10 +181,9 @@ def _demands(collective: Collective, network: Network) -> list[_Demand]:
     wanted = np.zeros(network.nodes, np.int8)
     wanted[np.array(collective.targets or network.ranks)] = 1
     if kind.personal:
-        need = np.tile(wanted.astype(np.float64), (len(roots), 1))
+        pairs = kind.blocks == "pair"
+        need = (collective.demands()[roots] if pairs else collective.sizes()[None] * wanted).astype(np.float64)
         need[np.arange(len(roots)), roots] = 0
-        if kind.blocks == "pair":
-            need = collective.demands()[roots].astype(np.float64)
         return [_Demand(arcs, roots, times, wanted, kind.direction == "to", need)]
     sorts = [True] * kind.adds + [False] * (kind.results or not kind.adds)
     return [_Demand(arcs, roots, times, wanted, backwards, None) for backwards in sorts]

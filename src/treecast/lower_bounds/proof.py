@@ -7,6 +7,7 @@ dearest sends that fit in a step: all arcs, one of each link, or a matching. No 
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -74,14 +75,12 @@ def _paid(collective: Collective, network: Network, arcs: list[_Arc], roots: lis
     kind, ranks = collective.traits, network.ranks.tolist()
     wanted, back = collective.targets or tuple(ranks), [(v, u, price) for u, v, price in arcs]
     if kind.personal:
-        needs: list[list[int]] | None = collective.demands().tolist() if kind.blocks == "pair" else None
-        flits: list[int] = collective.sizes().tolist() if collective.lengths is not None else [1] * network.nodes
-        total = 0
+        total, needs = 0, replace(collective, messages=1).demands().tolist()
         for root in roots:
             far = _far(root, back if kind.direction == "to" else arcs)
             for v in ranks:
-                need = needs[root][v] if needs else flits[v]
-                if v != root and need:
+                u, w = (v, root) if kind.direction == "to" else (root, v)
+                if need := needs[u][w]:
                     if v not in far:
                         return None
                     total += need * far[v]

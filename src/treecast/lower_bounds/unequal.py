@@ -1,6 +1,6 @@
-"""Lower bounds of an allgather, and of an alltoall, of blocks of different lengths."""
+"""Lower bounds of an allgather, and of an alltoall, of blocks of different lengths; and of copies of a scatter or gather."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
 from treecast.lower_bounds.one_port import least_doubling
 from treecast.lower_bounds.store_and_forward import bounds_of, broadcast, past_ports, work
+from treecast.networks import Network
 from treecast.networks.core import Ints
 
 
@@ -38,8 +39,8 @@ def _allgather(job: Job, root: int) -> list[Bound]:
     found = [sends, *([best(spread, "steps")] if spread else [steps(0, "0", "all blocks are empty")])]
     if job.model.combining or not spread:
         return found
-    most = int(lengths.flits[job.network.ranks].argmin())
-    found += [_heard(job.reversed, lambda u: lengths.flits, most), work(job, sends)]
+    heard = _busiest(job.network, -lengths.flits)
+    found += [_heard(job.reversed, heard, lambda u: lengths.flits), work(job, sends)]
     if job.model.ports == "one":
         found += _doubling(job, lengths.flits)
     return found if job.quick else [*found, *cuts.into_cuts(job, lengths.flits)]
@@ -64,13 +65,19 @@ def _spread(job: Job, source: int, flits: int) -> Bound:
     return replace(found, formula=f"{found.formula}, M = {flits:,}" if "M" in found.formula else found.formula)
 
 
-def _heard(job: Job, flits: Callable[[int], Ints], most: int, verb: str = "enter") -> Bound:
-    """Return the greatest ⌈flits for distance D or more / ports⌉ + D - 1 of any rank and D, where ``job`` leads away from ranks.
+def _busiest(network: Network, flits: Ints) -> list[int]:
+    """Return the ranks that are looked at: all, or where they are many that of the most flits, int64 (N,)."""
+    ranks = network.ranks
+    return (ranks if len(ranks) <= distances.LOOKED_AT else ranks[[flits[ranks].argmax()]]).tolist()
 
-    ``flits(u)``: int64 (N,), those that node u has for each. ``most``: the place of the rank that has most.
+
+def _heard(job: Job, nodes: Iterable[int], flits: Callable[[int], Ints], verb: str = "enter") -> Bound:
+    """Return the greatest ⌈flits for distance D or more / ports⌉ + D - 1 of some nodes and any D; ``job`` leads away from them.
+
+    ``flits(u)``: int64 (N,), those that node u has for each.
     """
     network, found = job.network, list[tuple[int, int, int]]()
-    for u in (network.ranks if network.rank_count <= distances.LOOKED_AT else network.ranks[[most]]).tolist():
+    for u in nodes:
         far = np.maximum(network.distance(u, np.arange(network.nodes)), 0)
         found.append(past_ports(job, u, np.bincount(far, flits(u)).astype(np.int64)[1:].tolist()))
     value, many, at = max(found, key=lambda each: each[0])
@@ -94,12 +101,34 @@ def _alltoall(job: Job, root: int) -> list[Bound]:
     if job.model.combining:
         far = int(np.where(demands > 0, network.distance(nodes[:, None], nodes), 0).max())
         most = max(int((demands > 0).sum(axis=axis).max()) for axis in (0, 1))
-        found = [sends, steps(far, "distance of the farthest pair", "a flit goes one arc a step")]
-        doubles = steps(most.bit_length(), f"⌈log2 {most + 1:,}⌉", f"one node exchanges flits with {most:,} others")
-        return found + [doubles] * (job.model.ports == "one")
-    most = int(demands.sum(axis=0)[network.ranks].argmax()), int(demands.sum(axis=1)[network.ranks].argmax())
-    enter = _heard(job.reversed, lambda u: demands[:, u], most[0])
-    return [sends, enter, _heard(job, lambda u: demands[u], most[1], "leave"), work(job, sends)]
+        return [sends, *_together(job, far, most)]
+    enter = _heard(job.reversed, _busiest(network, demands.sum(axis=0)), lambda u: demands[:, u])
+    leave = _heard(job, _busiest(network, demands.sum(axis=1)), lambda u: demands[u], "leave")
+    return [sends, enter, leave, work(job, sends)]
+
+
+@bounds_of("scatterv")
+def _scatter(job: Job, root: int) -> list[Bound]:
+    """An alltoall in which the root alone has flits; ``lengths`` has more of one copy."""
+    flits, network, nodes = _collective(job).sizes().copy(), job.network, np.arange(job.network.nodes)
+    flits[root] = 0
+    ways = distances.least_by_arcs(network, root, job.copies, nodes)
+    sends = transmissions(
+        int((flits * ways).sum()), f"Σ length x lengths of {job.copies} ways", "every flit to its node"
+    )
+    if job.model.combining:
+        return [
+            sends,
+            *_together(job, int(network.distance(root, nodes[flits > 0]).max(initial=0)), int((flits > 0).sum())),
+        ]
+    return [sends, _heard(job, [root], lambda u: flits, "pass"), work(job, sends)]
+
+
+def _together(job: Job, far: int, most: int) -> list[Bound]:
+    """Return the bounds of steps where messages combine: one goes ``far`` arcs, one node has some for, or from, ``most``."""
+    found = steps(far, "distance of the farthest pair", "a flit goes one arc a step")
+    doubles = steps(most.bit_length(), f"⌈log2 {most + 1:,}⌉", f"one node exchanges flits with {most:,} others")
+    return [found, *[doubles] * (job.model.ports == "one")]
 
 
 def _doubling(job: Job, flits: Ints) -> list[Bound]:
@@ -109,7 +138,7 @@ def _doubling(job: Job, flits: Ints) -> list[Bound]:
     ⌈log2(N/H)⌉ - 1 or later, and from then on one of all flits a step. With half duplex step t has at most H 2^t sends.
     """
     ranks, total = job.network.rank_count, job.copies * int(flits.sum())
-    holders, found = int(np.count_nonzero(flits)), list[Bound]()
+    holders, found = int((flits > 0).sum()), list[Bound]()
     if holders < ranks:
         late = (-(-ranks // holders) - 1).bit_length()
         formula = _times(job.copies, f"Σ length - 1 + ⌈log2(N / {holders:,})⌉")

@@ -123,7 +123,7 @@ def job(
         where, wanted = place_of(collective, network), copies_of(copies, survive)
         count = 1 if messages is None else messages
         what = collective_of(collective, where, root=root, messages=count, targets=targets, lengths=lengths)
-        usual = "bufferless" if what.traits.one_way else next(iter(MODELS))
+        usual = "bufferless" if what.traits.one_way and wanted == 1 else next(iter(MODELS))
         found = Job(
             where,
             what,

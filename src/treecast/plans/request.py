@@ -40,7 +40,8 @@ def _fitting(job: Job[Any]) -> tuple[Job[Any], list[Builder]]:
     where, kind = job.network, job.collective.kind
     given = _read_options(where, job.options)
     entries = _builders_called(kind, where, job.builder, given)
-    machine = job.model if "model" in job.said else _own_model(entries, given)
+    kept = job.copies > 1 and job.collective.traits.one_way  # the builders' own machines carry one copy
+    machine = job.model if kept or "model" in job.said else _own_model(entries, given)
     if where.ports > _MOST_PORTS and not machine.routing:
         raise PlanError(
             f"{where.spec} has {where.ports:,} ports: a schedule can name {_MOST_PORTS:,}; take a network of less degree"

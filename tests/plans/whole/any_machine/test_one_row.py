@@ -1,5 +1,7 @@
 """Scatters and gathers of messages of different lengths, under machines whose nodes keep what they relay."""
 
+from itertools import combinations
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -11,8 +13,12 @@ from tests.plans.ways.test_ways import MACHINES, SMALL, judged
 
 
 def delivered(schedule):
-    """A schedule that is judged, and brings all its messages."""
-    assert not treecast.simulate(judged(schedule)).lost
+    """A schedule that is judged, and brings all its messages, whichever nodes die of as many as it is to survive."""
+    judged(schedule)
+    others = sorted(set(range(schedule.network.nodes)) - {schedule.collective.root})
+    for dead in combinations(others, schedule.copies - 1):
+        assert not treecast.simulate(schedule, schedule.network.labels(list(dead))).lost
+    assert schedule.steps >= max(bound.value for bound in treecast.bounds(schedule) if bound.of == "steps")
     return schedule
 
 
@@ -31,6 +37,23 @@ def test_messages_of_any_length_have_a_plan_on_every_machine(kind, spec, machine
     root = int(network.ranks[0])
     asked = {"root": network.label(root), "lengths": lengths_of(network, root), "model": machine}
     delivered(treecast.plan(kind, spec, **asked))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    ("spec", "copies"), [("ring:5", 2), ("torus:3x3", 3), ("hypercube:3", 3), ("kautz:2,2", 2), ("star:4", 2)]
+)
+def test_copies_of_messages_of_any_length_survive_every_death(spec, copies, machine):
+    asked = {"lengths": lengths_of(treecast.network(spec)), "copies": copies, "model": machine}
+    for kind in ("scatterv", "gatherv"):
+        delivered(treecast.plan(kind, spec, **asked))
+
+
+def test_copies_are_for_all_ports_where_no_machine_is_named():
+    found = delivered(treecast.plan("scatterv", "ring:4", lengths=[0, 2, 5, 0], copies=2))
+    assert (found.model.name, found.copies, found.steps) == ("all-port", 2, 8)
+    with pytest.raises(treecast.TreecastError, match="need 2 node-disjoint ways; 2 has 1"):
+        treecast.plan("scatterv", "path:3", lengths=[0, 2, 5], copies=2)
 
 
 @given(st.integers(0, 2**32 - 1))

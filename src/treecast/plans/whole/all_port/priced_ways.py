@@ -51,8 +51,8 @@ def _why_not(job: Job[Network]) -> str:
     count = (network.rank_count - 1) * (network.rank_count if job.collective.all_source else 1)
     if network.nodes * network.degree * count * copies > _MOST_WORK:
         return f"finds ways where arcs, pairs of nodes and copies, multiplied, are at most {_MOST_WORK:,}"
-    sources = network.ranks[: 1 if network.seen_alike else None].tolist()
-    for source in sources if job.collective.all_source else [job.collective.root]:
+    sources = np.flatnonzero(job.collective.demands().any(axis=1))
+    for source in sources[: 1 if network.seen_alike else None].tolist():
         few = fewest_apart(network, source, job.against)
         if few.ways < copies:
             start, end = network.labels([source, few.node])
@@ -61,13 +61,9 @@ def _why_not(job: Job[Network]) -> str:
 
 
 def _pairs(job: Job[Network]) -> _Pairs:
-    collective, ranks = job.collective, job.network.ranks
-    if collective.all_source:
-        source, target = np.nonzero(collective.demands())
-        block = source * job.network.nodes + target
-    else:
-        block = target = ranks[ranks != collective.root]
-        source = np.full_like(target, collective.root)
+    collective = job.collective
+    block = np.flatnonzero(collective.demands().flat[collective.pairs()])
+    source, target = np.divmod(collective.pairs()[block], job.network.nodes)
     return _Pairs(source, target, collective.begins()[block], collective.sizes()[block])
 
 

@@ -13,14 +13,20 @@ from treecast.collectives import Lengths
 from treecast.networks import Network
 from treecast.plans.built import Built, Job
 from treecast.plans.lengths import lengths_of
-from treecast.plans.registry import any_machine, builders, fitting
+from treecast.plans.registry import any_machine, builders, every_port, fitting
 
 _MOST_NODES = 2**10  # of which all pairs have a place in the matrix
 
 
-def _too_many(job: Job[Any]) -> str:
+def _why_not(job: Job[Any]) -> str:
     nodes = job.network.nodes
-    return f"looks at each pair of {nodes:,} nodes, {_MOST_NODES:,} at most" if nodes > _MOST_NODES else ""
+    if nodes > _MOST_NODES:
+        return f"looks at each pair of {nodes:,} nodes, {_MOST_NODES:,} at most"
+    if job.copies == 1:
+        return ""
+    whole = _as_alltoallv(job)
+    reasons = [entry.why_not(whole) for entry in builders(whole.collective.kind, whole.network)]
+    return "" if "" in reasons else max(reasons, key=lambda reason: "ways from" in reason)
 
 
 def _as_alltoallv(job: Job[Network]) -> Job[Network]:
@@ -41,7 +47,9 @@ def _as_alltoallv(job: Job[Network]) -> Job[Network]:
     "one-row",
     "scatterv",
     "gatherv",
-    fits=_too_many,
+    most_copies=every_port,
+    by_root=True,
+    fits=_why_not,
     orbit=False,
     what="as an alltoallv in which the root alone sends, or receives",
 )
