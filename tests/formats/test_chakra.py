@@ -27,6 +27,9 @@ def carry_out(schedule, files):
         ("broadcast", "star:4", {"messages": 5, "copies": 3}),
         ("scatter", "mesh:2x4", {"messages": 2, "model": "wormhole"}),
         ("reduce", "hypercube:3", {"model": "whispering", "messages": 2}),
+        ("allreduce", "torus:3x4", {"without_owners": True}),
+        ("allreduce", "complete:6", {"model": "whispering", "messages": 2, "without_owners": True}),
+        ("allreduce", "tree:2,2", {"model": "shouting", "without_owners": True}),
     ],
 )
 def test_other_models_and_copies_deliver(kind, spec, more):

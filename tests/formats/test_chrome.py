@@ -39,6 +39,9 @@ def test_timelines_deliver_every_byte(kind, spec):
         ("broadcast", "debruijn:2,3", {"messages": 4}),
         ("alltoall", "hypercube:3", {"model": "shouting", "messages": 2}),
         ("reduce", "hypercube:3", {"model": "whispering", "messages": 2}),
+        ("allreduce", "torus:3x4", {"without_owners": True}),
+        ("allreduce", "complete:6", {"model": "whispering", "messages": 2, "without_owners": True}),
+        ("allreduce", "tree:2,2", {"model": "shouting", "without_owners": True}),
     ],
 )
 def test_timelines_of_other_models_networks_and_copies_deliver(kind, spec, more):

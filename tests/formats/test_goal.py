@@ -34,6 +34,9 @@ def test_every_byte_is_delivered_in_the_steps_of_the_schedule(kind, spec):
         ("scatter", "mesh:2x4", {"messages": 2, "model": "wormhole"}),
         ("reduce", "hypercube:3", {"model": "whispering", "messages": 2}),
         ("alltoall", "hypercube:3", {"model": "shouting", "messages": 2}),
+        ("allreduce", "torus:3x4", {"without_owners": True}),
+        ("allreduce", "complete:6", {"model": "whispering", "messages": 2, "without_owners": True}),
+        ("allreduce", "tree:2,2", {"model": "shouting", "without_owners": True}),
     ],
 )
 def test_other_models_and_copies_deliver(kind, spec, more):

@@ -47,6 +47,9 @@ def run(schedule, data, seeds=(1, 2)):
         ("alltoall", "complete:40", {}),
         ("reduce", "hypercube:3", {"root": 5}),
         ("gather", "torus:3x3", {"root": 4, "messages": 3}),
+        ("allreduce", "torus:3x4", {"without_owners": True}),
+        ("allreduce", "complete:6", {"model": "whispering", "messages": 2, "without_owners": True}),
+        ("allreduce", "tree:2,2", {"model": "shouting", "without_owners": True}),
     ],
 )
 @pytest.mark.parametrize("copies", ["strip", "scratch"])

@@ -35,6 +35,16 @@ def test_copies_are_kept_in_scratch_or_left_out():
         carry_out(schedule, json.dumps(found))
 
 
+@pytest.mark.parametrize(
+    ("spec", "machine"), [("ring:5", "all-port"), ("complete:6", "whispering"), ("tree:2,2", "shouting")]
+)
+def test_sums_that_nobody_owns_are_added_up_in_places_of_their_own(spec, machine):
+    schedule = plan("allreduce", spec, model=machine, without_owners=True)
+    data = formats.encode(schedule, "mscclpp")
+    assert judge_plan(data), judge_plan(data).findings
+    carry_out(schedule, data)
+
+
 def test_what_does_not_fit_is_refused_with_what_would():
     schedule = plan("broadcast", "path:4", messages=100)
     with pytest.raises(

@@ -42,6 +42,9 @@ BOTH = [pytest.param(as_goal, goal, id="goal"), pytest.param(as_traces, traces, 
         ("scatter", "mesh:2x4", {"messages": 2, "model": "wormhole"}),
         ("alltoall", "hypercube:3", {"model": "shouting", "messages": 2}),
         ("reduce", "hypercube:3", {"model": "whispering", "messages": 2}),
+        ("allreduce", "torus:3x4", {"without_owners": True}),
+        ("allreduce", "complete:6", {"model": "whispering", "messages": 2, "without_owners": True}),
+        ("allreduce", "tree:2,2", {"model": "shouting", "without_owners": True}),
     ],
 )
 def test_other_models_and_copies_are_read_again(kind, spec, more, write, reader):
@@ -418,6 +421,25 @@ def test_the_interpreters_are_not_fooled_by_what_the_judge_refuses():
             plan("broadcast", "path:3"),
             [12],
         )
+
+
+@pytest.mark.parametrize("spec", ["ring:5", "tree:2,2"])
+def test_a_sum_so_far_waits_for_all_that_is_in_it(spec):
+    """Each line that says what waits is left out: the judge refuses the file exactly if bytes go wrong."""
+    schedule = plan("allreduce", spec, without_owners=True)
+    lines = as_goal(schedule, size=12 * schedule.collective.sums).decode().splitlines(keepends=True)
+    refused = 0
+    for i in (i for i, line in enumerate(lines) if " requires " in line):
+        data = "".join(lines[:i] + lines[i + 1 :]).encode()
+        try:
+            carry_out(data, schedule, [12] * schedule.collective.chunks)
+            right = True
+        except WrongError:
+            right = False
+        verdict, _ = goal.judge(data, Told())
+        assert verdict.holds == right, lines[i]
+        refused += not right
+    assert refused > len(lines) // 20
 
 
 @pytest.mark.parametrize("d", [2, 5])

@@ -53,6 +53,9 @@ def test_traces_deliver_every_byte(kind, spec):
         ("alltoall", "hypercube:3", {"model": "shouting"}),
         ("scatter", "hypercube:3", {"model": "shouting", "messages": 4}),
         ("reduce", "hypercube:3", {"model": "whispering", "messages": 2}),
+        ("allreduce", "torus:3x4", {"without_owners": True}),
+        ("allreduce", "complete:6", {"model": "whispering", "messages": 2, "without_owners": True}),
+        ("allreduce", "tree:2,2", {"model": "shouting", "without_owners": True}),
     ],
 )
 def test_traces_of_other_models_and_copies_deliver(kind, spec, more):

@@ -36,10 +36,12 @@ class Memory:
     def take(self, node, chunk, known=None):
         """Return the bytes of a chunk that a node sends; a finished sum at its owner is what the owner has of the sum.
 
+        Where nobody owns it, it is so at whoever has not been told it.
+
         ``known``: (chunk, bytes) of all that has surely come to the node; by default all that has come.
         """
-        at_owner = self.sums and chunk >= self.sums and int(self.collective.source_of(chunk)) == node
-        name = chunk - self.sums if at_owner else chunk
+        told = (node, chunk) in self.held if known is None else chunk in dict(known)
+        name = self.name(node, chunk, told)
         found = self.held.get((node, name))
         if known is not None:
             found = self.given.get((node, name))
@@ -49,6 +51,11 @@ class Memory:
         if found is None:
             raise WrongError(f"node {node} sends chunk {chunk}, which it has not got")
         return found.copy()
+
+    def name(self, node, chunk, told):
+        """Return the chunk as which a node has one: a finished sum is at its owner the sum."""
+        mine = not told if self.collective.shared else int(self.collective.source_of(chunk)) == node
+        return chunk - self.sums if self.sums and chunk >= self.sums and mine else chunk
 
     def put(self, node, chunk, data):
         """Take in the bytes of a chunk: sums are added up, anything else is kept."""
@@ -61,8 +68,7 @@ class Memory:
         """Raise WrongError unless every node has what it wants, byte by byte."""
         for node, first, stop in self.collective.wanted():
             for chunk in range(first, stop):
-                at_owner = self.sums and chunk >= self.sums and int(self.collective.source_of(chunk)) == node
-                found = self.held.get((node, chunk - self.sums if at_owner else chunk))
+                found = self.held.get((node, self.name(node, chunk, (node, chunk) in self.held)))
                 if found is None or not np.array_equal(found, self.right[chunk]):
                     raise WrongError(f"chunk {chunk} at node {node} is missing or wrong")
 

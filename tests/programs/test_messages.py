@@ -23,6 +23,8 @@ MODELS = [
     ("scatter", "mesh:2x4", {"model": "wormhole", "messages": 2}),
     ("scatterv", "tree:2,2", {"lengths": 3, "model": "bufferless"}),
     ("gatherv", "tree:2,2", {"lengths": [0, 3, 1, 0, 2, 5, 1], "model": "bufferless"}),
+    ("allreduce", "ring:5", {"messages": 2, "without_owners": True}),
+    ("allreduce", "complete:6", {"model": "whispering", "without_owners": True}),
 ]
 
 
@@ -53,7 +55,7 @@ def replayed(schedule):
                 result = chunk >= part.sums > 0
                 if chunk < part.sums:
                     needs |= set(added.get((src, chunk), []))
-                elif result and int(part.source_of(chunk)) == src:
+                elif result and ((src, chunk) not in held if part.shared else int(part.source_of(chunk)) == src):
                     needs |= set(added.get((src, chunk - part.sums), []))
                 elif (src, chunk) not in held:
                     raise ScheduleError(f"{src} has not got {chunk}")

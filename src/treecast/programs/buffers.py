@@ -1,9 +1,10 @@
 """A schedule as a program on buffers: each operation names the places that it reads and writes, of how many chunks.
 
-Each node gets a chunk once, as it comes first; further copies are left out, or received into scratch.
+Each node gets a chunk once, as it comes first; further copies are left out, or received into scratch. Where nobody owns a sum,
+each addition writes a place of its own, so that the sum so far stays as it is while it is sent.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -198,26 +199,45 @@ def _list_chunks(messages: Messages, buffers: Buffers, keep_copies: bool) -> Int
     must have come before it is sent, and before it is received, or -1.
     """
     found, sums = list[tuple[int, ...]](), buffers.sums
-    first = _first_arrivals(messages, buffers, keep_copies)
-    last = dict[tuple[int, int], int]()  # the entry that brought a chunk to a node, or added to it last
-    for m, (src, dst) in enumerate(zip(messages.src.tolist(), messages.dst.tolist(), strict=True)):
-        fresh = dict[tuple[int, int], int]()
+    first, left = _first_arrivals(messages, buffers, keep_copies), _additions(messages)
+    earlier, newest = (
+        dict[tuple[int, int], int](),
+        dict[tuple[int, int], int](),
+    )  # the last entry to bring a chunk, or add to it
+    step = -1
+    for m, (at, src, dst) in enumerate(
+        zip(messages.step.tolist(), messages.src.tolist(), messages.dst.tolist(), strict=True)
+    ):
+        if at > step:
+            earlier.update(newest)
+            step, newest = at, dict[tuple[int, int], int]()
         for chunk in (chunk for a, b in messages.ranges(m) for chunk in range(a, b)):
             adds, spare = chunk < sums, chunk >= sums and first.get((dst, chunk)) != m
             if spare and not keep_copies:
                 continue
-            own = chunk - sums if chunk >= sums > 0 and (src, chunk) not in last else chunk
-            sent_after, got_after = last.get((src, own), -1), last.get((dst, chunk), -1) if adds else -1
+            own = chunk - sums if chunk >= sums > 0 and (src, chunk) not in earlier else chunk
+            sent_after = earlier.get((src, own), -1)
+            got_after = newest.get((dst, chunk), earlier.get((dst, chunk), -1)) if adds else -1
+            if left[dst, chunk]:  # a sum that nobody owns: it may still be sent as it was
+                left[dst, chunk] -= 1
+                spare = left[dst, chunk] > 0 or (dst, chunk + sums) in first
             target = buffers.spare(dst) if spare else buffers.kept(dst, chunk)
-            source = buffers.kept(src, own) if sent_after >= 0 else buffers.given(src, own)
+            source = found[sent_after][2] if sent_after >= 0 else buffers.given(src, own)
             if source == NOWHERE:
                 raise FormatError(f"node {src} sends chunk {chunk}, which it has not got: 'treecast verify' says more")
-            reads = NOWHERE if not adds else target if got_after >= 0 else buffers.given(dst, chunk)
-            if not spare:
-                fresh[dst, chunk] = len(found)
-            found.append((m, source, target, reads, sent_after, got_after))
-        last |= fresh
+            so_far = found[got_after][2] if got_after >= 0 else buffers.given(dst, chunk)
+            if adds or not spare:
+                newest[dst, chunk] = len(found)
+            found.append((m, source, target, so_far if adds else NOWHERE, sent_after, got_after))
     return np.array(found, np.int64).reshape(-1, 6).T
+
+
+def _additions(messages: Messages) -> Counter[tuple[int, int]]:
+    """Return how often each node adds to each sum, where nobody owns it; else nothing."""
+    found, part = Counter[tuple[int, int]](), messages.schedule.collective
+    for m, dst in enumerate(messages.dst.tolist() if part.shared else ()):
+        found.update((dst, chunk) for a, b in messages.ranges(m) for chunk in range(a, min(b, part.sums)))
+    return found
 
 
 def _first_arrivals(messages: Messages, buffers: Buffers, all_of_them: bool) -> dict[tuple[int, int], int]:

@@ -4,7 +4,8 @@ All formats of other tools are written from them.
 
 A *message* is one chunk of a stream, or all of a combined row; a control flit is a message without chunks. It needs the messages
 that brought its chunks to its source: a chunk is needed once, from the message of its own tree if there is one and else from
-the earliest; a sum needs all messages that add to it. A chunk that a node has from the beginning needs nothing.
+the earliest; a sum needs all messages that add to it. A chunk that a node has from the beginning needs nothing. Where nobody
+owns a sum, a send carries the sum so far: it needs the messages of earlier steps that add to it, and these say what it carries.
 """
 
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.collectives import Collective
 from treecast.description import spell_range
@@ -94,7 +96,7 @@ def sizes_of(payloads: Payloads, begins: Ints) -> Ints:
 def messages_of(schedule: Schedule) -> Messages:
     """Return the messages of a right schedule, and the needs of each of them.
 
-    Raises FormatError when messages are too many to list, or when their contents depend on chunks that were heard, and
+    Raises FormatError when messages are too many to list, or when nodes leave out chunks that were heard, and
     ScheduleError when one carries a chunk that its source has not got.
 
     >>> import treecast
@@ -110,11 +112,6 @@ def messages_of(schedule: Schedule) -> Messages:
         raise FormatError(
             "in this schedule nodes leave out chunks that they have sent or heard before, which other formats cannot say: plan "
             "with --model all-port or one-port"
-        )
-    if schedule.collective.shared:
-        raise FormatError(
-            "nobody owns the sums of this schedule, and contents of sends change, which other formats cannot say: plan without "
-            "--without-owners"
         )
     total = int(schedule.rows.messages.sum()) * (schedule.network.nodes if schedule.orbit else 1)
     if total > _MOST_MESSAGES:
@@ -250,6 +247,8 @@ def _needs(messages: Messages) -> tuple[Ints, Ints]:
     src = messages.src[message]
     finished = (key >= part.sums) & part.results
     owned = part.source_of(key) == src
+    if part.shared:  # who is told no finished sum has completed it
+        owned = ~_comes(messages, message, key)
     sums = key < part.sums  # a sum, or a finished sum where it is added up: all that add to it are needed
     wanted = np.where(finished & owned, key - part.sums, key)
     numbers, dense = np.unique(np.concatenate([wanted, key]), return_inverse=True)
@@ -264,6 +263,16 @@ def _needs(messages: Messages) -> tuple[Ints, Ints]:
     both = np.sort(of * len(messages) + need, kind="stable")
     of, need = np.divmod(both[np.diff(both, prepend=-1) > 0], max(len(messages), 1))
     return starts(np.bincount(of, minlength=len(messages))), need
+
+
+def _comes(messages: Messages, message: Ints, key: Ints) -> NDArray[np.bool_]:
+    """Return of each chunk of each message whether some message of an earlier step has brought it: bool (entries,)."""
+    most, step = int(key.max(initial=0)) + 1, messages.step[message]
+    arrival, code = messages.dst[message] * most + key, messages.src[message] * most + key
+    order = np.lexsort([step, arrival])
+    known, first = np.unique(arrival[order], return_index=True)
+    place = np.minimum(np.searchsorted(known, code), max(len(known) - 1, 0))
+    return (known[place] == code) & (step[order][first[place]] < step) if len(known) else np.zeros(0, np.bool_)
 
 
 def _carried(messages: Messages) -> tuple[Ints, Ints]:
@@ -285,7 +294,10 @@ def _all_that_add(messages: Messages, message: Ints, which: Ints, code: Ints, ar
     high = np.searchsorted(arrival[order], code[which], side="right")
     entry = np.repeat(low, high - low) + places(high - low)
     of, need = np.repeat(message[which], high - low), message[order][entry]
-    _refuse(messages, of[messages.step[need] >= messages.step[of]])
+    late = messages.step[need] >= messages.step[of]
+    if messages.schedule.part.shared:  # what comes later is no part of the sum so far
+        return of[~late], need[~late]
+    _refuse(messages, of[late])
     return of, need
 
 

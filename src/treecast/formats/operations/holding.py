@@ -90,16 +90,23 @@ def find_missing(listed: Listed, order: Order, schedule: Schedule) -> Iterator[t
     chunks = defaultdict[int, list[int]](list)
     for send, ranges in listed.comments.said.each():
         chunks[send] += [chunk for first, stop in ranges for chunk in range(first, stop)]
+    said = listed.comments.said
+    step = dict(zip(said.operation.tolist(), said.step.tolist(), strict=True))
     brought = defaultdict[tuple[int, int], int](int)
-    for send, receive in zip(pairs.send.tolist(), pairs.receive.tolist(), strict=True):
-        for chunk in chunks[send]:
-            brought[int(program.rank[receive]), chunk] |= 1 << place[receive]
+    arrivals = sorted(zip(pairs.send.tolist(), pairs.receive.tolist(), strict=True), key=lambda ends: step[ends[0]])
+    came = 0  # how many of these
     own = {(node, chunk) for node, first, stop in part.given() for chunk in range(first, stop)}
-    for send, carried in chunks.items():
+    for send, carried in sorted(chunks.items(), key=lambda item: step[item[0]]):
         rank = int(program.rank[send])
+        while came < len(arrivals) and not (part.shared and step[arrivals[came][0]] >= step[send]):
+            sent, receive = arrivals[came]  # where nobody owns a sum, only those of earlier steps are in the sum so far
+            for chunk in chunks[sent]:
+                brought[int(program.rank[receive]), chunk] |= 1 << place[receive]
+            came += 1
         for chunk in carried:
-            at_owner = part.results and chunk >= part.sums and int(part.source_of(chunk)) == rank
-            name = chunk - part.sums if at_owner else chunk
+            finished = part.results and chunk >= part.sums
+            told = bool(brought[rank, chunk]) if part.shared else int(part.source_of(chunk)) != rank
+            name = chunk - part.sums if finished and not told else chunk
             sources = brought[rank, name]
             missing = sources & ~before[send]
             if name < part.sums and missing:  # all that add to a sum are needed
