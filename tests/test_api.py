@@ -1,5 +1,6 @@
 """The public functions and objects as a person meets them at a prompt, in a notebook, in a script."""
 
+import inspect
 import pickle
 from dataclasses import replace
 from itertools import islice
@@ -253,3 +254,13 @@ def test_files_of_others_are_judged_and_written(tmp_path):
         assert treecast.load(tmp_path / name, Told(network="ring:4")).network == schedule.network
     with pytest.raises(FormatError, match="leave out all other facts"):
         treecast.judge(tmp_path / "ring.goal", network="ring:4")
+
+
+@pytest.mark.parametrize(
+    "verb", ["verify", "simulate", "sweep", "run", "elect", "advise", "diff", "paths", "draw", "reliability"]
+)
+def test_a_wrong_keyword_is_answered_with_the_right_ones(verb):
+    right = list(inspect.signature(getattr(treecast, verb)).parameters)
+    with pytest.raises(TypeError, match=rf"{verb}\(\) has no keyword 'wrng'.*t has: {', '.join(right)}$"):
+        getattr(treecast, verb)(wrng=1)
+    assert pickle.loads(pickle.dumps(getattr(treecast, verb))) is getattr(treecast, verb)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from treecast.api.schedules import Planned, schedule_of
 from treecast.errors import PlanError
+from treecast.keywords import checks_keywords
 from treecast.networks import NodeName, network
 from treecast.plans import plan
 from treecast.plans.amounts import amount_of, costs_of
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _MOST_SIZES = 1000
 
 
+@checks_keywords
 def advise(
     collective: str,
     nodes: int | Iterable[int],
@@ -99,6 +101,7 @@ def advise(
     return found
 
 
+@checks_keywords
 def diff(before: Planned, after: Planned) -> "Difference":
     """Compare two plans: which rows are kept, moved, new or gone, and which nodes must be told.
 
@@ -124,6 +127,7 @@ def diff(before: Planned, after: Planned) -> "Difference":
     return difference(schedule_of(before), schedule_of(after))
 
 
+@checks_keywords
 def paths(where: Any, node: NodeName, root: NodeName = 0, order: Sequence[int] | None = None) -> "Paths":
     """Return the node-disjoint paths from the root to a node: on a hypercube the calling paths, on a star network the trees'.
 

@@ -14,6 +14,7 @@ from treecast.errors import FormatError
 from treecast.execution import election, local
 from treecast.execution.layout import bytes_of
 from treecast.formats import Told
+from treecast.keywords import checks_keywords
 from treecast.models import Model
 from treecast.plans import Job, job
 from treecast.plans.job import counted, takes
@@ -85,6 +86,7 @@ def verify(
     method: str = "fast",
     told: Told | None = None,
 ) -> "Report | FileVerdict": ...
+@checks_keywords
 def verify(
     schedule: Planned, model: str | Model | None = None, *, method: str = "fast", told: Told | None = None
 ) -> "Report | FileVerdict":
@@ -136,6 +138,7 @@ def simulate(schedule: Planned, faults: Failing = None, liars: None = None) -> "
 def simulate(schedule: Planned, faults: Failing = None, *, liars: Faults | str | Sequence[str]) -> Lies: ...
 @overload
 def simulate(schedule: Planned, faults: Failing, liars: Faults | str | Sequence[str]) -> Lies: ...
+@checks_keywords
 def simulate(schedule: Planned, faults: Failing = None, liars: Failing = None) -> "Trace | Gossip | Lies":
     """Replay a schedule exactly, while nodes and links fail: which data arrives when, by which way, and which is lost?
 
@@ -184,6 +187,7 @@ def simulate(schedule: Planned, faults: Failing = None, liars: Failing = None) -
     return replay.simulate(found, faults_of(found.network, faults))
 
 
+@checks_keywords
 def sweep(
     schedule: Planned,
     most: int | None = None,
@@ -258,6 +262,7 @@ def sweep(
     )
 
 
+@checks_keywords
 def run(schedule: Planned, data: Data, faults: Failing = None, *, progress: Progress | None = None) -> "Execution":
     """Carry out a schedule on real bytes, moved step by step between one buffer per node, in this process.
 
@@ -302,6 +307,7 @@ def run(schedule: Planned, data: Data, faults: Failing = None, *, progress: Prog
     return local.run(found, bytes_of(data), faults_of(found.network, faults), progress=progress)
 
 
+@checks_keywords
 def elect(
     schedule: Planned, data: Data, liars: Failing, faults: Failing = None, *, progress: Progress | None = None
 ) -> "Election":

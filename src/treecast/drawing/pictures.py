@@ -23,6 +23,7 @@ from treecast.drawing.theme import matplotlib
 from treecast.errors import TreecastError
 from treecast.files import write_whole
 from treecast.formats import load
+from treecast.keywords import checks_keywords
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Failing, faults_of
 
@@ -39,6 +40,7 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 
 
+@checks_keywords
 def draw(
     what: Any,
     output: str | os.PathLike[str] | None = None,

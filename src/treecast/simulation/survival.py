@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from math import isfinite
 
 from treecast.errors import FaultError
+from treecast.keywords import checks_keywords
 from treecast.progress import Progress, reporting
 from treecast.schedule import Schedule
 from treecast.simulation.fault_sets import Kind
@@ -22,6 +23,7 @@ _CLOSE = 1e-3  # of the loss: a tail below that needs no sample
 _FEWEST = 256  # sets that are replayed
 
 
+@checks_keywords
 def reliability(
     schedule: Schedule,
     node_failure: Chance = 0.0,
