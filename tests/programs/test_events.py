@@ -22,15 +22,20 @@ def counted(raised, lowered, begins=0):
     return found, *ends
 
 
+def reaches(events, before, after, level):
+    """Whether one event comes after another, where nothing else is asked."""
+    return events.reach([after]).reaches(before, after, level)
+
+
 def test_the_nth_wait_comes_after_the_nth_signal():
     found, signals, waits = counted(3, 3)
     assert len(found.run()) == 6
     for k, signal in enumerate(signals):
-        assert [found.reaches(signal, wait, TOLD) for wait in waits] == [j >= k for j in range(3)]
+        assert [reaches(found, signal, wait, TOLD) for wait in waits] == [j >= k for j in range(3)]
     found, signals, waits = counted(2, 3, begins=1)
     assert len(found.run()) == 5
-    assert not found.reaches(signals[0], waits[0], TURNS)
-    assert found.reaches(signals[0], waits[1], TOLD)
+    assert not reaches(found, signals[0], waits[0], TURNS)
+    assert reaches(found, signals[0], waits[1], TOLD)
 
 
 def test_a_wait_for_what_nobody_signals_never_happens():
@@ -60,7 +65,7 @@ def test_a_way_is_as_strong_as_its_weakest_part(level):
     found.link(first, second, level)
     found.link(second, third)
     found.run()
-    assert [found.reaches(first, third, asked) for asked in range(4)] == [asked >= level for asked in range(4)]
+    assert [reaches(found, first, third, asked) for asked in range(4)] == [asked >= level for asked in range(4)]
 
 
 def test_relaxed_signals_and_waits_publish_nothing():
@@ -70,8 +75,8 @@ def test_relaxed_signals_and_waits_publish_nothing():
         found.raised[SIGNAL].append(Change(signal, 0, plain[0]))
         found.lowered[SIGNAL].append(Change(wait, 1, plain[1]))
         assert found.run() == [signal, wait]
-        assert not found.reaches(signal, wait, TOLD)
-        assert found.reaches(signal, wait, RELAXED)
+        assert not reaches(found, signal, wait, TOLD)
+        assert reaches(found, signal, wait, RELAXED)
 
 
 def test_with_two_who_signal_neither_is_needed():
@@ -82,7 +87,7 @@ def test_with_two_who_signal_neither_is_needed():
         found.raised[SIGNAL].append(Change(signal, lane, plain=True))
     found.lowered[SIGNAL].append(Change(wait, 2, plain=True))
     assert len(found.run()) == 3
-    assert not any(found.reaches(signal, wait, TURNS) for signal in signals)
+    assert not any(reaches(found, signal, wait, TURNS) for signal in signals)
 
 
 def test_too_many_events_are_refused(monkeypatch):
@@ -91,3 +96,22 @@ def test_too_many_events_are_refused(monkeypatch):
     found.add(found.add())
     with pytest.raises(FormatError, match="more than 2 parts to order"):
         found.add()
+
+
+def test_targets_are_numbered_as_they_are_given():
+    found = Events({})
+    first, second, third = found.add(), found.add(), found.add()
+    found.link(first, third)
+    found.run()
+    reach = found.reach([third, second, third])
+    assert [reach.follow(event, TOLD) for event in (first, second, third)] == [1, 2, 1]
+    assert (reach.bits([second]), reach.bits([second, third, second])) == (2, 3)
+
+
+def test_too_many_targets_are_refused(monkeypatch):
+    monkeypatch.setattr(module, "_MOST_BITS", 5)
+    found = Events({})
+    found.add(found.add(found.add()))
+    assert found.reach([0]).place == {0: 0}
+    with pytest.raises(FormatError, match="too large to judge: 2 of 3 parts are of one buffer"):
+        found.reach([0, 1])

@@ -6,7 +6,7 @@ they take it as they come.
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from treecast.errors import FormatError
@@ -14,7 +14,8 @@ from treecast.errors import FormatError
 TOLD, RELAXED, ORDERED, TURNS = range(4)
 """A way is as strong as its weakest part. TOLD publishes data, RELAXED has a relaxed signal or wait in it, ORDERED orders data
 that it does not publish, and TURNS say in which order a thread works, and nothing of its data."""
-_MOST_EVENTS, _MOST_LINKS = 40_000, 2**20
+_MOST_EVENTS, _MOST_LINKS = 2**18, 2**20
+_BITS, _MOST_BITS = 2**31, 2**33  # of a table of which targets follow each event: wanted, and at most
 
 
 Count = tuple[int, ...] | tuple[int, str, int]
@@ -37,7 +38,6 @@ class Events:
         self.raised = defaultdict[Count, list[Change]](list)
         self.lowered = defaultdict[Count, list[Change]](list)
         self._next: list[list[tuple[int, int]]] = []
-        self._reach = dict[int, list[int]]()
         self._order = list[int]()
 
     def add(self, *before: int) -> int:
@@ -107,17 +107,45 @@ class Events:
                     if len(raised) - later < turns[late.lane] - self.begins[key]:
                         self.link(early.event, late.event, TOLD if early.plain and late.plain else RELAXED)
 
+    @property
+    def at_once(self) -> int:
+        """How many targets are best asked for together."""
+        return _BITS // max(len(self._next), 1)
+
+    def reach(self, targets: Iterable[int]) -> "Reach":
+        """Return which of some events come after others. Raises FormatError when these are too many."""
+        found = Reach(self._next, self._order, {event: k for k, event in enumerate(dict.fromkeys(targets))})
+        if len(found.place) * len(self._next) > _MOST_BITS:
+            words = f"{len(found.place):,} of {len(self._next):,} parts"
+            raise FormatError(f"this plan is too large to judge: {words} are of one buffer")
+        return found
+
+
+class Reach:
+    """Which targets come after events, as bits; ``place``: by the target, its bit."""
+
+    def __init__(
+        self, following: Sequence[Sequence[tuple[int, int]]], order: Sequence[int], place: Mapping[int, int]
+    ) -> None:
+        self._next, self._order, self.place = following, order, place
+        self._found = dict[int, list[int]]()
+
+    def bits(self, targets: Iterable[int]) -> int:
+        """Return targets as bits."""
+        return sum(1 << self.place[event] for event in set(targets))
+
     def follow(self, event: int, level: int) -> int:
-        """Return the events that come after one by ways of which no part is weaker than ``level``, itself included, as bits."""
-        if level not in self._reach:
-            ways = self._reach[level] = [0] * len(self._next)
+        """Return the targets that come after an event by ways of which no part is weaker than ``level``, itself included."""
+        if level not in self._found:
+            ways = self._found[level] = [0] * len(self._next)
             for one in reversed(self._order):
-                ways[one] = 1 << one
+                bits = 1 << self.place[one] if one in self.place else 0
                 for other, kind in self._next[one]:
                     if kind <= level:
-                        ways[one] |= ways[other]
-        return self._reach[level][event]
+                        bits |= ways[other]
+                ways[one] = bits
+        return self._found[level][event]
 
     def reaches(self, before: int, after: int, level: int) -> bool:
-        """Return whether there is a way from one event to another, no part of it weaker than ``level``."""
-        return bool(self.follow(before, level) >> after & 1)
+        """Return whether there is a way from an event to a target, no part of it weaker than ``level``."""
+        return bool(self.follow(before, level) >> self.place[after] & 1)

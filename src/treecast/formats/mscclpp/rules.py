@@ -1,14 +1,14 @@
 """Rules ``race``, ``begun``, ``ended`` and ``relaxed`` of plans of MSCCL++: whether uses of one place are ordered."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
 from treecast.errors import FormatError
 from treecast.formats.mscclpp.order import Order
 from treecast.formats.mscclpp.plan import note, spell
-from treecast.programs.events import ORDERED, RELAXED, TOLD
+from treecast.programs.events import ORDERED, RELAXED, TOLD, Reach
 
 _MOST_PAIRS = 2**21
 _FRAGMENTS = ("test",)  # collectives of plans that show single operations, and begin and end as they like
@@ -38,18 +38,39 @@ class Use(NamedTuple):
 
 def check_uses(order: Order) -> None:
     """Note the breaches of ``race``, ``begun``, ``ended`` and ``relaxed``."""
-    uses = defaultdict[int, list[Use]](list)
+    uses, blocks = defaultdict[int, list[Use]](list), defaultdict[int, list[int]](list)
     for store, use in _uses(order):
         uses[store].append(use)
-    for store, own in sorted(uses.items()):
-        _check_store(order, store, own)
-        blocks = [j for j, gpu in enumerate(order.plan.owners) if gpu == store // 3]
-        begun, ends = 0, 0
-        for j in blocks:
-            begun, ends = begun | order.events.follow(order.first[j], ORDERED), ends | 1 << order.last[j]
-        for use in own if order.plan.written.collective not in _FRAGMENTS else ():
-            if not use.flagged and order.plan.owners[use.at[0]] != store // 3:
-                _check_times(order, store, use, (begun, ends))
+    for j, gpu in enumerate(order.plan.owners):
+        blocks[gpu].append(j)
+    for stores, reach in _in_parts(order, uses, blocks):
+        for store in stores:
+            own = blocks[store // 3]
+            _check_store(order, reach, store, uses[store])
+            begun, ends = 0, reach.bits(order.last[j] for j in own)
+            for j in own:
+                begun |= reach.follow(order.first[j], ORDERED)
+            for use in uses[store] if order.plan.written.collective not in _FRAGMENTS else ():
+                if not use.flagged and order.plan.owners[use.at[0]] != store // 3:
+                    _check_times(order, reach, store, use, (begun, ends))
+
+
+def _in_parts(
+    order: Order, uses: Mapping[int, list[Use]], blocks: Mapping[int, list[int]]
+) -> Iterator[tuple[list[int], Reach]]:
+    """Yield buffers, as many as are best asked for together, and which of their uses, and ends of their GPUs, follow events."""
+    stores, targets = list[int](), list[int]()
+    for store in sorted(uses):
+        own = [order.last[j] for j in blocks[store // 3]]
+        for use in uses[store]:
+            own += [use.begin, *(range(use.cell, use.cell + use.hi - use.lo) if use.cell >= 0 else ())]
+        if stores and len(targets) + len(own) > order.events.at_once:
+            yield stores, order.events.reach(targets)
+            stores, targets = [], []
+        stores.append(store)
+        targets += own
+    if stores:
+        yield stores, order.events.reach(targets)
 
 
 def _uses(order: Order) -> Iterator[tuple[int, Use]]:
@@ -66,7 +87,7 @@ def _uses(order: Order) -> Iterator[tuple[int, Use]]:
                     yield span.store, Use(at, writes, *units, *ends, cell, flagged, nodes.segment)
 
 
-def _check_store(order: Order, store: int, uses: list[Use]) -> None:
+def _check_store(order: Order, reach: Reach, store: int, uses: list[Use]) -> None:
     """Judge the uses of a buffer, pair by pair, once for all units that the same operations use."""
     cuts = sorted({cut for use in uses for cut in (use.lo, use.hi)})
     opens = defaultdict[int, list[Use]](list)
@@ -88,12 +109,12 @@ def _check_store(order: Order, store: int, uses: list[Use]) -> None:
                 if (one, other) in judged and one.cell < 0 and other.cell < 0:
                     continue
                 judged.add((one, other))
-                _check_pair(order, store, (one, other), range(lo, hi))
+                _check_pair(order, reach, store, (one, other), range(lo, hi))
 
 
-def _check_pair(order: Order, store: int, pair: tuple[Use, Use], units: range) -> None:
+def _check_pair(order: Order, reach: Reach, store: int, pair: tuple[Use, Use], units: range) -> None:
     one, other = pair
-    if _ordered(order, one, other, units) or _ordered(order, other, one, units):
+    if _ordered(reach, one, other, units) or _ordered(reach, other, one, units):
         return
     ops = [order.plan.steps[use.at[0]][use.at[1]].op for use in pair]
     place = order.plan.name(store, units[0])
@@ -101,36 +122,36 @@ def _check_pair(order: Order, store: int, pair: tuple[Use, Use], units: range) -
         text = f"{ops[0].name} uses {place} as {spell(ops[1].where)} does, and no nop stands between"
         note(order.found, "race", ops[0].where, text)
         return
-    relaxed = any(order.events.reaches(a.end, b.begin, RELAXED) for a, b in (pair, pair[::-1]))
+    relaxed = any(reach.reaches(a.end, b.begin, RELAXED) for a, b in (pair, pair[::-1]))
     rule, why = ("relaxed", "only relaxed signals order them") if relaxed else ("race", "nothing orders them")
     note(order.found, rule, ops[0].where, f"{ops[0].name} uses {place} as {spell(ops[1].where)} does, and {why}")
 
 
-def _ordered(order: Order, before: Use, after: Use, units: range) -> bool:
+def _ordered(reach: Reach, before: Use, after: Use, units: range) -> bool:
     """Return whether one use comes before another: a write must be published, a read only be over."""
-    if order.events.reaches(before.end, after.begin, TOLD if before.writes else ORDERED):
+    if reach.reaches(before.end, after.begin, TOLD if before.writes else ORDERED):
         return True
     if before.writes or (before.cell < 0 and after.cell < 0):
         return False
-    return all(order.events.reaches(before.cells(unit)[1], after.cells(unit)[0], ORDERED) for unit in units)
+    return all(reach.reaches(before.cells(unit)[1], after.cells(unit)[0], ORDERED) for unit in units)
 
 
-def _check_times(order: Order, store: int, use: Use, times: tuple[int, int]) -> None:
+def _check_times(order: Order, reach: Reach, store: int, use: Use, times: tuple[int, int]) -> None:
     """Judge that another GPU's buffer is used after it has begun, and before it has ended.
 
-    ``times``: the nodes that come after the beginning of any of its threadblocks, and the ends of these, as bits.
+    ``times``: the targets that come after the beginning of any of its threadblocks, and the ends of these, as bits.
     """
     begun, ends = times
     op = order.plan.steps[use.at[0]][use.at[1]].op
     place = order.plan.name(store, use.lo)
     cells = [use.cells(unit) for unit in range(use.lo, use.hi)] if use.cell >= 0 else []
-    if not begun >> use.begin & 1 and not (cells and all(begun >> begin & 1 for begin, _ in cells)):
+    if not begun & reach.bits([use.begin]) and not (cells and all(begun & reach.bits([begin]) for begin, _ in cells)):
         note(order.found, "begun", op.where, f"{op.name} uses {place}, which may not have begun")
-    if order.events.follow(use.end, TOLD if use.writes else ORDERED) & ends:
+    if reach.follow(use.end, TOLD if use.writes else ORDERED) & ends:
         return
-    if cells and not use.writes and all(order.events.follow(end, ORDERED) & ends for _, end in cells):
+    if cells and not use.writes and all(reach.follow(end, ORDERED) & ends for _, end in cells):
         return
-    if use.writes and order.events.follow(use.end, RELAXED) & ends:
+    if use.writes and reach.follow(use.end, RELAXED) & ends:
         text = f"{op.name} writes to {place}, and only relaxed signals tell gpu {store // 3}"
         note(order.found, "relaxed", op.where, text)
     else:
