@@ -334,6 +334,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         for f in (0, 2)
     },
     "docs/new.md": {
+        "2d steps on the hypercube when whispering": Test(
+            f"{ALL_PORT}/test_through_one_node.py::test_whispering_on_a_hypercube_takes_the_fewest_steps_with_owners"
+        ),
         "allreduce of one message takes N - 1 steps without owners": Test(
             "tests/plans/whole/any_machine/test_without_owners.py::test_even_rings_take_a_step_less_than_with_owners"
         ),
@@ -478,9 +481,6 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/slow/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
         ),
         "of a whispering broadcast on Q_d": Test(
-            "tests/slow/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
-        ),
-        "of an allreduce where messages": Test(
             "tests/slow/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
         ),
         "on complete:N": Test("tests/slow/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"),

@@ -79,7 +79,7 @@ def test_the_gaps_of_small_networks_are_as_the_page_says():
     assert sends["whispering"] == list(zip([126, 189, 252, 321, 321], least, strict=True))
     assert sends["shouting"] == list(zip([124, 152, 176, 192, 192], least, strict=True))
     assert reached("reduce", "hypercube:6", model="whispering")[0] == (6, 6)
-    assert reached("allreduce", "hypercube:6", model="whispering")[0] == (14, 6)
+    assert reached("allreduce", "hypercube:6", model="whispering")[0] == (12, 6)
     assert (
         max(b.value for b in treecast.bounds("allreduce", "hypercube:6", model="whispering") if b.of == "steps") == 12
     )

@@ -74,6 +74,31 @@ def test_a_relay_that_leads_nowhere_is_no_middle():
     assert schedule.network.label(schedule.collective.owners[0][1]) in "abc"
 
 
+@pytest.mark.parametrize("machine", ["whispering", "one-port,combining", "one-port,combining,half", "shouting,half"])
+@pytest.mark.parametrize("spec", ["complete:2", "complete:5", "ring:5", "hypercube:3", "star:3", "petersen"])
+def test_where_messages_combine_all_sums_take_as_long_as_one(spec, machine):
+    schedule = plan("allreduce", spec, messages=3, model=machine)
+    assert verify(schedule).holds
+    assert verify(schedule, method="expanded").holds
+    one = plan("reduce-broadcast", spec, model=machine)
+    assert schedule.steps <= one.steps
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 6])
+def test_whispering_on_a_hypercube_takes_the_fewest_steps_with_owners(d):
+    schedule = plan("allreduce", f"hypercube:{d}", model="whispering")
+    assert schedule.steps == 2 * d == least_of("whispering", f"hypercube:{d}")
+
+
+def least_of(machine, spec):
+    return max(b.value for b in bounds("allreduce", spec, model=machine) if b.of == "steps")
+
+
+def test_two_ranks_of_half_duplex_add_up_and_send_back():
+    for machine in ("one-port,combining,half", "shouting,half"):
+        assert plan("allreduce", "complete:2", model=machine).steps == 2
+
+
 def test_owners_are_those_of_an_allreduce():
     some = Collective("allreduce", nodes=3, messages=2, owners=((0, 1), (4, 2)))
     assert some.source_of([0, 3, 4, 6, 10]).tolist() == [1, 1, 2, 1, 2]

@@ -3,7 +3,7 @@
 Communication model: that of the builder of the reduce-broadcast. Where hosts have one cable, or a tree of switches lies between
 them, all sums may as well meet in the middle: they go up to it and down the same tree. The middle may be a relay, since a
 switch that adds passing contributions can complete a sum. So an allreduce never takes more steps than a reduce-broadcast of the
-same sums there.
+same sums there, nor where messages combine: all sums go together, on networks that look the same from every node, too.
 """
 
 from dataclasses import replace
@@ -30,6 +30,8 @@ def _inner(job: Job[Any]) -> str:
 
 
 def _lacks_way(job: Job[Any]) -> str:
+    if job.network.seen_alike and not job.model.combining:
+        return looks_different(job.network)
     ranks = job.network.rank_count
     if job.collective.messages * ranks > MOST_MESSAGES:
         return f"numbers up to {MOST_MESSAGES:,} sums, not {job.collective.messages:,} of each of {ranks:,} ranks"
@@ -54,7 +56,6 @@ def _able(job: Job[Any]) -> list[Builder]:
 @builder(
     "through-one-node",
     "allreduce",
-    on=looks_different,
     under=(*ALL_PORT, *WORMHOLE, *BUFFERLESS),
     any_model=True,
     fits=_lacks_way,
