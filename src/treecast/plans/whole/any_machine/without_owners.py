@@ -1,11 +1,13 @@
 """Allreduce without owners: partial sums meet and are exchanged, and no node completes a sum for all others.
 
-Communication model: nodes that send and receive at once; of recursive doubling, messages combine.
+Communication model: any in which nodes keep the chunks that they relay; of recursive doubling, messages combine and links carry
+both ways at once.
 
 Where a sum has an owner, all contributions reach it before anybody hears of the sum: the eccentricity of a node, twice. But the
 two ends of a link may exchange the sums of the two halves of the nodes, in one step, and both know the sum. So with h arcs at
 most to the nearer end a sum takes 2h + 1 steps: one less than by way of a node, on even rings, hypercubes and even tori. An
-even ring of N nodes takes N - 1 steps, the fewest there can be: 2 (N - 1) sends of N sums over 2N arcs.
+even ring of N nodes takes N - 1 steps, the fewest there can be: 2 (N - 1) sends of N sums over 2N arcs. A link of half duplex
+exchanges nothing in a step. There each sum is complete at some node first, from which no node is far.
 
 *Recursive doubling* exchanges everything, with the node that differs in one bit after the other. So d steps do for 2^d nodes,
 where messages combine (Thakur, Rabenseifner & Gropp 2005). Of other numbers of nodes those beyond 2^d first tell one of them.
@@ -15,20 +17,20 @@ Nobody can verify that by one rule for each node: sets of contributions are carr
 
 from dataclasses import replace
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from treecast.collectives.collective import NO_OWNERS
 from treecast.lower_bounds import best, bounds
-from treecast.models import Takes, takes
+from treecast.models import Model, Takes, takes
 from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, best_of, rows_between, rows_over
 from treecast.plans.registry import Option, any_machine, builder
 from treecast.plans.times.timetable import Timed, listed
-from treecast.plans.ways.ways import Ways
+from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.schedule import Claims, Payloads
 
 _MOST_NODES, _MOST_HOPS, _TRIES = 256, 2**18, 12
@@ -42,9 +44,7 @@ _SHARED: dict[str, Any] = {"options": (_ASKED,), "needs": _ASKED.keyword, "orbit
 
 
 def _no_halves(job: Job[Network]) -> str:
-    network, model = job.network, job.model
-    if model.duplex == "half":
-        return "exchanges partial sums over both arcs of a link at once, which half duplex does not allow"
+    network = job.network
     if network.relays is not None or not network.both_ways or network.rank_count < 2:
         return "is for two ranks or more without relays, joined both ways"
     if network.nodes > _MOST_NODES or 2 * _groups(job) * network.nodes > _MOST_HOPS:
@@ -64,11 +64,11 @@ def _groups(job: Job[Network]) -> int:
     "meeting-halves",
     "allreduce",
     fits=_no_halves,
-    what="each sum is added up in two halves, which meet at the ends of a link, and goes out from there",
+    what="each sum is added up in two halves, which meet at the ends of a link (half duplex: at a node), and goes out from there",
     **_SHARED,
 )
 def meeting_halves(job: Job[Network]) -> Built:
-    """Any machine of full duplex: the fewest steps of some tries; it is not proved how near the bound this is.
+    """Any machine: the fewest steps of some tries; it is not proved how near the bound this is.
 
     2 M N (N - 1) transmissions, the fewest there can be.
     """
@@ -82,33 +82,34 @@ def meeting_halves(job: Job[Network]) -> Built:
 
 
 def _grown(job: Job[Network], chance: Random) -> Ways:
-    """Return trees of all groups, each around a link, over arcs that are little used so far.
+    """Return trees of all groups, each around a link, or a node of half duplex, over arcs that are little used so far.
 
     Where the network looks alike from all nodes they are translates of one, in which ports are used alike.
     """
     network, arcs, groups = job.network, arcs_of(job.network), _groups(job)
-    far, links = _links(network, arcs)
+    centres = _Centres.of(network, arcs, job.model)
     tail, head, port, back = arcs.tail.astype(np.int64), arcs.head.astype(np.int64), arcs.port, _back(network, arcs)
     alike = network.seen_alike and groups > 1
     kind = port if alike else np.arange(len(tail))
     load, trees = np.zeros(int(kind.max()) + 1, np.int64), list[tuple[Ints, Ints, Ints]]()
     for _ in range(1 if alike else groups):
-        middle, down = _tree(network, far, links, load[kind] + load[kind[back]], chance)
-        np.add.at(load, kind[[middle, *down]], 1)
-        np.add.at(load, kind[back[[middle, *down]]], 1)
-        waits = _hops(network.nodes, [tail[middle], head[middle]], tail[down], head[down])
-        trees.append((np.concatenate([back[down[::-1]], [middle], down]), *waits))
+        ends, middle, down = _tree(network, centres, load[kind] + load[kind[back]], chance)
+        used = np.concatenate([middle, down])
+        np.add.at(load, kind[used], 1)
+        np.add.at(load, kind[back[used]], 1)
+        waits = _hops(network.nodes, ends, tail[down], head[down])
+        trees.append((np.concatenate([back[down[::-1]], middle, down]), *waits))
     if alike:
         (arc, before, after), blocks = trees[0], np.arange(groups) * network.nodes // groups
         trees = [(arcs.number(network.translate(v, tail[arc]), port[arc]), before, after) for v in blocks.tolist()]
-    hops, size = 2 * network.nodes - 3, job.collective.sums // groups
+    hops, size = len(trees[0][0]), job.collective.sums // groups
     place, group = np.tile(np.arange(hops), groups), np.repeat(np.arange(groups), hops)
     arc, before, after = (np.concatenate(column) for column in zip(*trees, strict=True))
     own = np.repeat(np.arange(groups) * hops, len(before) // groups)
     first = np.arange(2 * groups) * size
     return Ways(
         network,
-        arc + len(tail) * (place == network.nodes - 2),
+        arc + len(tail) * ((place == network.nodes - 2) & (hops % 2 == 1)),  # a link in the middle goes both ways
         group + groups * (place > network.nodes - 2),
         Payloads.of_ranges(first, first + size),
         np.full_like(arc, -1),
@@ -118,35 +119,57 @@ def _grown(job: Job[Network], chance: Random) -> Ways:
     )
 
 
-def _tree(network: Network, far: Ints, links: Ints, load: Ints, chance: Random) -> tuple[int, Ints]:
-    """Return an arc of a link in the middle, and the arc down to each other node, the nearest first: those of least load."""
+def _tree(network: Network, centres: "_Centres", load: Ints, chance: Random) -> tuple[Ints, Ints, Ints]:
+    """Return the nodes of a centre, the arc between them, and an arc down to each other node, nearest first: of least load."""
     arcs, load = arcs_of(network), load.copy()
-    by_chance = sorted(links.tolist(), key=lambda a: (load[a], chance.random()))
-    middle = by_chance[0]
-    away = np.minimum(far[arcs.tail[middle]], far[arcs.head[middle]])
+    shares = centres.shares(arcs, load)
+    at = min(centres.number.tolist(), key=lambda c: (shares[c], chance.random()))
+    ends = centres.ends(arcs, at)
+    away = centres.far[ends].min(axis=0)
     down, order = list[int](), sorted(np.flatnonzero(away).tolist(), key=lambda v: (away[v], chance.random()))
     for v in order:
         near = [a for a in arcs.entering[arcs.into[v] : arcs.into[v + 1]].tolist() if away[arcs.tail[a]] < away[v]]
         down.append(min(near, key=lambda a: (load[a], chance.random())))
         load[down[-1]] += 1
-    return middle, np.array(down, np.int64)
+    return ends, np.full(len(ends) - 1, at), np.array(down, np.int64)
 
 
-def _hops(nodes: int, ends: list[int], above: Ints, below: Ints) -> tuple[Ints, Ints]:
-    """Return pairs of hops of a tree, of which one waits for the other: up from the farthest, over the link, and down again."""
-    others = len(below)
-    up, down = np.full((2, nodes), others)
-    up[below], down[below] = np.arange(others)[::-1], others + 1 + np.arange(others)
-    up[ends] = down[ends] = others
-    return np.concatenate([up[below], down[above]]), np.concatenate([up[above], down[below]])
+def _hops(nodes: int, ends: Ints, above: Ints, below: Ints) -> tuple[Ints, Ints]:
+    """Return pairs of hops of a tree, of which one waits for the other: up from the farthest, over the link, and down.
+
+    Without a link, what leaves the one node in the middle waits for all that enters it.
+    """
+    one, link = int(ends[0]), np.zeros(len(ends) - 1, np.int64)
+    above = np.where(np.isin(above, ends), one, above)
+    told = np.where(
+        (above == one) & (len(link) == 0), one, nodes + above
+    )  # by the finished sum, or all contributions to it
+    brings = np.concatenate([above[::-1], nodes + one + link, nodes + below])
+    return pairs_of(brings, np.concatenate([below[::-1], one + link, told]))
 
 
-def _links(network: Network, arcs: Arcs) -> tuple[Ints, Ints]:
-    """Return all distances, and of the links from whose ends no node is far one arc each."""
-    every = np.arange(network.nodes)
-    far = network.distance(every[:, None], every)
-    depth = np.minimum(far[arcs.tail], far[arcs.head]).max(axis=1)
-    return far, np.flatnonzero((depth == depth.min()) & (arcs.tail < arcs.head))
+class _Centres(NamedTuple):
+    """Where all contributions to a sum meet: numbers of arcs, one for each link, or of nodes. ``far``: all distances."""
+
+    far: Ints
+    number: Ints
+    of_nodes: bool
+
+    @staticmethod
+    def of(network: Network, arcs: Arcs, machine: Model) -> "_Centres":
+        """Return those from which no node is far; links exchange sums if they carry both ways at once."""
+        every, half = np.arange(network.nodes), machine.duplex == "half"
+        far = network.distance(every[:, None], every)
+        depth = far.max(axis=1) if half else np.minimum(far[arcs.tail], far[arcs.head]).max(axis=1)
+        return _Centres(far, np.flatnonzero((depth == depth.min()) & (half or arcs.tail < arcs.head)), half)
+
+    def ends(self, arcs: Arcs, centre: int) -> Ints:
+        """Return the nodes of one of them."""
+        return np.array([centre] if self.of_nodes else [arcs.tail[centre], arcs.head[centre]])
+
+    def shares(self, arcs: Arcs, load: Ints) -> Ints:
+        """Return the load of each link, or of each node, by that of arcs."""
+        return np.bincount(arcs.tail, load, len(self.far)) if self.of_nodes else load
 
 
 def _taken(job: Job[Network]) -> Takes:
