@@ -6,8 +6,6 @@ tell the facts that one node has to know, with no compiler at hand; ``kernels/ne
 nodes.
 """
 
-from collections.abc import Callable
-
 from treecast.kernels.compiled import compilable, lowest_bit
 
 # the lowest bit of each symbol: 15 of them in a 64-bit word, 16 where numbers have any length
@@ -122,27 +120,3 @@ def disjoint_parent(word: int, inverse: int, tree: int, identity: int) -> int:
         if position != 0:
             return position
     return paper_parent(word, inverse, tree, identity)
-
-
-Rule = Callable[[int, int, int, int], int]
-"""``disjoint_parent`` or ``paper_parent``."""
-
-
-def child_positions(word: int, inverse: int, tree: int, identity: int, rule: Rule = disjoint_parent) -> int:
-    """Return the mask of the positions over which the children of a node in an edge-disjoint tree lie."""
-    mask, position = 0, 1
-    while symbol(identity, position) != 0:
-        child, child_inverse = swapped(word, inverse, position)
-        if child != identity and rule(child, child_inverse, tree, identity) == position:
-            mask |= 1 << position
-        position += 1
-    return mask
-
-
-def depth_in_tree(word: int, inverse: int, tree: int, identity: int, rule: Rule = disjoint_parent) -> int:
-    """Return how many arcs an edge-disjoint tree has between the root and a node."""
-    depth = 0
-    while word != identity:
-        word, inverse = swapped(word, inverse, rule(word, inverse, tree, identity))
-        depth += 1
-    return depth

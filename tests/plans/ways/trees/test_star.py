@@ -31,7 +31,7 @@ def labelled(star, hop):
 )
 def test_the_examples_of_the_paper(node, tree, parent):
     star = Star(4)
-    assert labelled(star, star_trees.parent(star, star.node(node), tree, paper=True)) == parent
+    assert labelled(star, star_trees.PAPER_RULE.parent(star, star.node(node), tree)) == parent
 
 
 BOTH = pytest.mark.parametrize("paper", [False, True])
@@ -104,18 +104,18 @@ def test_disjointness_against_networkx(n, paper):
 def test_what_a_node_knows_from_its_label_is_what_the_arrays_say(n, at, paper):
     star = Star(n)
     root = at % star.nodes
-    trees = star_trees.disjoint_trees(star, root, paper)
+    trees, rule = star_trees.disjoint_trees(star, root, paper), star_trees.PAPER_RULE if paper else star_trees.RULE
     for tree in range(n - 1):
         alone = star_trees.disjoint_tree(star, tree, root, paper)
         assert (alone.parent == trees.parent[tree]).all()
         assert (alone.port == trees.port[tree]).all()
         for v in range(0, star.nodes, 1 if n < 6 else 7):
-            hop = star_trees.parent(star, v, tree, root, paper)
+            hop = rule.parent(star, v, tree, root)
             assert hop == (None if v == root else (int(trees.parent[tree, v]), int(trees.port[tree, v])))
-            children = star_trees.children(star, v, tree, root, paper)
+            children = rule.children(star, v, tree, root)
             assert [c for c, _ in children] == trees[tree].children(v)
             assert all(int(star.neighbor(v, port)) == c for c, port in children)
-            assert star_trees.depth_of(star, v, tree, root, paper) == trees.depths[tree, v]
+            assert rule.depth_of(star, v, tree, root) == trees.depths[tree, v]
 
 
 @given(st.integers(9, 15), st.data())
@@ -123,11 +123,11 @@ def test_parents_and_children_agree_in_networks_that_no_array_holds(n, data):
     star = Star(n)
     node, root = (data.draw(st.integers(0, star.nodes - 1)) for _ in range(2))
     tree = data.draw(st.integers(0, n - 2))
-    hop = star_trees.parent(star, node, tree, root)
+    hop = star_trees.RULE.parent(star, node, tree, root)
     if hop is not None:
-        assert (node, hop[1]) in star_trees.children(star, hop[0], tree, root)
-    assert star_trees.depth_of(star, node, tree, root) <= star_trees.exact_depth(n)
-    ports = [hop[1] for t in range(n - 1) if (hop := star_trees.parent(star, node, t, root)) is not None]
+        assert (node, hop[1]) in star_trees.RULE.children(star, hop[0], tree, root)
+    assert star_trees.RULE.depth_of(star, node, tree, root) <= star_trees.exact_depth(n)
+    ports = [hop[1] for t in range(n - 1) if (hop := star_trees.RULE.parent(star, node, t, root)) is not None]
     assert node == root or sorted(ports) == list(range(n - 1))
 
 
@@ -171,9 +171,9 @@ def test_spg_holds_a_node_with_symbol_1_in_front_in_every_subtree_and_others_in_
 def test_what_is_outside_is_refused():
     star = Star(4)
     for call in (
-        lambda: star_trees.parent(star, 24, 0),
-        lambda: star_trees.parent(star, 1, 3),
-        lambda: star_trees.children(star, 1, -1),
+        lambda: star_trees.RULE.parent(star, 24, 0),
+        lambda: star_trees.RULE.parent(star, 1, 3),
+        lambda: star_trees.RULE.children(star, 1, -1),
         lambda: star_trees.disjoint_trees(star, 24),
         lambda: parent_spt(star, star.node("1324")),
     ):

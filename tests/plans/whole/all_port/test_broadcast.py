@@ -105,7 +105,9 @@ def test_a_program_takes_no_schedule():
     heard = rows.take(rows.dst == node)
     assert sorted(heard.tree.tolist()) == list(range(14))
     assert (heard.chunks_sent == 1000).all()
-    assert len(rows.take(rows.src == node)) == sum(len(star_trees.children(Star(15), node, tree)) for tree in range(14))
+    assert len(rows.take(rows.src == node)) == sum(
+        len(star_trees.RULE.children(Star(15), node, tree)) for tree in range(14)
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ Tree t of the n-1 (0 ≤ t < n-1) is the paper's T_(t+2): the root's child in it
 Everything is computed for the root 0 and carried to any other root by translation (Lemma 1).
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -17,7 +18,7 @@ from treecast.kernels import star_node
 from treecast.networks import Star, permutations
 from treecast.networks.core import Ints
 from treecast.plans.ways.trees.disjoint import DisjointTrees
-from treecast.plans.ways.trees.hops import TreeHop, check_tree
+from treecast.plans.ways.trees.hops import Rule, check_tree
 from treecast.schedule.trees import Tree, TreeSet
 
 
@@ -43,37 +44,6 @@ def graph_depth(n: int) -> int:
     The deepest are leaves over a dimension that only leads to them by a way round.
     """
     return 3 * (n - 1) // 2 + (n % 2 == 0 and n > 2)
-
-
-def parent(star: Star, node: int, tree: int, root: int = 0, paper: bool = False) -> TreeHop | None:
-    """Return the parent of ``node`` in edge-disjoint tree ``tree``, None at the root (the paper's: Definition 8).
-
-    It needs the label and nothing else, and takes time O(n).
-    """
-    word, inverse, identity = _seen_from(star, node, root)
-    if word == identity:
-        return None
-    port = _rule(paper)(word, inverse, check_tree(star, tree) + 1, identity) - 1
-    return int(star.neighbor(node, port)), port
-
-
-def children(star: Star, node: int, tree: int, root: int = 0, paper: bool = False) -> list[TreeHop]:
-    """Return the children of ``node`` in edge-disjoint tree ``tree``, in the paper's order: dimension k, k+1, …, n, 2, … for T_k.
-
-    They are the neighbours that have this node as their parent; the root has one. It needs the label and nothing else, and
-    takes time O(n²).
-    """
-    word, inverse, identity = _seen_from(star, node, root)
-    mask = star_node.child_positions(word, inverse, check_tree(star, tree) + 1, identity, _rule(paper))
-    turned = ((tree + turn) % star.ports for turn in range(star.ports))
-    ports = [port for port in turned if mask >> (port + 1) & 1]
-    return list(zip(star.neighbor(node, ports).tolist(), ports, strict=True))
-
-
-def depth_of(star: Star, node: int, tree: int, root: int = 0, paper: bool = False) -> int:
-    """Return the number of arcs from the root to ``node`` in edge-disjoint tree ``tree``, by walking up."""
-    word, inverse, identity = _seen_from(star, node, root)
-    return star_node.depth_in_tree(word, inverse, check_tree(star, tree) + 1, identity, _rule(paper))
 
 
 def disjoint_trees(star: Star, root: int = 0, paper: bool = False) -> TreeSet:
@@ -134,23 +104,43 @@ def _filled(star: Star, first: int, count: int, root: int, paper: bool = False) 
     return TreeSet(star, root, parent, port, tuple(range(first - 1, first - 1 + count)) if first else ())
 
 
-def _seen_from(star: Star, node: int, root: int) -> tuple[int, int, int]:
-    """Return the word of ``node`` as the root sees it, the word's inverse, and the identity."""
-    word = star.words(star.untranslate(star.check_node(root), star.check_node(node)))
-    return int(word), int(permutations.inverse(word, star.n)), permutations.identity(star.n)
+def _parents(
+    star: Star, root: int, nodes: Ints, tree: Ints, rule: Callable[[int, int, int, int], int]
+) -> tuple[Ints, Ints]:
+    """Return the parents of a few nodes, and the ports from there, by labels alone: in time O(n) for each node and tree."""
+    words, identity = star.words(star.untranslate(root, nodes)), permutations.identity(star.n)
+    seen = list(zip(words.tolist(), permutations.inverse(words, star.n).tolist(), strict=True))
+    found = [
+        [rule(word, inverse, number, identity) - 1 if word != identity else 0 for word, inverse in seen]
+        for number in (tree[:, 0] + 1).tolist()
+    ]
+    port = np.array(found, np.int64).reshape(len(tree), len(nodes))
+    return star.neighbor(nodes, port), port
 
 
-def _rule(paper: bool) -> star_node.Rule:
-    return star_node.paper_parent if paper else star_node.disjoint_parent
+RULE, PAPER_RULE = (
+    Rule(partial(_parents, rule=rule), turned=True) for rule in (star_node.disjoint_parent, star_node.paper_parent)
+)
+"""Our edge-disjoint trees, and the paper's: in time O(n) from a label to the parent (Definition 8), O(n²) to the children."""
+
+
+def depth_of(star: Star, node: int, tree: int, root: int = 0, paper: bool = False) -> int:
+    """Return the number of arcs from the root to ``node`` in edge-disjoint tree ``tree``, by walking up."""
+    word, identity = int(star.words(star.untranslate(root, star.check_node(node)))), permutations.identity(star.n)
+    inverse, depth = int(permutations.inverse(word, star.n)), 0
+    rule, number = star_node.paper_parent if paper else star_node.disjoint_parent, check_tree(star, tree) + 1
+    while word != identity:
+        word, inverse = star_node.swapped(word, inverse, rule(word, inverse, number, identity))
+        depth += 1
+    return depth
 
 
 def _trees(paper: bool) -> DisjointTrees:
-    return DisjointTrees(
+    return DisjointTrees.by(
+        PAPER_RULE if paper else RULE,
         family="star",
-        disjoint_trees=partial(disjoint_trees, paper=paper),
         depth=lambda star: exact_depth(star.n, paper),
-        parent=partial(parent, paper=paper),
-        children=partial(children, paper=paper),
+        disjoint_trees=partial(disjoint_trees, paper=paper),
         depth_of=partial(depth_of, paper=paper),
     )
 
