@@ -93,27 +93,6 @@ def _as_bits(has, order, word, ranked):
             ranked[u, w] = word[u]
 
 
-@njit
-def in_order(sends, slots, arcs, rows):
-    """Put the sends of ``hear``, which come in the order of steps, in the order of some list of arcs within each step.
-
-    ``sends``: int32 (sends, 3). ``slots``, ``arcs``: int64 (arcs,), the arcs in their order, as ``hear`` numbers them and as they
-    are to be written. Fill ``rows``, int32 (3, sends), with steps, arcs and chunks.
-    """
-    at, row, count = np.full(len(slots), -1, np.int64), 0, len(sends)
-    while row < count:
-        end, step = row, sends[row, 0]
-        while end < count and sends[end, 0] == step:
-            at[sends[end, 1]] = end
-            end += 1
-        for i in range(len(slots)):
-            send = at[slots[i]]
-            if send >= 0:
-                rows[0, row], rows[1, row], rows[2, row] = step, arcs[i], sends[send, 2]
-                at[slots[i]] = -1
-                row += 1
-
-
 @njit(work=lambda tail, head, into, owner, *others: 2.0 * ((len(into) - 1) * len(owner)) ** 2 / max(1, len(tail)))
 def hear(tail, head, into, owner, state, rows):
     """Let every node hear all chunks, chunk c beginning at the node ``owner[c]``.

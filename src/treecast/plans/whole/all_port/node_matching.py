@@ -17,7 +17,7 @@ from treecast.errors import PlanError
 from treecast.lower_bounds import is_least
 from treecast.models import model
 from treecast.networks import Network
-from treecast.networks.arcs import Arcs, arcs_of
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.plans.built import NO_ROWS, Built, Job, joined, rows_over
@@ -36,7 +36,7 @@ _MOST_WORK = 2**28  # chunks looked at in all tries, about: a third of a second
 class _Plan(NamedTuple):
     """An allgather of so many chunks of each node, int64 (N,); its sends: int32 (3, sends), step, arc as in ``arcs_of``, chunk.
 
-    They are in the order of steps, then of the ends of arcs. Chunks are numbered node by node.
+    Chunks are numbered node by node.
     """
 
     counts: Ints
@@ -156,19 +156,8 @@ def matched(network: Network, chunks: tuple[int, ...]) -> _Plan:
             fewest, found = steps, sends
         if _is_least(fewest, network, counts):
             break
-    return _Plan(counts, fewest, _in_order(arcs, found))
-
-
-def _in_order(arcs: Arcs, sends: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return sends by step, then by the ends of their arcs; given by step, as (step, slot of ``entering``, chunk)."""
-    from treecast.kernels.plans.node_matching import in_order
-
-    order = np.lexsort((arcs.head, arcs.tail))
-    slot = np.empty(len(order), np.int64)
-    slot[arcs.entering] = np.arange(len(order))
-    rows = np.empty((3, len(sends)), np.int32)
-    in_order(sends, slot[order], order, rows)
-    return rows
+    step, slot, chunk = found.T
+    return _Plan(counts, fewest, np.stack([step, arcs.entering[slot], chunk]))
 
 
 def _tries(chunks: int, nodes: int, arcs: int) -> int:
