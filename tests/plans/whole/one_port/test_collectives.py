@@ -2,6 +2,7 @@
 
 import pytest
 
+from treecast import sweep
 from treecast.lower_bounds import best
 from treecast.plans import builders, plan
 from treecast.verification.verifier import verify
@@ -59,6 +60,23 @@ def test_an_alltoall_by_bits_moves_as_many_chunks_as_bits_are_set():
     assert (combined.builder, combined.steps, combined.transmissions) == ("bruck", 6, 64 * 192)
     straight = plan("alltoall", "complete:64", model="one-port")
     assert (straight.builder, straight.steps, straight.transmissions) == ("one-by-one", 63, 64 * 63)
+
+
+@pytest.mark.parametrize(("nodes", "copies"), [(3, 2), (4, 2), (5, 3), (6, 3), (7, 2), (7, 6), (8, 4), (9, 5), (12, 3)])
+@pytest.mark.parametrize("kind", ["scatter", "allgather", "alltoall"])
+def test_where_messages_combine_few_shifts_go_twice(kind, nodes, copies):
+    asked = {"copies": copies, "messages": 2, "model": "one-port,combining", "builder": "one-by-one"}
+    schedule = plan(kind, f"complete:{nodes}", **asked)
+    shifts = {
+        "allgather": nodes - 1 + copies - (nodes == 2 * copies),
+        "alltoall": nodes + copies - 2 + (2 * copies > nodes),
+    }
+    above = {"scatter": copies * (nodes - 1)} if 2 * copies > nodes else {"scatter": nodes + copies - 2}
+    assert schedule.steps == schedule.claims.steps == (shifts | above)[kind]
+    for method in ("fast", "expanded"):
+        assert verify(schedule, method=method).holds
+    if copies == 2:
+        assert all(sweep(schedule, 1, what).holds for what in ("nodes", "links"))
 
 
 def test_a_dead_node_hurts_nobody_else_in_an_allgather_one_by_one():

@@ -5,6 +5,9 @@ Communication model: store-and-forward, one-port, full duplex; where messages co
 The sends that ``direct`` does over all ports at once are done in turns. A row of an orbit is a shift of all nodes by as many
 labels. So in a step of one row each node sends once and receives once, and R rows take R turns, in any order in which relays
 have the chunks that they send.
+
+Where messages combine, rows of one shift go together, and a few shifts twice, for what relays get after the first time: x - 1 of
+N - 1 in an alltoall in x copies, x in an allgather.
 """
 
 from typing import Any
@@ -27,7 +30,13 @@ def claims_of_scatter(job: Job[Complete]) -> Claims:
     """Return the steps and transmissions of x copies of a scatter."""
     others, copies = job.network.nodes - 1, job.copies
     turns = len(_turns_of_scatter(others, copies, job.model.half_port)[0]) if others == 2 else copies * others
+    turns = others + copies - 1 if _together(job) else turns
     return Claims(turn(job) * turns, job.collective.messages * (2 * copies - 1) * others)
+
+
+def _together(job: Job[Complete]) -> bool:
+    """Return whether the root sends all that goes to a node, or by way of it, together: to one after the other, once each."""
+    return job.model.combining and not job.model.half_port and 1 < job.copies <= job.network.nodes // 2
 
 
 @builder(
@@ -42,13 +51,16 @@ def scatter(job: Job[Complete]) -> Built:
 
     M (2x - 1) (N - 1) transmissions. A relay passes a chunk on in the turn after it came. Relays of way w are w labels beyond
     the target. The same holds for half duplex; there three nodes take 6M steps with two copies, as each send keeps two of them
-    busy.
+    busy. Where messages combine, N + x - 2 steps, for x up to N/2: a relay passes copies on to one target after the other.
     """
     others = job.network.nodes - 1
     when, way, target = _turns_of_scatter(others, job.copies, job.model.half_port)
     when, way, target = when[way >= 0], way[way >= 0], target[way >= 0]
-    start, relay, more = when * turn(job), (target + way) % max(others, 1), np.flatnonzero(way)
-    step = np.concatenate([start, start[more] + turn(job)])
+    relay, more, late = (target + way) % max(others, 1), np.flatnonzero(way), np.ones_like(way)
+    if _together(job):
+        when, late = relay, way  # a node hears the copies of way w 2w - 1 steps after the root's, so no two at once
+    start = when * turn(job)
+    step = np.concatenate([start, start[more] + late[more] * turn(job)])
     source = np.concatenate([way * 0, relay[more] + 1])
     ends = np.concatenate([relay, target[more]]) + 1
     block, tree = np.concatenate([target, target[more]]) + 1, np.concatenate([way, way[more]])
@@ -77,8 +89,19 @@ def _turns_of_scatter(others: int, copies: int, half: bool) -> tuple[Ints, Ints,
 
 def claims_of_allgather(job: Job[Complete]) -> Claims:
     """Return the steps and transmissions of x copies of an allgather."""
-    sends = job.copies * (job.network.nodes - 1)
-    return Claims(turn(job) * sends, job.collective.messages * sends * job.network.nodes)
+    return Claims(_steps_of_allgather(job) * turn(job), job.collective.messages * _sends_of_allgather(job))
+
+
+def _sends_of_allgather(job: Job[Complete]) -> int:
+    return job.copies * (job.network.nodes - 1) * job.network.nodes
+
+
+def _steps_of_allgather(job: Job[Complete]) -> int:
+    """Return the number of turns: of all rows, or where messages combine of all shifts and again of the first x."""
+    nodes, copies = job.network.nodes, job.copies
+    if job.model.combining and copies > 1:
+        return nodes - 1 + copies - (nodes == 2 * copies)  # relay x passes nothing on to node 0 again
+    return copies * (nodes - 1)
 
 
 @builder(
@@ -91,15 +114,16 @@ def claims_of_allgather(job: Job[Complete]) -> Claims:
 def allgather(job: Job[Complete]) -> Built:
     """One-port: of x copies tree t leads by way of node t + 1 to all others; one copy goes to each node itself. An orbit.
 
-    M x (N - 1) steps and M x (N - 1) N transmissions, the fewest there can be. With one copy dead nodes hurt nobody else.
+    M x (N - 1) steps and M x (N - 1) N transmissions, the fewest there can be. With one copy dead nodes hurt nobody else. Where
+    messages combine, N + x - 1 steps of more copies.
     """
-    source, target, tree = _turns_of_allgather(job)
-    step = np.arange(len(source)) * turn(job)
+    when, source, target, tree = _turns_of_allgather(job)
+    step = when * turn(job)
     return Built(rows_of_blocks(job, step, source, target, source * 0, tree=tree), claims_of_allgather(job))
 
 
-def _turns_of_allgather(job: Job[Complete]) -> tuple[Ints, Ints, Ints]:
-    """Return the source, target and tree of each turn, for the block of node 0."""
+def _turns_of_allgather(job: Job[Complete]) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return the turn, source, target and tree of each row, for the block of node 0."""
     others, columns = np.arange(1, job.network.nodes), list[tuple[Ints, ...]]()
     if job.copies == 1:
         columns.append((others * 0, others, others * 0))
@@ -109,13 +133,21 @@ def _turns_of_allgather(job: Job[Complete]) -> tuple[Ints, Ints, Ints]:
         source = np.concatenate([[0], np.full(len(targets), relay)])
         columns.append((source, np.concatenate([[relay], targets]), np.full(len(source), tree)))
     source, target, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return source, target, tree
+    when, shift = np.arange(len(source)), (target - source) % job.network.nodes
+    if job.model.combining and job.copies > 1:
+        when = _turns_of_shifts(shift, np.where(source > 0, tree, -1), len(others) + shift - 1)
+    return when, source, target, tree
+
+
+def _turns_of_shifts(shift: Ints, heard: Ints, again: Ints) -> Ints:
+    """Return the turn of each row where shifts go from the least on: if the relay has ``heard`` by then, else ``again``."""
+    return np.where(shift - 1 > heard, shift - 1, again)
 
 
 def _claims_of_allgatherv(job: Job[Complete]) -> Claims:
     sends, lengths = job.copies * (job.network.nodes - 1), lengths_of(job.collective)
     turns = int(lengths.flits.max()) if lengths.total and not job.model.combining else int(lengths.total > 0)
-    return Claims(sends * turns, sends * lengths.total)
+    return Claims(_steps_of_allgather(job) * turns, sends * lengths.total)
 
 
 @builder(
@@ -128,14 +160,14 @@ def _claims_of_allgatherv(job: Job[Complete]) -> Claims:
 def allgatherv(job: Job[Complete]) -> Built:
     """One-port: the turns of ``allgather``, where a turn takes as long as the longest block.
 
-    (N - 1) x times the longest block, or (N - 1) x where messages combine: the fewest steps without relays, as who has it sends
-    it to all. x Σ length (N - 1) transmissions, the fewest.
+    (N - 1) x times the longest block: the fewest steps without relays, as who has it sends it to all. Where messages combine, as
+    many as an allgather. x Σ length (N - 1) transmissions, the fewest.
     """
     network, lengths = job.network, lengths_of(job.collective)
-    source, target, tree = _turns_of_allgather(job)
+    when, source, target, tree = _turns_of_allgather(job)
     check_rows(len(source), network.nodes, network)
     node = np.flatnonzero(lengths.flits)[:, None]
-    step = np.arange(len(source)) * (1 if job.model.combining else int(lengths.flits.max()))
+    step = when * (1 if job.model.combining else int(lengths.flits.max()))
     found = np.broadcast_arrays(step, network.translate(node, source), network.translate(node, target), tree, node)
     step, source, target, tree, block = (column.ravel() for column in found)
     return Built(rows_of_blocks(job, step, source, target, block, tree=tree), _claims_of_allgatherv(job))
@@ -143,8 +175,10 @@ def allgatherv(job: Job[Complete]) -> Built:
 
 def claims_of_alltoall(job: Job[Complete]) -> Claims:
     """Return the steps and transmissions of x copies of an alltoall."""
-    sends = (2 * job.copies - 1) * (job.network.nodes - 1)
-    return Claims(turn(job) * sends, job.collective.messages * sends * job.network.nodes)
+    nodes, copies = job.network.nodes, job.copies
+    sends = (2 * copies - 1) * (nodes - 1)
+    turns = nodes + copies - 2 + (2 * copies > nodes) if job.model.combining and copies > 1 else sends
+    return Claims(turn(job) * turns, job.collective.messages * sends * nodes)
 
 
 @builder(
@@ -157,7 +191,8 @@ def claims_of_alltoall(job: Job[Complete]) -> Claims:
 def alltoall(job: Job[Complete]) -> Built:
     """One-port: one way goes to the target itself, the others by way of a relay each, w labels beyond the target. An orbit.
 
-    M (2x - 1) (N - 1) steps and M (2x - 1) (N - 1) N transmissions, the fewest there can be.
+    M (2x - 1) (N - 1) steps and M (2x - 1) (N - 1) N transmissions, the fewest there can be. Where messages combine, N + x - 2
+    steps of more copies, and one more where x is above N/2.
     """
     others = job.network.nodes - 1
     place, columns = np.arange(others), list[tuple[Ints, ...]]()
@@ -167,5 +202,7 @@ def alltoall(job: Job[Complete]) -> Built:
         columns.append((place * 0, relay, place + 1, place * 0 + way))
         columns.append((relay, place + 1, place + 1, place * 0 + way))
     source, target, block, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
-    step = np.arange(len(source)) * turn(job)
-    return Built(rows_of_blocks(job, step, source, target, block, tree=tree), claims_of_alltoall(job))
+    when, shift = np.arange(len(source)), (target - source) % job.network.nodes
+    if job.model.combining and job.copies > 1:
+        when = _turns_of_shifts(shift, source - 1, 2 * len(place) - shift)
+    return Built(rows_of_blocks(job, when * turn(job), source, target, block, tree=tree), claims_of_alltoall(job))
