@@ -6,6 +6,7 @@ over time brings each node its units: a flow in the network that has a copy of e
 problem", 2000).
 """
 
+from collections import defaultdict, deque
 from typing import NamedTuple
 
 import numpy as np
@@ -118,16 +119,25 @@ def quickest(network: Network, root: int, chunks: int, *, patient: bool = True) 
         flow, held = np.zeros((steps, len(arcs.head)), np.int8), np.zeros((steps, network.nodes), np.int32)
         left = int(send(*arcs[:5], far, order, chunks, _FOREVER if patient else _MOST_WORK, flow, held))
         if left == 0:
-            return _followed(network, root, flow, chunks * len(order))
+            return _followed(network, root, flow)
         steps += 1
     return None
 
 
-def _followed(network: Network, root: int, flow: NDArray[np.int8], units: int) -> Flow:
-    from treecast.kernels.graphs.over_time import follow
-
-    arcs, sends = arcs_of(network), int(np.count_nonzero(flow))
-    unit, step, arc = np.empty((3, sends), np.int64)
-    end = np.full(max(units, network.nodes), -1, np.int64)
-    follow(arcs.tail, arcs.head, root, flow, unit, step, arc, end)
-    return Flow(len(flow), unit, step, arc, end[:units])
+def _followed(network: Network, root: int, flow: NDArray[np.int8]) -> Flow:
+    """Return a flow divided into units: one that has waited longest at a node goes on first."""
+    arcs, (step, arc) = arcs_of(network), np.nonzero(flow)
+    waiting, unit, end = defaultdict[int, deque[int]](deque), list[int](), list[int]()
+    for sent in np.split(arc, np.searchsorted(step, np.arange(1, len(flow)))):
+        moved = list[int]()
+        for u, v in zip(arcs.tail[sent].tolist(), arcs.head[sent].tolist(), strict=True):
+            if u == root:
+                moved.append(len(end))
+                end.append(v)
+            else:
+                moved.append(waiting[u].popleft())
+                end[moved[-1]] = v
+        for number, v in zip(moved, arcs.head[sent].tolist(), strict=True):
+            waiting[v].append(number)
+        unit += moved
+    return Flow(len(flow), *(np.array(column, np.int64) for column in (unit, step, arc, end)))

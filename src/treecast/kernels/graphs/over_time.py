@@ -162,38 +162,3 @@ def send(first, head, tail, into, entering, far, order, units, most, flow, held)
             there[i] += 1
             left -= 1
     return 0
-
-
-@njit
-def follow(tail, head, root, flow, unit, step, arc, end):
-    """Divide a flow into units: fill in the unit, the step and the arc of every send, and where each unit ends.
-
-    A unit that has waited longest at a node goes on first. Return the number of units.
-    """
-    steps, arcs = len(flow), len(tail)
-    nodes, count, sends = len(end), 0, 0
-    newest, oldest = np.full(nodes, -1, np.int64), np.full(nodes, -1, np.int64)
-    behind = np.full(len(unit) + 1, -1, np.int64)
-    for t in range(steps):
-        begun = sends
-        for a in range(arcs):
-            if flow[t, a]:
-                u = tail[a]
-                if u == root:
-                    unit[sends] = count
-                    count += 1
-                else:
-                    unit[sends] = oldest[u]
-                    oldest[u] = behind[oldest[u]]
-                step[sends], arc[sends] = t, a
-                sends += 1
-        for i in range(begun, sends):
-            v, moved = head[arc[i]], unit[i]
-            behind[moved] = -1
-            if oldest[v] < 0:
-                oldest[v] = moved
-            else:
-                behind[newest[v]] = moved
-            newest[v] = moved
-            end[moved] = v
-    return count
