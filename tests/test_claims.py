@@ -195,6 +195,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         "on 1,000 random graphs, digraphs and graphs with several": Test(
             "tests/long/plans/ways/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
         ),
+        "on up to 1,024 nodes": Test(
+            "tests/plans/whole/any_machine/test_one_row.py::test_copies_are_for_all_ports_where_no_machine_is_named"
+        ),
         "on 1,000 random graphs with relays": Test(
             "tests/long/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
         ),
@@ -206,7 +209,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "4,201 steps, the bound is 4,200": Test(
             f"{ALL_PORT}/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"
         ),
-        "the sum of the least lengths of x disjoint ways": Test(
+        "the sum of the least lengths of x disjoint paths": Test(
             f"{ALL_PORT}/test_disjoint_ways.py::test_stars_take_the_fewest_sends_in_the_fewest_steps"
         ),
         "alltoall on rings": Test(
@@ -243,6 +246,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "256 steps of a threadblock, 71 chunks": Test(f"{MSCCL}::test_limits_are_those_of_the_page"),
         "32,768": Test(f"{MSCCL}::test_limits_are_those_of_the_page"),
         "4,096 elements": Test(f"{MSCCL}::test_limits_are_those_of_the_page"),
+        "40,968 operations": Measured("treecast verify"),
     },
     "docs/lab.md": {
         "10.9.0.(node+1)": ADDRESS,

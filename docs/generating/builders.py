@@ -92,7 +92,7 @@ def _copies(own: list[Builder]) -> str:
     for entry in own:
         for spec in _examples([entry]):
             if entry.by_root:
-                return "as many as disjoint ways lead from the root to every rank"
+                return "as many as disjoint paths lead from the root to every rank"
             if (most := entry.most(network(spec))) > 1:
                 return f"up to {most} on {code(spec)}"
     return "1"

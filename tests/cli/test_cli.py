@@ -226,7 +226,7 @@ BAD = [
     ((*PLAN, "--root=-1"), "'-1' is no node of star:5"),
     ((*PLAN, "--root", "nobody"), "'nobody' is no node of star:5"),
     ((*PLAN, "--copies", "0"), "at least one copy"),
-    ((*PLAN, "--copies", "5"), "5 copies, to survive 4 dead nodes, need 5 node-disjoint ways; "),
+    ((*PLAN, "--copies", "5"), "5 copies, to survive 4 dead nodes, need 5 node-disjoint paths; "),
     ((*PLAN, "--copies=-1"), "at least one copy"),
     ((*PLAN, "--survive", "4"), "Possible here: dead nodes 3, dead links 3, dead arcs 3"),
     ((*PLAN, "--survive=-1"), "at least one copy"),

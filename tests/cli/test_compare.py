@@ -130,7 +130,7 @@ def test_a_wrong_schedule_is_no_figure(monkeypatch, ask):
         ((), "two networks or more"),
         (("star:4", "nowhere:3"), "is no network"),
         (("star:4", "hypercube:3", "--copies", "4"), "broadcast on star:4 cannot have 4 copies: 3 disjoint trees"),
-        (("star:4", "path:3", "--survive", "1"), "2 copies need 2 disjoint ways, but 1 arcs leave the root"),
+        (("star:4", "path:3", "--survive", "1"), "2 copies need 2 disjoint paths, but 1 arcs leave the root"),
         (("star:4", "hypercube:3", "--copies", "0"), "at least one copy"),
         (("star:4", "hypercube:3", "--collective", "dance"), "'dance' is no collective"),
         (("star:4", "hypercube:3", "--messages", "0"), "0 messages"),

@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "plan broadcast p.tc",
             "cannot read the network 'p.tc': it is a plan, no network: 'treecast show' says on which one",
         ),
-        ("plan broadcast star:4 --survive 9", "10 copies, to survive 9 dead nodes, need 10 node-disjoint ways"),
+        ("plan broadcast star:4 --survive 9", "10 copies, to survive 9 dead nodes, need 10 node-disjoint paths"),
         ("plan broadcast star:3 --order 1,0", "takes order (dimension-order needs a hypercube;"),
         ("plan broadcast star:3 --fault-free", "takes fault-free (dimension-order needs a hypercube;"),
         ("plan allgather star:3 --initiator 1", "four-phases needs a hypercube;"),

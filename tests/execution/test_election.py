@@ -187,7 +187,7 @@ def test_larger_broadcasts_are_fooled_by_none_they_tolerate(messages):
 
 
 def test_a_lying_link_is_one_liar():
-    """Both its arcs lie; but no two disjoint ways go over one link."""
+    """Both its arcs lie; but no two disjoint paths go over one link."""
     for spec in ("star:4", "hypercube:3"):
         for kind in COPYING:
             schedule = plan(kind, spec, messages=2, copies=3)

@@ -33,7 +33,7 @@ def random_graphs(count, most, seed=1, *, several=False):
 
 
 def arc_ways(where, root):
-    """Return the most arc-disjoint ways to each node, by networkx."""
+    """Return the most arc-disjoint paths to each node, by networkx."""
     graph = nx.DiGraph(where.to_networkx())
     auxiliary = build_auxiliary_edge_connectivity(graph)
     residual = build_residual_network(auxiliary, "capacity")
@@ -51,7 +51,7 @@ def arc_flows(where, root):
 
 
 def node_ways(where, root):
-    """Return the most node-disjoint ways to each node, by networkx; the arc from the root is one of them."""
+    """Return the most node-disjoint paths to each node, by networkx; the arc from the root is one of them."""
     graph = nx.DiGraph(where.to_networkx())
     found = {}
     for v in set(graph) - {root}:

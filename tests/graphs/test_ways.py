@@ -1,4 +1,4 @@
-"""Disjoint ways of least total length, against networkx's flows of least cost."""
+"""Disjoint paths of least total length, against networkx's flows of least cost."""
 
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ from treecast.networks import Graph, network
 
 
 def shortest_ways(graph, root, node, most):
-    """The least total length of 1, 2 … node-disjoint ways, as many as there are, by networkx."""
+    """The least total length of 1, 2 … node-disjoint paths, as many as there are, by networkx."""
     split = nx.DiGraph()
     for v in graph:
         split.add_edge((v, "in"), (v, "out"), capacity=most if v in (root, node) else 1, weight=0)
@@ -54,7 +54,7 @@ def check(where, graph, root, node):
         assert min(passed, default=0) >= 0
         assert [len(way) for way in ways] == sorted(len(way) for way in ways)
     if expected:
-        with pytest.raises(NetworkError, match=f"there are {len(expected)} node-disjoint ways"):
+        with pytest.raises(NetworkError, match=f"there are {len(expected)} node-disjoint paths"):
             disjoint_ways(where, root, node, len(expected) + 1)
 
 
@@ -105,7 +105,7 @@ def test_types_are_few():
 def test_ways_lead_to_another_node():
     where = network("star:4")
     for ask in (lambda: disjoint_ways(where, 3, 3, 1), lambda: least_lengths(where, 3, [1, 3], 1)):
-        with pytest.raises(NetworkError, match="1342 is where the ways begin: they need two nodes"):
+        with pytest.raises(NetworkError, match="1342 is where the paths begin: they need two nodes"):
             ask()
     with pytest.raises(NetworkError, match="24 is no node"):
         disjoint_ways(where, 0, 24, 1)

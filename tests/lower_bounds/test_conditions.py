@@ -42,7 +42,7 @@ def test_relays_may_complete_sums():
 def test_bounds_of_copies_are_for_disjoint_ways():
     """An allgather in one step survives any dead nodes on a complete network, and takes less than those bounds."""
     found = bounds("allgather", "complete:5", survive=3)
-    assert {bound.given for bound in found} == {"for 4 node-disjoint ways"}
+    assert {bound.given for bound in found} == {"for 4 node-disjoint paths"}
     direct = plan("allgather", "complete:5")
     assert direct.steps < best(found, "steps").value
     assert sweep(direct, 3, "nodes").holds

@@ -245,7 +245,7 @@ def test_where_ways_are_too_many_to_search_for_only_their_first_arcs_count(monke
 
 
 def test_copies_need_as_many_ways_to_every_node():
-    with pytest.raises(PlanError, match="2 copies need 2 disjoint ways, but 1 lead from 2 to 0 on path:5"):
+    with pytest.raises(PlanError, match="2 copies need 2 disjoint paths, but 1 lead from 2 to 0 on path:5"):
         found("path:5", 1, 2, root=2, kind="scatter")
 
 
@@ -302,7 +302,7 @@ def levels_of_star(n):
 @pytest.mark.each(3)
 @pytest.mark.parametrize("spec", ["ring:4", "ring:5", "star:3", "hypercube:2", "hypercube:3", "torus:3x3"])
 def test_no_disjoint_ways_are_shorter_than_the_bound_of_copies(spec):
-    """The x disjoint ways to some node take, at best, as many steps as the longest of them has arcs."""
+    """The x disjoint paths to some node take, at best, as many steps as the longest of them has arcs."""
     graph = graph_of(network(spec))
     for copies in range(1, network(spec).degree + 1):
         needed = 0
@@ -316,7 +316,7 @@ def test_no_disjoint_ways_are_shorter_than_the_bound_of_copies(spec):
             ]
             needed = max(needed, min(best_of))
         assert best(found(spec, 1, copies), "steps").value <= needed
-    with pytest.raises(PlanError, match="disjoint ways"):
+    with pytest.raises(PlanError, match="disjoint paths"):
         found(spec, 1, network(spec).degree + 1)
 
 

@@ -81,5 +81,5 @@ def test_what_is_none_is_refused(spec):
 
 
 def test_too_many_copies_are_refused():
-    with pytest.raises(PlanError, match="5 copies, to survive 4 dead nodes, need 5 node-disjoint ways"):
+    with pytest.raises(PlanError, match="5 copies, to survive 4 dead nodes, need 5 node-disjoint paths"):
         plan("scatter", "complete:5", copies=5)

@@ -11,7 +11,7 @@ def least(where, messages, copies):
 
 
 def check_rows(where, schedule, ways=True):
-    """One message: no port twice in a step, every node by x trees, later than its parent in the tree, by disjoint ways."""
+    """One message: no port twice in a step, every node by x trees, later than its parent in the tree, by disjoint paths."""
     rows, copies = schedule.rows, schedule.copies
     assert bool((rows.steps == 1).all())
     source, target, port = (column.astype(np.int64) for column in (rows.src, rows.dst, rows.port))

@@ -238,11 +238,11 @@ def _alike(state):
     return tuple(sum(1 << place[u] for u in nodes if state[v] >> u & 1) for v in order)
 
 
-# --- what goes from one to one: each message takes x disjoint ways ---
+# --- what goes from one to one: each message takes x disjoint paths ---
 
 
 def delivers_in(place, pairs, copies, steps):
-    """Whether each pair (u, v) can have a message taken from u to v over so many node-disjoint ways, in so many steps.
+    """Whether each pair (u, v) can have a message taken from u to v over so many node-disjoint paths, in so many steps.
 
     Ways are chosen pair by pair. A send over the i-th of l arcs of a way is made in step i … steps - l + i; for each arc, or each
     port, there are steps for all its sends, or nothing more is chosen. Then a step for each send is searched for.

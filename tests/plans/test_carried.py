@@ -19,7 +19,7 @@ def test_what_graphs_alone_can_do_is_still_done():
     where = shuffled(graph("hypercube:4"), 4)
     assert plan("gatherv", where, lengths=2, root=where.label(1)).network is where
     assert verify(plan("gatherv", where, lengths=2)).holds
-    with pytest.raises(PlanError, match="5 copies, to survive 4 dead nodes, need 5 node-disjoint ways"):
+    with pytest.raises(PlanError, match="5 copies, to survive 4 dead nodes, need 5 node-disjoint paths"):
         plan("alltoall", where, copies=5)
     with pytest.raises(PlanError, match="there is no plan of broadcast on graph:16 under model wormhole"):
         plan("broadcast", where, model="wormhole")

@@ -41,7 +41,7 @@ def test_hosts_with_links_to_two_switches(kind):
 def test_a_bridge_is_named_where_it_stands_in_the_way(kind):
     graph = nx.relabel_nodes(nx.barbell_graph(4, 0), dict(enumerate("abcdefgh")))
     for against, cut in (("nodes", "d"), ("links", "d-e"), ("arcs", "d>e")):
-        asked = f"2 copies, to survive 1 dead {against[:-1]}, need 2 {against[:-1]}-disjoint ways; e has 1"
+        asked = f"2 copies, to survive 1 dead {against[:-1]}, need 2 {against[:-1]}-disjoint paths; e has 1"
         with pytest.raises(
             PlanError, match=rf"^{asked}( from a)? \(cut off by {cut}\)\. Possible here: dead nodes 0, .*0$"
         ):
@@ -89,7 +89,7 @@ def test_parallel_cables_are_one_way_past_nodes():
     graph = nx.Graph()
     graph.add_edge("a", "b", capacity=4)
     for ask in (plan, alternatives):
-        with pytest.raises(PlanError, match="2 copies, to survive 1 dead node, need 2 node-disjoint ways; b has 1"):
+        with pytest.raises(PlanError, match="2 copies, to survive 1 dead node, need 2 node-disjoint paths; b has 1"):
             ask("allgather", graph, copies=2)
     assert plan("allgather", graph, copies=2, against="arcs").steps == 1
 

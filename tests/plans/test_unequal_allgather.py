@@ -179,7 +179,7 @@ def test_bytes_are_those_of_all_flits(model, tmp_path):
         ({"lengths": None}, "needs lengths"),
         ({"lengths": [1, -1, 0, 0]}, "from 0"),
         ({"lengths": [1, 2]}, "has 4 nodes, and needs as many lengths, not 2"),
-        ({"copies": 4}, "need 4 node-disjoint ways"),
+        ({"copies": 4}, "need 4 node-disjoint paths"),
     ],
 )
 def test_what_cannot_be(more, words):

@@ -167,7 +167,7 @@ def test_an_allgather_written_out_is_judged_by_root(spec, messages, copies):
 
 @pytest.mark.parametrize("kind", ["scatter", "gather", "alltoall"])
 def test_sparing_changes_nothing_for_personal_chunks(kind):
-    """A silent row carries what has crossed its link before, so disjoint ways stay disjoint ways."""
+    """A silent row carries what has crossed its link before, so disjoint paths stay disjoint paths."""
     schedule = replace(plan(kind, "hypercube:3", copies=3), sparing=True)
     for method in ("fast", "expanded"):
         assert verify(schedule, method=method).holds

@@ -4,7 +4,7 @@ A rank sends a chunk in each of its transfers as soon as it holds it, whichever 
 chunk that will not come, because the neighbour that was to bring it is dead or has nothing itself, is passed on as an empty
 message, a *void*, in the same tree. So every receive from a living neighbour ends, with data or without, and a rank has finished
 when all its transfers have; nobody has to know who failed, or to agree on anything. Transfers do not wait for one another: along
-a way without failures chunks flow in order whatever happens elsewhere, so copies on disjoint ways arrive as the schedule
+a way without failures chunks flow in order whatever happens elsewhere, so copies on disjoint paths arrive as the schedule
 promises.
 """
 

@@ -1,6 +1,6 @@
 """Election: when some nodes or arcs alter chunks in passing, each node takes the value that most of its copies have.
 
-A chunk reaches each node over x = ``copies`` node-disjoint ways, so one liar alters at most one copy of it, and one dead node
+A chunk reaches each node over x = ``copies`` node-disjoint paths, so one liar alters at most one copy of it, and one dead node
 or arc takes away at most one. While c + 2l < x, c dead and l lying ones do no harm but to data of their own. Nobody knows who
 lies or is dead. A node passes on, in a tree, the copy it got in that tree, not the value it would elect. Bytes move in process,
 between one buffer per tree and node.

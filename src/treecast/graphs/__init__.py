@@ -1,1 +1,1 @@
-"""Algorithms on networks: disjoint ways, flows, flows over time, separators, parts."""
+"""Algorithms on networks: disjoint paths, flows, flows over time, separators, parts."""

@@ -94,7 +94,7 @@ def fewest_ways(
 
 @kept(64)
 def connectivity(network: Network) -> int:
-    """Return over how many node-disjoint ways every rank reaches every other; if nodes are many, the least degree, a bound.
+    """Return over how many node-disjoint paths every rank reaches every other; if nodes are many, the least degree, a bound.
 
     Fewest nodes that cut the network leave out one of as many nodes and one more. That one is cut off from some node, or some
     node from it: then it is cut off with the arcs turned round.

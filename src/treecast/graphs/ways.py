@@ -1,4 +1,4 @@
-"""Node-disjoint ways of least total length: x ways from one node to another that share no node but these two, and no arc.
+"""Node-disjoint paths of least total length: x ways from one node to another that share no node but these two, and no arc.
 
 They are a flow of x units of least cost through a network whose nodes are split and carry one unit each, one way after the
 other along the cheapest change of those before (successive shortest paths: Busacker & Gowen 1960, Suurballe 1974).
@@ -14,7 +14,7 @@ from treecast.ragged import read_only
 
 
 def least_lengths(network: Network, root: int, nodes: ArrayLike, copies: int) -> Ints:
-    """Return the least total length of 1 … x node-disjoint ways from ``root`` to each of some other nodes, in arcs: int64 (n, x).
+    """Return the least total length of 1 … x node-disjoint paths from ``root`` to each of some nodes, in arcs: int64 (n, x).
 
     Entry [i, j] is that of j + 1 ways to ``nodes[i]``, -1 where there are not so many. Raises NetworkError for a number that
     names no node, and a way from a node to itself.
@@ -34,7 +34,7 @@ def least_lengths(network: Network, root: int, nodes: ArrayLike, copies: int) ->
 
 
 def disjoint_ways(network: Network, root: int, node: int, copies: int) -> list[list[int]]:
-    """Return x node-disjoint ways from ``root`` to ``node`` whose total length is least, each as the ports that it takes.
+    """Return x node-disjoint paths from ``root`` to ``node`` whose total length is least, each as the ports that it takes.
 
     The shortest way comes first, of equally long ones that which leaves by the lower port. Raises NetworkError when there are
     not so many ways, for a number that names no node, and for a way from a node to itself.
@@ -52,7 +52,7 @@ def disjoint_ways(network: Network, root: int, node: int, copies: int) -> list[l
     found = int(arcs_of_ways(*twice[:5], start, goal, price, used, copies))
     if found < copies:
         raise NetworkError(
-            f"there are {found} node-disjoint ways from {network.label(root)} to {network.label(node)} on {network.spec}, "
+            f"there are {found} node-disjoint paths from {network.label(root)} to {network.label(node)} on {network.spec}, "
             f"not {copies}"
         )
     arcs = np.flatnonzero(used[network.nodes :])
@@ -94,5 +94,5 @@ def _split(network: Network) -> tuple[Arcs, Ints]:
 
 def _end(network: Network, root: int, node: int) -> int:
     if network.check_node(node) == root:
-        raise NetworkError(f"{network.label(node)} is where the ways begin: they need two nodes")
+        raise NetworkError(f"{network.label(node)} is where the paths begin: they need two nodes")
     return node

@@ -47,7 +47,7 @@ def bounds(
 ) -> list[Bound]:
     """Return the known lower bounds of schedules of a collective on a network: at least one of steps and one of transmissions.
 
-    ``copies`` is the number x of disjoint ways, which share no nodes, links or arcs (``against``), over which each chunk reaches
+    ``copies`` is the number x of disjoint paths, which share no nodes, links or arcs (``against``), over which each chunk reaches
     its nodes. Where messages combine, and of ``sparing`` schedules, in which a chunk need not cross a link again that it has
     crossed, it stands for the f = x - 1 faults that a collective which spreads data has to survive, whatever the ways. ``given``
     says under which condition a bound holds: those of several copies for schedules of so many ways, as one whose ways meet may
@@ -109,7 +109,7 @@ def _bounds(
         return wormhole(collective, network, copies)
     _check_ways(collective, network, copies)
     job = Job(network, collective.messages, copies, model, against=against, quick=quick, collective=collective)
-    given = f"for {copies} {apart(against)} ways"
+    given = f"for {copies} {apart(against)} paths"
     if (model.combining or sparing) and not collective.personal:
         job = replace(job, copies=1, faults=copies - 1, against="nodes")
         given = f"if any {copies - 1} of the nodes and links may fail"
@@ -159,5 +159,5 @@ def _check_ways(collective: Collective, network: Network, copies: int) -> None:
     if copies > degree:
         end = "lead to" if along is not network else "leave"
         raise PlanError(
-            f"{copies} copies need {copies} disjoint ways, but {degree} arcs {end} the root, or some source, on {network.spec}"
+            f"{copies} copies need {copies} disjoint paths, but {degree} arcs {end} the root, or some source, on {network.spec}"
         )

@@ -1,4 +1,4 @@
-"""Counts for proofs of lower bounds: distances between nodes, and disjoint ways."""
+"""Counts for proofs of lower bounds: distances between nodes, and disjoint paths."""
 
 from collections.abc import Sequence
 
@@ -97,7 +97,7 @@ def levels(network: Network, node: int) -> tuple[int, ...]:
 
 @kept(1024)
 def ways(network: Network, node: int, copies: int, against: Against = "nodes") -> tuple[int, str]:
-    """Return the least number of arcs of x disjoint ways from ``node`` to each other node, in total, and the formula in words.
+    """Return the least number of arcs of x disjoint paths from ``node`` to each other node, in total, and the formula in words.
 
     Where a search for the ways would take too long, and where they may share nodes, only their first arcs are looked at: see
     ``_first_arcs``. On the hypercube there are ways of those lengths (Saad & Schultz 1988). Raises PlanError when some node has
@@ -114,14 +114,14 @@ def ways(network: Network, node: int, copies: int, against: Against = "nodes") -
     for v, found in zip(types, lengths, strict=True):
         if found[-1] < 0:
             raise PlanError(
-                f"{copies} copies need {copies} disjoint ways, but {np.count_nonzero(found >= 0)} lead from "
+                f"{copies} copies need {copies} disjoint paths, but {np.count_nonzero(found >= 0)} lead from "
                 f"{network.label(node)} to {network.label(v)} on {network.spec}"
             )
-    return int(lengths[:, -1] @ np.array(list(types.values()))), "Σ least lengths of x ways"
+    return int(lengths[:, -1] @ np.array(list(types.values()))), "Σ least lengths of x paths"
 
 
 def searched(network: Network, copies: int, roots: int = 1) -> bool:
-    """Whether shortest disjoint ways from so many nodes to all others are few enough to be searched for."""
+    """Whether shortest disjoint paths from so many nodes to all others are few enough to be searched for."""
     if network.nodes > _MOST_TYPED:
         return False
     types = len(network.types()) if network.seen_alike else network.rank_count - 1
@@ -131,17 +131,17 @@ def searched(network: Network, copies: int, roots: int = 1) -> bool:
 def _first_arcs(network: Network, node: int, copies: int) -> tuple[int, str]:
     """Return the least total length that the first arcs of the ways allow.
 
-    Disjoint ways begin with different arcs, and one that begins with the arc to w has at least 1 + distance(w, target)
+    Disjoint paths begin with different arcs, and one that begins with the arc to w has at least 1 + distance(w, target)
     arcs. That is h over the f arcs that lead nearer, and on bipartite networks h + 2 over the others. Where this count would
     take too long, the bound is x times the distance.
     """
     distances = sum(distance * count for distance, count in enumerate(levels(network, node)))
     if starts := network.shortest_starts():
         more = sum(2 * max(0, copies - near) * count for (far, near), count in starts.items() if far)
-        return copies * distances + more, "Σ lengths of x ways"
+        return copies * distances + more, "Σ lengths of x paths"
     if network.degree_at(node) * network.nodes > _MOST_DISTANCES:
         return copies * distances, "x Σ distances"
-    return int(least_by_arcs(network, node, copies, network.ranks[network.ranks != node]).sum()), "Σ lengths of x ways"
+    return int(least_by_arcs(network, node, copies, network.ranks[network.ranks != node]).sum()), "Σ lengths of x paths"
 
 
 def least_by_arcs(network: Network, node: int, copies: int, to: Ints) -> Ints:

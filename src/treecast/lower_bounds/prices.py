@@ -4,7 +4,7 @@
 the root, or from each rank, a tree to it, or paths. W is the most that the sends of one step can cost. Where messages
 do not combine, M messages in x copies take ⌈M x D / W⌉ steps or more. *Proof.* The sends of a chunk contain a way of
 its demand (first arrivals form a tree or a path; sums run backwards), and those of a finished sum are different from
-those of its contributions. x link-disjoint ways cross each cut x times, so they cost x times the cheapest at least
+those of its contributions. x link-disjoint paths cross each cut x times, so they cost x times the cheapest at least
 (Edmonds 1973, Menger). A step costs W at most. ∎
 
 Prices belong to the resources of a send in a step: an arc, a link, or the ports of two nodes. So W is the sum of all of

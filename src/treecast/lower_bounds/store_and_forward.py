@@ -1,7 +1,7 @@
 """Lower bounds: figures that no schedule can beat, each with its formula and its source.
 
 The proofs count four things. *Ports*: in a step each arc of a node carries one chunk; with one port the node sends one in all.
-*Ways*: x disjoint ways from a node leave it over x different arcs. *Work*: all sends, divided by the most that all arcs carry
+*Ways*: x disjoint paths from a node leave it over x different arcs. *Work*: all sends, divided by the most that all arcs carry
 in a step. *Doubling*: with one port, the number of nodes that have heard of something at most doubles in a step.
 
 A schedule run backwards is a schedule of the network with its arcs turned round: a scatter becomes a gather, a broadcast a
@@ -338,7 +338,7 @@ def _both(first: list[Bound], second: list[Bound], formula: str) -> Bound:
 def _source(job: Job) -> str:
     if job.copies == 1:
         return "a chunk goes as many arcs as its node is far"
-    return "disjoint ways leave over different arcs, nearer or not"
+    return "disjoint paths leave over different arcs, nearer or not"
 
 
 @bounds_of("multicast")

@@ -90,13 +90,13 @@ def _heard(job: Job, nodes: Iterable[int], flits: Callable[[int], Ints], verb: s
 def _alltoall(job: Job, root: int) -> list[Bound]:
     """Each flit goes as far as its node is; all that leaves a node, or reaches it, passes its ports.
 
-    Of x disjoint ways each leaves over an arc of its own, and is as long as its first arc makes it.
+    Of x disjoint paths each leaves over an arc of its own, and is as long as its first arc makes it.
     """
     demands, network, nodes = _collective(job).demands(), job.network, np.arange(job.network.nodes)
     lengths = np.zeros_like(demands)
     for u in np.flatnonzero(demands.any(axis=1)).tolist():
         lengths[u] = distances.least_by_arcs(network, u, job.copies, nodes)
-    each = "distance" if job.copies == 1 else f"lengths of {job.copies} ways"
+    each = "distance" if job.copies == 1 else f"lengths of {job.copies} paths"
     sends = transmissions(int((demands * lengths).sum()), f"Σ flits x {each}", "every flit goes to its own node")
     if job.model.combining:
         far = int(np.where(demands > 0, network.distance(nodes[:, None], nodes), 0).max())
@@ -114,7 +114,7 @@ def _scatter(job: Job, root: int) -> list[Bound]:
     flits[root] = 0
     ways = distances.least_by_arcs(network, root, job.copies, nodes)
     sends = transmissions(
-        int((flits * ways).sum()), f"Σ length x lengths of {job.copies} ways", "every flit to its node"
+        int((flits * ways).sum()), f"Σ length x lengths of {job.copies} paths", "every flit to its node"
     )
     if job.model.combining:
         return [

@@ -57,7 +57,7 @@ class Network(Nodes, Described):
     """Such a network in words, as in: this needs a hypercube."""
     seen_alike: ClassVar[bool] = False
     """Whether the network looks the same from every node: ``translate(h, ·)`` maps arcs to arcs of the same port, and node 0
-    to h. So degrees, distances and disjoint ways of node 0 are those of every node."""
+    to h. So degrees, distances and disjoint paths of node 0 are those of every node."""
     ports_alike: ClassVar[bool] = False
     """Whether it also looks the same over every port: ``rotate`` keeps node 0 and moves every port on by one."""
     flips_bits: ClassVar[bool] = False

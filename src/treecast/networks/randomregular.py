@@ -1,4 +1,4 @@
-"""Random regular graphs, as networkx draws them: with high probability they have as many disjoint ways as links at a node.
+"""Random regular graphs, as networkx draws them: with high probability they have as many disjoint paths as links at a node.
 
 Source: Steger & Wormald, "Generating random regular graphs quickly" (1999).
 """

@@ -169,7 +169,7 @@ def compare(
     messages : int
         The number of chunks of each source.
     copies, survive : int, optional
-        Over how many disjoint ways each chunk goes, or how many faults must do no harm.
+        Over how many disjoint paths each chunk goes, or how many faults must do no harm.
     progress : callable, optional
         Told how much of how much is done, and the name of the work.
 

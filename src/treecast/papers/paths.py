@@ -1,4 +1,4 @@
-"""The node-disjoint ways from a root to a node, and the steps of their calls: on the hypercube and the star network.
+"""The node-disjoint paths from a root to a node, and the steps of their calls: on the hypercube and the star network.
 
 On the hypercube these are the calling paths of Chau & Fu (Theorem 1), on the star network the ways in its disjoint
 trees, which are those of Fragopoulou & Akl but for one class of nodes.

@@ -141,7 +141,7 @@ def builders(collective: str, network: Any) -> list[Builder]:
 
 
 def disjoint_trees(network: Any, root: NodeName = 0, *, trees: str = "") -> TreeSet:
-    """Return the edge-disjoint spanning trees of a network at a root: as many as its degree, with node-disjoint ways.
+    """Return the edge-disjoint spanning trees of a network at a root: as many as its degree, with node-disjoint paths.
 
     Parameters
     ----------

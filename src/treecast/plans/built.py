@@ -36,7 +36,7 @@ class Job(Generic[Where]):
     network, collective, model
         The place, the collective, and the machine.
     copies
-        Over how many disjoint ways each chunk is to reach each node, from 1.
+        Over how many disjoint paths each chunk is to reach each node, from 1.
     against
         The parts that the ways must not share: nodes, links or arcs.
     options
@@ -100,7 +100,7 @@ class Built(NamedTuple):
     collective: Collective | None = None
     """With the chunks numbered as the rows have it, where the builder chooses that."""
     copies: int = 0
-    """Over how many disjoint ways each chunk goes, where that is less than was asked for."""
+    """Over how many disjoint paths each chunk goes, where that is less than was asked for."""
     initiator: int | None = None
     """The node that starts the others, where one does."""
 

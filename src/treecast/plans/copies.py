@@ -59,7 +59,7 @@ def lacks_ways(job: Job[Any]) -> str:
         return ""
     where = _cut(network, root, found.node, job.against)
     can = ", ".join(f"dead {against} {_worst(network, job.collective, against)[1].ways - 1}" for against in AGAINST)
-    asked = f"{job.copies} copies, to survive {dead(job.copies - 1, job.against)}, need {job.copies} {apart(job.against)} ways"
+    asked = f"{job.copies} copies, to survive {dead(job.copies - 1, job.against)}, need {job.copies} {apart(job.against)} paths"
     start = f" from {network.label(root)}" if job.collective.all_source else ""
     return f"{asked}; {network.label(found.node)} has {found.ways}{start}{where}. Possible here: {can}"
 

@@ -63,7 +63,7 @@ def job(
     messages
         The number of chunks of each source; 1 by default, or the number that takes the least time for the bytes.
     copies, survive
-        Over how many disjoint ways each chunk reaches each node, or how many unannounced faults must do no harm:
+        Over how many disjoint paths each chunk reaches each node, or how many unannounced faults must do no harm:
         ``survive`` = ``copies`` - 1. The default is one copy.
     against
         Against which faults the copies are: dead ``"nodes"`` (the default; they cover links and arcs), ``"links"`` or ``"arcs"``.

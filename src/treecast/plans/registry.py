@@ -1,7 +1,7 @@
 """The registry of builders: each entry stands beside the function that it describes, and everybody reads them here.
 
 A builder says for which collectives, networks and models it is (``Builder.why_not`` gives the reason where it is not), over
-how many disjoint ways it can send, and, where a formula tells, how many steps it takes. The default builder of a job is the
+how many disjoint paths it can send, and, where a formula tells, how many steps it takes. The default builder of a job is the
 one that takes the fewest steps, then the fewest transmissions, then, under wormhole switching, the least distance; of equals
 the one that is tried first (``all_builders``).
 """
@@ -103,7 +103,7 @@ def looks_different(network: Network) -> str:
 
 
 def every_port(network: Network) -> int:
-    """Return the number of ports: over so many disjoint ways a network can send."""
+    """Return the number of ports: over so many disjoint paths a network can send."""
     return network.ports
 
 
@@ -130,7 +130,7 @@ class Builder:
     build
         Makes the rows, and claims their steps and transmissions.
     most_copies
-        Over how many node-disjoint ways it can send on a network, from any root. They are link- and arc-disjoint, too.
+        Over how many node-disjoint paths it can send on a network, from any root. They are link- and arc-disjoint, too.
     weaker
         Over how many ways that share no link, or no arc, by the faults they are good against: ``{"arcs": …}``.
     by_root
@@ -222,7 +222,7 @@ class Builder:
             full = full or ["without routes, in which nodes keep the chunks that they relay"]
             return f"needs model {' or '.join(full)}, not {job.model.name}"
         if job.copies > 1 and not self.by_root and job.copies > (most := self.most(job.network, job.against)):
-            return f"sends over at most {most} {apart(job.against)} ways, not {job.copies}"
+            return f"sends over at most {most} {apart(job.against)} paths, not {job.copies}"
         if not self.takes(job.options):
             unknown = sorted(set(job.options) - {option.keyword for option in self.options})
             return f"takes no {' and no '.join(unknown)}"

@@ -58,7 +58,7 @@ def _carried(order: Order, collective: Collective) -> dict[int, int]:
             could[one] |= could[receives[ranks[send]][place]]
             visits += 1
         if visits > _MOST_VISITS:
-            raise FormatError(f"more than {_MOST_VISITS:,} ways are too many to follow")
+            raise FormatError(f"more than {_MOST_VISITS:,} paths are too many to follow")
     carried = dict[int, int]()
     todo = [
         (node, chunk, -1) for node, first, stop in wanted for chunk in range(first, stop) if not own[node] >> chunk & 1

@@ -48,7 +48,7 @@ class Schedule(Described):
     rows : Rows
         The sends, as columns.
     copies : int
-        By how many disjoint ways each chunk is claimed to reach each node.
+        By how many disjoint paths each chunk is claimed to reach each node.
     orbit : bool
         The rows are the schedule of node 0's data alone, and the data of every node h takes the translates by h.
     claims : Claims, optional

@@ -1,6 +1,6 @@
 """Whom liars fool while others are dead, found without moving a byte: many cases at once, one bit of a number for each.
 
-Each chunk reaches each node over x node-disjoint ways. A dead node or arc takes away at most one copy, a liar alters at most
+Each chunk reaches each node over x node-disjoint paths. A dead node or arc takes away at most one copy, a liar alters at most
 one. So c dead and l lying ones leave at least x - c - l right copies of each chunk against at most l wrong ones: while
 c + 2l < x the value that most copies have is the right one. That is how a node elects.
 """

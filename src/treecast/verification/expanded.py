@@ -303,7 +303,7 @@ def _check_sums(
 
 
 def _check_copies(plain: Schedule, sends: list[Send], broken: Callable[[str, int, str], None]) -> int:
-    """Check that every chunk reaches every node over enough disjoint ways of trees; return the greatest length of a way."""
+    """Check that every chunk reaches every node over enough disjoint paths of trees; return the greatest length of a way."""
     collective, label = plain.collective, plain.network.label
     # of (root of the chunk, or the chunk where it is personal; tree; node)
     source: dict[tuple[int, int, int], int] = {}
@@ -350,7 +350,7 @@ def _check_copies(plain: Schedule, sends: list[Send], broken: Callable[[str, int
                 broken("copies", -1, f"chunk {chunk} reaches {label(node)} by {len(ways)} trees, not {plain.copies}")
             for one, other in combinations(needs, 2):
                 if one & other:
-                    broken("copies", -1, f"two ways of chunk {chunk} to {label(node)} meet")
+                    broken("copies", -1, f"two paths of chunk {chunk} to {label(node)} meet")
     return deepest
 
 

@@ -117,6 +117,6 @@ def _of_file(schedule: Schedule) -> Bound | None:
         return None
     traits, copies = schedule.collective.traits, schedule.copies
     owned = "if each sum has an owner" if traits.results and traits.all_source else ""
-    given = f"for {copies} {apart(schedule.against)} ways" if copies > 1 else owned
+    given = f"for {copies} {apart(schedule.against)} paths" if copies > 1 else owned
     formula = f"{proof.steps:,} by the prices in the file"
     return Bound("steps", proof.steps, formula, "cheapest ways, checked in whole numbers", given, proof.prices)

@@ -27,5 +27,5 @@ def test_as_many_copies_as_ways_on_random_graphs(kind):
             schedule = plan(kind, graph, copies=most, against=against)
             assert verify(schedule).holds
             assert sweep(schedule, most - 1, against).holds
-            with pytest.raises(PlanError, match="disjoint ways"):
+            with pytest.raises(PlanError, match="disjoint paths"):
                 plan(kind, graph, copies=min(dict(graph.degree).values()) + 1, against=against)

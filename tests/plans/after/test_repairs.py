@@ -78,7 +78,7 @@ def test_where_ways_are_lost_there_are_fewer_copies(kind: str, spec: str, copies
     assert treecast.verify(found.schedule)
     assert treecast.sweep(found.schedule, left - 1)
     said = describe(found)
-    assert said.lines["copies"] == f"{left} to each node, {copies} before: the rest of the network has no more ways"
+    assert said.lines["copies"] == f"{left} to each node, {copies} before: the rest of the network has no more paths"
     assert said.figures["copies_before"] == copies
 
 

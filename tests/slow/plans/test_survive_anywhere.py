@@ -69,5 +69,5 @@ def test_every_collective_against_links_and_arcs(kind, graph, against):
     assert verify(schedule).holds
     assert verify(schedule, method="expanded").holds
     assert sweep(schedule, 1, against).holds
-    with pytest.raises(PlanError, match="2 copies, to survive 1 dead node, need 2 node-disjoint ways"):
+    with pytest.raises(PlanError, match="2 copies, to survive 1 dead node, need 2 node-disjoint paths"):
         plan(kind, cables(), survive=1, root=None if kind in ("allgather", "alltoall") else "3")

@@ -18,8 +18,8 @@ def topic() -> Description:
     notes = (
         "A faulty node or arc transmits nothing from its step on; without @STEP, from the start. Nodes do not detect faults.",
         "A living node sends a chunk if it holds it, whichever way it came, and leaves out the row otherwise.",
-        f"--survive F plans F + 1 disjoint ways; --against says which parts may fail: {', '.join(AGAINST)}.",
-        "Ways that share no node share no link and no arc. Where ways meet, a sweep tells which faults they survive.",
+        f"--survive F plans F + 1 disjoint paths; --against says which parts may fail: {', '.join(AGAINST)}.",
+        "Paths that share no node share no link and no arc. Where paths meet, a sweep tells which faults they survive.",
         "'verify --sweep nodes|links|arcs' replays a schedule under every set of so many faults.",
     )
     columns = ("option", "meaning")

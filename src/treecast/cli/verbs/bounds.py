@@ -26,7 +26,7 @@ def bounds(
 ) -> int:
     """Print the lower bounds of a collective on a network, each with its formula and source; with --bytes also in seconds.
 
-    Some hold under a condition, which stands behind the source. With several copies that is that each chunk goes disjoint ways:
+    Some hold under a condition, which stands behind the source. With several copies that is that each chunk takes disjoint paths:
     a schedule whose ways meet may survive as many faults, and take less. Of an allreduce it is that each sum is complete at
     one rank, its owner, before anybody hears of it.
 

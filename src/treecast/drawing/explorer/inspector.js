@@ -27,7 +27,7 @@ function contents(app) {
   const status = app.liars.has(chosen) ? "liar" : statusOf(app, chosen);
   const parts = [el("h2", {}, `Node ${label}`), el("p", {}, stateText(app, status)), el("p", {}, ...buttons(app))];
   const ways = waysList(app);
-  if (ways.length) parts.push(el("h3", {}, "Ways from the root"), el("ul", { class: "ways" }, ways));
+  if (ways.length) parts.push(el("h3", {}, "Paths from the root"), el("ul", { class: "ways" }, ways));
   parts.push(...chunkWay(app));
   parts.push(el("h3", {}, "Links"), linkTable(app), el("h3", {}, "What it sends and receives"), rowTable(app));
   if (run.nodeDies[chosen] !== NEVER)

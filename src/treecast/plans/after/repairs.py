@@ -327,6 +327,6 @@ def _(found: Repair) -> Description:
         lost = f"{count_of(len(found.unreached), 'node')}: {list_few(list(found.unreached), _SHOWN)}"
         lines = {"unreached": lost} | lines
     if before.copies > 1:
-        fewer = ": the rest of the network has no more ways" if after.copies < before.copies else ""
+        fewer = ": the rest of the network has no more paths" if after.copies < before.copies else ""
         lines["copies"] = f"{after.copies} to each node, {before.copies} before{fewer}"
     return Description(figures, lines).joined(describe(Loss(after, before)), after="must be told")

@@ -2,7 +2,7 @@
 
 A calling path is a way along rows, each later than the one before. Where a row on it is silent, its data has crossed that
 link before. So if nothing on the path fails, data that reaches its first node reaches its last. Node-disjoint calling paths
-to a node are therefore as good as disjoint ways. Source: Chau & Fu, Theorem 1.
+to a node are therefore as good as disjoint paths. Source: Chau & Fu, Theorem 1.
 """
 
 from collections.abc import Iterator

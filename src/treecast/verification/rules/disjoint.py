@@ -1,4 +1,4 @@
-"""The rule ``copies``: every chunk reaches every node over disjoint ways."""
+"""The rule ``copies``: every chunk reaches every node over disjoint paths."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -114,14 +114,14 @@ def _meetings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32],
 
     against, nodes, node = case.schedule.against, case.nodes, np.arange(case.nodes)
     parent = read_only(parent, np.int32)
-    number, text = nodes_needed(parent, root), "two ways to {} meet at {}, the second in tree {}: one fault cuts both"
+    number, text = nodes_needed(parent, root), "two paths to {} meet at {}, the second in tree {}: one fault cuts both"
     if against == "arcs":
         row = trees_of_rows(case.rows.src, case.rows.dst, nodes, case.rows.tree).row
         number = np.where(row < 0, -1, parent.astype(np.int64) * case.schedule.network.ports + case.rows.port[row])
     elif against == "links":
         number = np.minimum(parent, node).astype(np.int64) * nodes + np.maximum(parent, node)
     if against != "nodes":
-        text = f"two ways to {{}} share the {against[:-1]} that leads to {{}} in tree {{}}: one fault cuts both"
+        text = f"two paths to {{}} share the {against[:-1]} that leads to {{}} in tree {{}}: one fault cuts both"
         number = np.unique(number, return_inverse=True)[1].reshape(number.shape)
     needs, count = read_only(number, np.int32), int(number.max(initial=0)) + 1
 

@@ -1,4 +1,4 @@
-"""Rules of personal data, which goes from one node to one node: senders hold it, and it arrives, over disjoint ways.
+"""Rules of personal data, which goes from one node to one node: senders hold it, and it arrives, over disjoint paths.
 
 There are at least as many chunks as nodes, and each visits few nodes. So the rules keep one entry per visit, never a table
 of nodes x chunks. A visit is numbered atom · N + node; visits are sorted, and found by bisection.
@@ -111,7 +111,7 @@ def copies(visits: Visits) -> Broken:
         what = f"share the {case.schedule.against[:-1]} over which one arrives"
         met = _sharings(visits, entry, visits.row[used][first], ends)
     shown += [
-        case.at_atom("copies", v, a, f"two ways of {case.chunks(a)} {what} at {case.label(v)}: one fault cuts both")
+        case.at_atom("copies", v, a, f"two paths of {case.chunks(a)} {what} at {case.label(v)}: one fault cuts both")
         for a, v in (divmod(key, case.nodes) for key in met[:SHOWN].tolist())
     ]
     return len(few) + len(met), shown[:SHOWN]

@@ -15,7 +15,7 @@ from treecast.plans.ways.trees.past_relays import part_for
 
 
 def random_with_relays(seed, most=24):
-    """Some ranks, relays of few links between them, and more links; networkx finds two node-disjoint ways to each rank."""
+    """Some ranks, relays of few links between them, and more links; networkx finds two node-disjoint paths to each rank."""
     rng = random.Random(seed)
     directed, nodes = rng.random() < 0.4, rng.randint(4, most)
     ranks = rng.randint(2, nodes - 1)
@@ -32,7 +32,7 @@ def random_with_relays(seed, most=24):
 
 
 def _beside(graph, v):
-    """Whether two node-disjoint ways lead to v, one of them an arc."""
+    """Whether two node-disjoint paths lead to v, one of them an arc."""
     if not graph.has_edge(0, v):
         return False
     rest = nx.restricted_view(graph, [], [(0, v)])

@@ -168,7 +168,7 @@ def test_one_message_takes_the_diameter_on_a_star_network():
     ("asked", "said"),
     [
         ({"copies": 0}, "at least one copy"),
-        ({"copies": 5}, "^5 copies, to survive 4 dead nodes, need 5 node-disjoint ways; .* has 4 "),
+        ({"copies": 5}, "^5 copies, to survive 4 dead nodes, need 5 node-disjoint paths; .* has 4 "),
         ({"survive": 4}, "Possible here: dead nodes 3, dead links 3, dead arcs 3$"),
         ({"survive": 1, "builder": "breadth-first-tree"}, "^survive 1 dead node needs 2 copies; .* sends one copy"),
         ({"survive": 1, "against": "lonks"}, "against nodes, links, arcs, not 'lonks'; did you mean 'links'"),

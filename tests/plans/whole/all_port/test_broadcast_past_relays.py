@@ -98,6 +98,6 @@ def test_hosts_below_two_switches_survive_any_one(kind, against):
 def test_hosts_below_one_switch_do_not():
     where = network(fat_tree())
     with pytest.raises(
-        PlanError, match=r"2 copies, to survive 1 dead node, need 2 node-disjoint ways; .* \(cut off by e\d.\d\)"
+        PlanError, match=r"2 copies, to survive 1 dead node, need 2 node-disjoint paths; .* \(cut off by e\d.\d\)"
     ):
         plan("broadcast", where, survive=1)

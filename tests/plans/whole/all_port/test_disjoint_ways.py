@@ -1,4 +1,4 @@
-"""Alltoall over disjoint ways of least total length: as few sends as there can be, in as few steps."""
+"""Alltoall over disjoint paths of least total length: as few sends as there can be, in as few steps."""
 
 from collections import defaultdict
 from itertools import pairwise
@@ -141,7 +141,7 @@ def test_renamings_carry_ways():
 
 
 def test_networks_too_large_to_search():
-    reason = "searches for ways among at most 4,194,304 nodes"
+    reason = "searches for paths among at most 4,194,304 nodes"
     found = {entry.name: entry for entry in builders("alltoall", "star:8")}
     assert found["disjoint-ways"].on(Star(11)) == reason
     assert found["disjoint-ways"].on(Star(10)) == ""

@@ -80,7 +80,7 @@ def test_all_judges_agree_on_random_graphs(nodes, seed, messages, data):
 def test_copies_that_there_are_no_ways_for_are_refused():
     where = network(nx.barbell_graph(4, 1))
     with pytest.raises(
-        PlanError, match=r"^2 copies, to survive 1 dead node, need 2 node-.* ways; 4 has 1 from 0 \(cut off by 3\)"
+        PlanError, match=r"^2 copies, to survive 1 dead node, need 2 node-.* paths; 4 has 1 from 0 \(cut off by 3\)"
     ) as error:
         plan("allgather", where, copies=2)
     assert "\n" not in str(error.value)

@@ -64,14 +64,14 @@ def test_too_many_copies_are_refused_with_the_cut():
     bow = network(nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2)]))
     with pytest.raises(
         PlanError,
-        match=r"^2 copies, to survive 1 dead node, need 2 node-disjoint ways; 3 has 1 \(cut off by 2\). "
+        match=r"^2 copies, to survive 1 dead node, need 2 node-disjoint paths; 3 has 1 \(cut off by 2\). "
         "Possible here: dead nodes 0, dead links 1, dead arcs 1$",
     ):
         plan("broadcast", bow, survive=1)
     for against in ("links", "arcs"):
         assert sweep(plan("broadcast", bow, messages=3, survive=1, against=against)).holds
         with pytest.raises(
-            PlanError, match=f"^3 copies, to survive 2 dead {against}, need 3 {against[:-1]}-disjoint ways; . has 2 "
+            PlanError, match=f"^3 copies, to survive 2 dead {against}, need 3 {against[:-1]}-disjoint paths; . has 2 "
         ):
             plan("broadcast", bow, survive=2, against=against)
     with pytest.raises(PlanError, match=r"dead nodes 1, dead links 1, dead arcs 1$"):

@@ -56,7 +56,7 @@ def test_as_many_copies_as_there_are_ways_on_random_graphs(size, seed, kind, dat
     most = min((ways for start in of for ways in node_ways(along, start).values()), default=1)
     copies = data.draw(st.integers(1, most + 1))
     if copies > most:
-        with pytest.raises(PlanError, match=r"node-disjoint ways|arcs leave|copies are too many"):
+        with pytest.raises(PlanError, match=r"node-disjoint paths|arcs leave|copies are too many"):
             plan(kind, where, root=root, copies=copies, builder="priced-ways")
     elif copies > 1:
         schedule = plan(kind, where, root=root, copies=copies, messages=3, builder="priced-ways")
@@ -71,7 +71,7 @@ def test_as_many_copies_as_there_are_ways_on_random_graphs(size, seed, kind, dat
 def test_a_refusal_names_the_node_with_too_few_ways():
     bow = network(nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2)]))
     for kind in ("scatter", "gather", "alltoall"):
-        with pytest.raises(PlanError, match=r"need 2 node-disjoint ways; 3 has 1 (from 0 )?.cut off by 2"):
+        with pytest.raises(PlanError, match=r"need 2 node-disjoint paths; 3 has 1 (from 0 )?.cut off by 2"):
             plan(kind, bow, survive=1)
 
 

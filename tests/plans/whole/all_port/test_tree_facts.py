@@ -18,7 +18,7 @@ def lines(*job, **more):
 def test_trees_that_are_proved_to_be_the_least_deep():
     assert lines("broadcast", "torus:4x4x4", messages=600) == {
         "trees": "6 of 6 that share no arc",
-        "ways": "6 that share no arc, to every node",
+        "paths": "6 that share no arc, to every node",
         "depth": "7: the least, proved",
     }
 
@@ -26,7 +26,7 @@ def test_trees_that_are_proved_to_be_the_least_deep():
 def test_trees_that_may_be_less_deep_and_copies():
     found = lines("reduce", "star:5", messages=400)
     assert found["depth"] == "8: at least 7"
-    assert lines("broadcast", "star:5", copies=3)["apart"] == "the ways to a node share no other node, and no arc"
+    assert lines("broadcast", "star:5", copies=3)["apart"] == "the paths to a node share no other node, and no arc"
 
 
 def test_packed_trees_say_their_seed_and_where_ways_are_fewest():
@@ -34,7 +34,7 @@ def test_packed_trees_say_their_seed_and_where_ways_are_fewest():
     where.add_edges_from([(4, 5), (3, 5)])
     found = lines("broadcast", where, messages=50, builder="packed-trees", tree_seed=7)
     assert found["trees"] == "2 of 2 that share no arc"
-    assert found["ways"] == "2 that share no arc, fewest to 5"
+    assert found["paths"] == "2 that share no arc, fewest to 5"
     assert found["seed"] == 7
     assert "seed" not in lines("broadcast", where, builder="packed-trees")
 

@@ -52,8 +52,10 @@ def test_copies_of_messages_of_any_length_survive_every_death(spec, copies, mach
 def test_copies_are_for_all_ports_where_no_machine_is_named():
     found = delivered(treecast.plan("scatterv", "ring:4", lengths=[0, 2, 5, 0], copies=2))
     assert (found.model.name, found.copies, found.steps) == ("all-port", 2, 8)
-    with pytest.raises(treecast.TreecastError, match="need 2 node-disjoint ways; 2 has 1"):
+    with pytest.raises(treecast.TreecastError, match="need 2 node-disjoint paths; 2 has 1"):
         treecast.plan("scatterv", "path:3", lengths=[0, 2, 5], copies=2)
+    with pytest.raises(treecast.TreecastError, match="looks at each pair of 1,025 nodes, 1,024 at most"):
+        treecast.plan("scatterv", "ring:1025", lengths=1, copies=2)
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -46,7 +46,7 @@ def down_spt(job: Job[Star]) -> Built:
 def down_spg(job: Job[Star]) -> Built:
     """All-port: all M messages down the shortest-path graph SPG, which is as deep as the diameter, and 1 deeper for even n > 2.
 
-    Each of the (n-1)! - 1 nodes with symbol 1 in front, seen from the root, hears n-1 times, over node-disjoint ways, none of
+    Each of the (n-1)! - 1 nodes with symbol 1 in front, seen from the root, hears n-1 times, over node-disjoint paths, none of
     which can be shorter (Lemma 5), all others once: M (N - 1 + (n-2)((n-1)! - 1)) transmissions. Tree t is the paper's T_(t+2).
     """
     network, collective, messages = job.network, job.collective, job.collective.messages

@@ -2,7 +2,7 @@
 
 Seen from the root, tree i arrives at a node whose coordinate i is not 0 along the next axis, cyclically after i, on which its
 coordinate is not 0 (axis i if there is no other), inwards; at any other node along axis i, from the neighbour that lies towards
-the longer side. The axes along which the trees arrive at a node differ, so they share no arc; and the ways to a node share no
+the longer side. The axes along which the trees arrive at a node differ, so they share no arc; and the paths to a node share no
 other node. On a mesh there are no more: a corner has as many links as there are axes of two or more nodes. Only these count here.
 """
 

@@ -1,4 +1,4 @@
-"""The calling paths of Chau & Fu: d node-disjoint ways to every node of the hypercube."""
+"""The calling paths of Chau & Fu: d node-disjoint paths to every node of the hypercube."""
 
 from collections.abc import Sequence
 

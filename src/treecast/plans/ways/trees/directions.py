@@ -8,7 +8,7 @@ node is *ahead* in the positions along whose axes it lies in that direction. Tre
 - where its coordinate on the axis of s is 0: against the direction of s;
 - else, being ahead in the opposite of s: in the direction of s, the long way round.
 
-The directions in which the trees arrive at a node differ, so they share no arc; and the ways to a node share no other node. Where
+Trees arrive at a node in different directions, so they share no arc; and the paths to a node share no other node. Where
 all axes have two nodes these are the trees of Johnsson & Ho (1989); there are as many as those of Tang, Yang, Wang & Chang,
 "Independent spanning trees on multidimensional torus networks" (2010).
 """

@@ -2,7 +2,7 @@
 
 Packed trees share no arc. Then they exchange arcs, by simulated annealing, until no two ways to a node meet and no tree is deeper
 than a target. Where links lead both ways two trees need no search (plans/ways/trees/numbered.py); it only makes them shallower.
-That there are such trees wherever so many disjoint ways lead to every node is proved for up to four where every link leads both
+That there are such trees wherever so many disjoint paths lead to every node is proved for up to four where every link leads both
 ways (nodes: Itai & Rodeh 1988, Cheriyan & Maheshwari 1988, Zehavi & Itai 1989, Curran, Lee & Yu 2006; links: Gopalan &
 Ramasubramanian 2011, Hoyer & Thomas 2018). Where arcs lead one way it is proved for two trees (Whitty 1987), and false for more
 (Huck 1995). Relays want nothing: ways to them may meet, and trees need not lead to them (plans/ways/trees/past_relays.py).

@@ -6,7 +6,7 @@ other node has a neighbour with a lower number and one with a higher (Lempel, Ev
 streamlined depth-first search algorithms", 1986). The way down the numbers to the root, and the way up them to that neighbour and
 on to the root, have no node between in common (Itai & Rodeh, "The multi-tree approach to reliability", 1988).
 
-Two node-disjoint ways lead to a node if it is in a block with the root. Two link-disjoint ways lead to it if every block on the
+Two node-disjoint paths lead to a node if it is in a block with the root. Two link-disjoint paths lead to it if every block on the
 way has three nodes: the node that a block hangs from is the root of that block, and its own two ways share no link already.
 """
 

@@ -1,6 +1,6 @@
 """Arc-disjoint spanning trees of any network: as many as ways lead to each node, packed level by level, then made shallower.
 
-From a root from which k arc-disjoint ways lead to every node there are k arc-disjoint spanning trees (Edmonds, "Edge-disjoint
+From a root from which k arc-disjoint paths lead to every node there are k arc-disjoint spanning trees (Edmonds, "Edge-disjoint
 branchings", 1973). His condition says of each arc whether it may join a tree; flows decide it. So trees grow by levels, and
 never get stuck. Then they exchange arcs, by simulated annealing, until no tree is deeper than a bound, or the moves are
 used up. The random numbers begin with a seed, and budgets count moves, so the trees are the same on every machine.
@@ -65,7 +65,7 @@ def pack(
     if few >= 0 or (np.delete(up, start, axis=1) < 0).any():
         raise PlanError(
             f"{network.spec} has no {trees} arc-disjoint spanning trees from {network.label(root)}: "
-            "fewer ways lead to some node"
+            "fewer paths lead to some node"
         )
     return up
 

@@ -64,7 +64,7 @@ def part_for(network: Network, root: int, trees: int, against: Against) -> Part:
 
 
 def _lacking(network: Network, root: int, trees: int, part: Part) -> Ints:
-    """Return the relays, as numbered in a part, to which fewer arc-disjoint ways lead than there are trees."""
+    """Return the relays, as numbered in a part, to which fewer arc-disjoint paths lead than there are trees."""
     relays = np.zeros(0, np.int64) if network.relays is None else np.flatnonzero(network.relays[part.node])
     return np.array([w for w in relays.tolist() if _ways(part, root, np.array([w]), trees, False) < trees], np.int64)
 

@@ -1,9 +1,9 @@
-"""Alltoall over disjoint ways of least total length, as an orbit: every node does the translate of node 0's part, which is
+"""Alltoall over disjoint paths of least total length, as an orbit: every node does the translate of node 0's part, which is
 built here.
 
 No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Akl no two translates share an arc.
 
-Every destination has x node-disjoint ways of its own, and no x ways are shorter in total (graphs/ways.py). So the sends are
+Every destination has x node-disjoint paths of its own, and no x ways are shorter in total (graphs/ways.py). So the sends are
 as few as there can be. Nodes of one type have ways of the same lengths: a renaming of ports carries those of one node to
 another. The nodes of a necklace with a node for every port have ways that are rotations of one another: a way of l arcs takes
 l steps in which all ports are busy. A node of a shorter necklace takes that one of several renamings which lets all ports be
@@ -36,7 +36,7 @@ _MOST_WORK = 1_500_000  # hops tried, of all tries
 
 
 def _too_large(network: Network) -> str:
-    return "" if network.nodes <= _MOST_NODES else f"searches for ways among at most {_MOST_NODES:,} nodes"
+    return "" if network.nodes <= _MOST_NODES else f"searches for paths among at most {_MOST_NODES:,} nodes"
 
 
 @builder(
@@ -44,10 +44,10 @@ def _too_large(network: Network) -> str:
     "alltoall",
     on=(Rotational, _too_large),
     most_copies=every_port,
-    what="x disjoint ways of least total length to each node, necklace by necklace",
+    what="x disjoint paths of least total length to each node, necklace by necklace",
 )
 def over_disjoint_ways(job: Job[Rotational]) -> Built:
-    """All-port: node 0 sends each node its messages over x = ``copies`` disjoint ways of least total length.
+    """All-port: node 0 sends each node its messages over x = ``copies`` disjoint paths of least total length.
 
     As few transmissions as there can be: M N times the sum of those lengths. In nearly all cases the steps are these by the
     number of arcs, rounded up; on the hypercube they are even (see ``_Search.least``).

@@ -63,7 +63,7 @@ def _cut_off(job: Job[Network]) -> str:
     network = job.network
     if network.rank_count == 1:
         return f"sends nothing on {network.spec}, which has one node: one copy, then"
-    asked = f"needs {job.copies} {apart(job.against)} ways between any two nodes"
+    asked = f"needs {job.copies} {apart(job.against)} paths between any two nodes"
     for root in network.views:
         found = fewest_apart(network, root, job.against)
         if found.ways < job.copies:
@@ -82,14 +82,14 @@ _TREES: dict[str, Any] = {
 }
 _EVERY_ROOT: dict[str, Any] = _TREES | {
     "orbit": False,
-    "what": "trees at every root with node-disjoint ways; an arc first sends the chunk with most sends below it",
+    "what": "trees at every root with node-disjoint paths; an arc first sends the chunk with most sends below it",
 }
 
 
 @builder("independent-trees", "allgatherv", **_EVERY_ROOT)
 @builder("independent-trees", "allgather", on=_looks_alike, **_EVERY_ROOT)
 def over_trees_of_every_root(job: Job[Network]) -> Built:
-    """All-port: each root's messages go down x trees of its own with node-disjoint ways: to N - 1 nodes x times each.
+    """All-port: each root's messages go down x trees of its own with node-disjoint paths: to N - 1 nodes x times each.
 
     The bound is ⌈M x (N - 1) / least in-degree⌉ steps. It is met where the arcs into each node are used alike and the list
     schedule leaves no gaps; each schedule shows how far it is from it.
@@ -104,11 +104,11 @@ def over_trees_of_every_root(job: Job[Network]) -> Built:
     "independent-trees",
     "allgather",
     on=_looks_different_over_ports,
-    what="trees with node-disjoint ways, translated to every root; a port first sends the chunk with most sends below it",
+    what="trees with node-disjoint paths, translated to every root; a port first sends the chunk with most sends below it",
     **_TREES,
 )
 def over_translated_trees(job: Job[Network]) -> Built:
-    """All-port: node 0's messages go down x trees with node-disjoint ways, and all others' down the translates of these.
+    """All-port: node 0's messages go down x trees with node-disjoint paths, and all others' down the translates of these.
 
     The bound is ⌈M x (N - 1) / k⌉ steps. It is met where all ports are used alike and the list schedule leaves no gaps.
     """
@@ -120,7 +120,7 @@ def over_translated_trees(job: Job[Network]) -> Built:
 
 
 def _trees(job: Job[Network], root: int) -> TreeSet:
-    """Return x trees of a root or more, any two of which have node-disjoint ways to each node. Raises PlanError."""
+    """Return x trees of a root or more, any two of which have node-disjoint paths to each node. Raises PlanError."""
     network, copies = job.network, job.copies
     if copies > 1 and network.grid is not None and not network.grid.wraps:
         return axes.axis_trees(network, root)
@@ -133,7 +133,7 @@ def _trees(job: Job[Network], root: int) -> TreeSet:
     found = independent_trees(network, root, copies, against=against) if found is None else found
     if found is None:
         raise PlanError(
-            f"no {copies} trees to all ranks with {apart(against)} ways were found on {network.spec} from {network.label(root)}"
+            f"no {copies} trees to all ranks with {apart(against)} paths were found on {network.spec} from {network.label(root)}"
         )
     return found
 

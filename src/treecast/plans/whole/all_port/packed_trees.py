@@ -77,7 +77,7 @@ def _why_not(job: Job[Network]) -> str:
     found = fewest_apart(network, root, job.against)
     if copies <= found.ways:
         return ""
-    return f"needs {copies} {apart(job.against)} ways from {network.label(root)}; {network.label(found.node)} has {found.ways}"
+    return f"needs {copies} {apart(job.against)} paths from {network.label(root)}; {network.label(found.node)} has {found.ways}"
 
 
 def _claims(job: Job[Network]) -> Claims:
@@ -172,7 +172,7 @@ def _apart(network: Network, root: int, messages: int, copies: int, *, against: 
             best = found if best is None or found.steps < best.steps else best
     if best is None:
         raise PlanError(
-            f"no {copies} trees to all ranks with {apart(against)} ways were found on {network.spec}: try another --tree-seed"
+            f"no {copies} trees to all ranks with {apart(against)} paths were found on {network.spec}: try another --tree-seed"
         )
     return best
 

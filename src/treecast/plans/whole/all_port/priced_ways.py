@@ -1,4 +1,4 @@
-"""Scatter and alltoall in several copies, on any network: disjoint ways to each node, chosen by price.
+"""Scatter and alltoall in several copies, on any network: disjoint paths to each node, chosen by price.
 
 Each pair of nodes takes x ways that share no node between the ends (or no link, or no arc) and are cheapest together: a flow of
 least cost. An arc has a
@@ -50,13 +50,13 @@ def _why_not(job: Job[Network]) -> str:
         return ""
     count = (network.rank_count - 1) * (network.rank_count if job.collective.all_source else 1)
     if network.nodes * network.degree * count * copies > _MOST_WORK:
-        return f"finds ways where arcs, pairs of nodes and copies, multiplied, are at most {_MOST_WORK:,}"
+        return f"finds paths where arcs, pairs of nodes and copies, multiplied, are at most {_MOST_WORK:,}"
     sources = np.flatnonzero(job.collective.demands().any(axis=1))
     for source in sources[: 1 if network.seen_alike else None].tolist():
         few = fewest_apart(network, source, job.against)
         if few.ways < copies:
             start, end = network.labels([source, few.node])
-            return f"needs {copies} {apart(job.against)} ways from {start} to every node, but {end} has {few.ways}"
+            return f"needs {copies} {apart(job.against)} paths from {start} to every node, but {end} has {few.ways}"
     return ""
 
 
@@ -72,14 +72,14 @@ _WAYS: dict[str, Any] = {
     "weaker": {"links": arc_connectivity, "arcs": arc_connectivity},
     "by_root": True,
     "fits": _why_not,
-    "what": "disjoint ways to each node, chosen by price so that arcs are used alike: copies on any network",
+    "what": "disjoint paths to each node, chosen by price so that arcs are used alike: copies on any network",
 }
 
 
 @builder("priced-ways", "scatter", **_WAYS)
 @builder("priced-ways", "alltoall", "alltoallv", orbit=False, **_WAYS)
 def over_priced_ways(job: Job[Network]) -> Built:
-    """All-port: each message goes over x disjoint ways, as a stream over each, and survives any x-1 faults.
+    """All-port: each message goes over x disjoint paths, as a stream over each, and survives any x-1 faults.
 
     Raises PlanError when there are not so many ways.
     """
@@ -111,7 +111,9 @@ def _ways(job: Job[Network], share: int, seed: int) -> Ways:
         order = chance.permutation(count)
         ends = (pairs.source + inner, pairs.target, order, copies)
         if not priced_ways(*arcs[:5], *ends, table, load, price, way, length, inner):
-            raise PlanError(f"there are no {copies} {apart(job.against)} ways from each node to each on {network.spec}")
+            raise PlanError(
+                f"there are no {copies} {apart(job.against)} paths from each node to each on {network.spec}"
+            )
         if int(load.max(initial=0)) < most:
             kept, most = (way.copy(), length.copy()), int(load.max(initial=0))
         elif turn > 3:

@@ -35,7 +35,7 @@ def about_trees(network: Network, root: int, used: int, depth: int) -> Descripti
         ways, where = _fewest(network, root)
         figures |= {"ways": ways, "fewest_ways_to": where}
         lines["trees"] = f"{used:,} of {ways:,} that share no arc"
-        lines["ways"] = f"{ways:,} that share no arc, " + (f"fewest to {where}" if where else "to every node")
+        lines["paths"] = f"{ways:,} that share no arc, " + (f"fewest to {where}" if where else "to every node")
     if depth:
         bound = least_depth(network, root, used)
         figures |= {"depth_lower_bound": bound, "least_depth_proved": depth == bound}
@@ -48,11 +48,11 @@ def about_copies(copies: int, against: Against = "nodes") -> Description:
     if copies == 1:
         return Description({})
     kept = "other node, and no arc" if against == "nodes" else against[:-1]
-    return Description({"ways_share_no": against[:-1]}, {"apart": f"the ways to a node share no {kept}"})
+    return Description({"ways_share_no": against[:-1]}, {"apart": f"the paths to a node share no {kept}"})
 
 
 def _fewest(network: Network, root: int) -> tuple[int, str | None]:
-    """Return how many arc-disjoint ways lead to every node, and a node that no more lead to; None if no more leave the root.
+    """Return how many arc-disjoint paths lead to every node, and a node that no more lead to; None if no more leave the root.
 
     Where all nodes look alike, so many as leave a node (Mader, "Minimale n-fach kantenzusammenhängende Graphen", 1971).
     """

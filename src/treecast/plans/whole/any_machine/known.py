@@ -129,7 +129,7 @@ _ANY: dict[str, Any] = {"fits": no_ways, "orbit": False}
     "overlapping-list",
     "reduce-broadcast",
     "allreduce",
-    what="the ways of the best plan for all ports, timed anew: finished sums go out while others come in",
+    what="the trees and paths of the best plan for all ports, timed anew: finished sums go out while others come in",
     **_ANY,
 )
 @any_machine(
@@ -142,7 +142,7 @@ _ANY: dict[str, Any] = {"fits": no_ways, "orbit": False}
     "alltoallv",
     by_root=True,
     most_copies=every_port,
-    what="the ways of the best plan for all ports, timed anew",
+    what="the trees and paths of the best plan for all ports, timed anew",
     **_ANY,
 )
 def list_schedule(job: Job[Network]) -> Built:
@@ -166,12 +166,12 @@ def _no_broadcast(job: Job[Any]) -> str:
     "multicast",
     most_copies=every_port,
     fits=_no_broadcast,
-    what="the ways of the best broadcast to the targets, timed anew",
+    what="the paths of the best broadcast to the targets, timed anew",
 )
 def pruned_broadcast(job: Job[Network]) -> Built:
     """Any machine: a list schedule of the ways of a broadcast for all ports, without those that lead to no target.
 
-    Each target has as many disjoint ways as in the broadcast. It is not proved how near the bound this is: each schedule shows
+    Each target has as many disjoint paths as in the broadcast. It is not proved how near the bound this is: each schedule shows
     it.
     """
     wanted = np.isin(np.arange(job.network.nodes), job.collective.targets)

@@ -37,7 +37,7 @@ def _facts(job: Job[Complete], schedule: Schedule, depth: int) -> Description:
     if found is None:
         return Description({})
     least = job.copies - 1 + (job.network.nodes - 1).bit_length()
-    text = f"{found.length} for one chunk; no less than {least} for any {job.copies} disjoint ways"
+    text = f"{found.length} for one chunk; no less than {least} for any {job.copies} disjoint paths"
     return Description({"first_chunk_steps": found.length, "first_chunk_bound": least}, {"first chunk": text})
 
 

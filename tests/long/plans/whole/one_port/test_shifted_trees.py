@@ -1,4 +1,4 @@
-"""Shifted trees: x node-disjoint ways over one port, x(M - 1) + L steps."""
+"""Shifted trees: x node-disjoint paths over one port, x(M - 1) + L steps."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Alltoall over disjoint ways of least total length: as few sends as there can be, in as few steps."""
+"""Alltoall over disjoint paths of least total length: as few sends as there can be, in as few steps."""
 
 import pytest
 
