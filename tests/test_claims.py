@@ -399,6 +399,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         "At least one way to a node has no": SHOWN,
     },
     "docs/one-port.md": {
+        "All shifts go once, from the least on": Test(
+            f"{ONE_PORT}/test_collectives.py::test_where_messages_combine_few_shifts_go_twice"
+        ),
         "a freer machine never takes more steps": Test(
             "tests/slow/plans/test_freer_machines.py::test_a_freer_machine_takes_no_more_steps"
         ),
