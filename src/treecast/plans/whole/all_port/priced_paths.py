@@ -26,7 +26,7 @@ from treecast.plans.registry import builder
 from treecast.plans.times.timetable import Timed, listed, there_and_back, translated
 from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.plans.ways.ways import Ways
-from treecast.ragged import places, read_only, starts
+from treecast.ragged import places, starts
 from treecast.schedule import Claims
 
 _TURNS, _TRIES = 12, 6
@@ -98,7 +98,7 @@ def _tries(job: Job[Network]) -> list[tuple[int, int]]:
         ]
         together = [(messages, _ALIGNED)] if job.model.combining else []
         return [*together, *((messages, seed) for seed in range(_TRIES)), *some]
-    far, size = distances_from_all(job.network).astype(np.int64), 1
+    far, size = _distances_from_all(job.network).astype(np.int64), 1
     while (hops := int((-(-flits[job.network.ranks] // size) * far).sum())) > _MANY_HOPS and size < flits.max():
         size *= 2
     sizes = {size, *(-(-int(flits.max()) // parts) for parts in (4, 2, 1) if hops <= _MOST_HOPS)}
@@ -137,7 +137,7 @@ def _ways(job: Job[Network], size: int, share: int, seed: int) -> Ways:
     chunk, lasts = job.collective.begins()[block] + part, np.minimum(job.collective.sizes()[block] - part, size)
     unit = size if equal else -(-share // _MOST_LOAD)  # of loads
     weight, share = -(-lasts // unit), -(-share // unit)
-    pairs = _Pairs(network, takes(job.model, network), distances_from_all(network), of, goal, weight)
+    pairs = _Pairs(network, takes(job.model, network), _distances_from_all(network), of, goal, weight)
     routed = pairs.aligned() if seed == _ALIGNED else pairs.routed(share, seed)
     return Ways.of_paths(network, *routed, chunk=chunk, size=lasts)
 
@@ -214,13 +214,6 @@ def prices(share: int) -> Ints:
 
 
 @kept(4)
-def distances_from_all(network: Network) -> NDArray[np.int16]:
+def _distances_from_all(network: Network) -> NDArray[np.int16]:
     """Return how many arcs lead from each rank (row) to each node, -1 where no way does: int16 (ranks, N)."""
-    from treecast.kernels.graphs.flows import distances
-
-    arcs, far = arcs_of(network), np.empty((network.rank_count, network.nodes), np.int16)
-    row = np.empty(network.nodes, np.int32)
-    for i, start in enumerate(network.ranks):
-        distances(arcs.first, arcs.head, read_only(start, np.int32), -1, row)
-        far[i] = row
-    return far
+    return network.distance(network.ranks[:, None], np.arange(network.nodes)).astype(np.int16)
