@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from treecast.kernels import compiled
-from treecast.kernels.compiled import Kernel, in_parallel, njit, policy
+from treecast.kernels.compiled import Kernel, in_parallel, lowest_bit, njit, policy
 from treecast.kernels.schedule.trees import depths
 from treecast.progress import reporting
 
@@ -156,3 +156,16 @@ def test_large_work_is_known_before_it_begins(name, arguments, monkeypatch):
     monkeypatch.setattr(compiled, "_stored", set)
     with policy("pay"):
         assert kernel._pays(arguments)
+
+
+@njit
+def lowest_of(words):
+    return [lowest_bit(word) for word in words]
+
+
+@pytest.mark.parametrize("way", ["interpret", "compile"])
+def test_the_lowest_bit_of_any_word(way):
+    places = np.arange(64)
+    bits = np.left_shift(np.ones(64, np.int64), places)
+    with policy(way):
+        assert lowest_of(bits) == lowest_of(-bits) == lowest_of(bits | bits << 3) == places.tolist()

@@ -19,7 +19,7 @@ from treecast import kernels
 from treecast.cli import main
 from treecast.cli.jobs import COMMANDS
 from treecast.discovery import import_all
-from treecast.kernels.compiled import Instruction, Kernel, policy
+from treecast.kernels.compiled import Kernel, policy
 from treecast.networks import network
 from treecast.networks.arcs import arcs_of
 
@@ -30,7 +30,7 @@ def all_kernels():
     found = {}
     for module in pkgutil.walk_packages(kernels.__path__, f"{kernels.__name__}."):
         for value in vars(import_module(module.name)).values():
-            if isinstance(value, Kernel) and not isinstance(value, Instruction):
+            if isinstance(value, Kernel):
                 found[f"{value.__module__.split('.')[-1]}.{value.__name__}"] = value
     return found
 

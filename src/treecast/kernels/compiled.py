@@ -16,6 +16,7 @@ from functools import cache, update_wrapper
 from hashlib import blake2b
 from importlib import import_module
 from itertools import islice
+from math import frexp
 from pathlib import Path
 from threading import RLock
 from time import thread_time
@@ -165,21 +166,6 @@ class Kernel:
         return self._run
 
 
-class Instruction(Kernel):
-    """A function of numbers that the compiler has one machine instruction for: ``build`` returns that, ``function`` is it."""
-
-    def __init__(self, function: Callable[..., Any], build: Callable[[], Any]) -> None:
-        super().__init__(function)
-        self.build = build
-
-    @property
-    def machine_code(self) -> Any:
-        """The compiler's object."""
-        if self._machine_code is None:
-            self._machine_code = self.build()
-        return self._machine_code
-
-
 @overload
 def njit(function: Callable[..., Any], /) -> Kernel: ...
 @overload
@@ -211,25 +197,10 @@ def _kernel(value: Any) -> Kernel | None:
     return value if isinstance(value, Kernel) else _compilable.get(value) if isinstance(value, FunctionType) else None
 
 
-def _count_trailing_zeros() -> Any:
-    numba: Any = import_module("numba")
-    ir: Any = import_module("llvmlite.ir")
-
-    def typed(typing_context: Any, value: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-        return numba.int64(numba.int64), generate
-
-    return import_module("numba.extending").intrinsic(typed)
-
-
+@compilable
 def lowest_bit(value: Any) -> int:
     """Return the place of the lowest bit set in an int64 that is not 0."""
-    return (value & -value).bit_length() - 1
-
-
-_compilable[lowest_bit] = Instruction(lowest_bit, _count_trailing_zeros)
+    return frexp(value & -value)[1] - 1
 
 
 def _copy(function: Any, space: dict[str, Any], name: str) -> Any:
