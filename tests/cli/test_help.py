@@ -78,7 +78,7 @@ def test_every_variable_that_the_sources_name_is_explained() -> None:
 def test_words_are_those_of_the_page_on_names(capsys):
     assert main(["help", "words"]) == 0
     shown = capsys.readouterr().out
-    for word in ("copies x", "chunk", "step", "tree", "cable", "survives f", "orbit"):
+    for word in ("copies x", "chunk", "step", "tree", "depth", "eccentricity", "cable", "survives f", "orbit"):
         assert f"\n{word} " in shown
     assert "`" not in shown
     assert "**" not in shown
