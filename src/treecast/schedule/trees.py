@@ -81,9 +81,10 @@ class Tree:
     @cached_property
     def branch(self) -> Ints:
         """The child of the root above each node, or the node itself: int64 (N,); the root at the root."""
-        from treecast.kernels.schedule.streams import branches
-
-        return branches(self.parent, self.order)
+        top = np.where((self.parent < 0) | (self.parent == self.root), np.arange(self.network.nodes), self.parent)
+        while ((higher := top[top]) != top).any():
+            top = higher
+        return top
 
     @property
     def height(self) -> int:

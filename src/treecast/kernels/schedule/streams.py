@@ -38,16 +38,6 @@ def depths(parent, order):
     return depth
 
 
-@njit
-def branches(parent, order):
-    """Return the child of the root above each node, int64 (N,)."""
-    branch = np.arange(len(parent))
-    for i in range(1, len(order)):
-        if parent[order[i]] != order[0]:
-            branch[order[i]] = branch[parent[order[i]]]
-    return branch
-
-
 def _passed(parent, order, *_):
     """Return about how many runs pass arcs, each twice, where none are joined: as many as nodes are deep."""
     return 2 * (len(order) + int(depths(parent, order).sum()))
