@@ -27,6 +27,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "plan broadcast star:3 --mesages 5",
             "plan has no option --mesages: 'treecast plan --help' says what there is; did",
         ),
+        (
+            "verify p.tc --dead-nodes 213",
+            "'treecast verify --help' says what there is; simulate, export and plan have it",
+        ),
+        (
+            "reliability p.tc --cut-links 123-213",
+            "'treecast reliability --help' says what there is; plan, run and paths have it",
+        ),
+        ("show p.tc --sweep nodes", "'treecast show --help' says what there is; verify has it"),
+        (
+            "plan broadcast star:3 --sweep nodes",
+            "plan has no option --sweep: 'treecast plan --help' says what there is; verify",
+        ),
+        ("show p.tc --no-such", "'treecast show --help' says what there is"),
         ("plan broadcast star:3 --survive", "--survive has no value: 'treecast plan --help' says what there is"),
         ("plan broadcast star:3 --survive x", "--survive x will not do: write a whole number"),
         ("plan broadcast star:3 --survive 1 --survive 1", "--survive is given twice: give it once"),

@@ -5,7 +5,7 @@ from typing import get_args
 from cyclopts import CoercionError, CycloptsError, MissingArgumentError, UnknownOptionError, UnusedCliTokensError
 from cyclopts.exceptions import ConsumeMultipleError, RepeatArgumentError, UnknownCommandError
 
-from treecast.cli.app import find_verbs
+from treecast.cli.app import app, find_verbs
 from treecast.errors import did_you_mean
 
 _NUMBERS = {int: "a whole number", float: "a number"}
@@ -26,7 +26,8 @@ def spell_slip(error: CycloptsError) -> str:
         case UnknownOptionError():
             asked = error.token.keyword or error.token.value
             known = [name for argument in error.argument_collection for name in argument.names]
-            return f"{verb or 'treecast'} has no option {asked}: {where}{did_you_mean(asked, known)}"
+            hint = _elsewhere(asked, set(known)) or did_you_mean(asked, known)
+            return f"{verb or 'treecast'} has no option {asked}: {where}{hint}"
         case ConsumeMultipleError():
             return f"{error.keyword or name} has no value: write one or more behind it, with spaces between them"
         case MissingArgumentError() if name.startswith("-"):
@@ -46,3 +47,19 @@ def spell_slip(error: CycloptsError) -> str:
         case _:
             pass
     return str(error)
+
+
+def _elsewhere(asked: str, known: set[str]) -> str:
+    """Return which verbs have an option, the likest first: those that have most of the ``known`` options of the verb asked."""
+    verbs = {verb: app[verb] for verb in find_verbs() if app[verb].default_command is not None}
+    options = {
+        verb: {name for argument in found.assemble_argument_collection() for name in argument.names}
+        for verb, found in verbs.items()
+    }
+    having = sorted((verb for verb in verbs if asked in options[verb]), key=lambda verb: -len(options[verb] & known))[
+        :3
+    ]
+    if not having:
+        return ""
+    *others, last = having
+    return f"; {', '.join(others)} and {last} have it" if others else f"; {last} has it"
