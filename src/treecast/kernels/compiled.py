@@ -10,7 +10,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache, update_wrapper
 from hashlib import blake2b
@@ -298,22 +298,31 @@ def in_parallel(work: Callable[[int, int], Result], total: int, block: int, what
     exception, Ctrl-C too, stops after the blocks that are under way. ``what``: under which name to report how far the work
     is; empty: not at all.
     """
-    results: dict[int, Result] = {}
+    results = list[Result]()
     compiled = "numba" in sys.modules
     start = 0
+
+    def run(start: int) -> Result:
+        return work(start, min(start + block, total))
+
     while start < total and not (compiled and total - start > block):
         before = _interpreted
         with _followed_by(-(-(total - start) // block)):
-            results[start] = work(start, min(start + block, total))
+            results.append(run(start))
         compiled = before == _interpreted
         start = min(start + block, total)
         if what:
             report(start, total, what)
-    if start < total:
-        _in_threads(work, range(start, total, block), total, results, what)
-    elif what and not total:
+    if what and not total:
         report(0, 0, what)
-    return [results[start] for start in sorted(results)]
+    left, workers = iter(range(start, total, block)), os.cpu_count() or 1
+    with ThreadPoolExecutor(workers) as pool:
+        while some := list(islice(left, 16 * workers)):  # few at a time: there may be millions
+            for start, made in zip(some, pool.map(run, some), strict=True):
+                results.append(made)
+                if what:
+                    report(min(start + block, total), total, what)
+    return results
 
 
 @contextmanager
@@ -324,28 +333,3 @@ def _followed_by(blocks: int) -> Generator[None]:
         yield
     finally:
         _blocks = before
-
-
-def _in_threads(
-    work: Callable[[int, int], Result], begins: range, total: int, results: dict[int, Result], what: str
-) -> None:
-    """Add to ``results`` those of the blocks that begin there, of ``0 … total-1``."""
-    starts, block = iter(begins), begins.step
-    done, workers = begins.start, os.cpu_count() or 1
-    with ThreadPoolExecutor(workers) as pool:
-        waiting: dict[Future[Result], int] = {}
-        try:
-            while True:
-                for start in islice(starts, 4 * workers - len(waiting)):  # few at a time: there may be millions
-                    waiting[pool.submit(work, start, min(start + block, total))] = start
-                if not waiting:
-                    break
-                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                    start = waiting.pop(future)
-                    results[start] = future.result()
-                    done += min(block, total - start)
-                if what:
-                    report(done, total, what)
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
