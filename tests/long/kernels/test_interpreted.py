@@ -6,6 +6,7 @@ import pytest
 
 from tests.kernels.test_interpreted import KERNELS, agree, listened
 from tests.kernels.test_interpreted import tour as tour
+from treecast.graphs.ways import split
 from treecast.networks import network, permutations
 from treecast.networks.arcs import arcs_of
 
@@ -33,9 +34,9 @@ def test_walks_up_the_trees_of_a_star(paper):
 
 @pytest.mark.parametrize("copies", [1, 2, 3, 4])
 def test_ways(copies):
-    first, target, _ = network("star:4").arc_lists()
-    source = np.repeat(np.arange(24, dtype=np.int32), np.diff(first))
-    agree(KERNELS["ways.arcs_of_ways"], (first, target, source, 0, 23, np.zeros(len(target), np.bool_), copies))
+    arcs = split(arcs_of(network("star:4")))
+    price, used = np.ones(len(arcs.head), np.int64), np.zeros(len(arcs.head), np.bool_)
+    agree(KERNELS["ways.arcs_of_ways"], (*arcs[:5], 24, 23, price, used, copies))
 
 
 @pytest.mark.parametrize("bridges", [1, 2])
