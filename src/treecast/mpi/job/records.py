@@ -7,9 +7,11 @@ those that are stopped or still at work.
 
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +82,12 @@ def await_records(folder: Path, ranks: Iterable[int], patience: float) -> None:
         time.sleep(_LOOK)
         still = awaited(folder, left)
         left, since = still, since if still == left else time.monotonic()
+
+
+def remove(folder: Path) -> None:
+    """Remove a run's folder, and all claims to it: nobody finds it while its files go one by one, and claims it again."""
+    with suppress(OSError):
+        shutil.rmtree(folder.rename(folder.with_name(f"{folder.name}-over")), ignore_errors=True)
 
 
 def claim_report(folder: Path) -> bool:

@@ -8,7 +8,6 @@ Such a rank prints nothing: it leaves its record in the folder, for the process 
 import atexit
 import json
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -198,7 +197,7 @@ def _report(
     ended = {
         rank for rank, letter in letters(folder).items() if letter in "ZX" and not records.has_record(folder, rank)
     }
-    shutil.rmtree(folder, ignore_errors=True)
+    records.remove(folder)
     return conclude(schedule, prepared.source, everyone, dead | ended)
 
 
