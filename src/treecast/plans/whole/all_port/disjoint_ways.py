@@ -10,7 +10,7 @@ l steps in which all ports are busy. A node of a shorter necklace takes that one
 used equally. The hops to these nodes are packed by a list schedule, with a few whole necklaces that fill up the steps.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from random import Random
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from treecast.graphs.ways import disjoint_ways
 from treecast.networks import Network, Rotational
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
-from treecast.plans.built import NO_ROWS, Built, Job, joined
+from treecast.plans.built import NO_ROWS, Built, Job, best_of, joined
 from treecast.plans.registry import builder, every_port
 from treecast.plans.times.timetable import list_paths
 from treecast.plans.whole.all_port.alltoall import lengths_of_runs
@@ -31,7 +31,6 @@ from treecast.schedule import Claims, Payloads, Rows
 _MOST_NODES = 2**22  # of a network in which ways are searched for
 _RENAMINGS = 60  # that are drawn for a node of a short necklace
 _SPARED = (0, 1, 2, 4, 8, 16)  # whole necklaces that help to fill up the steps of the short ones
-_TRIES = 1000
 _MOST_WORK = 1_500_000  # hops tried, of all tries
 
 
@@ -130,29 +129,20 @@ class _Search:
 
     def best(self, layers: int) -> _Packed:
         """Return the shortest packing of several tries; the first that cannot be shorter."""
-        chance, least, work = Random(layers), self.least(layers), 0
-        best = _Packed([], np.empty(0, np.int64), 0, 0, 0)
         if not self.short:
-            return best
-        choices = self.short * layers
+            return _Packed([], np.empty(0, np.int64), 0, 0, 0)
+        return best_of(self._tried(layers), lambda packed: (packed.added,), self.least(layers))
+
+    def _tried(self, layers: int) -> Iterator[_Packed]:
+        chance, choices, work = Random(layers), self.short * layers, 0
         uses = [np.array([self._uses(ways) for ways in each]) for each in choices]
-        for attempt in range(_TRIES):
-            taken = _evened(uses, chance)
-            work += sum(map(len, uses))
-            if attempt and _total(uses, taken).max() >= best.added:
-                continue
-            nodes = [each[i] for each, i in zip(choices, taken, strict=True)]
+        while work <= _MOST_WORK:
+            nodes = [each[i] for each, i in zip(choices, _evened(uses, chance), strict=True)]
             short = [way._replace(layer=i // len(self.short)) for i, ways in enumerate(nodes) for way in ways]
             for spared in _SPARED[: 1 + len(self.whole)]:
-                packed = self._packed(short, layers, spared)
+                yield (packed := self._packed(short, layers, spared))
                 work += len(packed.began)
-                if attempt == spared == 0 or packed.added < best.added:
-                    best = packed
-                if best.added == least:
-                    return best
-            if work > _MOST_WORK:
-                break
-        return best
+            work += sum(map(len, uses))
 
     def _packed(self, short: list[_Way], layers: int, spared: int) -> _Packed:
         """Return the ways to short necklaces, and those to the first whole ones, packed together."""
@@ -177,7 +167,7 @@ def _search(network: Rotational, copies: int) -> _Search:
 def _evened(uses: list[Ints], chance: Random) -> list[int]:
     """Choose a row of each table so that the sum of the rows is as even as changes of one choice at a time make it."""
     taken = [chance.randrange(len(use)) for use in uses]
-    total = _total(uses, taken)
+    total = np.array([use[i] for use, i in zip(uses, taken, strict=True)]).sum(axis=0)
     order, better = list(range(len(uses))), True
     while better:
         better = False
@@ -189,11 +179,6 @@ def _evened(uses: list[Ints], chance: Random) -> list[int]:
             if uneven[i] < uneven[taken[item]]:
                 taken[item], total, better = i, without + uses[item][i], True
     return taken
-
-
-def _total(uses: list[Ints], taken: list[int]) -> Ints:
-    """Return the sum of one row of each table."""
-    return np.array([use[i] for use, i in zip(uses, taken, strict=True)]).sum(axis=0)
 
 
 def _hops(ways: Sequence[_Way]) -> int:
