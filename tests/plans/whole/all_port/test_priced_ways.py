@@ -46,6 +46,24 @@ def test_scatters_in_copies_take_the_steps_of_the_bound(name, copies, steps):
         assert schedule.steps == best(schedule_bounds(schedule), "steps").value == steps
 
 
+@pytest.mark.parametrize(
+    ("where", "steps", "shortest"),
+    [
+        (NETWORKS["random"], 21, 23),
+        ("debruijn:2,3", 9, 11),
+        ("debruijn:2,4", 26, 29),
+        ("random-regular:40,4,1", 31, 34),
+    ],
+)
+def test_one_copy_goes_round_arcs_that_all_shortest_paths_use(where, steps, shortest):
+    """As many steps as the bound."""
+    schedule = plan("alltoall", where)
+    assert schedule.builder == "priced-ways"
+    assert schedule.steps == best(schedule_bounds(schedule), "steps").value == steps
+    assert verify(schedule).holds
+    assert plan("alltoall", where, builder="priced-paths").steps == shortest
+
+
 @settings(max_examples=30)
 @given(st.integers(3, 8), st.integers(0, 10**6), st.sampled_from(["scatter", "gather", "alltoall"]), st.data())
 def test_as_many_copies_as_there_are_ways_on_random_graphs(size, seed, kind, data):

@@ -26,6 +26,9 @@ _ALL_PORT = next(iter(MODELS.values()))
 _MOST_PAIRS = 2**21  # of a source and a node, and of copies
 _FEW = 2**14  # hops of plans of which all are tried, not the first alone, and in more orders
 _TRIES = 20  # of those
+_FEW_TOGETHER = (
+    2**16
+)  # where messages combine: the best for all ports may be longer than others, and is not the best then
 
 
 def _for_all_ports(job: Job[Any]) -> Job[Any]:
@@ -75,7 +78,7 @@ def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
                 raise PlanError(str(error)) from None
             continue
         yield found, built.collective and _scaled(built.collective, scale)
-        if len(found) > _FEW:
+        if len(found) > (_FEW_TOGETHER if job.model.combining else _FEW):
             return
 
 
