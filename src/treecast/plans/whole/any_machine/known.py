@@ -26,9 +26,7 @@ _ALL_PORT = next(iter(MODELS.values()))
 _MOST_PAIRS = 2**21  # of a source and a node, and of copies
 _FEW = 2**14  # hops of plans of which all are tried, not the first alone, and in more orders
 _TRIES = 20  # of those
-_FEW_TOGETHER = (
-    2**16
-)  # where messages combine: the best for all ports may be longer than others, and is not the best then
+_FEW_TOGETHER = 2**16  # … where messages combine: the best for all ports is often not the best there
 
 
 def _for_all_ports(job: Job[Any]) -> Job[Any]:
