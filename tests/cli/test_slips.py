@@ -41,6 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "plan has no option --sweep: 'treecast plan --help' says what there is; verify",
         ),
         ("show p.tc --no-such", "'treecast show --help' says what there is"),
+        ("verify n=5.tc", "'n=5.tc' cannot be read: No such file or directory"),
         ("plan broadcast star:3 --survive", "--survive has no value: 'treecast plan --help' says what there is"),
         ("plan broadcast star:3 --survive x", "--survive x will not do: write a whole number"),
         ("plan broadcast star:3 --survive 1 --survive 1", "--survive is given twice: give it once"),

@@ -72,15 +72,19 @@ def _run(arguments: list[str]) -> int:
 def _in_options(text: str) -> str:
     """Return an error in which a setting that Python writes as ``least_chunk='4KiB'`` is written as on the command line.
 
-    >>> _in_options("say both, as in latency='1us', least_chunk='4KiB'")
-    'say both, as in --latency 1us, --least-chunk 4KiB'
+    What stands in quotes is what somebody has written, and stays: a file may be called ``n=5.tc``.
+
+    >>> _in_options("say both, as in latency='1us', least_chunk='4KiB', not 'n=5'")
+    "say both, as in --latency 1us, --least-chunk 4KiB, not 'n=5'"
     """
     text = re.sub(r"\b(\w+) \(in Python \w+\)", r"--\1", text)
-    return re.sub(r"\b([a-z_]+)=(?:'([^']*)'|([0-9]+\b))", lambda found: _spell(found[1], found[2] or found[3]), text)
+    settings_or_quotes = r"""\b([a-z_]+)=(?:'([^']*)'|([0-9]+\b))|(?<!\w)'[^']*'|"[^"]*\""""
+    return re.sub(settings_or_quotes, _spell, text)
 
 
-def _spell(keyword: str, value: str) -> str:
-    return f"--{keyword.replace('_', '-')} {value}"
+def _spell(found: re.Match[str]) -> str:
+    keyword, text, number = found.groups()
+    return found[0] if keyword is None else f"--{keyword.replace('_', '-')} {text or number}"
 
 
 def _fail(text: str) -> None:
