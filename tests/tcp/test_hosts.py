@@ -22,7 +22,7 @@ def test_files_of_hosts_as_others_write_them(text, hosts):
     assert read_hosts(text) == hosts
 
 
-@pytest.mark.parametrize("text", ["a b c", "-oProxyCommand=x", '[{"host": "a"}]', "["])
+@pytest.mark.parametrize("text", ["a b c", "a slots=x", "a slots=", "-oProxyCommand=x", '[{"host": "a"}]', "["])
 def test_what_is_no_file_of_hosts_is_one_line(text):
     with pytest.raises(PlanError):
         read_hosts(text)
@@ -37,6 +37,9 @@ def test_ranks_fill_the_slots_in_order(tmp_path):
         deal_out(str(file), 4)
     with pytest.raises(PlanError, match="cannot be read"):
         deal_out(str(tmp_path / "none"), 4)
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(PlanError, match="is no text, and names no host"):
+        deal_out(str(file), 4)
 
 
 @pytest.mark.parametrize("order", ["", "{}", '{"version": "0", "command": ["x"], "environment": {}}'])

@@ -72,7 +72,9 @@ def plan_wiring(network: Network, rate: int, *, switched: bool = False) -> Wirin
     if not _LEAST_RATE <= rate <= _MOST_RATE:
         raise LabError(f"a link of a lab carries 100kbit/s to 100Gbit/s: {rate:,} bits a second will not do")
     if not 2 <= network.nodes <= MOST_HOSTS:
-        raise LabError(f"{network.spec} has {network.nodes:,} nodes: a lab has from 2 to {MOST_HOSTS} hosts")
+        raise LabError(
+            f"the number of nodes of {network.spec} is {network.nodes:,}: a lab has from 2 to {MOST_HOSTS} hosts"
+        )
     if switched:
         if not network.every_pair_joined:
             raise LabError(f"a switch joins every host to every other: write complete:{network.nodes} --switch")

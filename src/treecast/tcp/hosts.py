@@ -16,7 +16,7 @@ from treecast import __version__
 from treecast.errors import PlanError
 
 _OF_THIS_HOST = ("TREECAST_JOB", "TREECAST_TIE")
-_LINE = re.compile(r"(\S+?)(?::(\d+))?(?:\s+slots\s*=\s*(\d+))?(?:\s+\S+=\S*)*$")
+_LINE = re.compile(r"(\S+?)(?::(\d+))?(?:\s+slots\s*=\s*(\d+))?(?:\s+(?!slots\s*=)\S+=\S*)*$")
 
 
 def read_hosts(text: str) -> list[tuple[str, int]]:
@@ -37,7 +37,7 @@ def read_hosts(text: str) -> list[tuple[str, int]]:
     for line in (line.partition("#")[0].strip() for line in text.splitlines()):
         match = _LINE.match(line)
         if line and (match is None or line.startswith("-")):
-            raise PlanError(f"{line!r} names no host: write HOST slots=2, a line for each")
+            raise PlanError(f"{line!r} names no host: write HOST, or HOST:2 for two ranks, a line for each")
         if line and match is not None:
             found.append((match[1], int(match[2] or match[3] or 1)))
     return found
@@ -49,6 +49,10 @@ def deal_out(file: str, ranks: int | None) -> list[str]:
         hosts = read_hosts(Path(file).read_text())
     except OSError as error:
         raise PlanError(f"the hosts in {file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise PlanError(
+            f"{file} is no text, and names no host: write HOST, or HOST:2 for two ranks, a line for each"
+        ) from None
     places = [host for host, slots in hosts for _ in range(slots)]
     if ranks is not None and len(places) < ranks:
         raise PlanError(f"{file} has room for {len(places)} ranks, not for {ranks}: write slots=… behind hosts")

@@ -80,6 +80,13 @@ def launch(
         raise PlanError(f"{count} ranks do nothing: write -n 4, say")
     if not program:
         raise PlanError("there is nothing to start: write treecast launch --tcp -n 4 -- COMMAND …")
+    named = (environment or {}).get("TREECAST_NETWORK")
+    if named is not None and (
+        where is None or None in where
+    ):  # other hosts may have the file of a network, and this one not
+        from treecast.tcp.start import network_of_ranks
+
+        network_of_ranks(named, count)
     secret = secrets.token_bytes(32)
     addresses = ["127.0.0.1"] if where is None else own_addresses(filter(None, where))
     place = Place(count, Trust(secret), ("127.0.0.1" if addresses == ["127.0.0.1"] else "", 0))

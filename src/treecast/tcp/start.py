@@ -51,7 +51,9 @@ def start_job(where: Start, options: Options) -> Job:
     own, until, arrivals = Who(rank, os.urandom(16)), monotonic() + options.start, Arrivals()
     if size == 1:
         return ended_at_exit(Job(Sockets(0, 1, {}, options.deadline), arrivals, None), options.on_error)
-    named = None if options.network is None else _named(options, size)
+    named = None if options.network is None else network_of_ranks(options.network, size)
+    if named is not None and options.join:
+        raise PlanError(f"nobody can join over the links of {named.spec} yet: it takes a job without network=")
     fixed = at_links(places, named, size)
     _check_reach(places, options)
     listener = Listener(own, options.trust, arrivals.put, (options.trust.host, fixed[rank][1] if fixed else 0))
@@ -95,16 +97,14 @@ def _meet(where: Start, options: Options, own: Who, port: int, until: float) -> 
     return table
 
 
-def _named(options: Options, size: int) -> Network:
-    """Return the network whose links are the only connections. Raises PlanError for one that does not fit."""
-    where = network(options.network)
+def network_of_ranks(name: Any, size: int) -> Network:
+    """Return the network whose links are the only connections of a job. Raises PlanError for one that does not fit."""
+    where = network(name)
     if where.nodes != size or not where.connected:
         why = f"has {where.nodes:,} nodes" if where.nodes != size else "is not connected"
         raise PlanError(f"{where.spec} {why}, and there are {size:,} ranks: each node is a rank, relays too")
     if any(u not in where.neighbors(v) for u in range(size) for v in where.neighbors(u)):
         raise PlanError(f"{where.spec} has arcs that lead one way: links over sockets lead both ways")
-    if options.join:
-        raise PlanError(f"nobody can join over the links of {where.spec} yet: it takes a job without network=")
     return where
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from treecast.cli import console
+from treecast.cli.arguments import check_command
 
 lab = App(name="lab", help_format="plaintext")
 
@@ -56,6 +57,7 @@ def run(
     from treecast.lab.wiring import parse_cuts, plan_wiring
     from treecast.units import parse_rate
 
+    check_command("lab run", command)
     if no_mpi and once:
         raise LabError("--no-mpi runs COMMAND on every host, --once on none: choose one")
     if timeout is not None and not 0 < timeout < 10**6:

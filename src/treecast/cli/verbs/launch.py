@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from treecast.cli.arguments import check_numbers
+from treecast.cli.arguments import check_command, check_numbers
 from treecast.errors import PlanError
 
 
@@ -52,8 +52,8 @@ def launch(
     intact
         A rank that is killed is no success: the exit status is then 128 + its signal, also when the others have survived.
     """
-    if timeout is not None:
-        check_numbers(timeout=timeout)
+    check_command("launch", program)
+    check_numbers(respawn=respawn, timeout=timeout or 0.0)
     if tcp:
         from treecast.tcp.launch import launch as launch_by_sockets
 

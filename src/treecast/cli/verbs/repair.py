@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from treecast.cli.arguments import File, Json, Names, Output
+from treecast.cli.arguments import File, Json, Names, Output, check_numbers
 from treecast.cli.files import check_output, show_plan
 from treecast.cli.told import PlaceOptions
 
@@ -47,6 +47,7 @@ def repair(
     from treecast.verification.verifier import verify
 
     check_output(output, as_json)
+    check_numbers(within=within)
     found = plans.repair(formats.load(file, told.read()), dead_nodes=dead_nodes, cut_links=cut_links, within=within)
     report = verify(found.schedule)
 
