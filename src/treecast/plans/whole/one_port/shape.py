@@ -22,7 +22,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-_TRIES, _MOVES = 20, 200  # deals of the last groups, and exchanges for each group of a deal
 _ORDERS = 20_000  # exchanges that are tried to put a group in order
 _BULK = 4  # of the scarcest positions, one in so many goes into groups of one kind
 
@@ -138,7 +137,8 @@ def _groups(of: Shape) -> tuple[Group, ...] | None:
     for step, (many, few) in enumerate(zip(of.inner, of.leaves, strict=True)):
         inner[step % copies] += many
         leaves[step % copies] += few
-    kinds = _deal(inner, leaves, copies)
+    orders = ([*range(first, copies), *range(first)] for first in range(copies))
+    kinds = next((dealt for order in orders if (dealt := _deal(inner, leaves, order)) is not None), None)
     if kinds is None:
         return None
     found = list[Group]()
@@ -150,14 +150,17 @@ def _groups(of: Shape) -> tuple[Group, ...] | None:
     return tuple(found)
 
 
-def _deal(inner: list[int], leaves: list[int], copies: int) -> Counter[tuple[int, ...]] | None:
-    """Return how many groups there are of each kind: the residue of the inner position, then those of x - 1 leaves, sorted."""
+def _deal(inner: list[int], leaves: list[int], order: list[int]) -> Counter[tuple[int, ...]] | None:
+    """Return how many groups there are of each kind: the residue of the inner position, then those of x - 1 leaves, sorted.
+
+    ``order``: the residues; of those of which there are as many the first is taken. None where some group does not come out.
+    """
     inner, leaves, found = list(inner), list(leaves), Counter[tuple[int, ...]]()
     while any(inner):
-        head = max(range(copies), key=lambda a: inner[a])
-        rest = _leaves_for(head, leaves, copies)
+        head = max(order, key=lambda a: inner[a])
+        rest = _leaves_for(head, leaves, order)
         if rest is None:
-            return _dealt_at_random(inner, leaves, found, copies)
+            return None
         used = Counter(rest)
         count = min([inner[head], *(leaves[a] // times for a, times in used.items())])
         count = max(1, count // _BULK)
@@ -168,62 +171,21 @@ def _deal(inner: list[int], leaves: list[int], copies: int) -> Counter[tuple[int
     return found
 
 
-def _leaves_for(head: int, leaves: list[int], copies: int) -> list[int] | None:
+def _leaves_for(head: int, leaves: list[int], order: list[int]) -> list[int] | None:
     """Return residues of x - 1 leaves that make up 0 with that of an inner position: of those of which there are most."""
-    left, rest = list(leaves), list[int]()
+    copies, left, rest = len(order), list(leaves), list[int]()
     for _ in range(copies - 3):
-        most = max(range(copies), key=lambda a: left[a])
+        most = max(order, key=lambda a: left[a])
         rest.append(most)
         left[most] -= 1
     need = -(head + sum(rest)) % copies
     if copies == 2:
         return [need] if left[need] else None
-    pairs = [(a, (need - a) % copies) for a in range(copies)]
+    pairs = [(a, (need - a) % copies) for a in order]
     last = max(pairs, key=lambda pair: min(left[pair[0]], left[pair[1]]) // (1 + (pair[0] == pair[1])))
     for a in last:
         left[a] -= 1
     return [*rest, *last] if min(left) >= 0 else None
-
-
-def _dealt_at_random(
-    inner: list[int], leaves: list[int], known: Counter[tuple[int, ...]], copies: int
-) -> Counter[tuple[int, ...]] | None:
-    """Return the same after the last groups, and some that were made before, are dealt anew and exchange leaves."""
-    if copies == 2:
-        return None
-    dice, found = random.Random(0), known.copy()
-    heads = [a for a, many in enumerate(inner) for _ in range(many)]
-    rest = [a for a, many in enumerate(leaves) for _ in range(many)]
-    for kind in sorted(known):
-        again = min(found[kind], 3)
-        found[kind] -= again
-        heads += [kind[0]] * again
-        rest += list(kind[1:]) * again
-    for _ in range(_TRIES):
-        dice.shuffle(rest)
-        dealt = [[head, *rest[i * (copies - 1) : (i + 1) * (copies - 1)]] for i, head in enumerate(heads)]
-        if _exchanged(dealt, copies, dice):
-            return found + Counter((head, *sorted(few)) for head, *few in dealt)
-    return None
-
-
-def _exchanged(dealt: list[list[int]], copies: int, dice: random.Random) -> bool:
-    """Exchange leaves of groups until the steps of each add up to 0 modulo x, and return whether they do."""
-    wrong = [sum(group) % copies != 0 for group in dealt]
-    for _ in range(_MOVES * len(dealt)):
-        if not any(wrong):
-            return True
-        a, b = dice.choice([i for i, bad in enumerate(wrong) if bad]), dice.randrange(len(dealt))
-        if a == b:
-            continue
-        i, j = dice.randrange(1, copies), dice.randrange(1, copies)
-        dealt[a][i], dealt[b][j] = dealt[b][j], dealt[a][i]
-        now = [sum(dealt[c]) % copies != 0 for c in (a, b)]
-        if sum(now) > wrong[a] + wrong[b]:
-            dealt[a][i], dealt[b][j] = dealt[b][j], dealt[a][i]
-        else:
-            wrong[a], wrong[b] = now
-    return not any(wrong)
 
 
 def _in_order(residues: tuple[int, ...]) -> list[int] | None:
