@@ -160,6 +160,25 @@ def test_the_default_builder_takes_the_fewest_steps(spec, messages):
     assert (chosen.steps, chosen.transmissions) == min((s.steps, s.transmissions) for s in map(plan, every))
 
 
+@pytest.mark.parametrize(("nodes", "turns", "root"), [(3, 1, 0), (4, 3, 2), (5, 2, 3), (8, 7, 0), (9, 2, 5)])
+def test_one_message_more_than_the_trees_carry_goes_straight(nodes, turns, root):
+    """As many steps as there must be: in the first each node hears one message, and N - 1 at most in each of the others."""
+    asked = {"root": root, "messages": turns * (nodes - 1) + 1, "builder": "last-straight"}
+    schedule = plan("broadcast", f"complete:{nodes}", **asked)
+    assert schedule.steps == plan("broadcast", f"complete:{nodes}", **asked | {"builder": None}).steps == turns + 1
+    for method in ("fast", "expanded"):
+        report = verify(schedule, method=method)
+        assert report.holds, report.violations
+        assert (report.steps, report.transmissions) == (schedule.claims.steps, schedule.claims.transmissions)
+    for node in range(nodes):
+        assert program("broadcast", f"complete:{nodes}", node, **asked).rows == schedule.at(node).rows
+    backwards = plan("reduce", f"complete:{nodes}", **asked)
+    assert verify(backwards).holds
+    assert backwards.steps == turns + 1
+    with pytest.raises(PlanError, match="one message more"):
+        plan("broadcast", f"complete:{nodes}", **asked | {"messages": turns * (nodes - 1) + 2})
+
+
 def test_one_message_takes_the_diameter_on_a_star_network():
     assert [plan("broadcast", f"star:{n}").steps for n in range(3, 8)] == [3, 4, 6, 7, 9]
 
