@@ -75,9 +75,8 @@ class DrawnTree:
         if not len(of_tree):
             used = ", ".join(map(str, np.unique(rows.tree).tolist())) or "none"
             raise ScheduleError(f"tree {tree} carries nothing; the trees that carry something: {used}")
-        known, number = np.unique(
-            np.concatenate([above, below]), return_inverse=True
-        )  # of a network of any size, a few nodes
+        # of a network of any size, a few nodes
+        known, number = np.unique(np.concatenate([above, below]), return_inverse=True)
         number = number.reshape(2, -1)
         found = trees_of_rows(number[0], number[1], len(known))
         for other in np.flatnonzero(found.clash)[:1].tolist():

@@ -60,9 +60,8 @@ def sides(least: int, most_axes: int = 4) -> Members:
     """
 
     def members(ranks: int) -> Iterable[str]:
-        every = sorted(
-            found[::-1] for found in products(ranks, least)
-        )  # the greatest side first, and as small as it can be
+        # the greatest side first, and as small as it can be
+        every = sorted(found[::-1] for found in products(ranks, least))
         for axes in range(2, most_axes + 1):
             for found in [some for some in every if len(some) == axes][:1]:
                 yield "x".join(map(str, found))

@@ -82,10 +82,8 @@ class Star(Rotational):
         from treecast.kernels.compiled import in_parallel
         from treecast.kernels.networks.star import fill_neighbors
 
-        low, high = (
-            start - start % 24,
-            stop + -stop % 24,
-        )  # the kernel works in whole blocks: cut those parts that lie beyond
+        # the kernel works in whole blocks: parts that lie beyond are cut
+        low, high = start - start % 24, stop + -stop % 24
         table = np.empty((high - low, self.ports), np.int32)
         places = perm.place_values(self.n)
         in_parallel(lambda a, b: fill_neighbors(low + a, low + b, places, table[a:b]), high - low, 24 << 12)

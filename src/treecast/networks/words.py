@@ -46,9 +46,8 @@ class Words(Network):
     def _beyond(self, u: Ints, port: Ints) -> Ints:
         most = self.d ** (self.length - 1)
         first, rest = np.divmod(u, most)
-        second, behind = np.divmod(
-            rest * self.d + port, most
-        )  # places: of the letters behind the first, and the new one
+        # places: of the letters behind the first, and the new one
+        second, behind = np.divmod(rest * self.d + port, most)
         v = self._letter(second, first) * most + behind
         return np.where(v != u, v, -1)
 

@@ -200,10 +200,8 @@ def _list_chunks(messages: Messages, buffers: Buffers, keep_copies: bool) -> Int
     """
     found, sums = list[tuple[int, ...]](), buffers.sums
     first, left = _first_arrivals(messages, buffers, keep_copies), _additions(messages)
-    earlier, newest = (
-        dict[tuple[int, int], int](),
-        dict[tuple[int, int], int](),
-    )  # the last entry to bring a chunk, or add to it
+    # the last entry to bring a chunk, or add to it: of earlier steps, and of this one
+    earlier, newest = dict[tuple[int, int], int](), dict[tuple[int, int], int]()
     step = -1
     for m, (at, src, dst) in enumerate(
         zip(messages.step.tolist(), messages.src.tolist(), messages.dst.tolist(), strict=True)

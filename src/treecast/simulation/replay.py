@@ -156,10 +156,8 @@ class Trace(Described):
     def arrived(self) -> NDArray[np.bool_]:
         """Which of these sends arrive, over an arc that has not failed at a node that has not: bool (moves,)."""
         rows, (node_dies, arc_dies) = self.schedule.rows, self.faults.by_step(self.schedule.network)
-        row, time = (
-            self.moves.row,
-            self.moves.time,
-        )  # a fault hits all chunks of an atom alike: the first one's step decides
+        # a fault hits all chunks of an atom alike: the first one's step decides
+        row, time = self.moves.row, self.moves.time
         arc = self.schedule.network.arc(rows.src, rows.port)[row]
         return self.moved & (time < arc_dies[arc]) & (time < node_dies[rows.dst[row]])
 

@@ -239,9 +239,8 @@ def _curves(plane: Plane, begin: Floats, end: Floats, root: Any, size: float) ->
         rise = np.column_stack([along[:, 1], -along[:, 0]]) * np.where(passing > 1, 0.45, 0.0)
         lead = np.minimum(0.25 * length, 0.6)
     one, two = begin + along * lead + rise / 0.75, end - along * lead + rise / 0.75  # 0.75: a cubic's height
-    tail = begin + towards(one - begin) * (
-        np.where(root, _ROOT * 0.65, _DOT / 2)[:, None] + 0.05
-    )  # 0.65: a square's corner
+    edge = np.where(root, _ROOT * 0.65, _DOT / 2)[:, None] + 0.05  # 0.65: a square's corner
+    tail = begin + towards(one - begin) * edge
     into = towards(end - two)
     tip = end - into * (_DOT / 2 + 0.03)
     neck = tip - into * size

@@ -265,11 +265,11 @@ def _draw_arcs(panel: _Panel) -> None:
 def _draw_nodes(panel: _Panel, dead: set[int]) -> None:
     axes, layout, sizes, own = panel.axes, panel.layout, panel.sizes, colour(max(panel.tree, 0))
     root = theme().ink, theme().ink, theme().ground
-    looks = (
+    looks = (  # by the share that a node hears
         (theme().ground, theme().grey, theme().grey),
         (theme().ground, own, theme().ink),
         (colour(max(panel.tree, 0), -0.8), own, theme().ink),
-    )  # by the share that a node hears
+    )
     look = [root if above < 0 else looks[hears] for above, hears in zip(layout.above, panel.hears, strict=True)]
     crossed = [i for i, u in enumerate(layout.node) if u in dead]
     look_of_cross: dict[str, Any] = {"marker": "x", "linewidths": 1.2, "zorder": 4, "gid": f"dead-{panel.tree}"}

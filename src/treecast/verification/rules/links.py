@@ -142,9 +142,8 @@ def duplex(case: Case) -> Broken:
     rows, network = case.rows, case.schedule.network
     why = "uses a link that an earlier row, or its own translate, is using"
     there, back = rows.src.astype(np.int64), rows.dst.astype(np.int64)
-    cable = (
-        0 if case.schedule.orbit else network.cable(there, rows.port) * case.nodes
-    )  # each between two nodes is a link
+    # each cable between two nodes is a link
+    cable = 0 if case.schedule.orbit else network.cable(there, rows.port) * case.nodes
     if case.schedule.orbit:
         there, back = network.untranslate(there, back), network.untranslate(back, there)
         if (own := (there == back) & (there != 0)).any():

@@ -141,9 +141,8 @@ def _hops(nodes: int, ends: Ints, above: Ints, below: Ints) -> tuple[Ints, Ints]
     """
     one, link = int(ends[0]), np.zeros(len(ends) - 1, np.int64)
     above = np.where(np.isin(above, ends), one, above)
-    told = np.where(
-        (above == one) & (len(link) == 0), one, nodes + above
-    )  # by the finished sum, or all contributions to it
+    # sends from the one node wait for all contributions to it, those from others for the finished sum
+    told = np.where((above == one) & (len(link) == 0), one, nodes + above)
     brings = np.concatenate([above[::-1], nodes + one + link, nodes + below])
     return pairs_of(brings, np.concatenate([below[::-1], one + link, told]))
 
