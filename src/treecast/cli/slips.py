@@ -56,10 +56,8 @@ def _elsewhere(asked: str, known: set[str]) -> str:
         verb: {name for argument in found.assemble_argument_collection() for name in argument.names}
         for verb, found in verbs.items()
     }
-    having = sorted((verb for verb in verbs if asked in options[verb]), key=lambda verb: -len(options[verb] & known))[
-        :3
-    ]
+    having = sorted((verb for verb in verbs if asked in options[verb]), key=lambda verb: -len(options[verb] & known))
     if not having:
         return ""
-    *others, last = having
+    *others, last = having[:3]
     return f"; {', '.join(others)} and {last} have it" if others else f"; {last} has it"
