@@ -37,6 +37,18 @@ def test_links_are_those_of_the_graph_and_nodes_stand_apart(spec):
     assert max(view.size) <= 13.001
 
 
+def test_layers_keep_numbers_together_unless_links_are_shorter_otherwise():
+    where = network("fat-tree:4")
+    at = PlanView.of(where, 0).at
+    switches = [node for node in range(where.nodes) if where.label(node).startswith("aggregation")]
+    assert sorted(switches, key=lambda node: at[node, 0]) == switches
+    crossed = nx.Graph([("a", "y"), ("b", "x"), ("x", "z"), ("y", "w"), ("z", "w")])
+    nx.set_node_attributes(crossed, {switch: True for switch in "xyzw"}, "relay")
+    tidy = network(crossed)
+    column = dict(zip(tidy.labels(), PlanView.of(tidy, 0).at[:, 0].tolist(), strict=True))
+    assert (column["a"] < column["b"]) == (column["y"] < column["x"]) == (column["w"] < column["z"])
+
+
 def test_links_go_through_no_node():
     """On a ring of four in a line of the torus, the link round it is bent."""
     where = network("torus:4x4")

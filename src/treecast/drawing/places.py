@@ -180,8 +180,13 @@ def _by_kind(network: Network) -> Ints:
 
 
 def _in_layers(network: Network, layer: Ints, falling: bool) -> Places:
-    """Return nodes in layers, each near the middle of its neighbours; ``falling``: layer 0 stands at the bottom."""
+    """Return nodes in layers, each near the middle of its neighbours; ``falling``: layer 0 stands at the bottom.
+
+    Nodes begin in the order of their numbers, and move as long as that makes links shorter in all: what is numbered together,
+    as the switches of a pod are, stays together otherwise.
+    """
     (_, dst, src, *_), x = arcs_of(network), np.zeros(network.nodes)
+    shortest, found = np.inf, x
     for turn in range(12):
         for at in range(int(layer.min()), int(layer.max()) + 1)[:: 1 if turn % 2 else -1]:
             mine = np.flatnonzero(layer == at)
@@ -193,7 +198,10 @@ def _in_layers(network: Network, layer: Ints, falling: bool) -> Places:
             count = np.bincount(src[joined], minlength=network.nodes)[mine]
             middle = np.where(count > 0, total / np.maximum(count, 1), x[mine])
             x[mine[np.argsort(middle, kind="stable")]] = (np.arange(len(mine)) + 0.5) / len(mine)
-    return np.stack([x, layer * (-1.0 if falling else 1.0)], axis=1).astype(np.float64)
+        length = float(np.abs(x[src] - x[dst]).sum())
+        if length < shortest - 1e-9:
+            shortest, found = length, x.copy()
+    return np.stack([found, layer * (-1.0 if falling else 1.0)], axis=1).astype(np.float64)
 
 
 def _by_distance(network: Network) -> Places:
