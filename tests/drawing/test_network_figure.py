@@ -1,6 +1,7 @@
 """The picture of a network: where nodes stand, which arcs lie over which links, and what is crossed out."""
 
 from collections import Counter
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -42,8 +43,9 @@ def test_layers_keep_numbers_together_unless_links_are_shorter_otherwise():
     at = PlanView.of(where, 0).at
     switches = [node for node in range(where.nodes) if where.label(node).startswith("aggregation")]
     assert sorted(switches, key=lambda node: at[node, 0]) == switches
-    crossed = nx.Graph([("a", "y"), ("b", "x"), ("x", "z"), ("y", "w"), ("z", "w")])
-    nx.set_node_attributes(crossed, {switch: True for switch in "xyzw"}, "relay")
+    crossed: nx.Graph[Any] = nx.Graph([("a", "y"), ("b", "x"), ("x", "z"), ("y", "w"), ("z", "w")])
+    for switch in "xyzw":
+        crossed.nodes[switch]["relay"] = True
     tidy = network(crossed)
     column = dict(zip(tidy.labels(), PlanView.of(tidy, 0).at[:, 0].tolist(), strict=True))
     assert (column["a"] < column["b"]) == (column["y"] < column["x"]) == (column["w"] < column["z"])
