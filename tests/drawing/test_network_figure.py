@@ -59,6 +59,17 @@ def test_links_go_through_no_node():
     assert set(view.bend) == round_
 
 
+@pytest.mark.parametrize("spec", ["hypercube:6", "torus:4x4", "ring:9", "dragonfly:3,1"])
+def test_all_that_is_drawn_lies_in_the_picture(spec):
+    figure = draw_network(plan("broadcast", spec))
+    (axes,) = figure.axes
+    paths = by_gid(figure, "links").get_paths()
+    lines = [line for path in paths for line in path.to_polygons(axes.transData, closed_only=False)]
+    spots, box = np.concatenate(lines), axes.bbox
+    assert box.x0 < spots[:, 0].min() < spots[:, 0].max() < box.x1
+    assert box.y0 < spots[:, 1].min() < spots[:, 1].max() < box.y1
+
+
 def test_each_tree_lies_over_its_links():
     schedule = plan("broadcast", "star:4", messages=6, copies=3)
     figure, view = draw_network(schedule), PlanView.of(schedule.network, 0)

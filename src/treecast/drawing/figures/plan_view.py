@@ -19,6 +19,7 @@ MOST_NODES = 2000
 _WIDEST, _HIGHEST, _LEAST = 13.0, 9.0, 3.2  # inches
 _LABELLED = 0.075  # the least inches between two nodes for each character of a label
 _LAYER = 1.1  # inches between layers, at least
+_MARGIN = 0.3  # inches that links may lie beyond the outermost nodes: pictures have more than that around these
 _BESIDE = 0.055  # inches between arcs over one link
 _MOST_COMPARED = 4_000_000  # links x nodes: where links may run through nodes
 Floats = NDArray[np.float64]
@@ -41,7 +42,7 @@ class PlanView(NamedTuple):
     @staticmethod
     @lru_cache(2)  # frames of one network follow one another
     def of(network: Network, root: int) -> "PlanView":
-        """Look at a network, whose picture is no wider and higher than a page."""
+        """Look at a network, whose picture is no wider and higher than a page, but for links that are bent around its nodes."""
         points, even = layout_of(network, root)
         points = points - points.min(axis=0)
         letters = np.array([len(short_label(network, u)) for u in range(network.nodes)])
@@ -67,9 +68,16 @@ class PlanView(NamedTuple):
         font = font if font >= 4 else 0.0
         radius = min(0.22, 0.4 * room) if font else max(0.02, min(0.06, 0.3 * room))
         links = links_of(network)
-        return PlanView(
-            at, (float(np.ptp(at[:, 0])), float(np.ptp(at[:, 1]))), links, _bends(at, links, radius), font, radius
-        )
+        return PlanView(at, (0.0, 0.0), links, _bends(at, links, radius), font, radius)._with_room()
+
+    def _with_room(self) -> "PlanView":
+        """Return the view with its size: room for all nodes, and for links that are bent far around them."""
+        bent = np.array(list(self.bend), np.int64).reshape(-1, 2)
+        curves = self.curves(bent[:, 0], bent[:, 1], np.zeros(len(bent)))
+        spots = np.concatenate([points_on(curves, place)[0] for place in np.linspace(0, 1, 21)])
+        low = np.minimum(self.at.min(axis=0), spots.min(axis=0, initial=np.inf) + _MARGIN)
+        high = np.maximum(self.at.max(axis=0), spots.max(axis=0, initial=-np.inf) - _MARGIN)
+        return self._replace(at=self.at - low, size=(float(high[0] - low[0]), float(high[1] - low[1])))
 
     def curves(self, src: Ints, dst: Ints, aside: Floats) -> Floats:
         """Return arcs as curves of three points, float64 (arcs, 3, 2), so many inches ``aside`` in their middle.
