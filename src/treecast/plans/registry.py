@@ -14,6 +14,7 @@ from typing import Any
 from treecast.against import Against, apart, covers
 from treecast.description import Description
 from treecast.discovery import import_all
+from treecast.errors import PlanError
 from treecast.models import MODELS, Cost, Model, model
 from treecast.networks import Network
 from treecast.plans.built import Built, Job
@@ -66,6 +67,17 @@ class Option:
     def keyword(self) -> str:
         """The name as a keyword of ``plan()``."""
         return self.name.replace("-", "_")
+
+
+def whole_number(what: str, least: int, most: int) -> Callable[[str, Network], int]:
+    """Return how an option reads a number from ``least`` to ``most``; errors call it ``what``."""
+
+    def read(text: str, network: Network) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most):
+            raise PlanError(f"{text!r} is no {what}: write a whole number from {least} to {most:,}")
+        return int(text)
+
+    return read
 
 
 @dataclass(frozen=True)

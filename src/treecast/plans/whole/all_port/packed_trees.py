@@ -17,7 +17,7 @@ from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
 from treecast.networks.kept import kept
 from treecast.plans.built import Built, Job
-from treecast.plans.registry import Option, builder
+from treecast.plans.registry import Option, builder, whole_number
 from treecast.plans.times.pipelines import rows_of_streams, sends_of_streams, streams, uneven_streams
 from treecast.plans.ways.trees import axes, rotated
 from treecast.plans.ways.trees.disjoint import known_trees
@@ -41,16 +41,10 @@ class _Choice(NamedTuple):
     rows: Rows | None = None  # where trees share arcs, so that streams go one after the other
 
 
-def _read_seed(text: str, network: Network) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise PlanError(f"{text!r} is no seed: write a number from 0 to 999999999")
-    return int(text)
-
-
 SEED = Option(
     name="tree-seed",
     what="What the search for packed trees begins with: the same seed gives the same trees.",
-    read=_read_seed,
+    read=whole_number("seed", 0, 999_999_999),
 )
 
 

@@ -16,11 +16,11 @@ from zipfile import BadZipFile
 import numpy as np
 
 from treecast.errors import PlanError
-from treecast.networks import Network, Star
+from treecast.networks import Star
 from treecast.networks.core import Ints
 from treecast.networks.permutations import inverse, symbol_at
 from treecast.plans.built import Built, Job
-from treecast.plans.registry import Option, builder, every_port
+from treecast.plans.registry import Option, builder, every_port, whole_number
 from treecast.plans.times.packing import pack
 from treecast.plans.ways.label_search import find
 from treecast.plans.ways.label_sets import Preferences, Ranges, by_rotation, by_sets, left_over
@@ -79,15 +79,9 @@ def by_necklaces(star: Star) -> tuple[Ints, Ints]:
     return node[there], np.broadcast_to(turn, node.shape)[there]
 
 
-def _read_search(text: str, network: Network) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < len(text) < 7 and int(text)):
-        raise PlanError(f"search takes the number of moves in millions, from 1 to 999999, not {text!r}")
-    return int(text)
-
-
 SEARCH = Option(
     name="search",
-    read=_read_search,
+    read=whole_number("number of millions of moves", 1, 999_999),
     what="For how many million moves to look for label sets; a million takes about a second.",
 )
 

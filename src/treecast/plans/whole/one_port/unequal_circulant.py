@@ -15,14 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.errors import PlanError
 from treecast.models import Cost
-from treecast.networks import Network
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import NO_ROWS, Built, Job, joined, rows_between
 from treecast.plans.lengths import in_streams, lengths_of
-from treecast.plans.registry import Option, builder
+from treecast.plans.registry import Option, builder, whole_number
 from treecast.plans.times.timetable import listed
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.plans.whole.one_port.circulant import sends_of
@@ -36,17 +34,11 @@ _MOST_TRIED = 2**20  # sends, while a number of parts is tried
 _MOST_SENDS = 2**20  # of one flit each; beyond, flits go in streams
 
 
-def _read_parts(text: str, network: Network) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 9 and 1 <= int(text) <= _MOST_PARTS):
-        raise PlanError(f"{text!r} is no number of parts: write a whole number from 1 to {_MOST_PARTS:,}")
-    return int(text)
-
-
 PARTS = Option(
     name="parts",
     what="Into how many parts each block is cut where messages combine: more are shorter, and take more steps. As many as the "
     "longest block has flits at most.",
-    read=_read_parts,
+    read=whole_number("number of parts", 1, _MOST_PARTS),
 )
 """M; 1 where it is not given, which takes the fewest steps."""
 
