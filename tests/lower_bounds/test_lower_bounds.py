@@ -4,6 +4,8 @@ from math import comb
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.graphs.test_ways import shortest_ways
 from tests.oracles.plain import graph_of
@@ -429,3 +431,30 @@ def test_a_multicast_waits_for_the_ports_of_the_root():
     job = Collective("multicast", 9, 5, 0, (4, 8))
     assert best(bounds(job, where, 1, model("one-port")), "steps").value == 8
     assert best(bounds(job, where, 1, model("all-port")), "steps").value == 6
+
+
+@pytest.mark.parametrize("nodes", [2, 3, 4, 5, 8, 9])
+def test_a_broadcast_on_a_complete_network_meets_the_bound_of_what_a_node_can_hear(nodes):
+    """One message in the first step, N - 1 at most in each of the others."""
+    for messages in range(1, 4 * nodes):
+        report = verify(plan("broadcast", f"complete:{nodes}", messages=messages))
+        least = 1 + -(-(messages - 1) // (nodes - 1))
+        assert (report.steps, best(list(report.bounds), "steps").value) == (least, least)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 30))
+def test_what_a_node_can_hear_by_plain_loops(seed, messages):
+    """Step by step, over each arc whose tail the first chunk can have reached."""
+    graph = nx.gnp_random_graph(7, 0.5, seed=seed, directed=True)
+    graph.add_edges_from((0, v) for v in range(1, 7) if not nx.has_path(graph, 0, v))
+    where = Graph.of(graph)
+    far = nx.single_source_shortest_path_length(graph, 0)
+    least = 0
+    for v in range(1, 7):
+        heard = step = 0
+        while heard < messages:
+            heard += sum(far[u] <= step for u in graph.predecessors(v))
+            step += 1
+        least = max(least, step)
+    schedule = plan("broadcast", where, root=where.label(where.node("0")), messages=messages)
+    assert least <= best(list(verify(schedule).bounds), "steps").value <= schedule.steps

@@ -21,7 +21,9 @@ from treecast.lower_bounds import cuts, distances, faults, one_port, personal
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
 from treecast.lower_bounds.parts import by_parts
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
+from treecast.ragged import places
 
 Proof = Callable[[Job, int], list[Bound]]
 BOUNDS_OF: dict[str, Proof] = {}
@@ -82,7 +84,8 @@ def broadcast(job: Job, root: int) -> list[Bound]:
         return [*sends, one, *one_port.broadcast(job)]
     value = -(-total // ports) + far - 1
     found = [*sends, steps(value, "⌈M x / degree⌉ + eccentricity - 1", "Fragopoulou & Akl, Table 1")]
-    return found + _over_every_arc(job) + _hearing(job, root) + _into_layers(job, root, far)
+    found += _over_every_arc(job) + _hearing(job, root) + _into_layers(job, root, far)
+    return found + [bound for bound in _since_told(job, root) if bound.value > best(found, "steps").value]
 
 
 def _over_every_arc(job: Job) -> list[Bound]:
@@ -105,6 +108,33 @@ def _hearing(job: Job, root: int) -> list[Bound]:
     into, far = distances.degrees(job.network.reversed())[others], job.network.distance(root, others)
     value = int((-(-job.total // into) + far - 1).max())
     return [steps(value, "⌈M x / in-degree⌉ + distance - 1", "the arcs into one node")]
+
+
+def _since_told(job: Job, root: int) -> list[Bound]:
+    """A node hears a chunk a step over each arc into it, but none before the tail of the arc can have heard one.
+
+    In T steps that are Σ (T - d) chunks over arcs whose tails are d < T arcs from the root. So Mx chunks take the least of
+    ⌈(Mx + Σ d) / n⌉ steps over the n nearest arcs, of any n.
+    """
+    network = job.network
+    if job.quick or network.rank_count > distances.LOOKED_AT:
+        return []
+    arcs, far = arcs_of(network), network.distance(root, np.arange(network.nodes)).astype(np.int64)
+    some = np.flatnonzero((far[arcs.tail] >= 0) & (arcs.head != root))
+    some = some[np.lexsort((far[arcs.tail[some]], arcs.head[some]))]
+    head, begins = np.unique(arcs.head[some], return_index=True)
+    count = np.diff(np.append(begins, len(some)))
+    total = np.cumsum(far[arcs.tail[some]])
+    before = np.repeat(total[begins] - far[arcs.tail[some[begins]]], count)
+    value = np.minimum.reduceat(-(-(job.total + total - before) // (1 + places(count))), begins)
+    value = int(value[np.isin(head, network.ranks)].max(initial=0))
+    return [
+        steps(
+            value,
+            "least T with Σ (T - distance of its neighbor) ≥ M x",
+            "the arcs into one node, as their tails are told",
+        )
+    ]
 
 
 def _into_layers(job: Job, root: int, far: int) -> list[Bound]:
