@@ -73,7 +73,8 @@ def bounds(job: Job[Any]) -> "list[Bound]":
     steps 305 ⌈M x / degree⌉ + eccentricity - 1
     """
     task = counted(job)
-    return lower_bounds.bounds(task.collective, task.network, task.copies, task.model, against=task.against)
+    found = lower_bounds.bounds(task.collective, task.network, task.copies, task.model, against=task.against)
+    return lower_bounds.without_owners(found) if "without_owners" in task.options else found
 
 
 @overload

@@ -141,11 +141,16 @@ def schedule_bounds(schedule: Schedule, model: Model | None = None) -> list[Boun
         sparing=schedule.sparing,
         against=schedule.against,
     )
-    if schedule.collective.shared:  # bounds of sums with owners say nothing of it
-        found = [bound for bound in found if "owner" not in bound.given]
+    if schedule.collective.shared:
+        found = without_owners(found)
     told = [replace(bound, of="steps") for bound in found if bound.of == "told"]
     rest = [bound for bound in found if bound.of != "told"]
     return told + [b for b in rest if b.of != "steps"] if told and bool(schedule.rows.control.any()) else rest
+
+
+def without_owners(found: Sequence[Bound]) -> list[Bound]:
+    """Return the bounds that hold for sums without an owner, too."""
+    return [bound for bound in found if "owner" not in bound.given]
 
 
 def _check_ways(collective: Collective, network: Network, copies: int) -> None:

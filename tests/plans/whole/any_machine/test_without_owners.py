@@ -149,3 +149,12 @@ def test_a_rank_sends_what_it_had_before_the_step():
     assert additions.partial(sends[1], 0) is None
     additions.take(receives[0], 0, memory * 0 + 100)
     assert [int(additions.partial(each, 0)[0]) for each in sends] == [1, 101, 111]
+
+
+def test_bounds_of_such_a_job_are_for_sums_without_owners():
+    schedule = treecast.plan("allreduce", "hypercube:3", model="one-port,combining", without_owners=True)
+    assert schedule.steps == 3
+    for found in (treecast.bounds(schedule), treecast.bounds("allreduce", "hypercube:3", without_owners=True)):
+        assert found
+        assert not any(bound.given for bound in found)
+    assert max(bound.value for bound in treecast.bounds(schedule) if bound.of == "steps") == 3
