@@ -24,7 +24,7 @@ def test_no_node_sends_and_receives_in_a_part(case):
     targets, kept = np.array(case[0]), np.array(case[1])
     source = np.flatnonzero(kept & (targets != np.arange(len(targets))))
     target = targets[source]
-    part = parts_of_step(source, target, len(targets))
+    part = parts_of_step(source, target)
     assert set(part.tolist()) <= {0, 1, 2}
     for p in range(3):
         assert not set(source[part == p].tolist()) & set(target[part == p].tolist())
@@ -75,7 +75,7 @@ def test_no_more_steps_than_each_step_cut_in_parts(nodes, copies, monkeypatch):
             name = {"broadcast": "circulant" if copies == 1 else "shifted-trees"}.get(kind, "one-by-one")
             full = plan(kind, f"complete:{nodes}", builder=name, model="one-port", **asked)
             schedule = plan(kind, f"complete:{nodes}", builder=f"halved-{name}", model="one-port,half", **asked)
-            parts = (parts_of_step(sends.src, sends.dst, nodes) for sends in full.plain().expand())
+            parts = (parts_of_step(sends.src, sends.dst) for sends in full.plain().expand())
             cut = sum(int(each.max()) + 1 for each in parts)
             assert schedule.steps <= cut
             assert schedule.steps == schedule.claims.steps

@@ -43,7 +43,7 @@ def _halved(job: Job[Complete], build: Build) -> Built:
     order = np.argsort(step, kind="stable")
     for now in np.split(order, np.flatnonzero(np.diff(step[order])) + 1):
         source, target = (each[ways.arc[now]].astype(np.int64) for each in (arcs.tail, arcs.head))
-        part[now] = parts_of_step(source, target, job.network.nodes)
+        part[now] = parts_of_step(source, target)
     return there_and_back(listed(ways, job.model, [step, part]), least=least_steps(job)).built()
 
 
@@ -51,7 +51,7 @@ def _cut(schedule: Schedule) -> Built:
     """Return the sends of a schedule, with every step cut into parts."""
     begun, columns = 0, [np.zeros((5, 0), np.int64)]
     for sends in schedule.expand():
-        part = begun + parts_of_step(sends.src, sends.dst, schedule.network.nodes)
+        part = begun + parts_of_step(sends.src, sends.dst)
         columns.append(np.stack([part, sends.src, sends.dst, sends.tree, sends.chunk]))
         begun = int(part.max(initial=begun - 1)) + 1
     step, src, dst, tree, chunk = np.concatenate(columns, axis=1)
@@ -60,23 +60,26 @@ def _cut(schedule: Schedule) -> Built:
     return Built(rows_between(schedule.network, table, step, src, dst, **more), Claims(begun, len(step)))
 
 
-def parts_of_step(source: Ints, target: Ints, nodes: int) -> Ints:
+def parts_of_step(source: Ints, target: Ints) -> Ints:
     """Return in which part of a step each send goes, 0, 1 or 2, such that no node sends and receives in one part.
 
     ``source`` and ``target``, int64 (sends,), are those of one step: each node is either once at most.
 
-    >>> parts_of_step(np.array([0, 1, 2]), np.array([1, 2, 0]), 3).tolist()
+    >>> parts_of_step(np.array([0, 1, 2]), np.array([1, 2, 0])).tolist()
     [0, 1, 2]
-    >>> parts_of_step(np.array([3, 0, 1]), np.array([1, 2, 0]), 4).tolist()
+    >>> parts_of_step(np.array([3, 0, 1]), np.array([1, 2, 0])).tolist()
     [0, 0, 1]
     """
-    from treecast.kernels.plans.halves import parts
-
-    found, by_source, heard = np.empty(len(source), np.int64), np.full(nodes, -1), np.zeros(nodes, np.bool_)
-    by_source[source] = np.arange(len(source))
-    heard[target] = True
-    parts(source, target, by_source, heard, found)
-    return found
+    place, heard = {u: at for at, u in enumerate(source.tolist())}, set(target.tolist())
+    follows, found = [place.get(v, -1) for v in target.tolist()], [-1] * len(source)
+    # paths first: those that begin where nothing arrives
+    for first in (*(at for u, at in place.items() if u not in heard), *range(len(found))):
+        at, last, part = first, first, 0
+        while at >= 0 and found[at] < 0:
+            found[at], part, last, at = part, 1 - part, at, follows[at]
+        if at == first != last and found[last] == 0:  # the last of an odd cycle
+            found[last] = 2
+    return np.array(found, np.int64)
 
 
 def _fits_together(job: Job[Complete]) -> str:
