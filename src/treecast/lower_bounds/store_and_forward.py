@@ -84,8 +84,7 @@ def broadcast(job: Job, root: int) -> list[Bound]:
         return [*sends, one, *one_port.broadcast(job)]
     value = -(-total // ports) + far - 1
     found = [*sends, steps(value, "⌈M x / degree⌉ + eccentricity - 1", "Fragopoulou & Akl, Table 1")]
-    found += _over_every_arc(job) + _hearing(job, root) + _into_layers(job, root, far)
-    return found + [bound for bound in _since_told(job, root) if bound.value > best(found, "steps").value]
+    return found + _over_every_arc(job) + _hearing(job, root) + _into_layers(job, root, far)
 
 
 def _over_every_arc(job: Job) -> list[Bound]:
@@ -117,7 +116,7 @@ def _since_told(job: Job, root: int) -> list[Bound]:
     ⌈(Mx + Σ d) / n⌉ steps over the n nearest arcs, of any n.
     """
     network = job.network
-    if job.quick or network.rank_count > distances.LOOKED_AT:
+    if job.quick or job.model.combining or job.model.ports == "one" or network.rank_count > distances.LOOKED_AT:
         return []
     arcs, far = arcs_of(network), network.distance(root, np.arange(network.nodes)).astype(np.int64)
     some = np.flatnonzero((far[arcs.tail] >= 0) & (arcs.head != root))
@@ -155,8 +154,9 @@ def _into_layers(job: Job, root: int, far: int) -> list[Bound]:
 
 
 def _told(job: Job, root: int) -> list[Bound]:
-    """As a broadcast, and nodes tell in turn those to which only they lead."""
-    return broadcast(job, root) + one_port.telling(job, root)
+    """As a broadcast, and nodes tell in turn those to which only they lead, or hear since their neighbors know."""
+    found = broadcast(job, root) + one_port.telling(job, root)
+    return found + [bound for bound in _since_told(job, root) if bound.value > best(found, "steps").value]
 
 
 @bounds_of("scatter")
