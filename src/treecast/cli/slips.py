@@ -6,7 +6,7 @@ from cyclopts import CoercionError, CycloptsError, MissingArgumentError, Unknown
 from cyclopts.exceptions import ConsumeMultipleError, RepeatArgumentError, UnknownCommandError
 
 from treecast.cli.app import app, find_verbs
-from treecast.errors import did_you_mean
+from treecast.errors import TreecastError, did_you_mean
 
 _NUMBERS = {int: "a whole number", float: "a number"}
 
@@ -37,13 +37,18 @@ def spell_slip(error: CycloptsError) -> str:
             return f"{name} is missing: {where}"
         case RepeatArgumentError():
             return f"{error.token.keyword} is given twice: give it once"
-        case CoercionError() if error.token is not None and error.token.keyword and error.msg is None:
+        case CoercionError() if isinstance(error.__cause__, TreecastError):
+            return str(error.__cause__)
+        case CoercionError() if error.token is not None and error.msg is None:
+            asked = f"{error.token.keyword or name} {error.token.value}"
             kinds = [kind for kind in (error.target_type, *get_args(error.target_type)) if kind in _NUMBERS]
+            if error.target_type is bool:
+                return f"{error.token.keyword} takes no value: leave {error.token.value!r} out"
             if kinds:
-                return f"{error.token.keyword} {error.token.value} will not do: write {_NUMBERS[kinds[0]]}"
+                return f"{asked} will not do: write {_NUMBERS[kinds[0]]}"
             if choices := [choice for choice in get_args(error.target_type) if isinstance(choice, str)]:
                 hint = did_you_mean(error.token.value, choices)
-                return f"{error.token.keyword} {error.token.value} will not do: write one of {', '.join(choices)}{hint}"
+                return f"{asked} will not do: write one of {', '.join(choices)}{hint}"
         case _:
             pass
     return str(error)
@@ -51,6 +56,8 @@ def spell_slip(error: CycloptsError) -> str:
 
 def _elsewhere(asked: str, known: set[str]) -> str:
     """Return which verbs have an option, the likest first: those that have most of the ``known`` options of the verb asked."""
+    if asked in known:  # cyclopts makes more names of an option than it takes, --no-json say
+        return ""
     verbs = {verb: app[verb] for verb in find_verbs() if app[verb].default_command is not None}
     options = {
         verb: {name for argument in found.assemble_argument_collection() for name in argument.names}
