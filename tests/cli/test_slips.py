@@ -87,7 +87,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("plan broadcast star:3 --messages 1e300", "error: '1e300' is no number of messages: write it as in 400"),
         ("completion csh", "error: SHELL csh will not do: write one of bash, zsh, fish"),
         ("plan broadcast star:3 --json=maybe", "error: --json takes no value: leave 'maybe' out"),
-        ("plan broadcast star:3 --no-json", "plan has no option --no-json: 'treecast plan --help' says what there is"),
+        ("plan broadcast star:3 --no-json", "'treecast plan --help' says what there is; did you mean '--json'?"),
         ("plan broadcast star:3 --messages many", "'many' is no number of messages"),
         ("plan broadcast star:3 --messages -4", "-4 messages cannot be sent"),
         ("plan scatter star:3 --flit 4k", "--flit says how long the files of --files are"),

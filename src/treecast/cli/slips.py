@@ -56,13 +56,10 @@ def spell_slip(error: CycloptsError) -> str:
 
 def _elsewhere(asked: str, known: set[str]) -> str:
     """Return which verbs have an option, the likest first: those that have most of the ``known`` options of the verb asked."""
-    if asked in known:  # cyclopts makes more names of an option than it takes, --no-json say
-        return ""
     verbs = {verb: app[verb] for verb in find_verbs() if app[verb].default_command is not None}
-    options = {
-        verb: {name for argument in found.assemble_argument_collection() for name in argument.names}
-        for verb, found in verbs.items()
-    }
+    usual = app.default_parameter  # without it there would be names that no verb takes, such as --no-json
+    arguments = {verb: found.assemble_argument_collection(default_parameter=usual) for verb, found in verbs.items()}
+    options = {verb: {name for argument in found for name in argument.names} for verb, found in arguments.items()}
     having = sorted((verb for verb in verbs if asked in options[verb]), key=lambda verb: -len(options[verb] & known))
     if not having:
         return ""
