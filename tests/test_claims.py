@@ -555,7 +555,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         "MPI's best algorithm 217 ms": Measured("make arena"),
         "29.0 ms": Measured("make arena"),
         "is 0.2 % behind MPI's": Measured("make arena"),
-        "7,141 pairs": Test("tests/test_docs.py::test_python_of_the_readme_says_what_its_comments_say"),
+        "7,141 sets of at most two dead nodes": Test(
+            "tests/test_docs.py::test_python_of_the_readme_says_what_its_comments_say"
+        ),
     },
     "docs/peers.md": {
         "for M > 1 it is the best of": DEFINITION,
