@@ -75,6 +75,13 @@ def test_every_variable_that_the_sources_name_is_explained() -> None:
     assert named == {found for row in VARIABLES for cell in row for found in re.findall(rf"\b{name}", cell)}
 
 
+def test_each_verb_has_a_file_of_tests() -> None:
+    missing = [
+        verb for verb in find_verbs() if not Path(__file__).with_name(f"test_{verb.replace('-', '_')}.py").exists()
+    ]
+    assert missing == []
+
+
 def test_words_are_those_of_the_page_on_names(capsys):
     assert main(["help", "words"]) == 0
     shown = capsys.readouterr().out
