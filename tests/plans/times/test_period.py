@@ -65,6 +65,15 @@ def test_trees_load_nodes_evenly(spec, trees, most):
     assert int(ways.loads(takes(machine, where)).max()) == most
 
 
+@pytest.mark.parametrize(("machine", "most"), [("one-port", 2410), ("one-port,half", 3420)])
+def test_trees_lead_past_different_relays(machine, most):
+    """One root switch of a fat tree would send to every pod: 3 sends a message, and 4 steps of half duplex."""
+    schedule = by_periods("broadcast", "fat-tree:4", 1000, machine)
+    for method in ("fast", "expanded"):
+        assert verify(schedule, method=method).holds
+    assert schedule.steps < most
+
+
 @pytest.mark.parametrize(
     ("messages", "machine", "said"),
     [

@@ -1,14 +1,18 @@
 """Trees whose arcs load nodes and links evenly, under any machine: for periods, whose length is the greatest load.
 
 Trees of shortest paths exchange arcs by simulated annealing. So nodes that would send most in several trees send in few of them.
+Several trees of a root begin past different relays.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.models import Model, takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
+from treecast.networks.core import Ints
 from treecast.plans.ways.trees.packed import tree_set
+from treecast.plans.ways.trees.pruning import pruned
 from treecast.plans.ways.trees.spanning import breadth_first
 from treecast.plans.ways.ways import Ways
 
@@ -37,6 +41,8 @@ def even_trees(network: Network, machine: Model, roots: list[int], deeper: float
         tree = breadth_first(network, root)
         below = np.flatnonzero(tree.parent >= 0)
         up[np.ix_(top == root, below)] = arcs.number(tree.parent[below].astype(np.int64), tree.port[below])
+    if network.relays is not None and len(top) > len(dict.fromkeys(roots)):
+        up = _past_other_relays(network, top, seed)
     load = np.bincount(wanted.resource[up[up >= 0]].ravel(), minlength=wanted.resources).astype(np.int64)
     count, chance = min(_CHANGES * len(arcs.head) * len(top), _MOST), np.random.default_rng(seed)
     unit = 4 * max(1.0, float(load.mean())) ** 3
@@ -49,3 +55,17 @@ def even_trees(network: Network, machine: Model, roots: list[int], deeper: float
         for root in dict.fromkeys(roots)
     ]
     return Ways.of_trees(network, parts)
+
+
+def _past_other_relays(network: Network, top: Ints, seed: int) -> NDArray[np.int32]:
+    """Return arcs of trees of shortest paths, each past relays of its own choice: int32 (trees, N). No exchange adds any."""
+    arcs, chance, every = arcs_of(network), np.random.default_rng(seed), np.arange(network.nodes)
+    up = np.full((len(top), network.nodes), -1, np.int32)
+    for own, root in zip(up, top.tolist(), strict=True):
+        far, turn = network.distance(root, every), chance.permutation(network.nodes)
+        near = np.flatnonzero((far[arcs.tail] >= 0) & (far[arcs.tail] + 1 == far[arcs.head]))
+        near = near[np.argsort(turn[arcs.tail[near]], kind="stable")]
+        own[arcs.head[near]] = near
+        above, port = (np.append(of, -1)[own].astype(np.int32) for of in (arcs.tail, arcs.port))
+        own[pruned(network, above, port)[0] < 0] = -1
+    return up
