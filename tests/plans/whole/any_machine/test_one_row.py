@@ -78,6 +78,16 @@ def test_on_any_graph(seed):
         assert schedule.steps >= far
 
 
+def test_a_gatherv_has_as_many_copies_as_a_gather_where_arcs_lead_one_way():
+    for seed in (1, 3, 8):
+        graph = nx.gnp_random_graph(6, 0.55, seed=seed, directed=True)
+        assert treecast.verify(treecast.plan("gather", graph, copies=2, root="0"))
+        schedule = treecast.plan("gatherv", graph, copies=2, root="0", lengths=[0, 1, 2, 1, 3, 1])
+        assert treecast.verify(schedule)
+        assert treecast.verify(schedule, method="expanded")
+        assert treecast.sweep(schedule).holds
+
+
 def test_over_one_port_of_complete_networks_one_flit_leaves_the_root_in_each_step():
     lengths = [0, 3, 1, 4, 1, 5, 9, 2]
     for kind in ("scatterv", "gatherv"):

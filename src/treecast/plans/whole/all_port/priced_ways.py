@@ -55,11 +55,15 @@ def _why_not(job: Job[Network]) -> str:
         most //= _SHARE_OF_ONE
     if network.nodes * network.degree * count * copies > most:
         return f"finds paths where arcs, pairs of nodes and copies, multiplied, are at most {most:,}"
-    sources = np.flatnonzero(job.collective.demands().any(axis=1))
-    for source in sources[: 1 if network.seen_alike else None].tolist():
-        few = fewest_apart(network, source, job.against)
+    demands = job.collective.demands()
+    sources, targets = (np.flatnonzero(demands.any(axis=axis)) for axis in (1, 0))
+    back = len(targets) < len(sources)  # all ways lead to few nodes: on the network turned round they lead from them
+    for node in (targets if back else sources)[: 1 if network.seen_alike else None].tolist():
+        few = fewest_apart(network.reversed() if back else network, node, job.against)
         if few.ways < copies:
-            start, end = network.labels([source, few.node])
+            start, end = network.labels([few.node, node] if back else [node, few.node])
+            if back:
+                return f"needs {copies} {apart(job.against)} paths from every node to {end}, but {start} has {few.ways}"
             return f"needs {copies} {apart(job.against)} paths from {start} to every node, but {end} has {few.ways}"
     return ""
 
