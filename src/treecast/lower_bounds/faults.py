@@ -23,9 +23,6 @@ def heard(job: Job, sources: int = 1) -> Bound:
         formula = f"{each.replace('M', 'M x')} {job.spelled_hearers}"
         return transmissions(job.total * sources * job.hearers, formula, said)
     links = -(-(job.faults + 1) * nodes // 2)
-    if links <= job.others:
-        said, value = "each node receives each message once", job.messages * sources * job.others
-        return transmissions(value, f"{each} (N - 1)", said)
     said = "a message crosses f + 1 links of every node, or all can be cut"
     return transmissions(job.messages * sources * links, f"{each} ⌈(f + 1) N / 2⌉", said)
 
