@@ -89,11 +89,8 @@ def _turns_of_scatter(others: int, copies: int, half: bool) -> tuple[Ints, Ints,
 
 def claims_of_allgather(job: Job[Complete]) -> Claims:
     """Return the steps and transmissions of x copies of an allgather."""
-    return Claims(_steps_of_allgather(job) * turn(job), job.collective.messages * _sends_of_allgather(job))
-
-
-def _sends_of_allgather(job: Job[Complete]) -> int:
-    return job.copies * (job.network.nodes - 1) * job.network.nodes
+    nodes = job.network.nodes
+    return Claims(_steps_of_allgather(job) * turn(job), job.collective.messages * job.copies * (nodes - 1) * nodes)
 
 
 def _steps_of_allgather(job: Job[Complete]) -> int:
