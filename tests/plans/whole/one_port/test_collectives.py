@@ -4,6 +4,8 @@ import pytest
 
 from treecast import sweep
 from treecast.lower_bounds import best
+from treecast.models import model
+from treecast.networks import network
 from treecast.plans import builders, plan
 from treecast.verification.verifier import verify
 
@@ -77,6 +79,19 @@ def test_where_messages_combine_few_shifts_go_twice(kind, nodes, copies):
         assert verify(schedule, method=method).holds
     if copies == 2:
         assert all(sweep(schedule, 1, what).holds for what in ("nodes", "links"))
+
+
+@pytest.mark.parametrize("machine", ["whispering", "one-port,partner", "one-port,combining,half", "shouting"])
+@pytest.mark.parametrize("kind", ["scatter", "gather", "allgather", "alltoall"])
+def test_copies_one_by_one_are_right_under_every_machine_that_they_are_for(kind, machine):
+    """A relay that passes one copy on while the root has another for it has two partners."""
+    for nodes in range(2, 9):
+        for copies in range(1, nodes):
+            where = network(f"complete:{nodes}")
+            one = next(b for b in builders(kind, where) if b.name == "one-by-one")
+            if one.serves(model(machine)):
+                schedule = plan(kind, where, copies=copies, model=machine, builder="one-by-one")
+                assert verify(schedule, method="expanded").holds, (nodes, copies)
 
 
 def test_a_dead_node_hurts_nobody_else_in_an_allgather_one_by_one():
