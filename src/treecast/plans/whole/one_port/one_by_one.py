@@ -60,7 +60,8 @@ def scatter(job: Job[Complete]) -> Built:
 
     M (2x - 1) (N - 1) transmissions. A relay passes a chunk on in the turn after it came. Relays of way w are w labels beyond
     the target. The same holds for half duplex, and for one partner in a step; there three nodes take 6M steps with two copies,
-    as each send keeps two of them busy. Where messages combine, N + x - 2 steps, for x up to N/2: a relay passes copies on to one target after the other.
+    as each send keeps two of them busy. Where messages combine, N + x - 2 steps, for x up to N/2: a relay passes copies on to
+    one target after the other.
     """
     others = job.network.nodes - 1
     when, way, target = _turns_of_scatter(others, job.copies, job.model.normal.partner == "same")
