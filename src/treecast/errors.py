@@ -88,6 +88,11 @@ def closest_name(name: str, known: Iterable[str]) -> str:
     return spelled[near[0]] if near else ""
 
 
+def shorten(text: str) -> str:
+    """Return the beginning of a text that may be long, for an error that quotes it."""
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
 def did_you_mean(name: str, known: Iterable[str], stands_for: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return the hint that ends an error about an unknown name: the one that was probably meant, "" where none is like it.
 

@@ -7,7 +7,7 @@ import math
 import re
 from fractions import Fraction
 
-from treecast.errors import TreecastError
+from treecast.errors import TreecastError, shorten
 
 _NUMBER = r"[0-9]{1,19}(?:\.[0-9]{1,19})?(?:[eE][-+]?[0-9]{1,2})?"
 _MOST = 10**30  # seconds, or bytes a second
@@ -47,7 +47,7 @@ def parse_bytes(text: str | int) -> int:
     else:
         size = Fraction(text) if isinstance(text, int) else _read(text, {u: Fraction(s) for u, s in _BYTES.items()})
     if size is None or size.denominator > 1 or not 0 < size < 2**63:
-        raise TreecastError(f"{text!r} is no number of bytes: write 65536, 64KiB, 16MiB or 2GB")
+        raise TreecastError(f"{shorten(repr(text))} is no number of bytes: write 65536, 64KiB, 16MiB or 2GB")
     return int(size)
 
 
@@ -104,7 +104,7 @@ def parse_count(text: str) -> int:
     """
     number = _read(text.removeprefix("-").replace("_", ""), {"": Fraction(1), **_COUNTS})
     if number is None or number.denominator > 1:
-        raise TreecastError(f"{text!r} is no number of messages: write it as in 400, 64k or 1e6")
+        raise TreecastError(f"{shorten(text)!r} is no number of messages: write it as in 400, 64k or 1e6")
     return -int(number) if text.startswith("-") else int(number)
 
 

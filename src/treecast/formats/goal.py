@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from treecast.errors import FormatError
-from treecast.formats.native.header import one_line, shorten, text_of
+from treecast.errors import FormatError, shorten
+from treecast.formats.native.header import one_line, text_of
 from treecast.formats.operations.comments import comments_of, comments_of_job
 from treecast.formats.operations.judge import judge_listed
 from treecast.formats.operations.reading import MOST_RANKS, Listed, Reading, number

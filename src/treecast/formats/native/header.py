@@ -10,7 +10,7 @@ from treecast.against import AGAINST, Against
 from treecast.collectives import Collective, Lengths
 from treecast.collectives.checks import MOST_MESSAGES
 from treecast.collectives.collective import NO_OWNERS
-from treecast.errors import FormatError, TreecastError
+from treecast.errors import FormatError, TreecastError, shorten
 from treecast.formats.native import graph
 from treecast.lower_bounds.proof import Proof, carried, carry, of_bounds, proven
 from treecast.models import Cost, model
@@ -313,11 +313,6 @@ def _claims(header: Header) -> Claims | None:
     if set(words) != {"steps", "transmissions"}:
         raise FormatError(f"claims are written steps=… transmissions=…, not {shorten(header['claims'])!r}")
     return Claims(number(words, "steps"), number(words, "transmissions"))
-
-
-def shorten(text: str) -> str:
-    """Return the beginning of a text that may be long."""
-    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def one_line(text: str) -> str:

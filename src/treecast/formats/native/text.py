@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.description import spell_range
-from treecast.errors import FormatError, TreecastError
+from treecast.errors import FormatError, TreecastError, shorten
 from treecast.formats.native.header import (
     VERSION,
     WORDS,
@@ -34,7 +34,6 @@ from treecast.formats.native.header import (
     header_with_proof,
     read_word,
     schedule_of,
-    shorten,
     text_of,
 )
 from treecast.formats.registry import begins_with, exporter, importer

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.errors import FormatError
-from treecast.formats.native.header import Header, header_of, read_word, shorten
+from treecast.errors import FormatError, shorten
+from treecast.formats.native.header import Header, header_of, read_word
 from treecast.formats.native.text import read_ranges
 from treecast.programs.messages import Messages
 from treecast.ragged import Ints

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from treecast.errors import FormatError
-from treecast.formats.native.header import one_line, shorten, text_of
+from treecast.errors import FormatError, shorten
+from treecast.formats.native.header import one_line, text_of
 from treecast.formats.operations.judge import judge_listed
 from treecast.formats.operations.reading import LONGEST, MOST_RANKS, Listed, Reading, number
 from treecast.formats.registry import Told, begins_like, judged
