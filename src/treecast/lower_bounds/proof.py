@@ -11,8 +11,6 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-import networkx as nx
-
 from treecast.collectives import Collective
 from treecast.lower_bounds.bound import Bound
 from treecast.models import Model
@@ -157,6 +155,8 @@ def _cuts(root: int, arcs: list[_Arc], wanted: Sequence[int]) -> int | None:
 
 def _sold(arcs: list[_Arc], cables: list[int], model: Model) -> int:
     """Return the most that the sends of one step cost."""
+    import networkx as nx  # heavy, and for one port alone
+
     half = model.duplex == "half"
     if model.ports == "all":
         dearest = dict[tuple[int, ...], int]()

@@ -13,9 +13,8 @@ def test_how_close_the_plans_are_to_the_bounds(nodes):
                 for kind in ("broadcast", "scatter", "gather", "allgather", "alltoall")
             }
             over_trees = -(-messages * copies // (nodes - 1)) + 1
-            most = min(messages, over_trees) if copies == 1 else over_trees  # or straight to all
-            one_less = copies == 1 and messages == nodes < 24  # another plan than over disjoint trees wins
-            assert steps["broadcast"] == most - one_less
+            least = 1 + -(-(messages - 1) // (nodes - 1))  # one message in the first step, then one over each arc
+            assert steps["broadcast"] == (least if copies == 1 else over_trees)
             assert steps["scatter"] == steps["gather"] == messages * copies
             assert steps["allgather"] == messages * copies
             least = messages * (2 * copies - 1)
