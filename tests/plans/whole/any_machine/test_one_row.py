@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import treecast
 from tests.plans.ways.test_ways import MACHINES, SMALL, judged
+from treecast.plans.registry import builders
 
 
 def delivered(schedule):
@@ -54,6 +55,9 @@ def test_copies_are_for_all_ports_where_no_machine_is_named():
     assert (found.model.name, found.copies, found.steps) == ("all-port", 2, 8)
     with pytest.raises(treecast.TreecastError, match="need 2 node-disjoint paths; 2 has 1"):
         treecast.plan("scatterv", "path:3", lengths=[0, 2, 5], copies=2)
+    short = treecast.job("scatterv", "path:3", lengths=[0, 2, 5], copies=2, model="one-port,half")
+    reason = next(each for each in builders("scatterv", short.network) if each.name == "one-row").why_not(short)
+    assert reason.endswith("needs 2 node-disjoint paths from 0 to every node, but 2 has 1")
     with pytest.raises(treecast.TreecastError, match="looks at each pair of 1,025 nodes, 1,024 at most"):
         treecast.plan("scatterv", "ring:1025", lengths=1, copies=2)
 

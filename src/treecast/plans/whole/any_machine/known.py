@@ -52,8 +52,12 @@ def no_ways(job: Job[Any]) -> str:
     free = _for_all_ports(job)
     if _known(free):
         return ""
-    reasons = [entry.why_not(free) for entry in builders(collective.kind, network) if entry.is_for(free.model)]
-    return f"times a plan for all ports: {reasons[0]}" if reasons else "times a plan for all ports, and there is none"
+    entries = [entry for entry in builders(collective.kind, network) if entry.is_for(free.model)]
+    if not entries:
+        return "times a plan for all ports, and there is none"
+    # who looks at each root names the node with too few paths
+    first = max(entries, key=lambda entry: entry.by_root)
+    return f"times a plan for all ports: {first.why_not(free)}"
 
 
 def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:

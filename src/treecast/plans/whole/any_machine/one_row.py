@@ -14,6 +14,7 @@ from treecast.networks import Network
 from treecast.plans.built import Built, Job
 from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import any_machine, builders, every_port, fitting
+from treecast.plans.whole.any_machine.known import no_ways
 
 _MOST_NODES = 2**10  # of which all pairs have a place in the matrix
 
@@ -24,9 +25,7 @@ def _why_not(job: Job[Any]) -> str:
         return f"looks at each pair of {nodes:,} nodes, {_MOST_NODES:,} at most"
     if job.copies == 1:
         return ""
-    whole = _as_alltoallv(job)
-    reasons = [entry.why_not(whole) for entry in builders(whole.collective.kind, whole.network)]
-    return "" if "" in reasons else max(reasons, key=lambda reason: "ways from" in reason)
+    return no_ways(_as_alltoallv(job))
 
 
 def _as_alltoallv(job: Job[Network]) -> Job[Network]:
