@@ -194,18 +194,21 @@ class Collective:
         >>> Collective("gather", 3, 4, root=1).demands().tolist()
         [[0, 4, 0], [0, 0, 0], [0, 4, 0]]
         """
-        found = np.zeros((self.nodes, self.nodes), np.int64)
-        found.flat[self.pairs()] = self.sizes()
-        for some in (np.diag_indices(self.nodes), list(self.relays), (slice(None), list(self.relays))):
-            found[some] = 0
+        found, (block, source, target) = np.zeros((self.nodes, self.nodes), np.int64), self.addressed()
+        found[source, target] = self.sizes()[block]
         return found
 
-    def pairs(self) -> Ints:
-        """Return the pair that each block is for, source x N + target, where every chunk is for one node."""
-        nodes, each = self.nodes, np.arange(self.first_blocks)
+    def addressed(self) -> tuple[Ints, Ints, Ints]:
+        """Return the blocks that have chunks for another rank, and the source and target of each; each chunk is for one node."""
+        block = np.arange(self.first_blocks)
         if self.traits.blocks == "pair":
-            return each
-        return each * nodes + self.root if self.traits.direction == "to" else self.root * nodes + each
+            source, target = np.divmod(block, self.nodes)
+        else:
+            root = np.full_like(block, self.root)
+            source, target = (block, root) if self.traits.direction == "to" else (root, block)
+        idle = np.isin(source, self.relays) | np.isin(target, self.relays)
+        some = np.flatnonzero((self.sizes() > 0) & (source != target) & ~idle)
+        return some, source[some], target[some]
 
     def lengths_among(self, nodes: Ints) -> Lengths | None:
         """Return the lengths of the blocks of some nodes, numbered in the order given; None where all are equal."""

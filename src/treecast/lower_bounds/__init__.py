@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from treecast.against import Against, apart
 from treecast.collectives import Collective
 from treecast.collectives.reach import check_reach
@@ -162,11 +160,10 @@ def _check_ways(collective: Collective, network: Network, copies: int) -> None:
     along = network.reversed() if collective.direction == "to" else network
     degree = along.degree_at(collective.root)
     if collective.all_source and not network.seen_alike and network.nodes <= distances.LOOKED_AT:
-        ends = [network.ranks, network.ranks]
-        if collective.personal:  # those that send, and those that hear: some may do neither
-            ends = [np.flatnonzero(collective.demands().any(axis=axis)) for axis in (1, 0)]
+        # those that send, and those that hear: some may do neither
+        ends = collective.addressed()[1:] if collective.personal else (network.ranks, network.ranks)
         counted = zip((network, network.reversed()), ends, strict=True)
-        degree = min(int(distances.degrees(along)[nodes].min(initial=copies)) for along, nodes in counted)
+        degree = min(int(distances.degrees(where)[nodes].min(initial=copies)) for where, nodes in counted)
     if copies > degree:
         end = "lead to" if along is not network else "leave"
         raise PlanError(

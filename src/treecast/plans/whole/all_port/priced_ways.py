@@ -55,8 +55,7 @@ def _why_not(job: Job[Network]) -> str:
         most //= _SHARE_OF_ONE
     if network.nodes * network.degree * count * copies > most:
         return f"finds paths where arcs, pairs of nodes and copies, multiplied, are at most {most:,}"
-    demands = job.collective.demands()
-    sources, targets = (np.flatnonzero(demands.any(axis=axis)) for axis in (1, 0))
+    sources, targets = map(np.unique, job.collective.addressed()[1:])
     back = len(targets) < len(sources)  # all ways lead to few nodes: on the network turned round they lead from them
     for node in (targets if back else sources)[: 1 if network.seen_alike else None].tolist():
         few = fewest_apart(network.reversed() if back else network, node, job.against)
@@ -69,10 +68,8 @@ def _why_not(job: Job[Network]) -> str:
 
 
 def _pairs(job: Job[Network]) -> _Pairs:
-    collective = job.collective
-    block = np.flatnonzero(collective.demands().flat[collective.pairs()])
-    source, target = np.divmod(collective.pairs()[block], job.network.nodes)
-    return _Pairs(source, target, collective.begins()[block], collective.sizes()[block])
+    block, source, target = job.collective.addressed()
+    return _Pairs(source, target, job.collective.begins()[block], job.collective.sizes()[block])
 
 
 _WAYS: dict[str, Any] = {
