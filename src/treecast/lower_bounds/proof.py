@@ -16,6 +16,7 @@ from treecast.lower_bounds.bound import Bound
 from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
+from treecast.networks.kept import kept
 
 FLAT = "cheapest ways cost"
 """How the source of a bound begins whose prices are the same in all steps."""
@@ -50,6 +51,11 @@ def proven(prices: Sequence[int], collective: Collective, network: Network, copi
     >>> proven([0, 1, 0, 0], Collective.over(line, "scatter", 5), line, 1, model("all-port"))
     5
     """
+    return _proven(network, tuple(prices), collective, copies, model)
+
+
+@kept(8)  # who writes a file asks, and the rule, and who shows the bound
+def _proven(network: Network, prices: tuple[int, ...], collective: Collective, copies: int, model: Model) -> int | None:
     kind, arcs = collective.traits, arcs_of(network)
     roots = network.ranks.tolist() if kind.all_source else [collective.root]
     refused = model.combining or model.routing or not model.buffered or collective.shared
@@ -155,8 +161,6 @@ def _cuts(root: int, arcs: list[_Arc], wanted: Sequence[int]) -> int | None:
 
 def _sold(arcs: list[_Arc], cables: list[int], model: Model) -> int:
     """Return the most that the sends of one step cost."""
-    import networkx as nx  # heavy, and for one port alone
-
     half = model.duplex == "half"
     if model.ports == "all":
         dearest = dict[tuple[int, ...], int]()
@@ -164,6 +168,8 @@ def _sold(arcs: list[_Arc], cables: list[int], model: Model) -> int:
             key = (min(u, v), max(u, v), cable) if half else (a,)
             dearest[key] = max(dearest.get(key, 0), price)
         return sum(dearest.values())
+    import networkx as nx  # heavy, and for one port alone
+
     dear = dict[tuple[int, int], int]()
     for u, v, price in arcs:
         ends = (min(u, v), max(u, v)) if half else (u, -1 - v)  # a node's way in is another end than its way out
