@@ -36,13 +36,8 @@ def even_trees(network: Network, machine: Model, roots: list[int], deeper: float
     from treecast.kernels.plans.evening import even
 
     arcs, wanted, top = arcs_of(network), takes(machine, network), np.array(roots, np.int64)
-    up = np.full((len(top), network.nodes), -1, np.int32)
-    for root in dict.fromkeys(roots):
-        tree = breadth_first(network, root)
-        below = np.flatnonzero(tree.parent >= 0)
-        up[np.ix_(top == root, below)] = arcs.number(tree.parent[below].astype(np.int64), tree.port[below])
-    if network.relays is not None and len(top) > len(dict.fromkeys(roots)):
-        up = _past_other_relays(network, top, seed)
+    several = network.relays is not None and len(top) > len(dict.fromkeys(roots))
+    up = _past_other_relays(network, top, seed) if several else _alike(network, top)
     load = np.bincount(wanted.resource[up[up >= 0]].ravel(), minlength=wanted.resources).astype(np.int64)
     count, chance = min(_CHANGES * len(arcs.head) * len(top), _MOST), np.random.default_rng(seed)
     unit = 4 * max(1.0, float(load.mean())) ** 3
@@ -55,6 +50,16 @@ def even_trees(network: Network, machine: Model, roots: list[int], deeper: float
         for root in dict.fromkeys(roots)
     ]
     return Ways.of_trees(network, parts)
+
+
+def _alike(network: Network, top: Ints) -> NDArray[np.int32]:
+    """Return arcs of trees of shortest paths, the same one of each root: int32 (trees, N)."""
+    arcs, up = arcs_of(network), np.full((len(top), network.nodes), -1, np.int32)
+    for root in np.unique(top).tolist():
+        tree = breadth_first(network, root)
+        below = np.flatnonzero(tree.parent >= 0)
+        up[np.ix_(top == root, below)] = arcs.number(tree.parent[below].astype(np.int64), tree.port[below])
+    return up
 
 
 def _past_other_relays(network: Network, top: Ints, seed: int) -> NDArray[np.int32]:
