@@ -29,11 +29,7 @@ _WITH_HALVES: dict[str, Any] = _TURNS | {"under": (*EITHER, *HALF)}
 def claims_of_scatter(job: Job[Complete]) -> Claims:
     """Return the steps and transmissions of x copies of a scatter."""
     others, copies = job.network.nodes - 1, job.copies
-    turns = (
-        len(_turns_of_scatter(others, copies, job.model.normal.partner == "same")[0])
-        if others == 2
-        else copies * others
-    )
+    turns = len(_turns_of_scatter(job)[0]) if others == 2 else copies * others
     turns = others + copies - 1 if _together(job) else turns
     return Claims(turn(job) * turns, job.collective.messages * (2 * copies - 1) * others)
 
@@ -43,9 +39,13 @@ def _together(job: Job[Complete]) -> bool:
 
     With three copies or more a relay passes some on while the root has more for it, so no node may be bound to one partner.
     """
-    many, model = job.copies > 2, job.model.normal
-    fits = 1 < job.copies <= job.network.nodes // 2 and not (many and model.partner == "same")
-    return model.combining and not model.half_port and fits
+    fits = 1 < job.copies <= job.network.nodes // 2 and not (job.copies > 2 and _bound(job))
+    return job.model.combining and not job.model.half_port and fits
+
+
+def _bound(job: Job[Complete]) -> bool:
+    """Return whether a node has one partner in a step, as it has with half duplex."""
+    return job.model.normal.partner == "same"
 
 
 @builder(
@@ -64,7 +64,7 @@ def scatter(job: Job[Complete]) -> Built:
     one target after the other.
     """
     others = job.network.nodes - 1
-    when, way, target = _turns_of_scatter(others, job.copies, job.model.normal.partner == "same")
+    when, way, target = _turns_of_scatter(job)
     when, way, target = when[way >= 0], way[way >= 0], target[way >= 0]
     relay, more, late = (target + way) % max(others, 1), np.flatnonzero(way), np.ones_like(way)
     if _together(job):
@@ -78,16 +78,15 @@ def scatter(job: Job[Complete]) -> Built:
     return Built(rows_of_blocks(job, step, source, ends, block, tree=tree), claims_of_scatter(job))
 
 
-def _turns_of_scatter(others: int, copies: int, bound: bool) -> tuple[Ints, Ints, Ints]:
+def _turns_of_scatter(job: Job[Complete]) -> tuple[Ints, Ints, Ints]:
     """Return the number, way and target, counted from 0, of each turn of the root; way -1 where it waits.
-
-    ``bound``: whether a node has one partner in a step.
 
     The last way is direct. To whom the root sends is neither the relay nor the target of the turn before, which are busy with
     each other. A way goes through the targets upwards, or downwards where its relays would be in the way.
     """
+    others, copies = job.network.nodes - 1, job.copies
     if (others, copies) == (2, 2):  # too few nodes for that
-        way, target = ([1, -1, 1, -1, 0, 0], [0, 0, 1, 1, 1, 0]) if bound else ([1, 0, 1, 0], [0, 1, 1, 0])
+        way, target = ([1, -1, 1, -1, 0, 0], [0, 0, 1, 1, 1, 0]) if _bound(job) else ([1, 0, 1, 0], [0, 1, 1, 0])
         return np.arange(len(way)), np.array(way), np.array(target)
     place, ways, busy = np.arange(others), list[Ints](), set[int]()
     for way in range(copies - 1, -1, -1) if others else ():
