@@ -198,7 +198,7 @@ def _bytes_of(path: str | os.PathLike[str]) -> bytes:
         for known in importers().values():
             if known.folder and os.path.isfile(os.path.join(path, known.folder)):
                 return read_folder(path, known.folder)
-    if os.fspath(path).partition(":")[0] in families() and not os.path.exists(path):
+    if not os.path.exists(path) and os.fspath(path).partition(":")[0] in families():
         raise FormatError(f"{path} is {_PLAN_FIRST}")
     return read_whole(path, max(HEAD, HEAD_OF_NETWORKS), _refuse_head)
 
@@ -209,12 +209,9 @@ def _refuse_head(head: bytes) -> str:
     if format_of_bytes(head):
         return ""
     network = next((each.what for each in readers().values() if each.recognises(head)), "")
-    known = ", ".join(importers())
-    return (
-        f"holds {_PLAN_FIRST} (it is {network})"
-        if network
-        else f"is no treecast file: it does not begin like one ({known})"
-    )
+    if network:
+        return f"holds {_PLAN_FIRST} (it is {network})"
+    return f"is no treecast file: it does not begin like one ({', '.join(importers())})"
 
 
 def load_verified(path: str | os.PathLike[str], told: Told | None = None) -> tuple[Schedule, Report]:

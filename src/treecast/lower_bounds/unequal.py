@@ -113,14 +113,11 @@ def _scatter(job: Job, root: int) -> list[Bound]:
     flits, network, nodes = _collective(job).sizes().copy(), job.network, np.arange(job.network.nodes)
     flits[root] = 0
     ways = distances.least_by_arcs(network, root, job.copies, nodes)
-    sends = transmissions(
-        int((flits * ways).sum()), f"Σ length x lengths of {job.copies} paths", "every flit to its node"
-    )
+    formula = f"Σ length x lengths of {job.copies} paths"
+    sends = transmissions(int((flits * ways).sum()), formula, "every flit to its node")
     if job.model.combining:
-        return [
-            sends,
-            *_together(job, int(network.distance(root, nodes[flits > 0]).max(initial=0)), int((flits > 0).sum())),
-        ]
+        far = int(network.distance(root, nodes[flits > 0]).max(initial=0))
+        return [sends, *_together(job, far, int(np.count_nonzero(flits)))]
     return [sends, _heard(job, [root], lambda u: flits, "pass"), work(job, sends)]
 
 
@@ -138,7 +135,7 @@ def _doubling(job: Job, flits: Ints) -> list[Bound]:
     ⌈log2(N/H)⌉ - 1 or later, and from then on one of all flits a step. With half duplex step t has at most H 2^t sends.
     """
     ranks, total = job.network.rank_count, job.copies * int(flits.sum())
-    holders, found = int((flits > 0).sum()), list[Bound]()
+    holders, found = int(np.count_nonzero(flits)), list[Bound]()
     if holders < ranks:
         late = (-(-ranks // holders) - 1).bit_length()
         formula = _times(job.copies, f"Σ length - 1 + ⌈log2(N / {holders:,})⌉")

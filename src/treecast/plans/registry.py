@@ -69,12 +69,12 @@ class Option:
         return self.name.replace("-", "_")
 
 
-def whole_number(what: str, least: int, most: int) -> Callable[[str, Network], int]:
-    """Return how an option reads a number from ``least`` to ``most``; errors call it ``what``."""
+def whole_number(noun: str, least: int, most: int) -> Callable[[str, Network], int]:
+    """Return how an option reads a number from ``least`` to ``most``; errors call it by the ``noun``."""
 
     def read(text: str, network: Network) -> int:
         if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most):
-            raise PlanError(f"{text!r} is no {what}: write a whole number from {least} to {most:,}")
+            raise PlanError(f"{text!r} is no {noun}: write a whole number from {least} to {most:,}")
         return int(text)
 
     return read
