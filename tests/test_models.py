@@ -53,7 +53,7 @@ def test_a_model_of_ones_own_works_as_a_preset_does(tmp_path):
 
 def test_a_new_machine_is_one_row(monkeypatch):
     """The planner, the bounds and both verifiers know it by what it is."""
-    new = Model("pairs", "one", partner="same", what="a node has one partner in a step, and a message is one chunk")
+    new = Model("pairs", "one", partner="same", summary="a node has one partner in a step, and a message is one chunk")
     monkeypatch.setitem(MODELS, new.name, new)
     for kind, where in (
         ("broadcast", "complete:6"),

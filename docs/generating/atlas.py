@@ -90,7 +90,8 @@ def _machine(name: str) -> str:
     return "\n\n".join(
         [
             f"## {name}",
-            f"{cell(known.what)}. A capacity of 1 carries {where.chunk_rate * 8 / 1e9:g} Gbit/s. Source: {cell(known.source)}.",
+            f"{cell(known.summary)}. A capacity of 1 carries {where.chunk_rate * 8 / 1e9:g} Gbit/s. "
+            f"Source: {cell(known.source)}.",
             *filter(None, [drawn]),
             table(("between", "capacity", "pairs", "which"), joined),
             table(("collective", "messages", "steps", "at least", "with a dead link of capacity 1"), rows),

@@ -52,13 +52,13 @@ def _builder(name: str) -> str:
         ],
         *([["one node's part", "from its label alone (`treecast program`)"]] if any(entry.at for entry in own) else []),
         *([["it is", "a baseline, to compare with"]] if all(entry.baseline for entry in every) else []),
-        *([[f"`--{option.name}`", cell(option.what)] for option in options.values()]),
+        *([[f"`--{option.name}`", cell(option.summary)] for option in options.values()]),
         *([["for example", shown]] if (shown := _shown(own)) else []),
     ]
     said = [doc_of(function) for function in dict.fromkeys(entry.build for entry in own) if inspect.getdoc(function)]
     parts = [
         f"## {name}",
-        _sentence("; ".join(dict.fromkeys(cell(entry.what) for entry in own))),
+        _sentence("; ".join(dict.fromkeys(cell(entry.summary) for entry in own))),
         table(("", ""), rows),
         *dict.fromkeys(said),
         *(f"*Of `{module}`:* {doc_of(sys.modules[module])}" for module in modules),

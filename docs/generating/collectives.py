@@ -10,7 +10,7 @@ def collectives() -> str:
     rows = [
         [
             code(name),
-            cell(kind.what),
+            cell(kind.summary),
             code(f"MPI_{kind.mpi}") if kind.mpi else "",
             cell(", ".join(kind.also)),
             _made(kind),

@@ -10,7 +10,7 @@ from .markdown import block, cell, code, doc_of, page, table
 def networks() -> str:
     """Return the page."""
     every = list(families().values())
-    rows = [[code(f.spelling), cell(f.what), cell(f.nodes), cell(f.degree), cell(f.diameter)] for f in every]
+    rows = [[code(f.spelling), cell(f.summary), cell(f.nodes), cell(f.degree), cell(f.diameter)] for f in every]
     return page(
         "Networks",
         "`treecast networks` lists the families, and `treecast networks SPELLING` describes a member. "

@@ -50,14 +50,14 @@ class Option:
     """An option of files: how its text is read, a sentence of help, and its type: bool for a flag, tuple for several values."""
 
     read: Callable[[str], Any]
-    what: str
+    summary: str
     kind: type
 
 
-def _option(default: Any, read: Callable[[str], Any], what: str) -> Any:
+def _option(default: Any, read: Callable[[str], Any], summary: str) -> Any:
     """Return a field of ``Asked`` that is an option of the command line, too."""
     kind = bool if default is False else tuple if default == () else str
-    return field(default=default, metadata={"option": Option(read, what, kind)})
+    return field(default=default, metadata={"option": Option(read, summary, kind)})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,7 +36,7 @@ class Model:
         a single neighbour.
     combining : bool
         Whether a message may hold any number of chunks; else it is one chunk.
-    what : str
+    summary : str
         A few words of help.
     routing : {"", "first", "last", "diagonal"}
         Of wormhole switching, where a message to any node takes one step, over the channels of a route along the axes of a
@@ -64,7 +64,7 @@ class Model:
     duplex: Literal["full", "half"] = "full"
     partner: Literal["any", "same"] = "any"
     combining: bool = False
-    what: str = ""
+    summary: str = ""
     routing: Literal["", "first", "last", "diagonal"] = ""
     buffered: bool = True
 
@@ -85,7 +85,7 @@ class Model:
         """The same machine without a name, and with a partner only where that says something."""
         free = self.ports == "all" or bool(self.routing)
         partner = "any" if free else "same" if self.duplex == "half" else self.partner
-        return replace(self, name="", what="", partner=partner)
+        return replace(self, name="", summary="", partner=partner)
 
     @property
     def spelling(self) -> str:
@@ -106,7 +106,7 @@ class Model:
         )
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.what}" if self.what else self.name
+        return f"{self.name}: {self.summary}" if self.summary else self.name
 
     def __repr__(self) -> str:
         return f"<Model {self.name}: {self.ports} port{'s' if self.ports == 'all' else ''}, {self.duplex} duplex>"
@@ -146,44 +146,44 @@ class Cost:
 MODELS = {
     preset.name: preset
     for preset in (
-        Model("all-port", "all", what="a node sends and receives over all its links in a step"),
-        Model("one-port", "one", what="a node sends over one link and receives over one link in a step"),
+        Model("all-port", "all", summary="a node sends and receives over all its links in a step"),
+        Model("one-port", "one", summary="a node sends over one link and receives over one link in a step"),
         Model(
             "whispering",
             "one",
             partner="same",
             combining=True,
-            what="a node exchanges with one neighbour in a step; messages combine (hypercube paper)",
+            summary="a node exchanges with one neighbour in a step; messages combine (hypercube paper)",
         ),
-        Model("shouting", "all", combining=True, what="all-port; messages combine (hypercube paper)"),
+        Model("shouting", "all", combining=True, summary="all-port; messages combine (hypercube paper)"),
         Model(
             "wormhole",
             "one",
             combining=True,
-            what="a node sends or receives one message in a step, to any distance, first axis first (mesh paper)",
+            summary="a node sends or receives one message in a step, to any distance, first axis first (mesh paper)",
             routing="first",
         ),
         Model(
             "wormhole-last",
             "one",
             combining=True,
-            what="as wormhole, but messages go along the last axis first",
+            summary="as wormhole, but messages go along the last axis first",
             routing="last",
         ),
         Model(
             "wormhole-diagonal",
             "one",
             combining=True,
-            what="as wormhole, but messages go along all axes by turns, near the straight line",
+            summary="as wormhole, but messages go along all axes by turns, near the straight line",
             routing="diagonal",
         ),
         Model(
             "bufferless",
             "one",
-            what="one-port; a flit that arrives is sent on in the next step, a message is not interrupted (tree paper)",
+            summary="one-port; a flit that arrives is sent on in the next step, a message is not interrupted (tree paper)",
             buffered=False,
         ),
-        Model("bufferless-multiport", "all", what="as bufferless, over all links at once", buffered=False),
+        Model("bufferless-multiport", "all", summary="as bufferless, over all links at once", buffered=False),
     )
 }
 """The presets, by name."""
@@ -221,11 +221,11 @@ def model(name: str | Model) -> Model:
         raise PlanError(f"{name!r} is no model: without buffers messages go flit by flit and do not combine")
     if "partner" in suffixes and (found.ports == "all" or found.routing):
         raise PlanError(f"{name!r} is no model: one partner in a step is for one-port")
-    for suffix, (change, what) in _CHANGES.items():
+    for suffix, (change, summary) in _CHANGES.items():
         wider = replace(found, **change)
         if suffix in suffixes and wider != found:
             known = next((other for other in MODELS.values() if other.normal == wider.normal), None)
-            found = known or replace(wider, name=f"{found.name},{suffix}", what=found.what + what)
+            found = known or replace(wider, name=f"{found.name},{suffix}", summary=found.summary + summary)
     return found
 
 

@@ -17,16 +17,16 @@ Progress = Callable[[int, int, str], None]
 """Called with how much is done, of how much (0 where nobody knows), and the name of the work."""
 
 
-def nobody(done: int, total: int, what: str) -> None:
+def nobody(done: int, total: int, name: str) -> None:
     """Do nothing: this is who watches as long as nobody else does."""
 
 
 _watching: ContextVar[Progress] = ContextVar("_watching", default=nobody)
 
 
-def report(done: int, total: int, what: str = "") -> None:
-    """Tell whoever watches how far the work called ``what`` is; ``total`` is 0 where it is not known."""
-    _watching.get()(done, total, what)
+def report(done: int, total: int, name: str = "") -> None:
+    """Tell whoever watches how far the work called ``name`` is; ``total`` is 0 where it is not known."""
+    _watching.get()(done, total, name)
 
 
 @contextmanager
@@ -46,10 +46,10 @@ def reporting(progress: Progress | None) -> Generator[None]:
 
 
 @contextmanager
-def part_of(what: str = "", before: int = 0, total: int = 0, each: int = 1) -> Generator[None]:
+def part_of(name: str = "", before: int = 0, total: int = 0, each: int = 1) -> Generator[None]:
     """Pass on the reports of this block as those of a part of longer work, of which ``before`` was done before this part.
 
-    ``what``: the name under which they are passed on; their own when it is empty. ``total``: how much there is in all; the
+    ``name``: the name under which they are passed on; their own when it is empty. ``total``: how much there is in all; the
     part's own number when it is 0. No more than that is told. ``each``: how much each count of the part stands for.
 
     >>> with reporting(lambda *told: print(told)), part_of("Lemma 1", before=10, total=30):
@@ -60,7 +60,7 @@ def part_of(what: str = "", before: int = 0, total: int = 0, each: int = 1) -> G
 
     def pass_on(done: int, of: int, inner: str) -> None:
         most = total or each * of
-        watcher(min(before + each * done, most) if most else done, most, what or inner)
+        watcher(min(before + each * done, most) if most else done, most, name or inner)
 
     with reporting(pass_on):
         yield

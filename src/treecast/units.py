@@ -135,7 +135,7 @@ def spell_bytes(size: int) -> str:
     return f"{size:,} byte{'s' if size != 1 else ''}"
 
 
-def _from_zero(text: str | float, units: dict[str, Fraction], what: str, right: str) -> Fraction:
+def _from_zero(text: str | float, units: dict[str, Fraction], noun: str, right: str) -> Fraction:
     if isinstance(text, str):
         value = _read(text, units)
         if value is None and _read(text, {"": Fraction(1)}):
@@ -145,7 +145,7 @@ def _from_zero(text: str | float, units: dict[str, Fraction], what: str, right: 
     else:
         value = Fraction(text) if math.isfinite(text) else None
     if value is None or not 0 <= value < _MOST:
-        raise TreecastError(f"{text!r} is no {what}: write {right}")
+        raise TreecastError(f"{text!r} is no {noun}: write {right}")
     return value
 
 

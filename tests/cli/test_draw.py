@@ -31,7 +31,7 @@ def test_a_figure_shows_itself_in_a_notebook(kind):
     assert repr(drawn).startswith("<Drawing in svg: ")
     assert drawn._repr_html_() is None
     again = pickle.loads(pickle.dumps(drawn))
-    assert (again, again.medium, again.what) == (drawn, drawn.medium, drawn.what)
+    assert (again, again.medium, again.summary) == (drawn, drawn.medium, drawn.summary)
 
 
 def test_a_notebook_shows_what_a_file_would_hold(tmp_path):

@@ -96,9 +96,9 @@ def test_the_part_of_node_zero_is_the_same_from_or_to_one_root():
 
 def test_what_it_is_is_one_sentence_without_an_end():
     for row in ROWS:
-        assert row.what[0].islower()
-        assert not row.what.endswith(".")
-        assert str(row) == f"{row.name}: {row.what}"
+        assert row.summary[0].islower()
+        assert not row.summary.endswith(".")
+        assert str(row) == f"{row.name}: {row.summary}"
         assert repr(row) == f"Kind('{row.name}')"
 
 

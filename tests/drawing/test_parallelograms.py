@@ -84,9 +84,9 @@ def test_corners_of_a_scatter_by_hand():
 def test_what_control_flits_say():
     collective, where, lengths, model, more = CASES["certificates"]
     controls = Streams(plan(collective, where, lengths=lengths, model=model, **more)).controls()
-    order = {v: controls.step[(controls.below == v) & (controls.what == ORDER)].tolist() for v in range(1, 7)}
+    order = {v: controls.step[(controls.below == v) & (controls.kind == ORDER)].tolist() for v in range(1, 7)}
     assert order == {1: [7], 2: [8], 3: [8], 4: [], 5: [9], 6: [10]}
-    assert controls.step[controls.what == CERTIFICATE].max() == 6
+    assert controls.step[controls.kind == CERTIFICATE].max() == 6
 
 
 @pytest.mark.each(7)

@@ -151,7 +151,7 @@ def test_kinds_are_listed_without_importing_anything_heavy():
 
 @pytest.mark.parametrize("of", ["Schedule", "Mesh", "Paths", "Job"])
 def test_what_is_listed_is_what_is_registered(of):
-    assert listed_kinds(of) == {entry.kind: entry.what for entry in all_pictures() if entry.of.__name__ == of}
+    assert listed_kinds(of) == {entry.kind: entry.summary for entry in all_pictures() if entry.of.__name__ == of}
     assert listed_kinds(of)
 
 
@@ -163,7 +163,7 @@ def test_a_new_file_is_all_that_a_picture_needs(tmp_path):
     (tmp_path / "page.py").write_text(
         "from treecast.drawing.registry import picture\n"
         "from treecast.schedule import Schedule\n"
-        "@picture('page', of=Schedule, into=('htm',), what='how many rows', rank=90)\n"
+        "@picture('page', of=Schedule, into=('htm',), summary='how many rows', rank=90)\n"
         "def page(schedule, view):\n    return f'<p>{len(schedule)} rows</p>'\n"
     )
     path = str(tmp_path / "a.htm")

@@ -20,7 +20,7 @@ PAGE = Path(__file__).parents[2] / "docs/formats.md"
 def only_written(monkeypatch):
     """A format that is only written, with a suffix that ends in another's."""
     monkeypatch.setattr(registry, "_EXPORTERS", dict(registry.exporters()))
-    registry.exporter("count", suffix=".count.tcb", what="how many rows")(lambda schedule: b"%d" % len(schedule))
+    registry.exporter("count", suffix=".count.tcb", summary="how many rows")(lambda schedule: b"%d" % len(schedule))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_the_page_lists_what_is_registered():
     found = re.findall(r"^\| `(\S+)` \| (\S+) \| (\S+) \| (\S+) \| (.*) \|$", PAGE.read_text(), re.MULTILINE)
     assert found == [
         (name, f"`{writers[name].suffix}`" if name in writers else "-", *("yes" if name in part else "no"
-         for part in (writers, readers)), writers[name].what if name in writers else "")
+         for part in (writers, readers)), writers[name].summary if name in writers else "")
         for name in sorted({*writers, *readers})
     ]  # fmt: skip
 
@@ -88,7 +88,7 @@ def test_the_page_lists_every_setting():
     known = {s.keyword: s for entry in registry.exporters().values() for s in entry.settings}
     found = re.findall(r"^\| `--(\S+)` \| `(\S+)` \| (.*) \| (.*) \|$", PAGE.read_text(), re.MULTILINE)
     assert found == [
-        (s.name, key, ", ".join(f"`{e.name}`" for e in registry.exporters().values() if s in e.settings), s.what)
+        (s.name, key, ", ".join(f"`{e.name}`" for e in registry.exporters().values() if s in e.settings), s.summary)
         for key, s in sorted(known.items())
     ]
 
@@ -129,7 +129,7 @@ def test_decorators_are_read_as_text(tmp_path):
     (package / "deeper").mkdir(parents=True)
     (package / "__init__.py").write_text("raise SystemExit('imported')\n")
     (package / "deeper" / "a.py").write_text(
-        "import nowhere\n\n@entry('one', 2, into=BOTH, what='a ' 'b', fits=some.function, of=Unknown)\n"
+        "import nowhere\n\n@entry('one', 2, into=BOTH, summary='a ' 'b', fits=some.function, of=Unknown)\n"
         "@other\n@entry(\n    'two',\n    into=('x',),\n)\ndef f(a): return 1\n\n@entries('three')\ndef g(): pass\n"
     )
     sys.path.insert(0, str(tmp_path))
@@ -138,7 +138,7 @@ def test_decorators_are_read_as_text(tmp_path):
     finally:
         sys.path.remove(str(tmp_path))
     assert found == [
-        {"0": "one", "1": 2, "into": "BOTH", "what": "a b", "fits": "some.function", "of": "Unknown"},
+        {"0": "one", "1": 2, "into": "BOTH", "summary": "a b", "fits": "some.function", "of": "Unknown"},
         {"0": "two", "into": ("x",)},
     ]
     assert "listed_entries" not in sys.modules

@@ -154,7 +154,7 @@ def test_a_new_family_is_a_new_file(tmp_path, monkeypatch):
     (tmp_path / "loop.py").write_text(
         "from treecast.networks.family import family\n"
         "from treecast.networks.grid import Torus\n"
-        "@family('loop', 'N', example='loop:4', what='a ring', nodes='N')\n"
+        "@family('loop', 'N', example='loop:4', summary='a ring', nodes='N')\n"
         "def loop(n):\n"
         "    return Torus((n,), 'ring')\n"
     )

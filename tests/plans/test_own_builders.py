@@ -21,7 +21,7 @@ def own_registry(monkeypatch):
 
 
 def register(late):
-    @builder("late", "broadcast", under=ALL_PORT, what="one tree, later", baseline=True)
+    @builder("late", "broadcast", under=ALL_PORT, summary="one tree, later", baseline=True)
     def build(job):
         built = over_breadth_first_tree(job)
         columns = built.rows.columns() | {"step": built.rows.step + late}

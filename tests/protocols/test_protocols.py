@@ -44,7 +44,9 @@ def test_of_equals_any_may_go_first():
 
 
 def kinds(schedule):
-    return [(said.step, said.src, said.dst, said.what) for said in run_protocol(schedule).sends if said.kind != "flit"]
+    return [
+        (said.step, said.src, said.dst, said.content) for said in run_protocol(schedule).sends if said.kind != "flit"
+    ]
 
 
 def test_wake_ups_say_how_long_the_way_is_taken():
@@ -66,7 +68,7 @@ def test_tokens_certificates_and_orders():
 
 def test_only_the_first_flit_of_a_message_knows_its_way():
     schedule = plan("scatterv", "tree:2,2", lengths=3, model="bufferless")
-    flits = [said.what for said in run_protocol(schedule).sends]
+    flits = [said.content for said in run_protocol(schedule).sends]
     assert all((flit.route is not None) == (flit.place == 0) for flit in flits)
     assert max(len(flit.route or ()) for flit in flits) == 1  # what is left behind the first arc
 

@@ -12,12 +12,12 @@ import treecast
 from treecast.extend import ALL_PORT, Built, Claims, Payloads, Rows, builder, exporter, family, picture
 
 
-@family("wheel", "N", example="wheel:6", what="a ring and its hub")
+@family("wheel", "N", example="wheel:6", summary="a ring and its hub")
 def wheel(nodes):
     return treecast.network(networkx.wheel_graph(nodes))
 
 
-@builder("to-each", "broadcast", under=ALL_PORT, what="each message to each neighbour of the root", baseline=True)
+@builder("to-each", "broadcast", under=ALL_PORT, summary="each message to each neighbour of the root", baseline=True)
 def to_each(job):
     """All-port: the root of a wheel reaches all."""
     network, root = job.network, job.collective.root
@@ -28,12 +28,12 @@ def to_each(job):
     return Built(Rows.of(Payloads.of([[(0, messages)]]), **columns), Claims(steps=messages, transmissions=messages * len(to)))
 
 
-@exporter("count", suffix=".count", what="the number of rows")
+@exporter("count", suffix=".count", summary="the number of rows")
 def count(schedule):
     return f"rows {len(schedule)}\\n".encode()
 
 
-@picture("rows", of=treecast.Schedule, into=("text",), what="the number of rows")
+@picture("rows", of=treecast.Schedule, into=("text",), summary="the number of rows")
 def rows(schedule, view):
     return f"{len(schedule)} rows"
 '''

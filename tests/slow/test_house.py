@@ -98,7 +98,7 @@ from treecast.networks.family import family
 from treecast.networks.graph import Graph
 
 
-@family("windmill", "N", example="windmill:4", what="N triangles that share a node")
+@family("windmill", "N", example="windmill:4", summary="N triangles that share a node")
 def windmill(triangles):
     """Return the windmill of so many triangles."""
     return Graph.of(nx.windmill_graph(triangles, 3), f"windmill:{triangles}")
@@ -113,10 +113,10 @@ from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, Option, builder
 from treecast.schedule import Claims, Rows
 
-WAIT = Option(name="wait", what="How many steps the root waits.", read=lambda text, network: int(text))
+WAIT = Option(name="wait", summary="How many steps the root waits.", read=lambda text, network: int(text))
 
 
-@builder("patient", "broadcast", under=ALL_PORT, what="one tree, later", options=(WAIT,), baseline=True)
+@builder("patient", "broadcast", under=ALL_PORT, summary="one tree, later", options=(WAIT,), baseline=True)
 def patient(job):
     """All-port: the breadth-first tree, after a wait."""
     built, wait = over_breadth_first_tree(job), job.options.get("wait", 1)
@@ -131,7 +131,7 @@ FORMAT_FILE = '''
 from treecast.formats.registry import exporter
 
 
-@exporter("sends", suffix=".sends", what="a line for each row: step, source, destination")
+@exporter("sends", suffix=".sends", summary="a line for each row: step, source, destination")
 def encode(schedule):
     rows = schedule.rows
     return "".join(f"{t} {u} {v}\\n" for t, u, v in zip(rows.step, rows.src, rows.dst, strict=True)).encode()
@@ -145,7 +145,7 @@ from treecast.drawing.registry import TEXT, picture
 from treecast.schedule import Schedule
 
 
-@picture("census", of=Schedule, into=TEXT, what="the number of rows", rank=99)
+@picture("census", of=Schedule, into=TEXT, summary="the number of rows", rank=99)
 def census(schedule, view):
     """Draw the number of rows."""
     return f"{len(schedule)} rows"
@@ -159,7 +159,7 @@ from treecast.networks.reading.machine import Link, Machine, Node
 from treecast.networks.reading.registry import matches, reader
 
 
-@reader("wheel", what="a wheel", recognises=matches(rb"^spokes="))
+@reader("wheel", summary="a wheel", recognises=matches(rb"^spokes="))
 def machine_of(data):
     """Return a wheel."""
     rim = [f"r{i}" for i in range(int(data.partition(b"=")[2]))]

@@ -25,7 +25,7 @@ from treecast.verification.verifier import verify
 def no_threads():
     """Run the inner loops one block after the other: to start threads takes longer than these schedules."""
 
-    def one_by_one(work, total, block, what=""):
+    def one_by_one(work, total, block, name=""):
         return [work(start, min(start + block, total)) for start in range(0, total, block)]
 
     with pytest.MonkeyPatch.context() as patch:

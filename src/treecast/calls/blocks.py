@@ -111,10 +111,10 @@ def _gather(blocks: str) -> Callable[..., Asked]:
 
 
 def _add(
-    name: str, made: Callable[[str], Callable[..., Asked]], what: str, algorithm: Algorithm, blocks: str, **more: Any
+    name: str, made: Callable[[str], Callable[..., Asked]], summary: str, algorithm: Algorithm, blocks: str, **more: Any
 ) -> None:
     make = made(blocks)
-    make.__doc__ = f"Bring {what}."
+    make.__doc__ = f"Bring {summary}."
     row(name, algorithm, blocks=blocks, **more)(make)
 
 

@@ -126,7 +126,7 @@ def _counts(ours: Rank, recvcounts: Any) -> list[int]:
 def _check_counts(ours: Rank, sent: Entries, received: Entries, counts: list[int], in_place: bool) -> None:
     total = sum(counts)
     if sent.number != total:
-        what = "receive" if in_place else "send"
-        raise ValueError(f"mismatch in {what} count {sent.number} and sum(counts) {total}")
+        side = "receive" if in_place else "send"
+        raise ValueError(f"mismatch in {side} count {sent.number} and sum(counts) {total}")
     if not in_place and received.number != counts[ours.rank]:
         raise ValueError(f"mismatch in receive count {received.number} and counts[{ours.rank}] {counts[ours.rank]}")

@@ -75,7 +75,7 @@ Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1, show_default=Fa
 
 @with_options(
     options_under("The file of a network", 4),
-    [(field_of(name), name, option.what, option.kind) for name, option in OPTIONS.items()],
+    [(field_of(name), name, option.summary, option.kind) for name, option in OPTIONS.items()],
 )
 class FileOptions:
     """The options of the file of a network."""

@@ -135,8 +135,8 @@ def progress(title: str, after: float = 0) -> Generator[None]:
     task, appears = bar.add_task(title, total=None), Timer(after, bar.start)
     appears.daemon = True
 
-    def show(done: int, total: int, what: str) -> None:
-        bar.update(task, completed=done, total=total or None, description=what or title)
+    def show(done: int, total: int, name: str) -> None:
+        bar.update(task, completed=done, total=total or None, description=name or title)
 
     appears.start()
     try:

@@ -32,9 +32,9 @@ def parse_lengths(network: Network, text: str, seed: int = 0, *, pairs: bool = F
             drawn[(slice(None),) * axis + (network.relays,)] = 0
         return drawn
     if not os.path.exists(text):
-        what = "a row of lengths a line, or .npy" if pairs else "a node and its length a line"
+        contents = "a row of lengths a line, or .npy" if pairs else "a node and its length a line"
         raise PlanError(
-            f"{text!r} is neither a length nor a file: write 3, 0,3,2,…, random:9, or a file's name ({what})"
+            f"{text!r} is neither a length nor a file: write 3, 0,3,2,…, random:9, or a file's name ({contents})"
         )
     return _matrix(text) if pairs else _by_node(network, text)
 

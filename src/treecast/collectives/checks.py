@@ -16,27 +16,28 @@ MOST_MESSAGES = 2**31 - 1
 _MOST_CHUNKS = 2**62
 
 
-def check(what: "Collective") -> None:
+def check(collective: "Collective") -> None:
     """Raise PlanError for a collective that there cannot be."""
-    for name, value in (("nodes", what.nodes), ("messages", what.messages), ("root", what.root)):
+    for name, value in (("nodes", collective.nodes), ("messages", collective.messages), ("root", collective.root)):
         if not hasattr(value, "__index__"):
             raise PlanError(f"{name} must be a whole number, not {value!r}")
-    find_kind(what.kind)
-    if not 1 <= what.messages <= MOST_MESSAGES:
-        raise PlanError(f"{what.messages} messages cannot be sent: write a number from 1 to {MOST_MESSAGES}")
-    if not 0 <= what.root < what.nodes:
-        raise PlanError(f"root {what.root} is no node: nodes go from 0 to {what.nodes - 1}")
-    if list(what.relays) != sorted(set(what.relays)) or (what.relays and what.relays[-1] >= what.nodes):
+    find_kind(collective.kind)
+    if not 1 <= collective.messages <= MOST_MESSAGES:
+        raise PlanError(f"{collective.messages} messages cannot be sent: write a number from 1 to {MOST_MESSAGES}")
+    if not 0 <= collective.root < collective.nodes:
+        raise PlanError(f"root {collective.root} is no node: nodes go from 0 to {collective.nodes - 1}")
+    if list(collective.relays) != sorted(set(collective.relays)) or (
+        collective.relays and collective.relays[-1] >= collective.nodes
+    ):
         raise PlanError("relays are nodes, given in ascending order, each once")
-    if what.root in what.relays and not what.all_source and not what.results:
-        raise PlanError(f"root {what.root} is a relay, which takes no part: choose another node")
-    _check_targets(what)
-    _check_lengths(what)
-    _check_owners(what)
-    if what.chunks >= _MOST_CHUNKS:
-        raise PlanError(
-            f"{what.kind} of {count_of(what.messages, 'message')} over {what.nodes:,} nodes has too many chunks to number"
-        )
+    if collective.root in collective.relays and not collective.all_source and not collective.results:
+        raise PlanError(f"root {collective.root} is a relay, which takes no part: choose another node")
+    _check_targets(collective)
+    _check_lengths(collective)
+    _check_owners(collective)
+    if collective.chunks >= _MOST_CHUNKS:
+        load = count_of(collective.messages, "message")
+        raise PlanError(f"{collective.kind} of {load} over {collective.nodes:,} nodes has too many chunks to number")
 
 
 def _takers(able: "Callable[[Kind], bool]") -> str:
@@ -45,47 +46,47 @@ def _takers(able: "Callable[[Kind], bool]") -> str:
     return f"{', '.join(some)} or {last}" if some else last
 
 
-def _check_targets(what: "Collective") -> None:
-    if bool(what.targets) != what.traits.targets:
+def _check_targets(collective: "Collective") -> None:
+    if bool(collective.targets) != collective.traits.targets:
         takers = _takers(lambda kind: kind.targets)
         raise PlanError(f"a {takers}, and nothing else, needs targets: one node or more")
-    if list(what.targets) != sorted(set(what.targets) - {what.root}):
+    if list(collective.targets) != sorted(set(collective.targets) - {collective.root}):
         raise PlanError("targets are given in ascending order, each once, without the root")
-    if what.targets and not 0 <= what.targets[0] <= what.targets[-1] < what.nodes:
-        raise PlanError(f"a target is no node: nodes go from 0 to {what.nodes - 1}")
-    for target in set(what.targets) & set(what.relays):
+    if collective.targets and not 0 <= collective.targets[0] <= collective.targets[-1] < collective.nodes:
+        raise PlanError(f"a target is no node: nodes go from 0 to {collective.nodes - 1}")
+    for target in set(collective.targets) & set(collective.relays):
         raise PlanError(f"target {target} is a relay, which wants nothing: choose other nodes")
 
 
-def _check_lengths(what: "Collective") -> None:
-    if (what.lengths is not None) != what.traits.lengths:
+def _check_lengths(collective: "Collective") -> None:
+    if (collective.lengths is not None) != collective.traits.lengths:
         takers = _takers(lambda kind: kind.lengths)
         raise PlanError(f"a {takers}, and nothing else, needs lengths: how many flits for each node, as in lengths=3")
-    if what.lengths is not None:
-        if len(what.lengths.flits) != what.first_blocks:
-            each = " pair of them" * (what.traits.blocks == "pair")
+    if collective.lengths is not None:
+        if len(collective.lengths.flits) != collective.first_blocks:
+            each = " pair of them" * (collective.traits.blocks == "pair")
             raise PlanError(
-                f"{len(what.lengths.flits):,} lengths are given for {what.nodes:,} nodes: one for each{each}"
+                f"{len(collective.lengths.flits):,} lengths are given for {collective.nodes:,} nodes: one for each{each}"
             )
-        if what.lengths.flits[what.root] and not what.all_source:
+        if collective.lengths.flits[collective.root] and not collective.all_source:
             raise PlanError("the root sends itself nothing: its own length is 0")
-        flits = what.lengths.flits.reshape(-1, what.nodes)
-        if what.relays and bool(
-            flits[:, list(what.relays)].any() or (len(flits) > 1 and flits[list(what.relays)].any())
+        flits = collective.lengths.flits.reshape(-1, collective.nodes)
+        if collective.relays and bool(
+            flits[:, list(collective.relays)].any() or (len(flits) > 1 and flits[list(collective.relays)].any())
         ):
             raise PlanError("a relay takes no part: its length is 0")
-        if what.messages != 1:
-            raise PlanError(f"{what.kind} takes lengths instead of a number of messages")
+        if collective.messages != 1:
+            raise PlanError(f"{collective.kind} takes lengths instead of a number of messages")
 
 
-def _check_owners(what: "Collective") -> None:
-    if not what.owners:
+def _check_owners(collective: "Collective") -> None:
+    if not collective.owners:
         return
-    if not (what.results and what.all_source):
+    if not (collective.results and collective.all_source):
         takers = _takers(lambda kind: kind.results and kind.all_source)
         raise PlanError(f"owners of sums are chosen in an {takers}, and in nothing else")
-    first = [chunk for chunk, _ in what.owners]
-    if first[0] or first != sorted(set(first)) or first[-1] >= what.sums:
+    first = [chunk for chunk, _ in collective.owners]
+    if first[0] or first != sorted(set(first)) or first[-1] >= collective.sums:
         raise PlanError("owners are given with the first sum of each run, in ascending order from sum 0")
-    if not what.shared and not all(0 <= node < what.nodes for _, node in what.owners):
-        raise PlanError(f"the owner of a sum is no node: nodes go from 0 to {what.nodes - 1}")
+    if not collective.shared and not all(0 <= node < collective.nodes for _, node in collective.owners):
+        raise PlanError(f"the owner of a sum is no node: nodes go from 0 to {collective.nodes - 1}")

@@ -360,8 +360,8 @@ class Collective:
         return f"Collective({self.kind!r}, nodes={self.nodes}, {size}{root}{targets}{relays}{owners})"
 
     def __str__(self) -> str:
-        kind, what = self.traits, "sum" if self.traits.adds else "message"
-        load = f"{self.messages:,} {what}{'' if self.messages == 1 else 's'}"
+        kind, noun = self.traits, "sum" if self.traits.adds else "message"
+        load = f"{self.messages:,} {noun}{'' if self.messages == 1 else 's'}"
         if self.lengths is not None:
             load = f"messages of {self.lengths.total:,} flits in all"
         elif kind.blocks != "one":

@@ -32,7 +32,7 @@ class Kind:
     ``there_and_back``: the one that makes this one when it runs backwards and then forwards, if there is one. ``lengths``:
     whether each block has a length of its own, in flits.
 
-    ``what`` describes it in a sentence. ``mpi``: the name of MPI's function, without the prefix ``MPI_``; empty where MPI has
+    ``summary`` describes it in a sentence. ``mpi``: the name of MPI's function, without the prefix ``MPI_``; empty where MPI has
     none. ``also``: its other names in the literature.
 
     >>> from treecast.collectives import COLLECTIVES
@@ -51,7 +51,7 @@ class Kind:
     blocks: Literal["one", "node", "pair"]
     starts: Literal["root", "own", "every"]
     ends: Literal["root", "own", "all", "targets"]
-    what: str
+    summary: str
     part: str = ""
     backwards: str = ""
     there_and_back: str = ""
@@ -105,7 +105,7 @@ class Kind:
         return "to" if self.ends == "root" else "from"
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.what}"
+        return f"{self.name}: {self.summary}"
 
     def __repr__(self) -> str:
         return f"Kind({self.name!r})"

@@ -87,12 +87,12 @@ class Lengths:
         return f"<Lengths: {self.total:,} flits in {len(self.flits):,} blocks>"
 
 
-def _freeze(values: ArrayLike, what: str) -> Ints:
+def _freeze(values: ArrayLike, noun: str) -> Ints:
     array = np.array(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise PlanError(f"{what}: whole numbers, one for each block")
+        raise PlanError(f"{noun}: whole numbers, one for each block")
     if array.size and int(array.max()) >= 2**62:
-        raise PlanError(f"{what}: {int(array.max()):,} is too large a number")
+        raise PlanError(f"{noun}: {int(array.max()):,} is too large a number")
     array = array.astype(np.int64)
     array.setflags(write=False)
     return array

@@ -19,13 +19,13 @@ def spell(value: object) -> str:
     return str(value)
 
 
-def count_of(number: int, what: str) -> str:
+def count_of(number: int, noun: str) -> str:
     """Return a number of things, the noun in its plural where there is not one.
 
     >>> count_of(1, "node"), count_of(1200, "node")
     ('1 node', '1,200 nodes')
     """
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def spell_range(first: int, stop: int) -> str:
@@ -49,7 +49,7 @@ def spell_counts(counts: Mapping[Any, int]) -> str:
     >>> spell_counts({0: 8, 2: 52})
     '0:8 2:52'
     """
-    return " ".join(f"{what}:{count}" for what, count in counts.items())
+    return " ".join(f"{noun}:{count}" for noun, count in counts.items())
 
 
 def list_few(words: Sequence[str], most: int = 20) -> str:

@@ -55,7 +55,7 @@ class Controls(NamedTuple):
     below: Ints
     depth: Ints
     branch: Ints
-    what: Ints
+    kind: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,9 +156,9 @@ class Streams:
         mine = order[down[order]]
         again[mine[1:]] = below[mine[1:]] == below[mine[:-1]]
         told = TOKEN if not down.all() or again.any() else WAKE_UP
-        what = np.where(~down, CERTIFICATE, np.where(again, ORDER, told))
+        kind = np.where(~down, CERTIFICATE, np.where(again, ORDER, told))
         depth, branch = self._where(rows.tree[control].astype(np.int64), below)
-        return Controls(step, below, depth, branch, what)
+        return Controls(step, below, depth, branch, kind)
 
     def _where(self, tree: Ints, below: Ints) -> tuple[Ints, Ints]:
         depth, branch = np.zeros_like(below), np.zeros_like(below)

@@ -42,7 +42,7 @@ _METADATA: dict[str, dict[str, Any]] = {
 
 @checks_keywords
 def draw(
-    what: Any,
+    subject: Any,
     output: str | os.PathLike[str] | None = None,
     *,
     kind: str | None = None,
@@ -57,7 +57,7 @@ def draw(
 
     Parameters
     ----------
-    what : Schedule, str or path
+    subject : Schedule, str or path
         The schedule, or the file that holds it. Node-disjoint paths, a mesh and a job of the hypercube paper have pictures
         too. Of a schedule that is an orbit, the way of node 0's data is drawn.
     output : str or os.PathLike, optional
@@ -126,30 +126,30 @@ def draw(
     if output is not None and ax is not None:
         raise TreecastError("a picture goes into a file or into axes: leave out output, or ax")
     media = _SHOWN[0 if look.plain else 1 :] if output is None else (medium_of(output),)
-    if isinstance(what, str | Path):
-        what = load(what)
-    _check(what, tree, bool(faults), steps)
-    failing = faults_of(what.network, faults) if isinstance(what, Schedule) else None
+    if isinstance(subject, str | Path):
+        subject = load(subject)
+    _check(subject, tree, bool(faults), steps)
+    failing = faults_of(subject.network, faults) if isinstance(subject, Schedule) else None
     view = View(failing or None, tree, ascii, steps=steps)
-    medium, entry = choose_first(what, ("axes",) if ax is not None else media, kind, view)
+    medium, entry = choose_first(subject, ("axes",) if ax is not None else media, kind, view)
     if medium in MOVING and output is not None:
-        _draw_moving(what, output, (entry, view, look))
+        _draw_moving(subject, output, (entry, view, look))
         return None
     if medium not in FIGURE:
         if not look.plain:
             raise TreecastError(f"a {medium} has no look of a figure: write to {', '.join(_METADATA)}")
-        contents = entry.draw(what, view) or ""
+        contents = entry.draw(subject, view) or ""
         if output is None:
-            return Drawing(contents, medium, entry.what)
+            return Drawing(contents, medium, entry.summary)
         write_whole(output, f"{contents}\n".encode())
         return None
-    page = drawn_on(lambda page: entry.draw(what, replace(view, page=page)), look, ax)
+    page = drawn_on(lambda page: entry.draw(subject, replace(view, page=page)), look, ax)
     if ax is not None:
         return ax
     if output is None:
-        svg = figure_bytes(page.figure, medium, entry.what, (look.transparent, _DPI))
-        return Drawing(svg.decode(), medium, entry.what)
-    save(page.figure, output, entry.what, look.transparent)
+        svg = figure_bytes(page.figure, medium, entry.summary, (look.transparent, _DPI))
+        return Drawing(svg.decode(), medium, entry.summary)
+    save(page.figure, output, entry.summary, look.transparent)
     return None
 
 
@@ -160,7 +160,7 @@ class Drawing(str):
     ----------
     medium : str
         ``text``, ``svg`` or ``html``.
-    what : str
+    subject : str
         The subject, in a few words.
 
     Examples
@@ -172,16 +172,16 @@ class Drawing(str):
     """
 
     medium: str
-    what: str
+    summary: str
 
-    def __new__(cls, contents: str, medium: str = "text", what: str = "") -> "Drawing":
+    def __new__(cls, contents: str, medium: str = "text", summary: str = "") -> "Drawing":
         """Return a text that knows its medium and subject."""
         found = super().__new__(cls, contents)
-        found.medium, found.what = medium, what
+        found.medium, found.summary = medium, summary
         return found
 
     def __repr__(self) -> str:
-        return str(self) if self.medium == "text" else f"<Drawing in {self.medium}: {self.what}>"
+        return str(self) if self.medium == "text" else f"<Drawing in {self.medium}: {self.summary}>"
 
     def _repr_svg_(self) -> str | None:
         return str(self) if self.medium == "svg" else None
@@ -190,47 +190,47 @@ class Drawing(str):
         return frame_of(self) if self.medium == "html" else None
 
 
-def _draw_moving(what: Schedule, output: str | os.PathLike[str], how: tuple[Picture, View, Look]) -> None:
+def _draw_moving(subject: Schedule, output: str | os.PathLike[str], how: tuple[Picture, View, Look]) -> None:
     """Draw a picture for each step, and one of the end."""
     entry, view, look = how
     if medium_of(output) == GIF and look.transparent:
         raise TreecastError("a GIF has a ground: leave out transparent, or write frames/")
-    first, stop = view.steps or (0, what.steps + 1)
-    steps = check_frames(first, min(stop - 1, what.steps))
+    first, stop = view.steps or (0, subject.steps + 1)
+    steps = check_frames(first, min(stop - 1, subject.steps))
 
     def frame(step: int, format: str) -> bytes:  # noqa: A002
-        page = drawn_on(lambda page: entry.draw(what, replace(view, page=page, step=step)), look)
+        page = drawn_on(lambda page: entry.draw(subject, replace(view, page=page, step=step)), look)
         dpi = 100 if medium_of(output) == GIF else _DPI
-        return figure_bytes(page.figure, format, f"{entry.what}, in step {step}", (look.transparent, dpi))
+        return figure_bytes(page.figure, format, f"{entry.summary}, in step {step}", (look.transparent, dpi))
 
     (write_gif if medium_of(output) == GIF else write_frames)(output, steps, frame)
 
 
-def _check(what: object, tree: int | None, faulty: bool, steps: tuple[int, int] | None) -> None:
-    if not isinstance(what, Schedule):
+def _check(subject: object, tree: int | None, faulty: bool, steps: tuple[int, int] | None) -> None:
+    if not isinstance(subject, Schedule):
         if tree is not None or faulty or steps is not None:
             raise TreecastError("only pictures of schedules show faults, one tree or some steps")
         return
-    if steps is not None and not 0 <= steps[0] < min(steps[1], what.steps + 1):
+    if steps is not None and not 0 <= steps[0] < min(steps[1], subject.steps + 1):
         raise TreecastError(
-            f"there are no steps {steps[0]} … {steps[1] - 1}: the schedule has steps 0 … {what.steps - 1}"
+            f"there are no steps {steps[0]} … {steps[1] - 1}: the schedule has steps 0 … {subject.steps - 1}"
         )
-    if tree is not None and tree not in (used := np.unique(what.rows.tree[what.rows.tree >= 0]).tolist()):
+    if tree is not None and tree not in (used := np.unique(subject.rows.tree[subject.rows.tree >= 0]).tolist()):
         raise TreecastError(f"the schedule has no tree {tree}; it has {', '.join(map(str, used)) or 'none'}")
 
 
-def save(figure: Any, path: str | os.PathLike[str], what: str = "", transparent: bool = False) -> None:
-    """Write a figure to a file, whole or not at all; its suffix says in which format; ``what`` is its subject.
+def save(figure: Any, path: str | os.PathLike[str], summary: str = "", transparent: bool = False) -> None:
+    """Write a figure to a file, whole or not at all; its suffix says in which format; ``summary``: its subject in a few words.
 
     Raises TreecastError when no figure has such a suffix, or the file cannot be written.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in _METADATA:
         raise TreecastError(f"{os.fspath(path)!r} is no picture: its name must end in {', '.join(_METADATA)}")
-    write_whole(path, figure_bytes(figure, suffix[1:], what, (transparent, _DPI)))
+    write_whole(path, figure_bytes(figure, suffix[1:], summary, (transparent, _DPI)))
 
 
-def figure_bytes(figure: Any, format: str, what: str, how: tuple[bool, int]) -> bytes:  # noqa: A002
+def figure_bytes(figure: Any, format: str, summary: str, how: tuple[bool, int]) -> bytes:  # noqa: A002
     """Return the file that a figure is in a format: ``svg``, ``png`` or ``pdf``. The same figure gives the same bytes.
 
     ``how``: whether its ground is left out, and how many dots there are in an inch.
@@ -244,7 +244,7 @@ def figure_bytes(figure: Any, format: str, what: str, how: tuple[bool, int]) -> 
     if format != "svg":
         return data.getvalue()
     title, more = (_written(figure, gid) for gid in (TITLE, SUBTITLE))
-    return _described(data.getvalue(), title or what, "; ".join(filter(None, (what, more))))
+    return _described(data.getvalue(), title or summary, "; ".join(filter(None, (summary, more))))
 
 
 def _described(svg: bytes, title: str, description: str) -> bytes:

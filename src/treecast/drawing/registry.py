@@ -54,7 +54,7 @@ _Draw = TypeVar("_Draw", bound=Draw)
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """A way of drawing something of a class: its ``kind``, as in ``space-time``, and its subject in a few words (``what``).
+    """A way of drawing something of a class: its ``kind``, as in ``space-time``, and its subject in a few words (``summary``).
 
     ``into``: the media: ``text``, ``svg``, ``png``, ``pdf``, ``axes``, or any other that a file's suffix names. ``fits``: why
     something cannot be drawn like this, as half a sentence, or an empty text. ``rank``: the default is the kind of lowest rank
@@ -66,7 +66,7 @@ class Picture:
     of: type
     into: tuple[str, ...]
     fits: Callable[[Any, View], str]
-    what: str
+    summary: str
     rank: int
     draw: Draw
     by_step: bool = False
@@ -80,8 +80,8 @@ def picture(
     *,
     of: type,
     into: tuple[str, ...],
-    what: str,
-    fits: Callable[[Any, View], str] = lambda what, view: "",
+    summary: str,
+    fits: Callable[[Any, View], str] = lambda subject, view: "",
     rank: int = USUAL_RANK,
     by_step: bool = False,
 ) -> Callable[[_Draw], _Draw]:
@@ -89,7 +89,7 @@ def picture(
 
     def register(draw: _Draw) -> _Draw:
         _PICTURES.append(
-            Picture(kind=kind, of=of, into=into, fits=fits, what=what, rank=rank, draw=draw, by_step=by_step)
+            Picture(kind=kind, of=of, into=into, fits=fits, summary=summary, rank=rank, draw=draw, by_step=by_step)
         )
         return draw
 
@@ -102,15 +102,15 @@ def all_pictures() -> tuple[Picture, ...]:
     return tuple(sorted(_PICTURES, key=lambda entry: entry.rank))
 
 
-def choose(what: object, medium: str, kind: str | None, view: View) -> Picture:
+def choose(subject: object, medium: str, kind: str | None, view: View) -> Picture:
     """Return the entry that draws something into a medium.
 
     Raises TreecastError when there is no such kind of picture, or none that fits: the message names those that do.
     """
-    known = [entry for entry in all_pictures() if isinstance(what, entry.of)]
+    known = [entry for entry in all_pictures() if isinstance(subject, entry.of)]
     kinds = list(dict.fromkeys(entry.kind for entry in known))
     if not kinds:
-        raise TreecastError(f"there is no picture of a {type(what).__name__}")
+        raise TreecastError(f"there is no picture of a {type(subject).__name__}")
     if kind is not None and kind not in kinds:
         raise TreecastError(f"{kind!r} is no kind of picture: write one of {', '.join(kinds)}")
     reasons: dict[str, str] = {}
@@ -118,16 +118,16 @@ def choose(what: object, medium: str, kind: str | None, view: View) -> Picture:
     for entry in known:
         if medium in entry.into:
             reason = "" if entry.by_step or view.steps is None else "it shows all steps"
-            reason = reason or entry.fits(what, view)
+            reason = reason or entry.fits(subject, view)
             if not reason and kind in (None, entry.kind):
                 return entry
             reasons[entry.kind] = reason
             fitting += [] if reason else [entry]
     if kind not in (None, *reasons) or not reasons:
         called = [entry for entry in known if kind in (None, entry.kind)]
-        if kind is None or any(not entry.fits(what, view) for entry in called):
+        if kind is None or any(not entry.fits(subject, view) for entry in called):
             raise _refuse_medium(called, medium)
-        reasons[kind] = called[0].fits(what, view)  # another medium would not do either
+        reasons[kind] = called[0].fits(subject, view)  # another medium would not do either
     if kind is None:
         raise TreecastError("there is no picture of this: " + "; ".join(f"{k}: {why}" for k, why in reasons.items()))
     instead = ", ".join(dict.fromkeys(entry.kind for entry in fitting))
@@ -136,7 +136,7 @@ def choose(what: object, medium: str, kind: str | None, view: View) -> Picture:
     )
 
 
-def choose_first(what: object, media: tuple[str, ...], kind: str | None, view: View) -> tuple[str, Picture]:
+def choose_first(subject: object, media: tuple[str, ...], kind: str | None, view: View) -> tuple[str, Picture]:
     """Return the first of some media into which something can be drawn, and the entry that does it.
 
     Raises TreecastError as ``choose`` does for the first medium.
@@ -144,7 +144,7 @@ def choose_first(what: object, media: tuple[str, ...], kind: str | None, view: V
     refused = list[TreecastError]()
     for medium in media:
         try:
-            return medium, choose(what, medium, kind, view)
+            return medium, choose(subject, medium, kind, view)
         except TreecastError as error:
             refused.append(error)
     raise refused[0]
@@ -196,4 +196,4 @@ def listed_kinds(of: str = "Schedule") -> dict[str, str]:
     """
     entries = decorators("treecast.drawing", "picture")
     mine = sorted((entry for entry in entries if entry["of"] == of), key=lambda entry: entry.get("rank", USUAL_RANK))
-    return {entry["0"]: entry["what"] for entry in mine}  # of several of a kind, the subject of the most general one
+    return {entry["0"]: entry["summary"] for entry in mine}  # of several of a kind, the subject of the most general one

@@ -74,8 +74,8 @@ def cut_up(
     """
     if COLLECTIVES[kind].lengths:
         flit = flit_of(where, sizes, survive, rate, model=model)
-        what = Operation(kind, where, root, 1, survive, model, tuple(-(-size // flit) for size in sizes))
-        return what, lambda block, number: slice(number * flit, min((number + 1) * flit, sizes[block]))
+        operation = Operation(kind, where, root, 1, survive, model, tuple(-(-size // flit) for size in sizes))
+        return operation, lambda block, number: slice(number * flit, min((number + 1) * flit, sizes[block]))
     count = messages_of(kind, where, sizes[0], survive, rate, model=model)
     layout = even_layout(sizes[0], count)
     return Operation(kind, where, root, count, survive, model), lambda _, number: layout.slice_of(number, number + 1)

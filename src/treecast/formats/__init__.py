@@ -208,7 +208,7 @@ def _refuse_head(head: bytes) -> str:
         return "is text in UTF-16: save it as UTF-8"
     if format_of_bytes(head):
         return ""
-    network = next((each.what for each in readers().values() if each.recognises(head)), "")
+    network = next((each.summary for each in readers().values() if each.recognises(head)), "")
     if network:
         return f"holds {_PLAN_FIRST} (it is {network})"
     return f"is no treecast file: it does not begin like one ({', '.join(importers())})"

@@ -25,7 +25,7 @@ _INT32, _INT64, _BOOL = 7, 9, 27  # fields of an attribute: readers take one of 
 @exporter(
     "chakra",
     suffix=".chakra",
-    what="a folder of Chakra's execution traces, for ASTRA-sim",
+    summary="a folder of Chakra's execution traces, for ASTRA-sim",
     settings=(BYTES, ADDING),
 )
 def encode(schedule: Schedule, *, size: int | None = None, adding: float = 0.0) -> Iterator[tuple[str, bytes]]:

@@ -32,27 +32,27 @@ _Shown = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
 _NODES = Setting(
     name="nodes",
-    what="Show these nodes only: labels or numbers, with spaces between them (in quotes).",
+    summary="Show these nodes only: labels or numbers, with spaces between them (in quotes).",
 )
 _KILL = Setting(
     name="dead-nodes",
-    what="Nodes that fail: NODE, or NODE@STEP.",
+    summary="Nodes that fail: NODE, or NODE@STEP.",
     read=str.split,
     several=True,
 )
 _CUT = Setting(
     name="cut-links",
-    what="Links that fail: A-B both ways, A>B one way (in quotes); with @STEP behind if not from the start.",
+    summary="Links that fail: A-B both ways, A>B one way (in quotes); with @STEP behind if not from the start.",
     read=str.split,
     several=True,
 )
-_STEPS = Setting(name="steps", what="Show these steps only, as in 3:8 for steps 3 to 7.")
+_STEPS = Setting(name="steps", summary="Show these steps only, as in 3:8 for steps 3 to 7.")
 
 
 @exporter(
     "chrome",
     suffix=".trace.json",
-    what="a timeline of each node, for Perfetto",
+    summary="a timeline of each node, for Perfetto",
     settings=(BYTES, RATE, _NODES, _STEPS, _KILL, _CUT),
 )
 def encode(

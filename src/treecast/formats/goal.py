@@ -31,7 +31,7 @@ _BEGIN = re.compile(r"rank\s+(\d+)\s*\{")
 _FIRST = re.compile(rb"\s*(?:(?://[^\n]*\n|/\*.*?\*/)\s*)*num_ranks\s", re.DOTALL)
 
 
-@exporter("goal", suffix=".goal", what="sends, receives and their order, for LogGOPSim", settings=(BYTES, ADDING))
+@exporter("goal", suffix=".goal", summary="sends, receives and their order, for LogGOPSim", settings=(BYTES, ADDING))
 def encode(schedule: Schedule, *, size: int | None = None, adding: float = 0.0) -> bytes:
     """Return the messages of a schedule in GOAL. Raises FormatError when they cannot be listed one by one."""
     messages, begins = messages_of(schedule), chunk_places(schedule, size)

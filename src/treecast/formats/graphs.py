@@ -13,7 +13,7 @@ from treecast.schedule import Schedule
 
 _LOAD = Setting(
     name="load",
-    what="Write the number of messages on each arc as its weight.",
+    summary="Write the number of messages on each arc as its weight.",
     read=bool,
     flag=True,
 )
@@ -24,7 +24,7 @@ _GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-@exporter("graphml", suffix=".graphml", what="the network, for networkx, Gephi and yEd", settings=(_LOAD,))
+@exporter("graphml", suffix=".graphml", summary="the network, for networkx, Gephi and yEd", settings=(_LOAD,))
 def encode_graphml(schedule: Schedule, *, load: bool = False) -> bytes:
     """Return the network of a schedule as GraphML."""
     return graphml_of(schedule.network, _weights(schedule) if load else None)
@@ -54,7 +54,7 @@ def graphml_of(network: Network, weights: Ints | None = None) -> bytes:
     return (_GRAPHML + "\n".join([*lines, "</graph>", "</graphml>"]) + "\n").encode()
 
 
-@exporter("dot", suffix=".dot", what="the network, for Graphviz", settings=(_LOAD,))
+@exporter("dot", suffix=".dot", summary="the network, for Graphviz", settings=(_LOAD,))
 def encode_dot(schedule: Schedule, *, load: bool = False) -> bytes:
     """Return the network of a schedule in Graphviz's language."""
     return dot_of(schedule.network, _weights(schedule) if load else None)

@@ -68,7 +68,7 @@ class Setting:
         As the command line writes it, without the dashes before it.
     keyword
         The keyword of the exporter's function and of ``save``; by default the name, with _ for each -.
-    what
+    summary
         A sentence of help.
     read
         From text to the value that the exporter gets. Raises FormatError for another text.
@@ -80,7 +80,7 @@ class Setting:
 
     name: str
     keyword: str = ""
-    what: str
+    summary: str
     read: Callable[[str], Any] = str
     flag: bool = False
     several: bool = False
@@ -94,7 +94,7 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class Exporter:
-    """Something that writes schedules in the format ``name``; ``what`` describes it in a few words.
+    """Something that writes schedules in the format ``name``; ``summary`` describes it in a few words.
 
     ``suffix``: the end of the names of its files, with its dot. A longer suffix goes before a shorter one (``.x.json``,
     ``.json``). ``encode`` takes the schedule, and ``settings`` by keyword. It returns the bytes of a file, or the names and bytes
@@ -104,7 +104,7 @@ class Exporter:
 
     name: str
     suffix: str
-    what: str
+    summary: str
     encode: Encode
     settings: tuple[Setting, ...] = ()
     advise: Callable[..., str] = lambda *_, **__: ""
@@ -153,11 +153,11 @@ _EXPORTERS: dict[str, Exporter] = {}
 _IMPORTERS: dict[str, Importer] = {}
 
 
-def exporter(name: str, *, suffix: str, what: str, **more: Any) -> Callable[[_Write], _Write]:
+def exporter(name: str, *, suffix: str, summary: str, **more: Any) -> Callable[[_Write], _Write]:
     """Register the function below as the writer of a format; ``more`` are fields of Exporter."""
 
     def register(encode: _Write) -> _Write:
-        _EXPORTERS[name] = Exporter(name=name, suffix=suffix, what=what, encode=encode, **more)
+        _EXPORTERS[name] = Exporter(name=name, suffix=suffix, summary=summary, encode=encode, **more)
         return encode
 
     return register

@@ -30,22 +30,22 @@ def read_number(text: str) -> float:
 BYTES = Setting(
     name="bytes",
     keyword="size",
-    what="How much data there is, all blocks together: 16MiB; by default as planned, or 64KiB a chunk.",
+    summary="How much data there is, all blocks together: 16MiB; by default as planned, or 64KiB a chunk.",
     read=parse_bytes,
 )
 RATE = Setting(
     name="rate",
-    what="The rate of a link: 12.5GB/s, 100Gbit/s; by default as planned, or 125MB/s.",
+    summary="The rate of a link: 12.5GB/s, 100Gbit/s; by default as planned, or 125MB/s.",
     read=parse_rate,
 )
 LATENCY = Setting(
     name="latency",
-    what="The latency of a link: 1us; by default as planned, or 1us.",
+    summary="The latency of a link: 1us; by default as planned, or 1us.",
     read=parse_seconds,
 )
 ADDING = Setting(
     name="adding",
-    what="The nanoseconds that a node takes to add a number of 8 bytes; by default adding takes no time.",
+    summary="The nanoseconds that a node takes to add a number of 8 bytes; by default adding takes no time.",
     read=read_number,
 )
 
@@ -58,7 +58,7 @@ def _read_way(text: str) -> str:
 
 COPIES = Setting(
     name="copies",
-    what="Further copies of a chunk: strip (left out, the default), or scratch (received where nobody reads).",
+    summary="Further copies of a chunk: strip (left out, the default), or scratch (received where nobody reads).",
     read=_read_way,
 )
 

@@ -27,7 +27,7 @@ _HEAD = ",".join(_COLUMNS)
 _LONGEST = 18  # digits of a number
 
 
-@exporter("csv", suffix=".csv", what="a table of messages, for spreadsheets and data frames", settings=(BYTES,))
+@exporter("csv", suffix=".csv", summary="a table of messages, for spreadsheets and data frames", settings=(BYTES,))
 def encode(schedule: Schedule, *, size: int | None = None) -> bytes:
     """Return the messages of a schedule as a table. Raises FormatError when they cannot be listed one by one."""
     messages, begins = messages_of(schedule), chunk_places(schedule, size)

@@ -168,10 +168,10 @@ def job_file(name: str = "status") -> Path:
     return Path(os.environ.get("TREECAST_JOB", "/none/status")).with_name(name)
 
 
-def note(what: str, text: str, place: Path | None = None) -> None:
+def note(name: str, text: str, place: Path | None = None) -> None:
     """Note something of this rank beside the file of the job, whole, where that is to be seen; or in another place."""
     rank = os.environ.get("TREECAST_RANK") or os.environ.get("OMPI_COMM_WORLD_RANK", "0")
-    place = place or job_file(f"{what}-{rank}")
+    place = place or job_file(f"{name}-{rank}")
     with contextlib.suppress(OSError):
         mine = place.with_name(f".{place.name}")
         mine.write_text(text)

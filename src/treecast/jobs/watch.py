@@ -51,10 +51,10 @@ class Watch:
     def __init__(self, status: Path, ranks: int) -> None:
         self.status, self._ranks = status, ranks
 
-    def noted(self, what: str) -> dict[int, int]:
+    def noted(self, name: str) -> dict[int, int]:
         """Return the notes of ranks, in the order of time."""
         notes: list[tuple[int, int, int]] = []
-        for path in self.status.parent.glob(f"{what}-*"):
+        for path in self.status.parent.glob(f"{name}-*"):
             with suppress(OSError, ValueError):
                 notes.append(
                     (path.stat().st_mtime_ns, int(path.name.partition("-")[2]), int(path.read_text().split()[0]))

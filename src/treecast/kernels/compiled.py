@@ -291,11 +291,11 @@ def policy(chosen: Policy) -> Generator[None]:
         _policy = before
 
 
-def in_parallel(work: Callable[[int, int], Result], total: int, block: int, what: str = "") -> list[Result]:
+def in_parallel(work: Callable[[int, int], Result], total: int, block: int, name: str = "") -> list[Result]:
     """Run ``work(start, stop)`` over the blocks of ``0 … total-1`` on all cores; return the results in order.
 
     ``work`` should run kernels. While they run interpreted, one thread does it all, since others would wait for it. An
-    exception, Ctrl-C too, stops after the blocks that are under way. ``what``: under which name to report how far the work
+    exception, Ctrl-C too, stops after the blocks that are under way. ``name``: under which name to report how far the work
     is; empty: not at all.
     """
     results = list[Result]()
@@ -311,17 +311,17 @@ def in_parallel(work: Callable[[int, int], Result], total: int, block: int, what
             results.append(run(start))
         compiled = before == _interpreted
         start = min(start + block, total)
-        if what:
-            report(start, total, what)
-    if what and not total:
-        report(0, 0, what)
+        if name:
+            report(start, total, name)
+    if name and not total:
+        report(0, 0, name)
     left, workers = iter(range(start, total, block)), os.cpu_count() or 1
     with ThreadPoolExecutor(workers) as pool:
         while some := list(islice(left, 16 * workers)):  # few at a time: there may be millions
             for start, made in zip(some, pool.map(run, some), strict=True):
                 results.append(made)
-                if what:
-                    report(min(start + block, total), total, what)
+                if name:
+                    report(min(start + block, total), total, name)
     return results
 
 

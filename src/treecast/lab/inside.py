@@ -137,8 +137,8 @@ def _call(command: list[str], text: str = "") -> None:
         raise BuildError(f"'{' '.join(command)}' failed: {said[:300]}")
 
 
-def _report(number: int, **what: object) -> None:
-    os.write(number, (json.dumps(what) + "\n").encode())
+def _report(number: int, **figures: object) -> None:
+    os.write(number, (json.dumps(figures) + "\n").encode())
 
 
 if __name__ == "__main__":

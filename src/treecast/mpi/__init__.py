@@ -47,7 +47,7 @@ def _wrapped() -> Any:
     return wrapped
 
 
-def _for_one_call(name: str, what: str | None) -> Callable[..., tuple[int, ...]]:
+def _for_one_call(name: str, summary: str | None) -> Callable[..., tuple[int, ...]]:
     """Return the function that wraps a communicator and calls a method of it, once."""
 
     def function(comm: Any, *arguments: Any, **named: Any) -> tuple[int, ...]:
@@ -59,7 +59,7 @@ def _for_one_call(name: str, what: str | None) -> Callable[..., tuple[int, ...]]
         return failed
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{what} See ``treecast.mpi``."
+    function.__doc__ = f"{summary} See ``treecast.mpi``."
     return function
 
 

@@ -53,12 +53,12 @@ class _Listing(ModuleType):
 sys.modules[__name__].__class__ = _Listing
 
 
-def network(what: Any, **asked: Any) -> Network:
+def network(source: Any, **asked: Any) -> Network:
     """Return the network that is spelled, or that a graph is.
 
     Parameters
     ----------
-    what : str, path, Network or graph
+    source : str, path, Network or graph
         A spelling like ``star:5``, ``mesh:8x8`` or ``file:net.graphml`` (``treecast networks`` lists them), or the name of a
         file that ends in ``.graphml``, ``.edges`` or ``.edgelist``. With ``without`` behind it and broken parts, as in
         ``mesh:4x4 without links 0,0-0,1 nodes 3,3``, it is the network less these. A Network is returned as it is. Or a graph:
@@ -104,24 +104,24 @@ def network(what: Any, **asked: Any) -> Network:
     >>> network([("a", "b"), ("b", "c", 2)]).arcs
     6
     """
-    if isinstance(what, Network):
-        return what
-    if asked and isinstance(what, str | PathLike):
-        what = f"{fspath(cast('str | PathLike[str]', what))}{spell_asked({k.replace('_', '-'): v for k, v in asked.items()})}"
-        return file(what.removeprefix("file:"))
+    if isinstance(source, Network):
+        return source
+    if asked and isinstance(source, str | PathLike):
+        source = f"{fspath(cast('str | PathLike[str]', source))}{spell_asked({k.replace('_', '-'): v for k, v in asked.items()})}"
+        return file(source.removeprefix("file:"))
     if asked:
         raise NetworkError(f"{', '.join(asked)} can be asked of files: name one")
-    if isinstance(what, PathLike):
-        return file(fspath(cast("PathLike[str]", what)))
-    if not isinstance(what, str):
-        return Graph.of(what)
-    if parted := read_without(what):
+    if isinstance(source, PathLike):
+        return file(fspath(cast("PathLike[str]", source)))
+    if not isinstance(source, str):
+        return Graph.of(source)
+    if parted := read_without(source):
         whole, links, nodes = parted
         return network(whole).without(nodes, links)
-    name, colon, arguments = what.partition(":")
+    name, colon, arguments = source.partition(":")
     family = families().get(name)
     if family and (colon or not family.arguments):
         return family.network(arguments) if colon else family.make()
-    if family is None and (Path(read_asked(what)[0]).suffix in SUFFIXES or Path(read_asked(what)[0]).is_file()):
-        return file(what)
-    raise no_network(what)
+    if family is None and (Path(read_asked(source)[0]).suffix in SUFFIXES or Path(read_asked(source)[0]).is_file()):
+        return file(source)
+    raise no_network(source)

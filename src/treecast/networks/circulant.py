@@ -22,7 +22,7 @@ _MOST_STEPS = 1 << 12
     "circulant",
     "N,S,…",
     example="circulant:16,1,5",
-    what="N nodes around a circle, each joined to those S steps on and back",
+    summary="N nodes around a circle, each joined to those S steps on and back",
     nodes="N",
     degree="2 per S",
     members=listing(lambda ranks: [f"{ranks},1,{isqrt(ranks)}"] if ranks > 8 else []),

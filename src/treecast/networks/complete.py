@@ -18,7 +18,7 @@ _MOST = 1 << 20
     "complete",
     "N",
     example="complete:24",
-    what="every node joined to every other: one switch, or one memory",
+    summary="every node joined to every other: one switch, or one memory",
     nodes="N",
     degree="N - 1",
     diameter="1",

@@ -64,5 +64,5 @@ def _spell_labels(network: Network) -> str:
 
 @describe.register
 def _(family: Family) -> Description:
-    found = {"spelling": family.spelling, "example": family.example, "what": family.what}
+    found = {"spelling": family.spelling, "example": family.example, "summary": family.summary}
     return Description(found | {"nodes": family.nodes, "degree": family.degree, "diameter": family.diameter}, found)

@@ -24,7 +24,7 @@ _MOST_ARCS = 1 << 24
     "dragonfly",
     "A,H[,P]",
     example="dragonfly:4,2",
-    what="AH + 1 groups of A routers, joined by H links a router; with P hosts a router, routers are relays",
+    summary="AH + 1 groups of A routers, joined by H links a router; with P hosts a router, routers are relays",
     nodes="A (A H + 1) (1 + P)",
     degree="A - 1 + H + P",
     diameter="3, between hosts 5",

@@ -38,7 +38,7 @@ class Family:
     name: str
     arguments: str
     example: str
-    what: str
+    summary: str
     make: Callable[..., Network]
     nodes: str = ""
     degree: str = ""
@@ -51,7 +51,7 @@ class Family:
         return [f"{self.name}:{text}" if text else self.name for text in self.members(ranks)]
 
     def __repr__(self) -> str:
-        return f"<family {self.spelling}: {self.what}>"
+        return f"<family {self.spelling}: {self.summary}>"
 
     @property
     def spelling(self) -> str:

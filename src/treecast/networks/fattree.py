@@ -21,7 +21,7 @@ _MOST = 64
     "fat-tree",
     "K",
     example="fat-tree:4",
-    what="hosts below three levels of switches of K ports; switches are relays",
+    summary="hosts below three levels of switches of K ports; switches are relays",
     nodes="K^3/4 + 5K^2/4",
     degree="K",
     diameter="6",

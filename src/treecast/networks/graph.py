@@ -64,7 +64,7 @@ class Graph(Listed):
         self.connected = self._is_connected()
 
     @classmethod
-    def of(cls, what: Any, spec: str | None = None) -> Self:
+    def of(cls, source: Any, spec: str | None = None) -> Self:
         """Return a graph that is an object in Python as a network: see ``reading.objects.parts_of``.
 
         It is spelled ``spec`` or else ``graph:N``, which cannot be looked up again. Raises NetworkError when it is no
@@ -73,7 +73,7 @@ class Graph(Listed):
         from treecast.networks.reading.objects import parts_of
 
         try:
-            parts = parts_of(what)
+            parts = parts_of(source)
         except NetworkError:
             raise
         except ValueError as error:

@@ -19,7 +19,7 @@ from treecast.networks.members import counted
     "hypercube",
     "D",
     example="hypercube:6",
-    what="2^D words of D bits, one flipped",
+    summary="2^D words of D bits, one flipped",
     nodes="2^D",
     degree="D",
     diameter="D",

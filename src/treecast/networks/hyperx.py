@@ -26,7 +26,7 @@ _MOST_SIDES = 64
     "hyperx",
     "AxBx…",
     example="hyperx:4x4x4",
-    what="grid whose rows along every axis are complete graphs",
+    summary="grid whose rows along every axis are complete graphs",
     nodes="A B …",
     degree="A - 1 + B - 1 + …",
     diameter="1 per side",

@@ -20,7 +20,7 @@ Pairs = dict[tuple[int, int], int]
 class Known:
     """A machine: its description, the source of its figures, the function that makes its links, and the kind of its ranks."""
 
-    what: str
+    summary: str
     source: str
     make: Callable[[], list[Link]]
     kind: str = "gpu"
@@ -32,7 +32,7 @@ def machines() -> dict[str, Known]:
 
 
 @family(
-    "machine", "NAME", example="machine:mi300x", what="a machine that one can buy: mi250x, dgx-h100, gb200-nvl72, …"
+    "machine", "NAME", example="machine:mi300x", summary="a machine that one can buy: mi250x, dgx-h100, gb200-nvl72, …"
 )
 def machine(name: str) -> Wired:
     """Return the network of a machine that is known by name."""
@@ -45,7 +45,7 @@ def machine(name: str) -> Wired:
     relay = "switch" if found.kind == "host" else "nvswitch"
     nodes = {end: Node(relay if end.startswith("switch") else found.kind) for end in ends}
     figures = [Complaint(f"by public figures: {found.source}")]
-    return network_of(Machine(found.what, nodes, links, complaints=figures), spec=f"machine:{name.lower()}")
+    return network_of(Machine(found.summary, nodes, links, complaints=figures), spec=f"machine:{name.lower()}")
 
 
 def _joined(pairs: Pairs, rate: float) -> list[Link]:

@@ -85,18 +85,18 @@ class Nodes(ABC):
         """Return the reason why a text is no label, where it is much like one; else an empty text."""
         return ""
 
-    def node(self, what: object) -> int:
-        """Return the number of the node that ``what`` names: a label, a tuple, as networkx has them, or the number itself.
+    def node(self, label: object) -> int:
+        """Return the number of the node that ``label`` names: a label, a tuple, as networkx has them, or the number itself.
 
         Where a text could be both, it is read as a label. Raises NetworkError when it is neither.
         """
-        if isinstance(what, tuple):
+        if isinstance(label, tuple):
             from treecast.networks.reading.links import label_of
 
-            what = label_of(cast("object", what))
-        if not isinstance(what, str):
-            return self.check_node(what)
-        text = what.strip()
+            label = label_of(cast("object", label))
+        if not isinstance(label, str):
+            return self.check_node(label)
+        text = label.strip()
         named = self._parse_label(text)
         if named is not None:
             return named

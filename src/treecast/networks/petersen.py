@@ -19,7 +19,7 @@ from treecast.networks.members import listing
     "petersen",
     "",
     example="petersen",
-    what="Petersen's graph: ten nodes, three links each",
+    summary="Petersen's graph: ten nodes, three links each",
     nodes="10",
     degree="3",
     diameter="2",

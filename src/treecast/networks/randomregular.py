@@ -21,7 +21,7 @@ _DRAWS = 64  # of a graph that is connected, before there is said to be none
     "random-regular",
     "N,D,SEED",
     example="random-regular:24,4,1",
-    what="a random graph whose nodes have D links each",
+    summary="a random graph whose nodes have D links each",
     nodes="N",
     degree="D",
     members=listing(lambda ranks: [f"{ranks},{d},1" for d in (3, 4, 6) if ranks * d % 2 == 0 and ranks > d + 1]),

@@ -26,7 +26,7 @@ _MOST = 128
     "slim-fly",
     "Q",
     example="slim-fly:5",
-    what="two halves of Q² routers, at most two links apart; Q a prime power",
+    summary="two halves of Q² routers, at most two links apart; Q a prime power",
     nodes="2 Q²",
     degree="(3Q - δ)/2, Q = 4w + δ",
     diameter="2",

@@ -29,7 +29,7 @@ _SMALL = 7  # so many symbols make tables of words and neighbours that are worth
     "star",
     "N",
     example="star:5",
-    what="the N! permutations, swapped with their first symbol (not K(1,N))",
+    summary="the N! permutations, swapped with their first symbol (not K(1,N))",
     nodes="N!",
     degree="N - 1",
     diameter="⌊3(N - 1)/2⌋",

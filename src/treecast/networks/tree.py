@@ -20,7 +20,7 @@ _MOST_NODES = 2**40
     "tree",
     "ARITY,DEPTH",
     example="tree:3,2",
-    what="complete tree, root 0",
+    summary="complete tree, root 0",
     nodes="(ARITY^(DEPTH+1) - 1)/(ARITY - 1)",
     degree="ARITY + 1",
     diameter="2 DEPTH",

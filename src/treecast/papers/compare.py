@@ -207,9 +207,9 @@ def _compare(networks: Sequence[Network], collective: str | None, messages: int,
         _check_copies(kind, network, wanted)
     entries = list[Entry]()
     for done, (kind, network, wanted) in enumerate(cases):
-        what = f"{kind} on {network.spec}"
-        report(done, len(cases), what)
-        with part_of(what):
+        problem = f"{kind} on {network.spec}"
+        report(done, len(cases), problem)
+        with part_of(problem):
             entries.append(_entry(kind, network, messages, wanted))
     return Comparison(tuple(figures_of(network) for network in networks), tuple(entries))
 
@@ -376,8 +376,8 @@ def _table(name: str, network: Network, messages: int, copies: int) -> Table:
     steps = [-(-most // degree) for most in through]
     steps[0], steps[1] = steps[0] + far - 1, steps[1] + far - 1
     lines = (
-        Line(what, formula, at_least, of_sends, value)
-        for what, (formula, of_sends), at_least, value in zip(_LINES, _FORMULAS[name], steps, sends, strict=True)
+        Line(problem, formula, at_least, of_sends, value)
+        for problem, (formula, of_sends), at_least, value in zip(_LINES, _FORMULAS[name], steps, sends, strict=True)
     )
     if not network.flips_bits:
         where = (

@@ -172,7 +172,7 @@ def memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def check_memory(size: int, what: str) -> None:
+def check_memory(size: int, subject: str) -> None:
     """Raise PlanError when ``size`` bytes do not fit in this machine's memory."""
     if size > memory():
-        raise PlanError(f"{what}: about {size / 2**30:,.0f} GiB are too many for this machine's memory")
+        raise PlanError(f"{subject}: about {size / 2**30:,.0f} GiB are too many for this machine's memory")

@@ -248,7 +248,7 @@ def _(found: Alternatives) -> Description:
     least = bounds(job.collective, job.network, job.copies, job.model, against=job.against)
     steps, transmissions = (best(least, of) for of in ("steps", "transmissions"))
     rows = [
-        [each.builder.name, *(each.cost[:2] or ("", "")), each.builder.what if each.claims else each.reason]
+        [each.builder.name, *(each.cost[:2] or ("", "")), each.builder.summary if each.claims else each.reason]
         for each in found.candidates
     ]
     table = Table(("builder", "steps", "transmissions", "what it does, or why not"), rows)

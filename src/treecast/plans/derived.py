@@ -62,7 +62,7 @@ def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
     return replace(
         entry,
         kinds=frozenset({kind.name}),
-        what=f"{entry.what} ({forward}, {how})",
+        summary=f"{entry.summary} ({forward}, {how})",
         build=build,
         most_copies=one_way if kind.adds else entry.most_copies,
         weaker={} if kind.adds else entry.weaker,

@@ -122,11 +122,11 @@ def job(
     else:
         where, wanted = place_of(collective, network), copies_of(copies, survive)
         count = 1 if messages is None else messages
-        what = collective_of(collective, where, root=root, messages=count, targets=targets, lengths=lengths)
-        usual = "bufferless" if what.traits.one_way and wanted == 1 else next(iter(MODELS))
+        wished = collective_of(collective, where, root=root, messages=count, targets=targets, lengths=lengths)
+        usual = "bufferless" if wished.traits.one_way and wanted == 1 else next(iter(MODELS))
         found = Job(
             where,
-            what,
+            wished,
             find_model(usual if model is None else model),
             wanted,
             _named(options),
@@ -257,15 +257,15 @@ def root_of(network: Network, root: NodeName | None) -> int:
     return start
 
 
-def _refuse_relay(network: Network, node: int, what: str) -> None:
+def _refuse_relay(network: Network, node: int, role: str) -> None:
     if network.relays is not None and network.relays[node]:
         some = network.label(int(network.ranks[0]))
         raise PlanError(
-            f"{what} {network.label(node)} is a relay, which has nothing and wants nothing: take a rank, as {some}"
+            f"{role} {network.label(node)} is a relay, which has nothing and wants nothing: take a rank, as {some}"
         )
 
 
-def node_of(network: Network, value: Any, what: str) -> int:
+def node_of(network: Network, value: Any, role: str) -> int:
     """Return the node that a number or label names. Raises PlanError and NetworkError for a value that names none.
 
     A graph may have whole numbers for names: one that is the name of a node and the number of another is refused.
@@ -273,7 +273,7 @@ def node_of(network: Network, value: Any, what: str) -> int:
     if isinstance(value, tuple):  # as networkx names the nodes of grids
         value = label_of(cast("object", value))
     if isinstance(value, bool) or not (isinstance(value, str) or hasattr(value, "__index__")):
-        raise PlanError(f"{what} must be a node or its label, not {value!r}")
+        raise PlanError(f"{role} must be a node or its label, not {value!r}")
     if not network.named_nodes or isinstance(value, str):
         return network.node(value)
     named = network.node(str(value))

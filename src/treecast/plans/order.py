@@ -36,7 +36,7 @@ def _write(order: Sequence[int], network: Network) -> str:
 
 ORDER = Option(
     name="order",
-    what="The dimensions (ports, from 0) in the order in which they are used, as in 3,2,1,0.",
+    summary="The dimensions (ports, from 0) in the order in which they are used, as in 3,2,1,0.",
     read=_read,
     write=_write,
 )

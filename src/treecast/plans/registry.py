@@ -43,7 +43,7 @@ class Option:
     ----------
     name
         As the command line and files write it, ``fault-free``; the keyword has underscores.
-    what
+    summary
         One sentence of help.
     read, write
         From text to the value that the builder gets, and back. ``read(text, network)`` raises PlanError for any other text.
@@ -56,7 +56,7 @@ class Option:
     """
 
     name: str
-    what: str
+    summary: str
     read: Callable[[str, Network], Any] = lambda text, network: text
     write: Callable[[Any, Network], str] = lambda value, network: str(value)
     choices: tuple[str, ...] = ()
@@ -177,7 +177,7 @@ class Builder:
     """
 
     name: str
-    what: str
+    summary: str
     kinds: frozenset[str]
     models: tuple[str, ...]
     on: On
@@ -248,7 +248,12 @@ _ENTRIES: list[Builder] = []
 
 
 def builder(
-    name: str, *kinds: str, what: str, under: tuple[str, ...] = ALL_PORT, on: Part | tuple[Part, ...] = (), **more: Any
+    name: str,
+    *kinds: str,
+    summary: str,
+    under: tuple[str, ...] = ALL_PORT,
+    on: Part | tuple[Part, ...] = (),
+    **more: Any,
 ) -> Callable[[Build], Build]:
     """Register the function below as a builder of these kinds of collectives; ``more`` are fields of Builder.
 
@@ -258,7 +263,9 @@ def builder(
 
     def register(build: Build) -> Build:
         made = _without_combining(build) if under == ALL_PORT and not more.get("any_model") else build
-        entry = Builder(name=name, what=what, kinds=frozenset(kinds), models=under, on=On(parts), build=made, **more)
+        entry = Builder(
+            name=name, summary=summary, kinds=frozenset(kinds), models=under, on=On(parts), build=made, **more
+        )
         _ENTRIES[:] = [each for each in _ENTRIES if not _is_older(each, entry)] + [entry]
         for known in (all_builders, _builders_of, _every_option):
             known.cache_clear()

@@ -99,13 +99,13 @@ def job_of(schedule: Schedule) -> tuple[Job[Any], Builder]:
     return found, entries[0]
 
 
-def check_memory(rows: int, what: str, ruled: Callable[[], str]) -> None:
+def check_memory(rows: int, subject: str, ruled: Callable[[], str]) -> None:
     """Raise PlanError when so many rows do not fit in this machine's memory; ``ruled``: whose rows ``program`` can still tell."""
     needed = rows * _BYTES_PER_ROW
     if needed > memory():
         instead = f"; 'program' still gives one node's rows of {whose}" if (whose := ruled()) else ""
         raise PlanError(
-            f"{what}: {rows:,} rows, about {needed / 2**30:,.0f} GiB, are too many for this machine's memory{instead}"
+            f"{subject}: {rows:,} rows, about {needed / 2**30:,.0f} GiB, are too many for this machine's memory{instead}"
         )
 
 

@@ -121,8 +121,8 @@ _BY_BUILDER: dict[str, Think] = {
 
 
 def _send_of(sent: Utterance) -> Send:
-    what = sent.what
-    return sent.step, sent.src, sent.dst, (what.owner, what.place) if isinstance(what, Flit) else None
+    content = sent.content
+    return sent.step, sent.src, sent.dst, (content.owner, content.place) if isinstance(content, Flit) else None
 
 
 def _planned_sends(schedule: Schedule) -> list[Send]:

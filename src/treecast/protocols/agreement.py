@@ -53,8 +53,8 @@ def _(found: Agreement) -> Description:
     }
     label = found.schedule.network.label
     notes = list[str]()
-    for what, sends in (("not said", found.missing), ("not planned", found.more)):
+    for title, sends in (("not said", found.missing), ("not planned", found.more)):
         for step, src, dst, flit in sends[:_SHOWN]:
             content = "a control flit" if flit is None else f"flit {flit[1]} of {label(flit[0])}"
-            notes.append(f"{what}: {content}, step {step}, {label(src)} to {label(dst)}")
+            notes.append(f"{title}: {content}, step {step}, {label(src)} to {label(dst)}")
     return Description(figures, lines, notes=notes, holds=found.holds)

@@ -35,7 +35,7 @@ class Planned(NamedTuple):
 
     time: int
     to: int
-    what: Content
+    content: Content
 
 
 class State(NamedTuple):
@@ -78,7 +78,7 @@ def take_turn(think: Think, state: State, now: int, heard: Heard) -> Turn:
     while sent < len(agenda) and agenda[sent].time <= now:
         due.append(agenda[sent])
         sent += 1
-    sends = {planned.to: planned.what for planned in due}
+    sends = {planned.to: planned.content for planned in due}
     if len(sends) < len(due):
         raise ProtocolError(f"node {local.name} has two flits for one neighbour in one step")
     wake = agenda[sent].time if sent < len(agenda) else None
@@ -92,4 +92,4 @@ def own_flits(local: Local, begin: int) -> Iterable[Planned]:
 
 def relay_data(local: Local, now: int, heard: Heard) -> list[Planned]:
     """Return the data that goes on to the parent at once: all that came from children, unless this is the root."""
-    return [] if local.root else [Planned(now, UP, what) for what in heard.values() if isinstance(what, Flit)]
+    return [] if local.root else [Planned(now, UP, content) for content in heard.values() if isinstance(content, Flit)]

@@ -21,12 +21,12 @@ class Utterance(NamedTuple):
     step: int
     src: int
     dst: int
-    what: Content
+    content: Content
 
     @property
     def kind(self) -> str:
         """``flit``, ``wakeup``, ``token``, ``certificate`` or ``order``."""
-        return type(self.what).__name__.lower()
+        return type(self.content).__name__.lower()
 
 
 class Conversation(NamedTuple):
@@ -51,7 +51,7 @@ class Conversation(NamedTuple):
     @property
     def flits(self) -> int:
         """How many flits of data were sent, over all arcs."""
-        return sum(isinstance(one.what, Flit) for one in self.sends)
+        return sum(isinstance(one.content, Flit) for one in self.sends)
 
     @property
     def control(self) -> int:
@@ -85,7 +85,7 @@ def converse(think: Think, places: Sequence[Place], nodes: Sequence[Local], away
     while under_way or waiting:
         heard: dict[int, dict[int, Content]] = {}
         for one in under_way:
-            heard.setdefault(one.dst, {})[port[one.dst][one.src]] = one.what
+            heard.setdefault(one.dst, {})[port[one.dst][one.src]] = one.content
         if not heard:
             step = max(step, waiting[0][0])
         due = set(heard)
@@ -101,8 +101,8 @@ def converse(think: Think, places: Sequence[Place], nodes: Sequence[Local], away
             _set_alarm(alarm, waiting, v, None if turn.wake is None else turn.wake - clock[v])
             _check_turn(nodes[v], places[v], received, turn.sends, away)
             sent += [
-                Utterance(step, v, places[v].parent if to == UP else places[v].children[to], what)
-                for to, what in turn.sends.items()
+                Utterance(step, v, places[v].parent if to == UP else places[v].children[to], content)
+                for to, content in turn.sends.items()
             ]
         _check_step(sent, nodes)
         sends += sent

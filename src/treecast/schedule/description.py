@@ -13,25 +13,25 @@ from treecast.units import spell_bytes
 
 def describe_job(schedule: Schedule) -> Description:
     """Return the job of a schedule, with its network and copies: every result of running it begins so."""
-    what, where, initiator = schedule.collective, schedule.network, schedule.initiator
+    collective, where, initiator = schedule.collective, schedule.network, schedule.initiator
     figures: dict[str, object] = {
-        "collective": what.kind,
+        "collective": collective.kind,
         "network": where.spec,
         "model": schedule.model.name,
         "builder": schedule.builder,
         "nodes": where.nodes,
         "ranks": where.rank_count,
-        "root": None if what.all_source else where.label(what.root),
-        "messages": what.messages,
+        "root": None if collective.all_source else where.label(collective.root),
+        "messages": collective.messages,
         "copies": schedule.copies,
         "survives": schedule.copies - 1,
         "against": schedule.against,
     }
     relays = f", {where.nodes - where.rank_count:,} of them relays" if where.relays is not None else ""
     relays += ", which add, as switches with SHARP or NVLS can" if relays_add(schedule) else ""
-    lines: dict[str, object] = {"collective": f"{what.kind} of {_load(what)} {_source(schedule)}"}
+    lines: dict[str, object] = {"collective": f"{collective.kind} of {_load(collective)} {_source(schedule)}"}
     if schedule.sizes is not None:
-        lines["data"] = _amount(what, schedule.sizes)
+        lines["data"] = _amount(collective, schedule.sizes)
     lines["network"] = f"{where.spec}, {count_of(where.nodes, 'node')}{relays}"
     lines["copies"] = f"{schedule.copies:,}, to survive {survived_by(schedule)}"
     if initiator is not None:
@@ -42,13 +42,13 @@ def describe_job(schedule: Schedule) -> Description:
 
 def relays_add(schedule: Schedule) -> bool:
     """Return whether contributions to a sum come to a relay over several arcs, so that it must add them."""
-    relays, rows, what = schedule.network.relays, schedule.rows, schedule.collective
-    if relays is None or not what.sums:
+    relays, rows, collective = schedule.network.relays, schedule.rows, schedule.collective
+    if relays is None or not collective.sums:
         return False
     into = np.flatnonzero(relays[rows.dst])
     of, entry = explode(rows.payloads.start, rows.payload[into])
     dst, first = rows.dst[into[of]], rows.payloads.first[entry]
-    stop = np.minimum(rows.payloads.stop[entry], what.sums)
+    stop = np.minimum(rows.payloads.stop[entry], collective.sums)
     order = np.lexsort((first, dst))
     order = order[first[order] < stop[order]]
     return bool(((first[order][1:] < stop[order][:-1]) & (dst[order][1:] == dst[order][:-1])).any())
@@ -58,20 +58,24 @@ def _data(schedule: Schedule) -> dict[str, object]:
     """Return how many bytes the data has, and how many a chunk, where the schedule says so."""
     if schedule.sizes is None:
         return {}
-    what, sizes = schedule.collective, schedule.sizes
-    per_rank = {} if what.lengths is not None else {"bytes_per_rank": sizes.per_rank(what)}
-    return {"bytes": sizes.total(what), **per_rank, "chunk_bytes": sizes.chunk}
+    collective, sizes = schedule.collective, schedule.sizes
+    per_rank = {} if collective.lengths is not None else {"bytes_per_rank": sizes.per_rank(collective)}
+    return {"bytes": sizes.total(collective), **per_rank, "chunk_bytes": sizes.chunk}
 
 
-def _amount(what: Collective, sizes: Sizes) -> str:
+def _amount(collective: Collective, sizes: Sizes) -> str:
     """Return how many bytes there are in all and per rank, and how they are cut."""
-    total = spell_bytes(sizes.total(what))
-    if what.traits.blocks == "one":
+    total = spell_bytes(sizes.total(collective))
+    if collective.traits.blocks == "one":
         return f"{total}: {sizes}" + ("" if sizes.data is None else "; the last item is cut short")
-    if what.lengths is None:
-        total += " per rank" if what.traits.adds else f", {spell_bytes(sizes.per_rank(what))} per rank"
+    if collective.lengths is None:
+        total += " per rank" if collective.traits.adds else f", {spell_bytes(sizes.per_rank(collective))} per rank"
     shorter = "" if sizes.data is None else f"; some blocks are up to {count_of(sizes.item, 'byte')} shorter"
-    many = blocks_of(what) if what.lengths is None and (what.traits.adds or what.traits.blocks == "pair") else 1
+    many = (
+        blocks_of(collective)
+        if collective.lengths is None and (collective.traits.adds or collective.traits.blocks == "pair")
+        else 1
+    )
     return f"{total}: {f'{many:,} blocks, each ' if many > 1 else ''}{sizes}{shorter}"
 
 
@@ -96,24 +100,30 @@ def _(schedule: Schedule) -> Description:
 
 
 def _source(schedule: Schedule) -> str:
-    what = schedule.collective
-    if what.shared:
+    collective = schedule.collective
+    if collective.shared:
         return "of every node; nobody owns the sums"
-    if what.owners:
-        owners = sorted({node for _, node in what.owners})
+    if collective.owners:
+        owners = sorted({node for _, node in collective.owners})
         return f"of every node; the sums are completed at {list_few(schedule.network.labels(owners), 3)}"
-    return "of every node" if what.all_source else f"{what.direction} {schedule.network.label(what.root)}"
+    return (
+        "of every node"
+        if collective.all_source
+        else f"{collective.direction} {schedule.network.label(collective.root)}"
+    )
 
 
-def message_count(what: Collective) -> int:
+def message_count(collective: Collective) -> int:
     """Return how many messages, of different lengths, a collective has: a root has none of its own."""
-    ranks = len(what.ranks)
-    return ranks**2 if what.traits.blocks == "pair" else ranks - (not what.all_source)
+    ranks = len(collective.ranks)
+    return ranks**2 if collective.traits.blocks == "pair" else ranks - (not collective.all_source)
 
 
-def _load(what: Collective) -> str:
-    if what.lengths is None:
-        return count_of(what.messages, "message")
-    messages = message_count(what)
-    null = messages - int(np.count_nonzero(what.lengths.flits))
-    return f"{count_of(messages, 'message')}, {null:,} of them null, {count_of(what.lengths.total, 'flit')} in all,"
+def _load(collective: Collective) -> str:
+    if collective.lengths is None:
+        return count_of(collective.messages, "message")
+    messages = message_count(collective)
+    null = messages - int(np.count_nonzero(collective.lengths.flits))
+    return (
+        f"{count_of(messages, 'message')}, {null:,} of them null, {count_of(collective.lengths.total, 'flit')} in all,"
+    )

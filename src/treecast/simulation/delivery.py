@@ -20,7 +20,7 @@ def describe_delivery(
 
     ``lacking``: the losses, a line each, for people; ``words``: those for a node and for the faults.
     """
-    who, what = words
+    who, title = words
     lines: dict[str, object] = {"delivered": f"everything to all {living:,} living {who}s"}
     if not living:
         lines["delivered"] = f"NOT to anybody: no {who} is left"
@@ -29,8 +29,8 @@ def describe_delivery(
     if lacking:
         left = len(lacking) - _MOST_LOST
         lines["lost"] = [*lacking[:_MOST_LOST], *([f"and {left:,} more"] if left > 0 else [])]
-    lines[what] = list_few(failed)
-    figures = {what: list(failed), "living": living, "delivered": delivered}
+    lines[title] = list_few(failed)
+    figures = {title: list(failed), "living": living, "delivered": delivered}
     return Description(figures, lines, holds=delivered == living > 0)
 
 

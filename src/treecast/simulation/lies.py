@@ -210,8 +210,8 @@ def describe_tolerance(copies: int, against: Against = "nodes") -> str:
     """Return how many dead and lying nodes and arcs elections among so many copies get over, in words."""
     if copies < 3:
         return f"no liar: {'1 copy' if copies == 1 else '2 copies'} cannot outvote one"
-    what = "ones" if against == "nodes" else against
-    return f"any c dead and l lying {what} while c + 2 l < {copies:,}, but for data of their own: most copies decide"
+    title = "ones" if against == "nodes" else against
+    return f"any c dead and l lying {title} while c + 2 l < {copies:,}, but for data of their own: most copies decide"
 
 
 def describe_election(
@@ -250,5 +250,5 @@ def _(found: Lies) -> Description:
     given = found.liars, found.faults
     begin = describe_election(found.schedule, given, found.right, found.fooled, found.undecided)
     wrong = begin.pick("fooled", "undecided")
-    lines = {what: list_few(cast(list[str], these)) for what, these in wrong.items() if these}
+    lines = {title: list_few(cast(list[str], these)) for title, these in wrong.items() if these}
     return begin.adding(lines=lines).joined(describe_job(found.schedule))

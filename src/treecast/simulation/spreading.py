@@ -33,19 +33,19 @@ def spread(
     tasks: Sequence[Task],
     executor: Executor | None = None,
     *,
-    what: str = "",
+    label: str = "",
     until: Callable[[Result], bool] | None = None,
 ) -> list[Result]:
     """Return ``work(task)`` of all tasks, in their order: the same for any executor and any number of workers.
 
     Without an executor, threads of this process do it; for others it must be possible to pickle the work. A task takes about
-    a second. ``what``: the name under which the progress is reported. ``until``: the first result of which this holds is the
+    a second. ``label``: the name under which the progress is reported. ``until``: the first result of which this holds is the
     last that is returned; tasks behind it need not be done. Raises TreecastError when the executor has broken down.
     """
     if executor is None:
-        return _prefix(_do_here(work, tasks, what, until), until)
+        return _prefix(_do_here(work, tasks, label, until), until)
     try:
-        return _prefix(_submit_all(work, tasks, executor, what, until), until)
+        return _prefix(_submit_all(work, tasks, executor, label, until), until)
     except (RuntimeError, pickle.PicklingError) as error:  # BrokenProcessPool is one
         raise TreecastError(f"the executor cannot do the work: {' '.join(str(error).split())}") from error
 
@@ -61,7 +61,7 @@ def _prefix(results: Mapping[int, Result], until: Callable[[Result], bool] | Non
 
 
 def _do_here(
-    work: Callable[[Task], Result], tasks: Sequence[Task], what: str, until: Callable[[Result], bool] | None
+    work: Callable[[Task], Result], tasks: Sequence[Task], label: str, until: Callable[[Result], bool] | None
 ) -> dict[int, Result]:
     """Do all tasks in threads of this process; those that begin when the last one is known are left out."""
     from treecast.kernels.compiled import in_parallel
@@ -77,7 +77,7 @@ def _do_here(
             if until is not None and until(results[number]):
                 ended.append(number)
 
-    in_parallel(do, len(tasks), 1, what)
+    in_parallel(do, len(tasks), 1, label)
     return results
 
 
@@ -85,7 +85,7 @@ def _submit_all(
     work: Callable[[Task], Result],
     tasks: Sequence[Task],
     executor: Executor,
-    what: str,
+    label: str,
     until: Callable[[Result], bool] | None,
 ) -> dict[int, Result]:
     packed = pickle.dumps(work)
@@ -109,7 +109,7 @@ def _submit_all(
                 results[number] = done[0]
                 if until is not None and until(done[0]):
                     stop = min(stop, number + 1)
-                report(len(results), len(tasks), what)
+                report(len(results), len(tasks), label)
     except BaseException:
         for future in waiting:
             future.cancel()

@@ -81,9 +81,9 @@ class Stream:
             self._taken = 0
         return count
 
-    def take(self, what: int, body: bytes) -> None:
+    def take(self, topic: int, body: bytes) -> None:
         """Take a piece that the rank has sent. Raises ValueError for one that makes no sense."""
-        if what == _BYTES:
+        if topic == _BYTES:
             self._came.append(memoryview(body))
         else:
             self._room += int.from_bytes(body, "little")
@@ -118,9 +118,9 @@ class Links:
 
     # -- flooding ----------------------------------------------------------------------------------------------------
 
-    def flood(self, target: int, what: int, body: bytes) -> None:
+    def flood(self, target: int, topic: int, body: bytes) -> None:
         """Send a piece to a rank by every way."""
-        key = Key(Kind.FLOOD, self._number, target, self._rank, what)
+        key = Key(Kind.FLOOD, self._number, target, self._rank, topic)
         self._number = (self._number + 1) % (1 << 32)
         self._send_on(key, body, self._rank)
 

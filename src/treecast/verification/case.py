@@ -74,10 +74,10 @@ class Case:
         """Return whether a table of so many cells is in proportion to the rows, or small."""
         return cells <= min(_MOST_CELLS, max(_FREE_CELLS, _CELLS_PER_ROW * len(self.rows)))
 
-    def afford(self, cells: int, what: str) -> None:
+    def afford(self, cells: int, subject: str) -> None:
         """Raise ScheduleError when a table of so many cells would be out of proportion."""
         if not self.affordable(cells):
-            raise ScheduleError(f"{what} are too many to judge for a schedule of {len(self.rows):,} rows")
+            raise ScheduleError(f"{subject} are too many to judge for a schedule of {len(self.rows):,} rows")
 
     @cached_property
     def atoms(self) -> Atoms:

@@ -70,7 +70,7 @@ def _(gap: Gap) -> Description:
         "transmissions_lower_bound": best(found, "transmissions").value,
         "bounds": [asdict(bound) for bound in found],
     }
-    lines: dict[str, object] = {name: spell_bounds(found, what) for what, name in _NAMES.items() if what in of}
+    lines: dict[str, object] = {name: spell_bounds(found, measure) for measure, name in _NAMES.items() if measure in of}
     if gap.reached is None:
         return Description(figures, lines)
     return Description(figures, lines).joined(_describe_reached(gap.reached))

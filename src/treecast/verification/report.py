@@ -141,8 +141,11 @@ def _(report: Report) -> Description:
         lines["trees"] = f"{schedule.trees:,}{depth}"
     if waking := waking_of(schedule):
         lines["waking"] = str(waking)
-    for what, measured in (("steps", report.steps), ("transmissions", report.transmissions)):
-        lines[what] = [f"{measured:,}{beside_bound(report, what, measured)}", *spell_bounds(report.bounds, what)]
+    for measure, measured in (("steps", report.steps), ("transmissions", report.transmissions)):
+        lines[measure] = [
+            f"{measured:,}{beside_bound(report, measure, measured)}",
+            *spell_bounds(report.bounds, measure),
+        ]
     if report.distance is not None:
         lines["total distance"] = [spell_distance(report), *spell_bounds(report.bounds, "tcd")]
     if report.depth_contention is not None:
@@ -191,11 +194,11 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
-def beside_bound(report: Report, what: str, measured: int) -> str:
+def beside_bound(report: Report, measure: str, measured: int) -> str:
     """Return how steps or transmissions stand to the best bound, as words that go on behind their number."""
     if not report.bounds:
         return ""
-    bound, under = best(report.bounds, what).value, tightest(report.bounds, what)
+    bound, under = best(report.bounds, measure).value, tightest(report.bounds, measure)
     if measured == bound or not bound:
         return ", the lower bound" if measured == bound else ""
     near = 0 < (measured - bound) * 1000 < bound  # "1 x" would say that it is met

@@ -87,12 +87,12 @@ def claims_broken(schedule: Schedule) -> Broken:
     """Rule ``claims``: the steps and transmissions are those that the builder claims, and a file's proof of a bound holds."""
     claims, broken = schedule.claims, _proof_broken(schedule)
     if claims is not None:
-        for what, claimed, measured in (
+        for measure, claimed, measured in (
             ("steps", claims.steps, schedule.steps),
             ("transmissions", claims.transmissions, schedule.transmissions),
         ):
             if claimed != measured:
-                broken.append(Violation("claims", f"{claimed} {what} are claimed, {measured} are in the rows"))
+                broken.append(Violation("claims", f"{claimed} {measure} are claimed, {measured} are in the rows"))
     return len(broken), broken
 
 

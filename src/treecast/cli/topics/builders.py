@@ -12,7 +12,7 @@ def topic() -> Description:
     rows = [
         (
             entry.name,
-            entry.what,
+            entry.summary,
             ", ".join(kind for kind in COLLECTIVES if kind in entry.kinds),
             ", ".join(entry.models),
             ", ".join(f"--{option.name}" for option in entry.options),

@@ -14,7 +14,7 @@ def topic() -> Description:
             writes[name].suffix if name in writes else "",
             "yes" if name in writes else "no",
             "yes" if name in reads else "no",
-            writes[name].what if name in writes else "",
+            writes[name].summary if name in writes else "",
         )
         for name in sorted({*writes, *reads})
     ]

@@ -9,9 +9,9 @@ def topic() -> Description:
     """Return every kind of file, the options of files, and the machines."""
     from treecast.networks.machines import machines
 
-    kinds = sorted((each["0"], each["what"]) for each in decorators("treecast.networks", "reader"))
-    known = [(f"machine:{name}", each.what) for name, each in machines().items()]
-    options = [(f"--{name}", each.what) for name, each in OPTIONS.items()]
+    kinds = sorted((each["0"], each["summary"]) for each in decorators("treecast.networks", "reader"))
+    known = [(f"machine:{name}", each.summary) for name, each in machines().items()]
+    options = [(f"--{name}", each.summary) for name, each in OPTIONS.items()]
     notes = ("The first bytes of a file tell its kind; --format decides where two kinds would do.",)
     figures = {"files": dict(kinds), "options": dict(options), "machines": dict(known)}
     tables = (

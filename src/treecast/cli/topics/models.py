@@ -6,11 +6,11 @@ from treecast.models import MODELS
 
 def topic() -> Description:
     """Return the presets of the machine, as --model takes them."""
-    rows = [(name, preset.what) for name, preset in MODELS.items()]
+    rows = [(name, preset.summary) for name, preset in MODELS.items()]
     notes = (
         "',half' behind a name (one-port,half): a link transmits in one direction in a step, not in both.",
         "',combining' (one-port,combining): a message holds any number of chunks.",
         "',partner' (one-port,partner): a node sends to one neighbour in a step, and receives from the same.",
     )
-    figures = [{"model": name, "what": what} for name, what in rows]
+    figures = [{"model": name, "summary": summary} for name, summary in rows]
     return Description(figures, tables=(Table(columns=("model", "in a step"), rows=rows, of="models"),), notes=notes)

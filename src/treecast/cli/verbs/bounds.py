@@ -42,15 +42,15 @@ def bounds(
 
     network = broken.less(network)
     asked = plans.job(collective, network, **job.asked(collective, network))
-    where, what, copies, machine = asked.network, asked.collective, asked.copies, asked.model
-    found = describe(find_gap(where, what, copies, machine, against=asked.against))
-    costs, sizes = times.read(where), sizes_as_said(replace(what, messages=1), size)
+    where, wanted, copies, machine = asked.network, asked.collective, asked.copies, asked.model
+    found = describe(find_gap(where, wanted, copies, machine, against=asked.against))
+    costs, sizes = times.read(where), sizes_as_said(replace(wanted, messages=1), size)
     if (costs is None) != (sizes is None):
         raise TreecastError(
             "seconds are of bytes at a cost: write --bytes 16MiB --latency 1us --rate 12.5GB/s, all three"
         )
     if costs is not None and sizes is not None:
-        least = sizes.least(what)
-        bound = bound_seconds(what, where, copies, machine, block=least, cost=costs.least, against=asked.against)
+        least = sizes.least(wanted)
+        bound = bound_seconds(wanted, where, copies, machine, block=least, cost=costs.least, against=asked.against)
         found = found if bound is None else found.joined(describe(bound))
     return console.show(found, as_json)

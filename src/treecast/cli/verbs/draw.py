@@ -12,7 +12,7 @@ from treecast.cli.told import PlaceOptions
 from treecast.drawing.registry import listed_kinds
 from treecast.errors import TreecastError
 
-_KINDS = ", ".join(f"{kind} ({what})" for kind, what in listed_kinds().items())
+_KINDS = ", ".join(f"{kind} ({summary})" for kind, summary in listed_kinds().items())
 
 
 def draw(

@@ -20,7 +20,7 @@ def _settings() -> list[tuple[str, str, str, type]]:
         (
             key,
             each.name,
-            f"{each.what} For {', '.join(names[key])}.",
+            f"{each.summary} For {', '.join(names[key])}.",
             bool if each.flag else tuple if each.several else str,
         )
         for key, each in sorted(known.items())
@@ -32,7 +32,7 @@ class Settings:
     """The settings of exporters."""
 
 
-_FORMATS = ", ".join(f"{name} ({entry.what})" for name, entry in exporters().items())
+_FORMATS = ", ".join(f"{name} ({entry.summary})" for name, entry in exporters().items())
 
 
 def export(

@@ -22,7 +22,7 @@ def builder_options() -> list[tuple[str, str, str, type]]:
     for option in all_options().values():
         names = sorted({entry.name for entry in all_builders() if option in entry.options})
         choices = f" One of {', '.join(option.choices)}." if option.choices else ""
-        words = f"{option.what}{choices} For {', '.join(names)}."
+        words = f"{option.summary}{choices} For {', '.join(names)}."
         found.append((option.keyword, option.name, words, bool if option.flag else str))
     return found
 

@@ -27,7 +27,7 @@ def _why_no_page(schedule: Schedule, view: View) -> str:
     of=Schedule,
     into=("html",),
     fits=_why_no_page,
-    what="a page to look at a schedule, break it and see it replayed",
+    summary="a page to look at a schedule, break it and see it replayed",
     rank=60,
 )
 def draw_page(schedule: Schedule, view: View) -> str:

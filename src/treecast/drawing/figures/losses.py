@@ -15,7 +15,7 @@ _LEAST = 1e-16  # the smallest probability on the axis
 _NARROW = 1.02  # a band whose ends are so near cannot be seen
 
 
-@picture("losses", of=Curves, into=FIGURE, what="the probability of a loss by that of a fault")
+@picture("losses", of=Curves, into=FIGURE, summary="the probability of a loss by that of a fault")
 def draw_losses(curves: Curves, view: View) -> None:
     """Draw a curve for each schedule, in a band between the ends of its interval."""
     figure, groups = view.page, curves.found[0].elements.groups

@@ -39,7 +39,11 @@ def _why_no_mesh(grid: Grid, view: View) -> str:
 
 
 @picture(
-    "sources", of=Schedule, into=FIGURE, fits=_why_not, what="the total distance of broadcasts on the mesh, by source"
+    "sources",
+    of=Schedule,
+    into=FIGURE,
+    fits=_why_not,
+    summary="the total distance of broadcasts on the mesh, by source",
 )
 def draw_sources_of_schedule(schedule: Schedule, view: View) -> Any:
     """Draw the total distances of broadcasts on the mesh of a schedule."""
@@ -47,7 +51,11 @@ def draw_sources_of_schedule(schedule: Schedule, view: View) -> Any:
 
 
 @picture(
-    "sources", of=Mesh, into=FIGURE, fits=_why_no_mesh, what="the total distance of broadcasts on the mesh, by source"
+    "sources",
+    of=Mesh,
+    into=FIGURE,
+    fits=_why_no_mesh,
+    summary="the total distance of broadcasts on the mesh, by source",
 )
 def draw_sources(grid: Mesh, view: View = USUAL) -> Any:
     """Return a figure of the total distance of a broadcast on a mesh, by source, in the fewest steps: by bisection.

@@ -29,7 +29,9 @@ def _why_not(schedule: Schedule, view: View) -> str:
     return "it shows no faults" if view.faults else _why_no_steps(chosen_rows(schedule, view))
 
 
-@picture("steps", of=Schedule, into=FIGURE, fits=_why_not, what="who sends to whom under wormhole switching", rank=40)
+@picture(
+    "steps", of=Schedule, into=FIGURE, fits=_why_not, summary="who sends to whom under wormhole switching", rank=40
+)
 def draw_steps(schedule: Schedule, view: View = USUAL) -> Any:
     """Return a figure of a wormhole broadcast, scatter, …, a panel per step: who has heard anything, and who sends to whom.
 

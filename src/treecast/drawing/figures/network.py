@@ -48,7 +48,7 @@ def why_no_network(schedule: Schedule, view: View) -> str:
     fits=why_no_network,
     rank=35,
     by_step=True,
-    what="the network, with the trees laid over it",
+    summary="the network, with the trees laid over it",
 )
 def draw_network(schedule: Schedule, view: View = USUAL) -> Any:
     """Return a figure of a network with the trees of a schedule laid over it, each in its colour and dashes; or of one step.

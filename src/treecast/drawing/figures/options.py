@@ -14,7 +14,7 @@ _MOST_NAMED = 14
 
 
 @picture(
-    "options", of=Advice, into=FIGURE, what="time and degree of networks and plans, and which of them nothing beats"
+    "options", of=Advice, into=FIGURE, summary="time and degree of networks and plans, and which of them nothing beats"
 )
 def draw_options(advice: Advice, view: View) -> None:
     """Draw the options of an advice on a page: degree across, time upwards on a log axis."""

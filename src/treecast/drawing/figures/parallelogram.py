@@ -42,7 +42,9 @@ _INK = {WAKE_UP: "#222222", TOKEN: "#222222", CERTIFICATE: "#C2185B", ORDER: "#6
 _T = TypeVar("_T", Shapes, Controls)
 
 
-@picture("space-time", of=Schedule, into=FIGURE, fits=why_no_passages, what="the load of each link, by step", rank=20)
+@picture(
+    "space-time", of=Schedule, into=FIGURE, fits=why_no_passages, summary="the load of each link, by step", rank=20
+)
 def draw_parallelograms(schedule: Schedule, view: View = USUAL) -> Any:
     """Return a figure of a scatterv or gatherv: steps to the right, distances from the root downwards.
 
@@ -193,7 +195,7 @@ def _label(streams: Streams, shape: Shapes, away: bool, scale: _Scale) -> tuple[
 
 def _draw_controls(axes: Any, controls: Controls, step: float, unit: float) -> dict[str, Any]:
     """Draw an arrow for each control flit, those on links at one distance in one step beside each other."""
-    order = np.lexsort((controls.below, controls.what, controls.step, controls.depth))
+    order = np.lexsort((controls.below, controls.kind, controls.step, controls.depth))
     at = np.column_stack([controls.depth, controls.step])[order]
     begins = np.ones(len(order), bool)
     begins[1:] = (at[1:] != at[:-1]).any(axis=1)
@@ -205,19 +207,19 @@ def _draw_controls(axes: Any, controls: Controls, step: float, unit: float) -> d
     size_in_points = 72 * min(step * (0.75 if size.max(initial=1) > 1 else 1), unit)
     head, line = max(1.2, min(4.5, 0.24 * size_in_points)), max(0.5, min(1.3, 0.07 * size_in_points))
     handles: dict[str, Any] = {}
-    for what in np.unique(controls.what).tolist():
-        mine = np.flatnonzero(controls.what[order] == what)
+    for kind in np.unique(controls.kind).tolist():
+        mine = np.flatnonzero(controls.kind[order] == kind)
         x, y, far = left[mine] + 0.1 * slot[mine], at[mine, 0], np.where(size[mine] > 1, 0.5, 0.8) * slot[mine]
-        up, ink = what == CERTIFICATE, theme().of(_INK[what])
-        sign = "^" if up else "D" if what == ORDER else "v"
+        up, ink = kind == CERTIFICATE, theme().of(_INK[kind])
+        sign = "^" if up else "D" if kind == ORDER else "v"
         begin, end = (y - 0.15, y - 0.75) if up else (y - 0.85, y - 0.25)
         lines = np.stack([np.column_stack([x, begin]), np.column_stack([x + far, end])], axis=1)
-        for width, under, gid in ((line + 1.2, theme().ground, None), (line, ink, f"controls-{what}")):
+        for width, under, gid in ((line + 1.2, theme().ground, None), (line, ink, f"controls-{kind}")):
             add_many(axes, "Line", lines, colors=under, linewidths=width, zorder=4, gid=gid)
-        large = head * (0.85 if what == ORDER else 1.15)
-        look = {"markeredgecolor": theme().ground, "markeredgewidth": 0.4, "gid": f"heads-{what}"}
+        large = head * (0.85 if kind == ORDER else 1.15)
+        look = {"markeredgecolor": theme().ground, "markeredgewidth": 0.4, "gid": f"heads-{kind}"}
         axes.plot(x + far, end, sign, color=ink, markersize=large, zorder=5, **look)
-        name = f"{CONTROLS[what]} ({'up' if up else 'down'})"
+        name = f"{CONTROLS[kind]} ({'up' if up else 'down'})"
         handles[name] = entry(name, color=ink, marker=sign, linestyle="-", linewidth=1.2, markersize=5)
     return handles
 

@@ -25,7 +25,7 @@ _END = 0.4  # how far outside lie root and node
 Point = tuple[float, float]
 
 
-@picture("paths", of=Paths, into=FIGURE, what="node-disjoint paths to a node")
+@picture("paths", of=Paths, into=FIGURE, summary="node-disjoint paths to a node")
 def draw_paths(paths: Paths, view: View = USUAL) -> Any:
     """Return a figure of node-disjoint paths; calls of the second phase are dashed, each with its time unit."""
     network = paths.network

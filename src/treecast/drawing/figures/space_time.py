@@ -36,7 +36,7 @@ _APART = 0.3  # inches between stretches of steps
 
 
 @picture(
-    "space-time", of=Schedule, into=FIGURE, what="the arrivals at each node, by tree and step", rank=30, by_step=True
+    "space-time", of=Schedule, into=FIGURE, summary="the arrivals at each node, by tree and step", rank=30, by_step=True
 )
 def draw_run_on(schedule: Schedule, view: View) -> None:
     """Draw the run of a schedule on a page, and without faults also the lower bound of its steps."""
@@ -82,9 +82,9 @@ def draw_space_time(
             handles += _draw_marks(axes, trace, line, small, bound)
     else:
         (axes,), box = sheet.axes, sheet.boxes[0]
-        what = draw_raster(axes, figure.add_axes(scale_box(box)), trace, line, last)
+        drawn = draw_raster(axes, figure.add_axes(scale_box(box)), trace, line, last)
         axes.set_xlim(windows[0])
-        title(figure, of or trace.schedule, trace.faults, f": raster of {what}")
+        title(figure, of or trace.schedule, trace.faults, f": raster of {drawn}")
         handles += _draw_marks(axes, trace, line, small, bound)
     for axes, (first, stop), (_, _, part, _) in zip(sheet.axes, windows, sheet.boxes, strict=True):
         _set_ticks(axes, stop - first, part * figure.get_size_inches()[0], small)

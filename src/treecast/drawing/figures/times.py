@@ -14,7 +14,7 @@ _MOST_DIMENSIONS = 16  # of a map
 _POINTS = 121
 
 
-@picture("times", of=Job, into=FIGURE, what="the times of the schemes on a hypercube, under each model")
+@picture("times", of=Job, into=FIGURE, summary="the times of the schemes on a hypercube, under each model")
 def draw_times(job: Job, view: View = USUAL) -> Any:
     """Return a figure of the schemes' times, by their closed forms, a column per model, whatever that of the job.
 

@@ -46,7 +46,7 @@ def _why_too_many(schedule: Schedule, trees: list[int]) -> str:
     return f"trees of {arcs:,} arcs cannot be drawn: choose fewer trees or nodes, {_MOST_ARCS:,} arcs at most"
 
 
-@picture("trees", of=Schedule, into=FIGURE, fits=_why_not, what="the trees, side by side", rank=10)
+@picture("trees", of=Schedule, into=FIGURE, fits=_why_not, summary="the trees, side by side", rank=10)
 def draw_trees(schedule: Schedule, view: View = USUAL) -> Any:
     """Return a figure of the trees of a schedule, the root on top and a layer per depth.
 

@@ -32,7 +32,7 @@ ASCII_MARKS = {WAKE_UP: "v", TOKEN: "v", CERTIFICATE: "^", ORDER: "!"}
 _SEVERAL = "+"
 
 
-@picture("space-time", of=Schedule, into=TEXT, fits=why_no_passages, what="the load of each link, by step", rank=20)
+@picture("space-time", of=Schedule, into=TEXT, fits=why_no_passages, summary="the load of each link, by step", rank=20)
 def messages_text(schedule: Schedule, view: View) -> str:
     """Return the messages of a schedule on their way."""
     return lanes_text(chosen_rows(schedule, view), view.ascii)
@@ -125,8 +125,8 @@ def _cells(passages: Passages, place: Ints, signs: dict[int, str], grid: _Grid) 
 def _mark_controls(cells: list[list[str]], controls: Controls, place: Ints, scale: int, marks: dict[int, str]) -> None:
     """Write the signs of control flits over those of the data."""
     empty = [[cell in ".·" for cell in line] for line in cells]
-    line, step, what = (column.tolist() for column in (place[controls.below], controls.step, controls.what))
-    for i, s, w in zip(line, step, what, strict=True):
+    line, step, kind = (column.tolist() for column in (place[controls.below], controls.step, controls.kind))
+    for i, s, w in zip(line, step, kind, strict=True):
         if i >= 0:
             both = scale == 1 and not empty[i][s]
             cells[i][s // scale] = _SEVERAL if both else marks[w]
@@ -152,9 +152,9 @@ def _legend(controls: Controls, ascii: bool, away: bool, scale: int, schedule: S
     parts = [
         f"a letter: a flit {'for' if away else 'of'} the node with that letter, {'down' if away else 'up'} the link"
     ]
-    for what in np.unique(controls.what).tolist():
-        mark = (ASCII_MARKS if ascii else MARKS)[what]
-        parts.append(f"{mark}: {CONTROLS[what]}, {'up' if what == CERTIFICATE else 'down'}")
+    for kind in np.unique(controls.kind).tolist():
+        mark = (ASCII_MARKS if ascii else MARKS)[kind]
+        parts.append(f"{mark}: {CONTROLS[kind]}, {'up' if kind == CERTIFICATE else 'down'}")
     parts.append(f"{'.' if ascii else '·'}: nothing")
     lines = [
         "a line: the link of a node towards the root",

@@ -16,7 +16,7 @@ TREE_SIGNS = "0123456789abcdefghijklmnopqrstuvwyz"
 """The sign of each tree; x is left out, since it marks the dead."""
 
 
-@picture("space-time", of=Schedule, into=TEXT, what="the arrivals at each node, by tree and step", rank=30)
+@picture("space-time", of=Schedule, into=TEXT, summary="the arrivals at each node, by tree and step", rank=30)
 def run_text(schedule: Schedule, view: View) -> str:
     """Return the run of a schedule in space and time."""
     return space_time_text(replay(chosen_rows(schedule, view).of_node_zero(), view.faults), view.ascii)

@@ -6,7 +6,7 @@ from treecast.drawing.shapes import DrawnTree, chosen_trees, why_no_trees
 from treecast.schedule import Schedule
 
 
-@picture("trees", of=Schedule, into=TEXT, fits=why_no_trees, what="the trees, side by side", rank=10)
+@picture("trees", of=Schedule, into=TEXT, fits=why_no_trees, summary="the trees, side by side", rank=10)
 def trees_text(schedule: Schedule, view: View) -> str:
     """Return the trees of a schedule, one below the other."""
     return "\n\n".join(tree_text(schedule, tree, view.ascii) for tree in chosen_trees(schedule, view))

@@ -78,7 +78,7 @@ class _Block:
 @exporter(
     "msccl",
     suffix=".xml",
-    what="MSCCL XML: the steps of each threadblock of each GPU",
+    summary="MSCCL XML: the steps of each threadblock of each GPU",
     settings=(COPIES,),
     advise=_advise,
 )

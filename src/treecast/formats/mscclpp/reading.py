@@ -102,9 +102,9 @@ def _items(held: Any, key: str) -> list[Any]:
     return cast(list[Any], found)
 
 
-def _object(held: Any, what: str) -> _Object:
+def _object(held: Any, name: str) -> _Object:
     if not isinstance(held, dict):
-        raise WrongError(f"{what} is no object, or stands in none")
+        raise WrongError(f"{name} is no object, or stands in none")
     return cast(_Object, held)
 
 
@@ -112,10 +112,10 @@ def _objects(held: Any, key: str) -> list[_Object]:
     return [_object(one, f"an entry of {key}") for one in _items(held, key)]
 
 
-def _number(value: Any, what: str, most: int = _LARGEST, least: int = 0) -> int:
+def _number(value: Any, name: str, most: int = _LARGEST, least: int = 0) -> int:
     if type(value) is not int or not least <= value <= most:
         said = f"{value:,}" if type(value) is int and abs(value) < 10**18 else "no such number"
-        raise WrongError(f"{what} is {said}: it is {least} to {most:,}" if most >= least else f"{what}: there is none")
+        raise WrongError(f"{name} is {said}: it is {least} to {most:,}" if most >= least else f"{name}: there is none")
     return value
 
 

@@ -38,7 +38,7 @@ _Op = dict[str, Any]
 @exporter(
     "mscclpp",
     suffix=".mscclpp.json",
-    what="experimental: a plan of MSCCL++, the puts, signals and waits of each threadblock",
+    summary="experimental: a plan of MSCCL++, the puts, signals and waits of each threadblock",
     settings=(COPIES,),
 )
 def encode(schedule: Schedule, *, copies: str = "strip") -> bytes:

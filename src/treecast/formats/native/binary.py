@@ -21,7 +21,7 @@ _COUNTS = ("rows", "payloads", "ranges", "node_bytes")
 _MOST = 2**48  # of anything: no file is as long, and no sum of such numbers overflows
 
 
-@exporter("binary", suffix=".tcb", what="for millions of rows")
+@exporter("binary", suffix=".tcb", summary="for millions of rows")
 def encode(schedule: Schedule) -> bytes:
     """Return a schedule in the binary format. Raises FormatError when its header cannot be written."""
     rows, table = schedule.rows, schedule.rows.payloads

@@ -52,7 +52,7 @@ _NOTHING = "-"  # the chunks of a control flit
 _NO_PORT = -2  # of a row that leaves it to us to find its port
 
 
-@exporter("text", suffix=".tc", what="to read, compare and write by hand")
+@exporter("text", suffix=".tc", summary="to read, compare and write by hand")
 def encode(schedule: Schedule) -> bytes:
     """Return a schedule in the text format, with its digest. Raises FormatError when it cannot be written as text."""
     return _encoded(schedule, header_with_proof(schedule))

@@ -24,7 +24,7 @@ _TAGS = 30_000
 
 _SPEED = Setting(
     name="additions",
-    what="How many numbers of 8 bytes a node adds in a second, as in 1e9; by default adding takes no time.",
+    summary="How many numbers of 8 bytes a node adds in a second, as in 1e9; by default adding takes no time.",
     read=read_number,
 )
 
@@ -47,7 +47,7 @@ def _advise(schedule: Schedule, size: int | None = None, **others: Any) -> str:
 @exporter(
     "simgrid",
     suffix=".simgrid",
-    what="a folder of traces and the network, to replay with SimGrid",
+    summary="a folder of traces and the network, to replay with SimGrid",
     settings=(BYTES, RATE, LATENCY, _SPEED),
     advise=_advise,
 )

@@ -170,18 +170,18 @@ def trace_values(
     for i in range(len(order)):
         s = order[i]
         for k in range(units[i]):
-            what = -1
+            addend = -1
             for r in range(read_start[i], read_start[i + 1]):
                 place = reads[r] + k
                 if value[place] < 0:
                     if place < quiet:
                         bare[2 * bares], bare[2 * bares + 1] = s, place
                         bares += 1
-                elif what < 0:
-                    what = value[place]
+                elif addend < 0:
+                    addend = value[place]
                 else:
-                    left[sums], right[sums] = what, value[place]
-                    what = atoms + sums
+                    left[sums], right[sums] = addend, value[place]
+                    addend = atoms + sums
                     sums += 1
                 if place >= quiet:
                     continue
@@ -204,7 +204,7 @@ def trace_values(
                         pairs += 1
                     read = next_read[read]
                 last_read[place] = -1
-                value[place], writer[place] = what, s
+                value[place], writer[place] = addend, s
                 for twin in range(2 * place, 2 * place + 2):
                     if len(twins) > 0 and twins[twin] >= 0:
                         value[twins[twin]] = -1

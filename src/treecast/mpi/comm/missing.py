@@ -10,17 +10,17 @@ from treecast.mpi.comm.state import State
 
 
 def tell_failed(
-    state: State, what: tuple[str, int], failed: tuple[int, ...], target: int | None, on_failed: str
+    state: State, call: tuple[str, int], failed: tuple[int, ...], target: int | None, on_failed: str
 ) -> None:
     """Say that data of the dead is missing in a call that is over, as ``on_failed`` of ``wrap`` asks for.
 
-    ``what``: the name and the number of the call. ``target``: the one rank that has a result, None when all do. All living
+    ``call``: the name and the number of the call. ``target``: the one rank that has a result, None when all do. All living
     ranks know the same ``failed``, so either all raise or none. The line comes once for each rank that has died. Raises
     DeliveryError with ``raise``; and with ``warn`` where blocks of the result are not those that the caller takes them for.
     """
     if on_failed == "ignore" or not failed:
         return
-    (name, number), news = what, sorted(set(failed) - state.told)
+    (name, number), news = call, sorted(set(failed) - state.told)
     state.told.update(news)
     lost = target is not None and failed == (target,)
     holes = not lost and has_holes(name)

@@ -57,8 +57,8 @@ class Comm(MPI.Intracomm):
     @property
     def last(self) -> Last:
         """What became of the last collective that was called on this object."""
-        began, ended, *what = self._last
-        failed, way, network = what or ((), "MPI", "")
+        began, ended, *more = self._last
+        failed, way, network = more or ((), "MPI", "")
         return Last(failed, way, network, ended - began)
 
     # -- other communicators -----------------------------------------------------------------------------------------

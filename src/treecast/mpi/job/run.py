@@ -87,11 +87,11 @@ def make_request(
 
 def deal_out(ask: Ask, ranks: int) -> tuple[Request, list[Schedule]]:
     """Return the request, and the rows of each rank. Raises PlanError when the plan has another number of nodes."""
-    schedule, what = ask()
+    schedule, request = ask()
     nodes = schedule.network.nodes
     if ranks != nodes:
         raise PlanError(f"the plan has {nodes:,} nodes, and mpirun started {ranks:,} ranks: start it with -n {nodes}")
-    return what, [schedule.at(rank) for rank in range(ranks)]
+    return request, [schedule.at(rank) for rank in range(ranks)]
 
 
 def run_rank(ask: Ask, folder: Path | None = None) -> tuple[MpiRun | None, int]:
@@ -107,9 +107,9 @@ def run_rank(ask: Ask, folder: Path | None = None) -> tuple[MpiRun | None, int]:
     world.Set_errhandler(mpi.ERRORS_RETURN)
     rank, size = int(world.Get_rank()), int(world.Get_size())
     dealt, error = _attempt(lambda: deal_out(ask, size)) if rank == 0 else (None, "")
-    what, programs = dealt or (None, None)
+    request, programs = dealt or (None, None)
     asked: Request | None
-    asked, place = world.bcast((what, folder or Path(tempfile.mkdtemp(prefix="treecast-")) if what else None))
+    asked, place = world.bcast((request, folder or Path(tempfile.mkdtemp(prefix="treecast-")) if request else None))
     prepared: Prepared | None = None
     if asked is not None and place is not None:
         mine: Schedule = world.scatter(programs)
@@ -223,16 +223,16 @@ def _attempt(work: Callable[[], Any]) -> tuple[Any, str]:
         return None, "there is not enough memory for the data of a rank"
 
 
-def main(request: str, folder: str) -> None:
-    """Do a rank's part in the run that ``request`` describes, in JSON."""
-    words = json.loads(request)
-    what = Request(**words)._replace(kill={int(node): step for node, step in words["kill"].items()})
+def main(text: str, folder: str) -> None:
+    """Do a rank's part in the run that ``text`` describes, in JSON."""
+    words = json.loads(text)
+    request = Request(**words)._replace(kill={int(node): step for node, step in words["kill"].items()})
     try:
-        run_rank(lambda: (formats.read(what.plan), what), Path(folder))
+        run_rank(lambda: (formats.read(request.plan), request), Path(folder))
     except Exception as error:
         rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", "0"))
-        text = " ".join(f"rank {rank} failed: {type(error).__name__}: {error}".split())
-        records.write_record(Path(folder), rank, {"error": text})
+        said = " ".join(f"rank {rank} failed: {type(error).__name__}: {error}".split())
+        records.write_record(Path(folder), rank, {"error": said})
         raise
     leave(0)
 

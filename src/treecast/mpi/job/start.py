@@ -36,14 +36,14 @@ def run_over_mpi(ask: Ask, timeout: float) -> tuple[MpiRun | None, int]:
     return outcome, TIMED_OUT if outcome.status == TIMED_OUT else 0 if outcome.holds else 1
 
 
-def _run_ranks(schedule: Schedule, what: Request, timeout: float) -> MpiRun:
+def _run_ranks(schedule: Schedule, request: Request, timeout: float) -> MpiRun:
     """Carry a run out in new processes, one for each node, and join their records."""
-    ranks, source = schedule.network.nodes, find_source(schedule, what.input, what.flit)
+    ranks, source = schedule.network.nodes, find_source(schedule, request.input, request.flit)
     with tempfile.TemporaryDirectory(prefix="treecast-") as name:
         folder = Path(name)
-        watch = _Watch(folder, ranks, CUT_OFF * what.deadline)
+        watch = _Watch(folder, ranks, CUT_OFF * request.deadline)
         here = str(Path(__file__).parents[3])  # where the treecast lies that runs here
-        program = [sys.executable, "-m", runs.__name__, json.dumps(what._asdict()), name]
+        program = [sys.executable, "-m", runs.__name__, json.dumps(request._asdict()), name]
         with (folder / "printed").open("wb") as printed:
             ending = launch(
                 ranks,

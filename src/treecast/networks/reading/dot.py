@@ -23,7 +23,7 @@ Attributes = dict[str, str]
 
 @reader(
     "dot",
-    what="Graphviz's DOT",
+    summary="Graphviz's DOT",
     recognises=matches(rb"\A(?:\s|//.*|/\*(?s:.*?)\*/|#.*)*(?:strict\s+)?(?:di)?graph\b[^{}<>=]*\{"),
     suffixes=(".dot", ".gv"),
 )

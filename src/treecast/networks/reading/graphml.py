@@ -20,7 +20,7 @@ _OURS = ("kind", "port")  # which treecast writes, too
 _WAYS = {"true": True, "false": False}
 
 
-@reader("graphml", what="GraphML", recognises=begins_with_element("graphml"), suffixes=(".graphml", ".xml"))
+@reader("graphml", summary="GraphML", recognises=begins_with_element("graphml"), suffixes=(".graphml", ".xml"))
 def parts_of_graphml(data: bytes) -> Parts | Machine:
     """Return the nodes and arcs of a GraphML file; a machine where every link says its rate: ``rate``, with its
     unit, or ``LinkSpeedRaw``, in bit/s.

@@ -25,7 +25,7 @@ _MOST_LISTED = 512
 _WITHIN = 48.0  # Gbit/s between NUMA nodes, where nothing is said: the least that NCCL takes
 
 
-@reader("hwloc", what="hwloc's XML", recognises=begins_with_element("topology"))
+@reader("hwloc", summary="hwloc's XML", recognises=begins_with_element("topology"))
 def machine_of(data: bytes) -> Machine:
     """Return the node of a file."""
     root = tree_of(data)

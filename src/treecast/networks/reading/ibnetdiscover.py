@@ -69,7 +69,7 @@ def _end(end: End) -> str:
 
 @reader(
     "ibnetdiscover",
-    what="InfiniBand",
+    summary="InfiniBand",
     recognises=matches(rb'^(Switch|Ca|Hca|Rt)\s+\d+\s+"|^(CA|SW)\s+\d+\s+\d+\s+0x'),
     suffixes=(".ibnetdiscover", ".topo"),
 )

@@ -23,7 +23,7 @@ _TITLE = re.compile(r"=+\s*(.*?)\s*=+\s*$")
 
 @reader(
     "nvidia-smi",
-    what="nvidia-smi topo -m",
+    summary="nvidia-smi topo -m",
     recognises=matches(rb"^\s*(\x1b\[[0-9;]*m)*\s*GPU0(?:\s+\S.*(?<!X\s))?\s*$(?s:.*)^\s*GPU0\s+X\b"),
 )
 def machine_of_nvidia(data: bytes) -> Machine:
@@ -93,7 +93,7 @@ def _header(lines: Sequence[str]) -> list[str]:
     return found
 
 
-@reader("rocm-smi", what="rocm-smi --showtopo", recognises=matches(rb"^=+\s*Link Type between two GPUs\s*=+"))
+@reader("rocm-smi", summary="rocm-smi --showtopo", recognises=matches(rb"^=+\s*Link Type between two GPUs\s*=+"))
 def machine_of_rocm(data: bytes) -> Machine:
     """Return the node of a ``rocm-smi --showtopo``."""
     tables, numa, title = dict[str, dict[str, list[str]]](), dict[str, str](), ""

@@ -15,7 +15,7 @@ from treecast.networks.reading.yaml_data import row, table, tables, text
 _MOST_HOSTS = 256
 
 
-@reader("mlx", what="MLX's hostfile", recognises=matches(rb'(?s)\A\s*(\{\s*"[^"]*"\s*:.*)?\[?\s*\{[^{}]*"ssh"\s*:'))
+@reader("mlx", summary="MLX's hostfile", recognises=matches(rb'(?s)\A\s*(\{\s*"[^"]*"\s*:.*)?\[?\s*\{[^{}]*"ssh"\s*:'))
 def machine_of_mlx(data: bytes) -> Machine:
     """Return the hosts of an MLX hostfile; those that name no RDMA are all joined."""
     said = json_of(data)

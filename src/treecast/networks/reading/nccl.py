@@ -43,7 +43,7 @@ class _Node(Draft):
         return "-".join(self.nodes[name].label for name in names)
 
 
-@reader("nccl", what="NCCL's or RCCL's XML", recognises=begins_with_element("system"))
+@reader("nccl", summary="NCCL's or RCCL's XML", recognises=begins_with_element("system"))
 def machine_of(data: bytes) -> Machine:
     """Return the node of a file."""
     root, found, cpus = tree_of(data), _Node(), list[tuple[str, Element]]()
@@ -66,7 +66,7 @@ def machine_of(data: bytes) -> Machine:
     return found.machine(machine.format, {**found.facts, "gpu_links_join_all": joins_all(gpu_links(machine))})
 
 
-@reader("nccl-graph", what="NCCL's rings and trees", recognises=begins_with_element("graphs"))
+@reader("nccl-graph", summary="NCCL's rings and trees", recognises=begins_with_element("graphs"))
 def refuse_graphs(data: bytes) -> Machine:
     """Refuse the file in which NCCL writes its rings and trees."""
     raise ValueError("this is the answer of NCCL's search, not the machine: give the file of NCCL_TOPO_DUMP_FILE")

@@ -7,7 +7,7 @@ from treecast.networks.reading.text import plain
 from treecast.networks.reading.yaml_data import table, tables, text
 
 
-@reader("netq", what="NetQ's JSON", recognises=matches(rb'"compounded_links"\s*:'))
+@reader("netq", summary="NetQ's JSON", recognises=matches(rb'"compounded_links"\s*:'))
 def machine_of_netq(data: bytes) -> Machine:
     """Return the fabric of NetQ's JSON; nodes of type host take part."""
     said = table(json_of(data), "the file")

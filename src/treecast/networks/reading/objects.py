@@ -11,10 +11,10 @@ from treecast.networks.reading.links import Links, Parts, label_of, passed_over
 if TYPE_CHECKING:
     import networkx as nx
 
-_WHAT = "give a networkx graph, an adjacency matrix, a dict, a list of links, or a text like star:5"
+_FORMS = "give a networkx graph, an adjacency matrix, a dict, a list of links, or a text like star:5"
 
 
-def parts_of(what: Any) -> Parts:
+def parts_of(source: Any) -> Parts:
     """Return the nodes and arcs of a graph that is an object in Python.
 
     A networkx graph of any kind, with any names: ``capacity`` on its links, ``relay`` on its nodes. Or an adjacency matrix, of
@@ -23,17 +23,17 @@ def parts_of(what: Any) -> Parts:
     two names and perhaps a capacity, which lead both ways. Raises NetworkError when it is none of these, and ValueError when it
     is, but its links have no capacity, or its nodes are no relays.
     """
-    if isinstance(what, Mapping):
-        return _of_mapping(cast("Mapping[Any, Any]", what))
-    if _is_links(what):
-        return _of_links(what)
-    if hasattr(what, "tocoo") or isinstance(what, np.ndarray | list | tuple):
-        return _of_matrix(what)
+    if isinstance(source, Mapping):
+        return _of_mapping(cast("Mapping[Any, Any]", source))
+    if _is_links(source):
+        return _of_links(source)
+    if hasattr(source, "tocoo") or isinstance(source, np.ndarray | list | tuple):
+        return _of_matrix(source)
     import networkx as nx
 
-    if isinstance(what, nx.Graph):
-        return _of_networkx(cast("nx.Graph[Any]", what))
-    raise NetworkError(f"a {type(what).__name__} is no network: {_WHAT}")
+    if isinstance(source, nx.Graph):
+        return _of_networkx(cast("nx.Graph[Any]", source))
+    raise NetworkError(f"a {type(source).__name__} is no network: {_FORMS}")
 
 
 def _of_networkx(graph: "nx.Graph[Any]") -> Parts:
@@ -48,18 +48,18 @@ def _of_networkx(graph: "nx.Graph[Any]") -> Parts:
     return links.parts()._replace(remarks=passed_over(passed))
 
 
-def _is_links(what: Any) -> bool:
+def _is_links(source: Any) -> bool:
     """Return whether something is a list of tuples; the rows of a matrix are lists."""
-    if not isinstance(what, list) or not what:
+    if not isinstance(source, list) or not source:
         return False
     return all(
-        isinstance(link, tuple) and len(cast("tuple[Any, ...]", link)) in (2, 3) for link in cast("list[Any]", what)
+        isinstance(link, tuple) and len(cast("tuple[Any, ...]", link)) in (2, 3) for link in cast("list[Any]", source)
     )
 
 
-def _of_links(what: "Sequence[tuple[Any, ...]]") -> Parts:
+def _of_links(source: "Sequence[tuple[Any, ...]]") -> Parts:
     links = Links()
-    for u, v, *more in what:
+    for u, v, *more in source:
         links.join(u, v, _capacity(more[0] if more else None))
     return links.parts()
 
@@ -69,11 +69,11 @@ def _capacity(said: Any) -> Any:
     return cast("Mapping[Any, Any]", said).get("capacity", 1) if isinstance(said, Mapping) else said
 
 
-def _of_mapping(what: Mapping[Any, Any]) -> Parts:
+def _of_mapping(source: Mapping[Any, Any]) -> Parts:
     links = Links()
-    for u in what:
+    for u in source:
         links.add(u)
-    for u, there in what.items():
+    for u, there in source.items():
         if isinstance(there, str) or not hasattr(there, "__iter__"):
             raise ValueError(
                 f"node {label_of(u)!r} has {there!r}: write the nodes that arcs lead to, as in {{'a': ['b', 'c']}}"
@@ -86,13 +86,13 @@ def _of_mapping(what: Mapping[Any, Any]) -> Parts:
     return links.parts()
 
 
-def _of_matrix(what: Any) -> Parts:
-    if hasattr(what, "tocoo"):
-        sparse = what.tocoo()
+def _of_matrix(source: Any) -> Parts:
+    if hasattr(source, "tocoo"):
+        sparse = source.tocoo()
         shape, columns = tuple(sparse.shape), (sparse.row, sparse.col, sparse.data)
     else:
         try:
-            table = np.asarray(what)
+            table = np.asarray(source)
         except ValueError:
             raise NetworkError(
                 "a matrix whose rows differ in length is no network: it has a row and a column for each node"

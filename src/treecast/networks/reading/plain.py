@@ -13,7 +13,7 @@ _TUPLE = re.compile(r"(?<![^\s,])\([^()]*\)(?![^\s,])")
 _HINT = "write two names, and a capacity if you like, as in: a b 2"
 
 
-@reader("links", what="links, two names a line", recognises=lambda head: False, suffixes=(".edges", ".edgelist"))
+@reader("links", summary="links, two names a line", recognises=lambda head: False, suffixes=(".edges", ".edgelist"))
 def parts_of_text(data: bytes) -> Parts:
     """Return the nodes and arcs of an edge list, in UTF-8: a link a line, joined both ways.
 

@@ -54,7 +54,7 @@ _Read = TypeVar("_Read", bound=Callable[[bytes], Machine | Parts | Files])
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """Something that reads files, called ``name``, of a tool: ``what`` in a few words.
+    """Something that reads files, called ``name``, of a tool: ``summary`` in a few words.
 
     ``recognises``: whether a file that begins with these bytes, as many as ``HEAD``, is of this kind. ``read`` returns the
     machine or graph of a file, or the files that it names; it raises ValueError when it is none. ``suffixes``: names that end
@@ -62,7 +62,7 @@ class Reader:
     """
 
     name: str
-    what: str
+    summary: str
     recognises: Callable[[bytes], bool]
     read: Callable[[bytes], Machine | Parts | Files]
     suffixes: tuple[str, ...] = ()
@@ -72,12 +72,12 @@ _READERS: dict[str, Reader] = {}
 
 
 def reader(
-    name: str, *, what: str, recognises: Callable[[bytes], bool], suffixes: tuple[str, ...] = ()
+    name: str, *, summary: str, recognises: Callable[[bytes], bool], suffixes: tuple[str, ...] = ()
 ) -> Callable[[_Read], _Read]:
     """Register the function below as the reader of a kind of file; see Reader."""
 
     def register(read: _Read) -> _Read:
-        _READERS[name] = Reader(name=name, what=what, recognises=recognises, read=read, suffixes=suffixes)
+        _READERS[name] = Reader(name=name, summary=summary, recognises=recognises, read=read, suffixes=suffixes)
         return read
 
     return register
@@ -129,7 +129,7 @@ def read_file(path: str, kind: str = "") -> Machine | Parts | Files:
     chosen = _chosen(data[:HEAD], path, kind)
     most = _MOST_OF_GRAPHS if chosen.name in ("graphml", "links") else _MOST
     if len(data) > most:
-        raise ValueError(f"it has more than {most >> 20} MiB, the most of a file of {chosen.what}")
+        raise ValueError(f"it has more than {most >> 20} MiB, the most of a file of {chosen.summary}")
     return chosen.read(data)
 
 

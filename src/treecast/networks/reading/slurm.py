@@ -76,7 +76,7 @@ class _Tree(Draft):
 
 @reader(
     "slurm",
-    what="Slurm's topology.conf",
+    summary="Slurm's topology.conf",
     recognises=matches(rb"(?i)^\s*(SwitchName|BlockName|RingName)\s*="),
     suffixes=(".conf",),
 )
@@ -139,7 +139,7 @@ _KINDS: dict[str, tuple[str, Callable[[_Tree, dict[str, Any]], None]]] = {
 """The kinds of entries: the name under which they list their parts, and the function that adds one."""
 
 
-@reader("slurm-yaml", what="Slurm's topology.yaml", recognises=matches(rb"^(-\s+|\s+)topology\s*:"))
+@reader("slurm-yaml", summary="Slurm's topology.yaml", recognises=matches(rb"^(-\s+|\s+)topology\s*:"))
 def machine_of_yaml(data: bytes) -> Machine:
     """Return the machines of a topology.yaml: the one that is the cluster's default, and all of them by name."""
     named, usual = dict[str, Machine](), ""

@@ -6,7 +6,7 @@ from treecast.networks.reading.registry import matches, reader
 
 @reader(
     "taccl",
-    what="TACCL's or TE-CCL's parameters",
+    summary="TACCL's or TE-CCL's parameters",
     recognises=matches(rb'"(TopologyParams|intranode_sketch|GurobiParams)"\s*:'),
 )
 def refuse_parameters(data: bytes) -> Machine:

@@ -20,7 +20,7 @@ _MOST_CHIPS, _MOST_FILES = 1 << 16, 256
 
 @reader(
     "tenstorrent",
-    what="Tenstorrent's cluster descriptor",
+    summary="Tenstorrent's cluster descriptor",
     recognises=matches(rb"^\s*(ethernet_connections|chips_with_mmio)\s*:"),
 )
 def machine_of(data: bytes) -> Machine:
@@ -71,7 +71,7 @@ def _leave_out(found: Draft, cables: int) -> None:
 
 @reader(
     "tenstorrent-mapping",
-    what="Tenstorrent's list of cluster descriptors",
+    summary="Tenstorrent's list of cluster descriptors",
     recognises=matches(rb"^rank_to_(cluster_mock_cluster_desc|filename)\s*:"),
 )
 def files_of(data: bytes) -> Files:
@@ -123,5 +123,5 @@ def _chip(value: Any) -> int:
     return _number(value, "a chip")
 
 
-def _number(value: Any, what: str) -> int:
-    return whole_number(text(value, what), what, _MOST_CHIPS)
+def _number(value: Any, name: str) -> int:
+    return whole_number(text(value, name), name, _MOST_CHIPS)

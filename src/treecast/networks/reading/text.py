@@ -20,14 +20,14 @@ def lines_of(data: bytes) -> list[str]:
     return lines
 
 
-def whole_number(text: str, what: str, most: int = _MOST_COUNTED) -> int:
+def whole_number(text: str, name: str, most: int = _MOST_COUNTED) -> int:
     """Return a number that counts something. Raises ValueError when it is none from 0 to ``most``.
 
     >>> whole_number("12", "count")
     12
     """
     if not re.fullmatch(r"[0-9]{1,19}", text) or int(text) > most:
-        raise ValueError(f"{what} is {text[:40]!r}: write a whole number from 0 to {most:,}")
+        raise ValueError(f"{name} is {text[:40]!r}: write a whole number from 0 to {most:,}")
     return int(text)
 
 

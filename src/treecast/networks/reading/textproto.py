@@ -21,7 +21,7 @@ _NONE: Message = {}
 
 @reader(
     "mesh-graph",
-    what="Tenstorrent's mesh graph descriptor",
+    summary="Tenstorrent's mesh graph descriptor",
     recognises=matches(rb"^\s*(mesh_descriptors|top_level_instance)\s*:?\s*[{<]"),
     suffixes=(".textproto",),
 )

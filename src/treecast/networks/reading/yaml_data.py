@@ -32,35 +32,35 @@ def yaml_of(data: bytes) -> Any:
         raise ValueError(f"it is no YAML: {' '.join(str(error).split())[:100]}") from None
 
 
-def _at(event: Any, what: str) -> str:
-    return f"line {event.start_mark.line + 1} {what}"
+def _at(event: Any, name: str) -> str:
+    return f"line {event.start_mark.line + 1} {name}"
 
 
-def table(value: Any, what: str) -> dict[str, Any]:
+def table(value: Any, name: str) -> dict[str, Any]:
     """Return a value that is to be a table of names and values; no value is an empty one. Raises ValueError for another."""
     if value in (None, ""):
         return {}
     if not isinstance(value, dict):
-        raise ValueError(f"{what} is to be a table of names and values")
+        raise ValueError(f"{name} is to be a table of names and values")
     return {str(key): each for key, each in cast("dict[Any, Any]", value).items()}
 
 
-def row(value: Any, what: str) -> list[Any]:
+def row(value: Any, name: str) -> list[Any]:
     """Return a value that is to be a list; no value is an empty one. Raises ValueError for another."""
     if value in (None, ""):
         return []
     if not isinstance(value, list):
-        raise ValueError(f"{what} is to be a list")
+        raise ValueError(f"{name} is to be a list")
     return cast("list[Any]", value)
 
 
-def tables(value: Any, what: str) -> list[dict[str, Any]]:
+def tables(value: Any, name: str) -> list[dict[str, Any]]:
     """Return a value that is to be a list of tables of names and values. Raises ValueError for another."""
-    return [table(each, f"each of {what}") for each in row(value, what)]
+    return [table(each, f"each of {name}") for each in row(value, name)]
 
 
-def text(value: Any, what: str) -> str:
+def text(value: Any, name: str) -> str:
     """Return a value that is to be a text or number. Raises ValueError for another."""
     if isinstance(value, dict | list) or value is None:
-        raise ValueError(f"{what} is to be a text")
+        raise ValueError(f"{name} is to be a text")
     return str(value)

@@ -69,13 +69,13 @@ def _(schemes: Schemes) -> Description:
 def _rows(schemes: Schemes) -> list[tuple[object, ...]]:
     rows = list[tuple[object, ...]]()
     for timing in schemes.timings:
-        for what, time in (("claimed", timing.claimed), ("closed form", timing.closed), ("measured", timing.measured)):
+        for title, time in (("claimed", timing.claimed), ("closed form", timing.closed), ("measured", timing.measured)):
             seconds = () if schemes.cost is None else (_seconds(schemes, time),)
             if time is None:
-                rows.append((timing.scheme, what, "-", "-", *seconds, "-"))
+                rows.append((timing.scheme, title, "-", "-", *seconds, "-"))
             else:
                 formula = time.formula if time is not timing.measured else ""
-                rows.append((timing.scheme, what, time.startups, time.chunks, *seconds, formula))
+                rows.append((timing.scheme, title, time.startups, time.chunks, *seconds, formula))
     return rows
 
 

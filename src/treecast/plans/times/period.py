@@ -182,7 +182,7 @@ def _fits(job: Job[Any]) -> str:
     "allreduce",
     fits=_fits,
     orbit=False,
-    what="the trees and paths of a plan of few messages, again and again: finished sums go out while others come in",
+    summary="the trees and paths of a plan of few messages, again and again: finished sums go out while others come in",
 )
 @any_machine(
     "periods",
@@ -194,7 +194,7 @@ def _fits(job: Job[Any]) -> str:
     most_copies=every_port,
     fits=_fits,
     orbit=False,
-    what="the trees and paths of a plan of few messages, again and again, in as few steps as they leave",
+    summary="the trees and paths of a plan of few messages, again and again, in as few steps as they leave",
 )
 def by_periods(job: Job[Network]) -> Built:
     """Any machine on which a message is one chunk: M messages in about (M / m - 1) T + L steps, if a period of L steps sends m.

@@ -106,12 +106,12 @@ def copies(visits: Visits) -> Broken:
         text = f"{case.chunks(a)} of {case.label(v)} arrives by {arrived[a]} trees, not {wanted}"
         shown.append(case.at_atom("copies", v, a, text))
     if case.schedule.against == "nodes":
-        met, what = _meetings(visits, entry, came_from, ends), "meet"
+        met, clash = _meetings(visits, entry, came_from, ends), "meet"
     else:
-        what = f"share the {case.schedule.against[:-1]} over which one arrives"
+        clash = f"share the {case.schedule.against[:-1]} over which one arrives"
         met = _sharings(visits, entry, visits.row[used][first], ends)
     shown += [
-        case.at_atom("copies", v, a, f"two paths of {case.chunks(a)} {what} at {case.label(v)}: one fault cuts both")
+        case.at_atom("copies", v, a, f"two paths of {case.chunks(a)} {clash} at {case.label(v)}: one fault cuts both")
         for a, v in (divmod(key, case.nodes) for key in met[:SHOWN].tolist())
     ]
     return len(few) + len(met), shown[:SHOWN]

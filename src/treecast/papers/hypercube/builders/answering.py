@@ -24,7 +24,7 @@ SHOUTED: dict[str, Any] = CUBE | {"under": ("shouting",), "sparing": True, "base
     "broadcast",
     "allgather",
     options=(ORDER, FAULT_FREE),
-    what="Chau & Fu, shouting as in the paper: nodes answer messages in the second phase",
+    summary="Chau & Fu, shouting as in the paper: nodes answer messages in the second phase",
     **SHOUTED,
 )
 def answering(job: Job[Hypercube]) -> Built:
@@ -57,7 +57,7 @@ def answering(job: Job[Hypercube]) -> Built:
     "allgather",
     options=(ORDER, FAULT_FREE, INITIATOR),
     orbit=False,
-    what="Chau & Fu, shouting as in the paper: one node starts the others, and nodes answer",
+    summary="Chau & Fu, shouting as in the paper: one node starts the others, and nodes answer",
     **SHOUTED,
 )
 def answering_four_phases(job: Job[Hypercube]) -> Built:

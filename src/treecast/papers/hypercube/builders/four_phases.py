@@ -18,7 +18,7 @@ from treecast.schedule import Claims, Payloads, Rows
 
 INITIATOR = Option(
     name="initiator",
-    what="The node that starts the others, instead of all starting at once.",
+    summary="The node that starts the others, instead of all starting at once.",
     read=lambda text, network: network.node(text),
     write=lambda node, network: network.label(node),
 )
@@ -31,7 +31,7 @@ INITIATOR = Option(
     orbit=False,
     baseline=True,
     options=(ORDER, FAULT_FREE, INITIATOR),
-    what="Chau & Fu: one node starts the others",
+    summary="Chau & Fu: one node starts the others",
     **CUBE,
 )
 def four_phases(job: Job[Hypercube]) -> Built:

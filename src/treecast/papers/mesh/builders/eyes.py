@@ -51,7 +51,7 @@ _EYES: dict[str, Any] = {
     "on": (Mesh, _lacks_eyes),
     "under": WORMHOLE,
     "baseline": True,
-    "what": "Cang & Wu: from eye to eye, for sides that are all the same power of two",
+    "summary": "Cang & Wu: from eye to eye, for sides that are all the same power of two",
 }
 
 

@@ -20,7 +20,7 @@ from treecast.schedule.trees import TreeSet
     "broadcast",
     on=Star,
     baseline=True,
-    what="the SPT of Fragopoulou & Akl, and below it the nodes with symbol 1 in front, which it lacks",
+    summary="the SPT of Fragopoulou & Akl, and below it the nodes with symbol 1 in front, which it lacks",
 )
 def down_spt(job: Job[Star]) -> Built:
     """All-port: all M messages down the shortest-path tree SPT: M + diameter - 1 steps, M(N-1) transmissions.
@@ -41,7 +41,7 @@ def down_spt(job: Job[Star]) -> Built:
     on=Star,
     baseline=True,
     backwards=False,
-    what="the SPG of Fragopoulou & Akl: nodes with symbol 1 in front receive over each of its n-1 subtrees",
+    summary="the SPG of Fragopoulou & Akl: nodes with symbol 1 in front receive over each of its n-1 subtrees",
 )
 def down_spg(job: Job[Star]) -> Built:
     """All-port: all M messages down the shortest-path graph SPG, which is as deep as the diameter, and 1 deeper for even n > 2.
@@ -61,7 +61,7 @@ def down_spg(job: Job[Star]) -> Built:
     return Built(rows, Claims(one.steps, one.transmissions + messages * leaves * (network.ports - 1)))
 
 
-@builder("spt", "scatter", on=Star, baseline=True, what="down the SPT, farthest first")
+@builder("spt", "scatter", on=Star, baseline=True, summary="down the SPT, farthest first")
 def scatter_down_spt(job: Job[Star]) -> Built:
     """All-port: scatter down SPT, and below it to the nodes that it lacks, over all arcs of the root at once."""
     return down_one_tree(star.shortest_path_tree(job.network, job.collective.root), job.collective.messages)

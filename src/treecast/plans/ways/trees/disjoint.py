@@ -103,7 +103,7 @@ def _before(network: Network) -> str:
 
 TREES = Option(
     name="trees",
-    what="The disjoint trees by name, where there are several: 'paper' on star networks.",
+    summary="The disjoint trees by name, where there are several: 'paper' on star networks.",
     read=_read,
     before=_before,
 )

@@ -61,7 +61,7 @@ def _checked_name(kind: str) -> str:
 
 TREE = Option(
     name="tree",
-    what="The spanning tree that messages go down or up.",
+    summary="The spanning tree that messages go down or up.",
     choices=TREES,
     read=lambda text, network: _checked_name(text),
 )

@@ -30,7 +30,7 @@ _MOST_SETS = 2000
     "allgather",
     on=Rotational,
     most_copies=every_port,
-    what="the k disjoint trees, each walked depth first, all at once",
+    summary="the k disjoint trees, each walked depth first, all at once",
     options=(TREES,),
 )
 def over_disjoint_trees(job: Job[Rotational]) -> Built:
@@ -80,7 +80,7 @@ def walked(network: Rotational, trees: TreeSet, carried: list[list[tuple[int, in
     "port-matching",
     "allgather",
     on=Cayley,
-    what="each step joins ports with new nodes",
+    summary="each step joins ports with new nodes",
 )
 def over_matchings(job: Job[Cayley]) -> Built:
     """All-port: each step joins ports with new nodes; x = 1, on any Cayley network.

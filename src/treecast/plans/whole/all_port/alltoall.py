@@ -25,7 +25,7 @@ from treecast.schedule import Claims, Payloads
     "alltoall",
     on=Rotational,
     most_copies=every_port,
-    what="the k disjoint trees, necklace by necklace",
+    summary="the k disjoint trees, necklace by necklace",
     options=(TREES,),
 )
 def over_disjoint_trees(job: Job[Rotational]) -> Built:
@@ -61,7 +61,7 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     "shortest-paths",
     "alltoall",
     on=Cayley,
-    what="shortest paths of node 0, chosen by price",
+    summary="shortest paths of node 0, chosen by price",
 )
 def over_shortest_paths(job: Job[Cayley]) -> Built:
     """All-port: over shortest paths; aims at max(diameter, ⌈M Σ distances / degree⌉) steps, the lower bound. x = 1."""

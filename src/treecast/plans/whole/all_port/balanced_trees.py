@@ -34,10 +34,15 @@ def _lacks_need(job: Job[Network]) -> str:
 
 def facts_of_rate(job: Job[Network], schedule: Schedule, depth: int) -> Description:
     """Return how many messages of each rank can go in a step at most, and how many do."""
-    what = schedule.collective
-    if job.network.rank_count == 1 or not schedule.steps or what.traits.there_and_back or what.lengths is not None:
+    collective = schedule.collective
+    if (
+        job.network.rank_count == 1
+        or not schedule.steps
+        or collective.traits.there_and_back
+        or collective.lengths is not None
+    ):
         return Description({})
-    most, done = optimum(job.network), what.messages / schedule.steps
+    most, done = optimum(job.network), collective.messages / schedule.steps
     said = f"{done:.4g} messages of each rank in a step: at most {most} (Zhao et al., ForestColl, 2024)"
     return Description({"rate": done, "rate_upper_bound": float(most)}, {"rate": said})
 
@@ -49,7 +54,7 @@ def facts_of_rate(job: Job[Network], schedule: Schedule, depth: int) -> Descript
     on=looks_different,
     fits=_lacks_need,
     orbit=False,
-    what="trees at every rank, past relays, chosen by price such that arcs are used alike; a list schedule",
+    summary="trees at every rank, past relays, chosen by price such that arcs are used alike; a list schedule",
     facts=facts_of_rate,
 )
 def over_balanced_trees(job: Job[Network]) -> Built:

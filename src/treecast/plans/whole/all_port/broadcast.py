@@ -109,7 +109,7 @@ def _number_of_axes(network: Network) -> int:
     "disjoint-trees",
     "broadcast",
     on=lacks_trees,
-    what="pipelines down the k disjoint trees",
+    summary="pipelines down the k disjoint trees",
     most_copies=every_port,
     claims=_RULED.claims,
     at=_RULED.at,
@@ -131,7 +131,7 @@ def over_disjoint_trees(job: Job[Network]) -> Built:
     fits=_not_one_more,
     claims=_claims_of_one_more,
     at=_one_more_at,
-    what="pipelines down the N - 1 disjoint trees, and the last message straight to all",
+    summary="pipelines down the N - 1 disjoint trees, and the last message straight to all",
 )
 def with_the_last_straight(job: Job[Complete]) -> Built:
     """All-port: k (N - 1) + 1 messages in k + 1 steps: in the last step of the trees the root has nothing else to send.
@@ -146,7 +146,7 @@ def with_the_last_straight(job: Job[Complete]) -> Built:
     "rotated-trees",
     "broadcast",
     on=rotated.lacks_equal_sides,
-    what="pipelines down 2n trees of a torus with equal sides, shallower than disjoint-trees",
+    summary="pipelines down 2n trees of a torus with equal sides, shallower than disjoint-trees",
     claims=_ROTATED.claims,
     at=_ROTATED.at,
     facts=facts_of_trees,
@@ -164,7 +164,7 @@ def over_rotated_trees(job: Job[Network]) -> Built:
     "axis-trees",
     "broadcast",
     on=axes.lacks_axes,
-    what="pipelines down one tree for each axis",
+    summary="pipelines down one tree for each axis",
     most_copies=_number_of_axes,
     claims=_AXES.claims,
     at=_AXES.at,
@@ -193,7 +193,7 @@ def _claims_of_shortest_paths(job: Job[Network]) -> Claims:
     "broadcast",
     on=Star,
     claims=_claims_of_shortest_paths,
-    what="one shortest-path tree: the baseline of Fragopoulou & Akl",
+    summary="one shortest-path tree: the baseline of Fragopoulou & Akl",
     facts=facts_of_trees,
 )
 def over_shortest_path_tree(job: Job[Star]) -> Built:
@@ -206,7 +206,7 @@ def over_shortest_path_tree(job: Job[Star]) -> Built:
     "breadth-first-tree",
     "broadcast",
     claims=_claims_of_shortest_paths,
-    what="one breadth-first tree of any network",
+    summary="one breadth-first tree of any network",
     facts=facts_of_trees,
 )
 def over_breadth_first_tree(job: Job[Network]) -> Built:

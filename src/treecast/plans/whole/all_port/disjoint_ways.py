@@ -43,7 +43,7 @@ def _too_large(network: Network) -> str:
     "alltoall",
     on=(Rotational, _too_large),
     most_copies=every_port,
-    what="x disjoint paths of least total length to each node, necklace by necklace",
+    summary="x disjoint paths of least total length to each node, necklace by necklace",
 )
 def over_disjoint_ways(job: Job[Rotational]) -> Built:
     """All-port: node 0 sends each node its messages over x = ``copies`` disjoint paths of least total length.

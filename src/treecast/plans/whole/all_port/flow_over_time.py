@@ -39,7 +39,7 @@ def _too_large(job: Job[Network]) -> str:
     "flow-over-time",
     "scatter",
     fits=_too_large,
-    what="a flow over time: the fewest steps there can be for few messages, on any network",
+    summary="a flow over time: the fewest steps there can be for few messages, on any network",
 )
 def over_time(job: Job[Network]) -> Built:
     """All-port: each message goes one way, such that all arrive in the fewest steps there can be; x = 1.

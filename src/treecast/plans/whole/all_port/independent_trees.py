@@ -82,7 +82,7 @@ _TREES: dict[str, Any] = {
 }
 _EVERY_ROOT: dict[str, Any] = _TREES | {
     "orbit": False,
-    "what": "trees at every root with node-disjoint paths; an arc first sends the chunk with most sends below it",
+    "summary": "trees at every root with node-disjoint paths; an arc first sends the chunk with most sends below it",
 }
 
 
@@ -104,7 +104,7 @@ def over_trees_of_every_root(job: Job[Network]) -> Built:
     "independent-trees",
     "allgather",
     on=_looks_different_over_ports,
-    what="trees with node-disjoint paths, translated to every root; a port first sends the chunk with most sends below it",
+    summary="trees with node-disjoint paths, translated to every root; a port first sends the chunk with most sends below it",
     **_TREES,
 )
 def over_translated_trees(job: Job[Network]) -> Built:

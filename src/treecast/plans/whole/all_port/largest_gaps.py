@@ -58,7 +58,7 @@ def preferences(cube: Hypercube) -> Preferences:
     on=Hypercube,
     most_copies=every_port,
     claims=least_steps,
-    what="each node by those of the d disjoint trees in which its gap is largest",
+    summary="each node by those of the d disjoint trees in which its gap is largest",
 )
 def over_largest_gaps(job: Job[Hypercube]) -> Built:
     """All-port: each node receives by the x trees in which its gap is largest: ⌈Mx(N-1)/d⌉ steps, the fewest there can be.

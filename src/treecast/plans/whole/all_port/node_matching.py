@@ -67,7 +67,7 @@ def _lacks_need(job: Job[Network]) -> str:
     "allgatherv",
     fits=_lacks_need,
     orbit=False,
-    what="each step joins the arcs into each node with chunks that it lacks, by a maximum matching",
+    summary="each step joins the arcs into each node with chunks that it lacks, by a maximum matching",
 )
 def over_node_matchings(job: Job[Network]) -> Built:
     """All-port: each step joins the arcs into each node with chunks that it lacks, by a maximum matching; x = 1, anywhere.

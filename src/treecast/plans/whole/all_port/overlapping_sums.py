@@ -50,7 +50,7 @@ def _owners(job: Job[Network]) -> Ints:
     on=looks_different,
     fits=_lacks_need,
     orbit=False,
-    what="sums go up trees while finished ones go down others; trees chosen by price such that arcs are used alike",
+    summary="sums go up trees while finished ones go down others; trees chosen by price such that arcs are used alike",
 )
 def over_overlapping_trees(job: Job[Network]) -> Built:
     """All-port: the sums of each owner come up trees to it and go down others, both at the same time as those of other owners.

@@ -43,7 +43,7 @@ class _Choice(NamedTuple):
 
 SEED = Option(
     name="tree-seed",
-    what="What the search for packed trees begins with: the same seed gives the same trees.",
+    summary="What the search for packed trees begins with: the same seed gives the same trees.",
     read=whole_number("seed", 0, 999_999_999),
 )
 
@@ -91,7 +91,7 @@ def _facts(job: Job[Network], schedule: Schedule, depth: int) -> Description:
     "packed-trees",
     "broadcast",
     on=_lacks_need,
-    what="pipelines down arc-disjoint trees packed by Edmonds' theorem, as many as take the fewest steps",
+    summary="pipelines down arc-disjoint trees packed by Edmonds' theorem, as many as take the fewest steps",
     most_copies=connectivity,
     weaker={"links": arc_connectivity, "arcs": arc_connectivity},
     by_root=True,

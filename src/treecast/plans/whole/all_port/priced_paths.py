@@ -54,7 +54,7 @@ def _too_many_hops(job: Job[Network]) -> str:
     any_model=True,
     fits=_too_many_hops,
     orbit=False,
-    what="a shortest way for each pair of nodes, chosen by price so that arcs are used alike",
+    summary="a shortest way for each pair of nodes, chosen by price so that arcs are used alike",
 )
 def over_priced_paths(job: Job[Network]) -> Built:
     """All-port, or any other model: each message goes a shortest way; those of a pair in up to 4 streams of equal length. x = 1.

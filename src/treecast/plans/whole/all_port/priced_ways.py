@@ -77,7 +77,7 @@ _WAYS: dict[str, Any] = {
     "weaker": {"links": arc_connectivity, "arcs": arc_connectivity},
     "by_root": True,
     "fits": _why_not,
-    "what": "disjoint paths to each node, chosen by price so that arcs are used alike: copies on any network",
+    "summary": "disjoint paths to each node, chosen by price so that arcs are used alike: copies on any network",
 }
 
 

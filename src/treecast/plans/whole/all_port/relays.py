@@ -18,7 +18,7 @@ from treecast.schedule import Claims
 
 _RELAYS: dict[str, Any] = {
     "on": Complete,
-    "what": "to the target itself; more copies by way of relays",
+    "summary": "to the target itself; more copies by way of relays",
 }
 
 
@@ -27,7 +27,7 @@ def _claims(job: Job[Complete]) -> Claims:
     return Claims(job.collective.messages * min(1, others), job.collective.messages * others)
 
 
-@builder("direct", "broadcast", on=Complete, claims=_claims, what="to each target itself")
+@builder("direct", "broadcast", on=Complete, claims=_claims, summary="to each target itself")
 def broadcast(job: Job[Complete]) -> Built:
     """All-port: one copy of everything from the root to all others: M steps, M (N - 1) transmissions; no relay, no delay."""
     network, collective = job.network, job.collective

@@ -26,7 +26,7 @@ def _claims(job: Job[Torus]) -> Claims:
     on=(Torus, _goes_round),
     most_copies=every_port,
     claims=_claims,
-    what="round the ring both ways",
+    summary="round the ring both ways",
 )
 def both_ways(job: Job[Torus]) -> Built:
     """All-port: everything goes round the ring both ways, one arc after the other: ⌈Mx(N-1)/2⌉ steps, the fewest there can be.

@@ -27,7 +27,7 @@ _UNEVEN = 4  # the weight of a share more than in another tree, beside an arc mo
     "scatter",
     on=Rotational,
     most_copies=every_port,
-    what="down the k disjoint trees, farthest first",
+    summary="down the k disjoint trees, farthest first",
     options=(TREES,),
 )
 def over_disjoint_trees(job: Job[Rotational]) -> Built:
@@ -63,7 +63,7 @@ def _most_by_rule(network: Network) -> int:
     on=_lacks_rule,
     most_copies=_most_by_rule,
     fits=_few_copies,
-    what="down disjoint trees by rule, dealt such that all carry as much, farthest first",
+    summary="down disjoint trees by rule, dealt such that all carry as much, farthest first",
 )
 def over_trees_by_rule(job: Job[Network]) -> Built:
     """All-port: scatter over disjoint trees, each message over x of them; on meshes over those of the axes.
@@ -89,7 +89,7 @@ def over_trees_by_rule(job: Job[Network]) -> Built:
     return _farthest_first(trees, tree, dealt)
 
 
-@builder("breadth-first-tree", "scatter", what="down one breadth-first tree, farthest first")
+@builder("breadth-first-tree", "scatter", summary="down one breadth-first tree, farthest first")
 def over_breadth_first_tree(job: Job[Network]) -> Built:
     """All-port: scatter down one tree of shortest paths, over all arcs of the root at once: the baseline of any network."""
     return down_one_tree(breadth_first(job.network, job.collective.root), job.collective.messages)

@@ -102,7 +102,7 @@ def by_number_at(job: Job[Rotational], node: int) -> Built:
     baseline=True,
     at=by_number_at,
     options=(TREES,),
-    what="down the k disjoint trees in the order of the nodes, so that a node knows its part from its label",
+    summary="down the k disjoint trees in the order of the nodes, so that a node knows its part from its label",
 )
 def by_number(job: Job[Rotational]) -> Built:
     """All-port: scatter over the disjoint trees, each message over x = ``copies`` of them, in the order of the nodes.

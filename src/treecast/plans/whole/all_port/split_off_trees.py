@@ -48,7 +48,7 @@ def _too_large(job: Job[Network]) -> str:
     fits=_too_large,
     orbit=False,
     options=(SEED,),
-    what="trees of every rank at the optimal rate, by splitting off relays; sent in turns",
+    summary="trees of every rank at the optimal rate, by splitting off relays; sent in turns",
     facts=facts_of_rate,
 )
 def over_split_off_trees(job: Job[Network]) -> Built:

@@ -82,7 +82,7 @@ def by_necklaces(star: Star) -> tuple[Ints, Ints]:
 SEARCH = Option(
     name="search",
     read=whole_number("number of millions of moves", 1, 999_999),
-    what="For how many million moves to look for label sets; a million takes about a second.",
+    summary="For how many million moves to look for label sets; a million takes about a second.",
 )
 
 
@@ -103,7 +103,7 @@ def _fits(job: Job[Star]) -> str:
     most_copies=every_port,
     fits=_fits,
     options=(SEARCH,),
-    what="each node by trees chosen so that all ports are used alike",
+    summary="each node by trees chosen so that all ports are used alike",
 )
 def over_label_sets(job: Job[Star]) -> Built:
     """All-port: each node receives by x of the n-1 disjoint trees, chosen node by node so that all ports are used alike.

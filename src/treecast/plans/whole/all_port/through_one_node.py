@@ -60,7 +60,7 @@ def _able(job: Job[Any]) -> list[Builder]:
     any_model=True,
     fits=_lacks_way,
     orbit=False,
-    what="all sums meet in a node in the middle, which may be a relay, and go out from there: a reduce-broadcast of all",
+    summary="all sums meet in a node in the middle, which may be a relay, and go out from there: a reduce-broadcast of all",
 )
 def through_one_node(job: Job[Any]) -> Built:
     """The machine is that of the reduce-broadcast: of some nodes in the middle, the one by which it takes the fewest steps."""

@@ -39,7 +39,7 @@ def _lacks_axes(network: Network) -> str:
     "allgather",
     on=(_lacks_torus, _lacks_axes),
     most_copies=every_port,
-    what="each node by trees chosen so that all ports are used alike",
+    summary="each node by trees chosen so that all ports are used alike",
 )
 def over_label_sets(job: Job[Torus]) -> Built:
     """All-port: each node receives by x of four disjoint trees, chosen node by node so that all ports are used alike.

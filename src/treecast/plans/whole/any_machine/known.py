@@ -134,7 +134,7 @@ _ANY: dict[str, Any] = {"fits": no_ways, "orbit": False}
     "overlapping-list",
     "reduce-broadcast",
     "allreduce",
-    what="the trees and paths of the best plan for all ports, timed anew: finished sums go out while others come in",
+    summary="the trees and paths of the best plan for all ports, timed anew: finished sums go out while others come in",
     **_ANY,
 )
 @any_machine(
@@ -147,7 +147,7 @@ _ANY: dict[str, Any] = {"fits": no_ways, "orbit": False}
     "alltoallv",
     by_root=True,
     most_copies=every_port,
-    what="the trees and paths of the best plan for all ports, timed anew",
+    summary="the trees and paths of the best plan for all ports, timed anew",
     **_ANY,
 )
 def list_schedule(job: Job[Network]) -> Built:
@@ -171,7 +171,7 @@ def _no_broadcast(job: Job[Any]) -> str:
     "multicast",
     most_copies=every_port,
     fits=_no_broadcast,
-    what="the paths of the best broadcast to the targets, timed anew",
+    summary="the paths of the best broadcast to the targets, timed anew",
 )
 def pruned_broadcast(job: Job[Network]) -> Built:
     """Any machine: a list schedule of the ways of a broadcast for all ports, without those that lead to no target.

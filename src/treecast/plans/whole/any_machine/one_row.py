@@ -50,7 +50,7 @@ def _as_alltoallv(job: Job[Network]) -> Job[Network]:
     by_root=True,
     fits=_why_not,
     orbit=False,
-    what="as an alltoallv in which the root alone sends, or receives",
+    summary="as an alltoallv in which the root alone sends, or receives",
 )
 def one_row(job: Job[Network]) -> Built:
     """Any machine: the schedule of an alltoallv in which the messages of the root alone are not empty.

@@ -52,7 +52,7 @@ def _fits(job: Job[Network]) -> str:
     "allgatherv",
     fits=_fits,
     orbit=False,
-    what="step by step, each free arc sends the rarest chunk that the other end lacks; timed from both ends again",
+    summary="step by step, each free arc sends the rarest chunk that the other end lacks; timed from both ends again",
 )
 def rarest_first(job: Job[Network]) -> Built:
     """Any machine: the fewest steps of some exchanges, timed from both ends again.

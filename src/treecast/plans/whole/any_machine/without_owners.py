@@ -37,7 +37,7 @@ _MOST_NODES, _MOST_HOPS, _TRIES = 256, 2**18, 12
 _MOST_TREES = 2**8  # where each chunk has a tree of its own
 _ASKED = Option(
     name="without-owners",
-    what="Partial sums are exchanged where they meet, and no rank owns a sum: it may take fewer steps.",
+    summary="Partial sums are exchanged where they meet, and no rank owns a sum: it may take fewer steps.",
     flag=True,
 )
 _SHARED: dict[str, Any] = {"options": (_ASKED,), "needs": _ASKED.keyword, "orbit": False}
@@ -64,7 +64,7 @@ def _groups(job: Job[Network]) -> int:
     "meeting-halves",
     "allreduce",
     fits=_no_halves,
-    what="each sum is added up in two halves, which meet at the ends of a link (half duplex: at a node), and goes out from there",
+    summary="each sum is added in two halves, which meet at the ends of a link (half duplex: at a node), and goes out from there",
     **_SHARED,
 )
 def meeting_halves(job: Job[Network]) -> Built:
@@ -216,7 +216,7 @@ def _claims(job: Job[Network]) -> Claims:
     on=_by_bits,
     under=("whispering", "one-port,combining", "shouting"),
     claims=_claims,
-    what="all that has been added so far is exchanged with the node that differs in one bit after the other",
+    summary="all that has been added so far is exchanged with the node that differs in one bit after the other",
     **_SHARED,
 )
 def recursive_doubling(job: Job[Network]) -> Built:

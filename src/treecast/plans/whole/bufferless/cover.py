@@ -115,7 +115,7 @@ def least_steps(near: Tree, flits: Ints, degree: int) -> int:
     "scatterv",
     under=("bufferless-multiport",),
     options=(FIRST,),
-    what="down several trees that share no arc, the farthest first in each",
+    summary="down several trees that share no arc, the farthest first in each",
 )
 def scatter(job: Job[Network]) -> Built:
     """Bufferless, multi-port: scatter over a cover; in each of its trees the farthest destinations first."""
@@ -128,7 +128,7 @@ def scatter(job: Job[Network]) -> Built:
     under=("bufferless-multiport",),
     options=(FIRST,),
     baseline=True,
-    what="up several trees that share no arc, as if all knew when to begin",
+    summary="up several trees that share no arc, as if all knew when to begin",
 )
 def gather(job: Job[Network]) -> Built:
     """Bufferless, multi-port: gather over a cover, the nearest received first: the ideal, as if all knew when to begin."""

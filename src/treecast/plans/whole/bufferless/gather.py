@@ -23,7 +23,7 @@ from treecast.schedule.trees import Tree
 
 COLLECT = Option(
     name="collect",
-    what="How certificates come up: in slots of their own, or asked for child by child.",
+    summary="How certificates come up: in slots of their own, or asked for child by child.",
     choices=("slots", "walk"),
 )
 
@@ -43,7 +43,7 @@ def _no_path(job: Job[Network]) -> str:
     under=BUFFERLESS,
     fits=_no_path,
     baseline=True,
-    what="of a path with the root at its end: a wake-up goes out",
+    summary="of a path with the root at its end: a wake-up goes out",
 )
 def shoulder_tap(job: Job[Network]) -> Built:
     """Bufferless: gather at the end of a path: a wake-up goes outwards, each node begins as soon as the nearer nodes let it."""
@@ -132,7 +132,7 @@ def certificates(tree: Tree, flits: Ints, ports: str = "one", collect: str = "sl
     "gatherv",
     under=BUFFERLESS,
     options=(TREE, COLLECT),
-    what="up one tree, told when to begin by control flits",
+    summary="up one tree, told when to begin by control flits",
 )
 def transmission_certificate(job: Job[Network]) -> Built:
     """Bufferless: gather up any tree: tokens, certificates, orders, and then streams without a gap."""

@@ -31,7 +31,7 @@ MOST_RUNS = 2**26
 _Int32 = NDArray[np.int32]
 
 
-FIRST = Option(name="first", what="Which messages go first.", choices=ORDERS)
+FIRST = Option(name="first", summary="Which messages go first.", choices=ORDERS)
 
 
 @builder(
@@ -39,7 +39,7 @@ FIRST = Option(name="first", what="Which messages go first.", choices=ORDERS)
     "scatterv",
     under=BUFFERLESS,
     options=(TREE, FIRST),
-    what="down one tree, the farthest first (FDF)",
+    summary="down one tree, the farthest first (FDF)",
 )
 def scatter(job: Job[Network]) -> Built:
     """Bufferless: scatter down one tree, the farthest destinations first, or in another order for comparison."""
@@ -52,7 +52,7 @@ def scatter(job: Job[Network]) -> Built:
     under=BUFFERLESS,
     options=(TREE, FIRST),
     baseline=True,
-    what="up one tree, as if all knew when to begin",
+    summary="up one tree, as if all knew when to begin",
 )
 def gather(job: Job[Network]) -> Built:
     """Bufferless: gather up one tree, the nearest received first: the ideal, as if every node knew when to begin."""

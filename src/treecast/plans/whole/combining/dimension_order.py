@@ -23,7 +23,7 @@ from treecast.schedule import Claims, Payloads, Rows
 FAULT_FREE = Option(
     name="fault-free",
     flag=True,
-    what="Leave out the last step of the longest form, which serves only when something fails.",
+    summary="Leave out the last step of the longest form, which serves only when something fails.",
 )
 
 
@@ -36,7 +36,7 @@ CUBE: dict[str, Any] = {"on": Hypercube, "under": ("whispering", "shouting"), "m
     "allgather",
     sparing=True,
     options=(ORDER, FAULT_FREE),
-    what="Chau & Fu: one dimension after the other (whispering) or all at once (shouting), nothing sent twice",
+    summary="Chau & Fu: one dimension after the other (whispering) or all at once (shouting), nothing sent twice",
     **CUBE,
 )
 def dimension_order(job: Job[Hypercube]) -> Built:

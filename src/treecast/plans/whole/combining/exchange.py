@@ -32,7 +32,7 @@ def too_large(network: Network) -> str:
     "alltoall",
     on=(Hypercube, too_large),
     under=("whispering", "shouting"),
-    what="Johnsson & Ho: along one dimension after the other, each part of the chunks beginning with another one",
+    summary="Johnsson & Ho: along one dimension after the other, each part of the chunks beginning with another one",
 )
 def exchange(job: Job[Hypercube]) -> Built:
     """Combining: node 0 sends each node its messages in d steps, over as few arcs as there can be."""

@@ -25,7 +25,7 @@ from treecast.schedule.trees import TreeSet
     "allgather",
     options=(ORDER,),
     baseline=True,
-    what="Fraigniaud: arc-disjoint trees, one dimension after the other (whispering) or all at once (shouting)",
+    summary="Fraigniaud: arc-disjoint trees, one dimension after the other (whispering) or all at once (shouting)",
     **CUBE,
 )
 def fraigniaud(job: Job[Hypercube]) -> Built:

@@ -48,7 +48,7 @@ def _fits(job: Job[Complete]) -> str:
     claims=_claims,
     fits=_fits,
     orbit=False,
-    what="one matching of senders and receivers after the other, each as long as can be",
+    summary="one matching of senders and receivers after the other, each as long as can be",
 )
 def over_matchings(job: Job[Complete]) -> Built:
     """One-port: as many steps as flits leave, or reach, the busiest node: the fewest there can be; each flit is sent once.

@@ -46,7 +46,7 @@ def _pace(job: Job[Network]) -> int:
     "broadcast",
     fits=_fits,
     claims=_claims,
-    what="from each node to the next along a path through all nodes: long messages, in few rows",
+    summary="from each node to the next along a path through all nodes: long messages, in few rows",
 )
 def hamiltonian_path(job: Job[Network]) -> Built:
     """One-port: M + N - 2 steps, of half duplex or with one partner 2 M + N - 3; M (N - 1) transmissions.

@@ -40,7 +40,7 @@ def at(job: Job[Complete], node: int) -> Built:
     under=EITHER,
     claims=claims,
     at=at,
-    what="all send as many labels on, in turns of ⌈log2 N⌉ skips (Träff)",
+    summary="all send as many labels on, in turns of ⌈log2 N⌉ skips (Träff)",
 )
 def broadcast(job: Job[Complete]) -> Built:
     """One-port: M - 1 + ⌈log2 N⌉ steps, M (N - 1) transmissions: both are the fewest there can be."""
@@ -55,7 +55,7 @@ def broadcast(job: Job[Complete]) -> Built:
     on=Complete,
     under=COMBINING,
     claims=claims,
-    what="all broadcasts by skips (Träff) at once: each message holds a chunk of each node at most",
+    summary="all broadcasts by skips (Träff) at once: each message holds a chunk of each node at most",
 )
 def allgather(job: Job[Complete]) -> Built:
     """One-port, combining: the broadcasts of all nodes at once, as an orbit: in a step all go as many labels on.

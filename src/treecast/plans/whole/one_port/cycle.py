@@ -39,7 +39,7 @@ def _claims(job: Job[Network]) -> Claims:
     fits=_fits,
     claims=_claims,
     orbit=False,
-    what="each node sends on the chunk it got last, around a cycle through all nodes",
+    summary="each node sends on the chunk it got last, around a cycle through all nodes",
 )
 def hamiltonian_cycle(job: Job[Network]) -> Built:
     """One-port: M (N - 1) steps, the fewest; of half duplex 2 M (N - 1), the fewest. M N (N - 1) transmissions, the fewest."""

@@ -35,7 +35,7 @@ def _claims_of_broadcast(job: Job[Complete]) -> Claims:
     on=Complete,
     under=(*EITHER, *COMBINING_HALF),
     claims=_claims_of_broadcast,
-    what="down a binomial tree: in each turn every informed node informs one more",
+    summary="down a binomial tree: in each turn every informed node informs one more",
 )
 def broadcast(job: Job[Complete]) -> Built:
     """One-port: all M chunks down a binomial tree: ⌈log2 N⌉ turns, M (N - 1) transmissions.
@@ -56,7 +56,7 @@ def broadcast(job: Job[Complete]) -> Built:
     on=Complete,
     under=COMBINING,
     claims=_claims_of_broadcast,
-    what="Bruck et al.: in each step a node gets nearly as much again as it has, from one node",
+    summary="Bruck et al.: in each step a node gets nearly as much again as it has, from one node",
 )
 def allgather(job: Job[Complete]) -> Built:
     """One-port, combining: ⌈log2 N⌉ steps and M (N - 1) N transmissions, the fewest there can be. An orbit.
@@ -103,7 +103,7 @@ def _claims_of_alltoall(job: Job[Complete]) -> Claims:
     on=(Complete, too_large),
     under=(*COMBINING, *COMBINING_HALF),
     claims=_claims_of_scatter,
-    what="down a binomial tree: half of the blocks that a node has for others in each step",
+    summary="down a binomial tree: half of the blocks that a node has for others in each step",
 )
 def scatter(job: Job[Complete]) -> Built:
     """One-port, combining: ⌈log2 N⌉ steps, the fewest; a block goes as many arcs as its node's number has bits set.
@@ -119,7 +119,7 @@ def scatter(job: Job[Complete]) -> Built:
     on=(Complete, too_large),
     under=COMBINING,
     claims=_claims_of_alltoall,
-    what="Bruck et al.: in step k all whose distance has bit k set go 2^k labels on",
+    summary="Bruck et al.: in step k all whose distance has bit k set go 2^k labels on",
 )
 def alltoall(job: Job[Complete]) -> Built:
     """One-port, combining: ⌈log2 N⌉ steps, the fewest; a block goes as many arcs as its distance has bits set. An orbit."""

@@ -105,7 +105,7 @@ def _halve(name: str, kind: str, build: Build, fits: Callable[[Job[Any]], str], 
         under=HALF,
         most_copies=every_port if several else one_way,
         fits=fits,
-        what=f"{alone.get(name, 'one send after the other')}, each step cut into two or three, or fewer",
+        summary=f"{alone.get(name, 'one send after the other')}, each step cut into two or three, or fewer",
         backwards=not several,
         orbit=not find_kind(kind).all_source,
     )(halved)

@@ -30,7 +30,7 @@ def _claims(job: Job[Complete]) -> Claims:
     on=Complete,
     under=(*HALF, *COMBINING_HALF),
     claims=_claims,
-    what="every two nodes meet once, as in a tournament, and each sends the other its block",
+    summary="every two nodes meet once, as in a tournament, and each sends the other its block",
     orbit=False,
 )
 def in_pairs(job: Job[Complete]) -> Built:

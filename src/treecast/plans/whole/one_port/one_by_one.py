@@ -52,7 +52,7 @@ def _bound(job: Job[Complete]) -> bool:
     "one-by-one",
     "scatter",
     claims=claims_of_scatter,
-    what="to one target after the other; more copies by way of relays",
+    summary="to one target after the other; more copies by way of relays",
     **_WITH_HALVES,
 )
 def scatter(job: Job[Complete]) -> Built:
@@ -116,7 +116,7 @@ def _steps_of_allgather(job: Job[Complete]) -> int:
     "one-by-one",
     "allgather",
     claims=claims_of_allgather,
-    what="to the node k labels on in turn k, without relays; of x copies, each by way of one relay",
+    summary="to the node k labels on in turn k, without relays; of x copies, each by way of one relay",
     **_TURNS,
 )
 def allgather(job: Job[Complete]) -> Built:
@@ -162,7 +162,7 @@ def _claims_of_allgatherv(job: Job[Complete]) -> Claims:
     "one-by-one",
     "allgatherv",
     orbit=False,
-    what="to the node k labels on in turn k, without relays; of x copies, each by way of one relay",
+    summary="to the node k labels on in turn k, without relays; of x copies, each by way of one relay",
     **_TURNS,
 )
 def allgatherv(job: Job[Complete]) -> Built:
@@ -193,7 +193,7 @@ def claims_of_alltoall(job: Job[Complete]) -> Claims:
     "one-by-one",
     "alltoall",
     claims=claims_of_alltoall,
-    what="to the node k labels on in turn k; more copies by way of relays",
+    summary="to the node k labels on in turn k; more copies by way of relays",
     **_TURNS,
 )
 def alltoall(job: Job[Complete]) -> Built:

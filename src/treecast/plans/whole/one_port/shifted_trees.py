@@ -58,7 +58,7 @@ def at(job: Job[Complete], node: int) -> Built:
     at=at,
     facts=_facts,
     backwards=False,
-    what="several copies down trees of one shape, each a step behind the other, in which each node passes on once",
+    summary="several copies down trees of one shape, each a step behind the other, in which each node passes on once",
 )
 def shifted_trees(job: Job[Complete]) -> Built:
     """One-port: x(M - 1) + L steps, where L is the steps of the shape for one chunk; M x (N - 1) transmissions.

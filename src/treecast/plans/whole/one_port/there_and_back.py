@@ -34,7 +34,7 @@ def _claims(job: Job[Complete]) -> Claims:
     on=Complete,
     under=COMBINING_HALF,
     claims=_claims,
-    what="up a binomial tree to node 0, and down another",
+    summary="up a binomial tree to node 0, and down another",
     orbit=False,
 )
 def allgather(job: Job[Complete]) -> Built:

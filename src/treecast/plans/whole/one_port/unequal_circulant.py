@@ -36,7 +36,7 @@ _MOST_SENDS = 2**20  # of one flit each; beyond, flits go in streams
 
 PARTS = Option(
     name="parts",
-    what="Into how many parts each block is cut where messages combine: more are shorter, and take more steps. As many as the "
+    summary="Into how many parts each block is cut where messages combine: more are shorter, and take more steps. As many as the "
     "longest block has flits at most.",
     read=whole_number("number of parts", 1, _MOST_PARTS),
 )
@@ -95,7 +95,7 @@ class _Sends(NamedTuple):
     on=Complete,
     under=(*ONE_PORT, *HALF),
     orbit=False,
-    what="all broadcasts by skips (Träff) at once, each flit as early as its ports are free",
+    summary="all broadcasts by skips (Träff) at once, each flit as early as its ports are free",
 )
 def flit_by_flit(job: Job[Complete]) -> Built:
     """One-port: each flit goes down its circulant tree as early as it can: steps have no closed form; Σ length (N - 1) sends.
@@ -140,7 +140,7 @@ def _claims(job: Job[Complete]) -> Claims:
     options=(PARTS,),
     suits=_best_parts,
     orbit=False,
-    what="all broadcasts by skips (Träff) at once: each message holds a part of each block at most",
+    summary="all broadcasts by skips (Träff) at once: each message holds a part of each block at most",
 )
 def part_by_part(job: Job[Complete]) -> Built:
     """One-port, combining: M - 1 + ⌈log2 N⌉ steps of M parts, Σ length (N - 1) transmissions: the latter are the fewest."""

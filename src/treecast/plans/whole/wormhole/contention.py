@@ -22,7 +22,7 @@ def is_contention_free(
     for routing in routings:
         route, channel = grid.channels(src, dst, routing, links)
         order = np.lexsort((channel, step[route]))
-        when, what = step[route][order], channel[order]
-        if bool(((when[1:] == when[:-1]) & (what[1:] == what[:-1])).any()):
+        when, used = step[route][order], channel[order]
+        if bool(((when[1:] == when[:-1]) & (used[1:] == used[:-1])).any()):
             return False
     return True

@@ -38,7 +38,7 @@ def too_many(job: Job[Mesh | Torus]) -> str:
     on=Grid,
     under=WORMHOLE,
     fits=too_many,
-    what="search of all broadcasts among root and targets: the least total distance of all",
+    summary="search of all broadcasts among root and targets: the least total distance of all",
 )
 def broadcast(job: Job[Mesh | Torus]) -> Built:
     """One-port wormhole: a broadcast, or a multicast by root and targets only, of the least TCD in ⌈log2 N⌉ steps.

@@ -49,7 +49,7 @@ class Way(NamedTuple):
     sends: Callable[[], Sends]
 
 
-@builder("bisection", "multicast", on=Grid, under=WORMHOLE, what="recursive bisection of the set of targets")
+@builder("bisection", "multicast", on=Grid, under=WORMHOLE, summary="recursive bisection of the set of targets")
 def multicast(job: Job[Grid]) -> Built:
     """One-port wormhole: the first way that holds under the job's model, ⌈log2⌉ of root and targets steps.
 

@@ -22,7 +22,7 @@ from treecast.plans.whole.wormhole.symmetry import Messages, Shape
 from treecast.schedule import Claims, Payloads, Rows
 
 _MOST_SOURCES = 4  # best ones from which local search is tried: it takes a fifth of a second from each
-_WHAT = "recursive bisection: least total distance"
+_METHOD = "recursive bisection: least total distance"
 
 
 @builder(
@@ -30,7 +30,7 @@ _WHAT = "recursive bisection: least total distance"
     "broadcast",
     on=Mesh,
     under=WORMHOLE,
-    what=f"{_WHAT}; off powers of two, up to 256 nodes, local search",
+    summary=f"{_METHOD}; off powers of two, up to 256 nodes, local search",
 )
 def broadcast(job: Job[Mesh]) -> Built:
     """One-port wormhole: broadcast by recursive bisection, ⌈log2 N⌉ steps, N - 1 messages of all M chunks each.
@@ -41,7 +41,7 @@ def broadcast(job: Job[Mesh]) -> Built:
     return build_from_messages(job.network, job.collective, *messages_on_mesh(job.network, job.collective.root))
 
 
-@builder("bisection", "broadcast", on=Torus, under=WORMHOLE, what=f"{_WHAT}; from the mesh's best node")
+@builder("bisection", "broadcast", on=Torus, under=WORMHOLE, summary=f"{_METHOD}; from the mesh's best node")
 def broadcast_on_torus(job: Job[Torus]) -> Built:
     """One-port wormhole: the best broadcast of the mesh of the same sides, moved so that it begins at the root."""
     return build_from_messages(job.network, job.collective, *messages_on_torus(job.network, job.collective.root))
@@ -122,7 +122,7 @@ def least_by_source(sides: Shape) -> Ints:
     return best[images[places]].reshape(sides)
 
 
-@builder("bisection", "scatter", on=Grid, under=WORMHOLE, what=_WHAT)
+@builder("bisection", "scatter", on=Grid, under=WORMHOLE, summary=_METHOD)
 def scatter(job: Job[Grid]) -> Built:
     """One-port wormhole: scatter along the messages of a broadcast, each with the blocks of the nodes behind it."""
     messages = messages_of(job.network, job.collective.root)
