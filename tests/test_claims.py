@@ -358,9 +358,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         "Messages combine: the fewest steps for any number": Test(
             "tests/plans/whole/combining/test_dimension_order.py::test_no_fewer_steps_survive_as_many_faults"
         ),
-        "and what the minimum is": SHOWN,
+        "and the true minimum": SHOWN,
         "D(box, T)[s] is the least, over all such cuts": DEFINITION,
-        "what treecast plans is the minimum of all broadcasts": LEAST_OF_ALL,
+        "the plan of treecast is the minimum of all broadcasts": LEAST_OF_ALL,
         "minimum is open: between 285 and 291": Prints(
             "bounds broadcast mesh:16x16 --model wormhole --root 5,5", "at least 285"
         ),

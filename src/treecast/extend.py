@@ -11,7 +11,7 @@ Examples
 --------
 >>> import networkx, treecast
 >>> from treecast.extend import family
->>> @family("wheel", "N", example="wheel:6", what="a ring and its hub")
+>>> @family("wheel", "N", example="wheel:6", summary="a ring and its hub")
 ... def wheel(nodes):
 ...     return treecast.network(networkx.wheel_graph(nodes))
 >>> treecast.plan("broadcast", "wheel:6", survive=2).steps

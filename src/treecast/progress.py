@@ -1,9 +1,9 @@
 """Progress: how far long work is, in one shape, from whoever does the work to whoever watches it.
 
-Long work calls ``report(done, total, what)``. Whoever wants to see that puts ``with reporting(show):`` around it. So a builder
+Long work calls ``report(done, total, name)``. Whoever wants to see that puts ``with reporting(show):`` around it. So a builder
 deep inside a plan can say how far it is, and no function between the two has to pass anything on.
 
->>> with reporting(lambda done, total, what: print(f"{what}: {done} of {total}")):
+>>> with reporting(lambda done, total, name: print(f"{name}: {done} of {total}")):
 ...     report(1, 2, "steps")
 steps: 1 of 2
 >>> report(2, 2, "steps")  # nobody watches any more

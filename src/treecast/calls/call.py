@@ -1,4 +1,4 @@
-"""A call on a communicator, under way: algorithms over its group, or a plan in their place; and what became of it."""
+"""A call on a communicator, under way: algorithms over its group, or a plan in their place; and its outcome."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -72,7 +72,7 @@ def _run(arguments: list[str]) -> int:
 def _in_options(text: str) -> str:
     """Return an error in which a setting that Python writes as ``least_chunk='4KiB'`` is written as on the command line.
 
-    What stands in quotes is what somebody has written, and stays: a file may be called ``n=5.tc``.
+    Text in quotes is somebody's own, and stays: a file may be called ``n=5.tc``.
 
     >>> _in_options("say both, as in latency='1us', least_chunk='4KiB', not 'n=5'")
     "say both, as in --latency 1us, --least-chunk 4KiB, not 'n=5'"

@@ -46,7 +46,7 @@ def check_output(output: str | None, as_json: bool) -> None:
 def show_plan(
     plan: "Schedule", report: "Report", shown: "Callable[[], Description]", output: str | None, as_json: bool
 ) -> int:
-    """Write a plan into a file if it is right, and print what is to be shown of it; return the exit status."""
+    """Write a plan into a file if it is right, and print its report; return the exit status."""
     if report and output is not None:
         save(plan, output)
     if output != "-" or not report:

@@ -182,7 +182,7 @@ def _by_kind(network: Network) -> Ints:
 def _in_layers(network: Network, layer: Ints, falling: bool) -> Places:
     """Return nodes in layers, each near the middle of its neighbours; ``falling``: layer 0 stands at the bottom.
 
-    Nodes begin in the order of their numbers, and move as long as that makes links shorter in all: what is numbered together,
+    Nodes begin in the order of their numbers, and move as long as that makes links shorter in all: nodes with near numbers,
     as the switches of a pod are, stays together otherwise.
     """
     (_, dst, src, *_), x = arcs_of(network), np.zeros(network.nodes)

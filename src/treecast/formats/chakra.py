@@ -17,7 +17,7 @@ from treecast.schedule import Schedule
 
 _VERSION = "0.0.4"
 _TYPES = {ADD: ("add", 4), SEND: ("send", 5), RECEIVE: ("receive", 6)}
-"""By kind of operation: what a node is called, and its type."""
+"""By kind of operation: the name of a node, and its type."""
 _ID, _NAME, _TYPE, _NEEDS, _MICROSECONDS, _ATTRIBUTE = 1, 2, 3, 5, 7, 10  # fields of a node
 _INT32, _INT64, _BOOL = 7, 9, 27  # fields of an attribute: readers take one of another type as 0
 

@@ -70,7 +70,7 @@ def disjoint_ways(network: Network, root: int, node: int, copies: int) -> list[l
 def split(arcs: Arcs) -> Arcs:
     """Return a graph in which each node v is two, v and v + N: arcs into v lead to the one, those out of it from the other.
 
-    Arc v leads from v to v + N; what was arc a is arc N + a.
+    Arc v leads from v to v + N; arc a becomes arc N + a.
     """
     nodes, count = len(arcs.first) - 1, len(arcs.head)
     every = np.arange(nodes)

@@ -26,7 +26,7 @@ _KEPT = "_proof"
 
 
 class Proof(NamedTuple):
-    """No schedule of a job takes fewer than ``steps``: what a send over each arc costs, in the order of ``arc_lists``."""
+    """No schedule of a job takes fewer than ``steps``: the price of a send over each arc, in the order of ``arc_lists``."""
 
     steps: int
     prices: tuple[int, ...]
@@ -75,7 +75,7 @@ def _proven(network: Network, prices: tuple[int, ...], collective: Collective, c
 
 
 def _paid(collective: Collective, network: Network, arcs: list[_Arc], roots: list[int]) -> int | None:
-    """Return what the cheapest ways of one message of every demand cost, or less; None where there are none."""
+    """Return the cost of the cheapest ways of one message of every demand, or less; None where there are none."""
     kind, ranks = collective.traits, network.ranks.tolist()
     wanted, back = collective.targets or tuple(ranks), [(v, u, price) for u, v, price in arcs]
     if kind.personal:
@@ -106,7 +106,7 @@ def _paid(collective: Collective, network: Network, arcs: list[_Arc], roots: lis
 
 
 def _far(root: int, arcs: list[_Arc]) -> dict[int, int]:
-    """Return what the cheapest path to each node costs."""
+    """Return the cost of the cheapest path to each node."""
     leaving = dict[int, list[tuple[int, int]]]()
     for u, v, price in arcs:
         leaving.setdefault(u, []).append((v, price))
@@ -121,7 +121,7 @@ def _far(root: int, arcs: list[_Arc]) -> dict[int, int]:
 
 
 def _cuts(root: int, arcs: list[_Arc], wanted: Sequence[int]) -> int | None:
-    """Return what a tree from a root to all wanted nodes costs at least, by cuts that each tree crosses; None: not all reached.
+    """Return the least cost of a tree from a root to all wanted nodes, by cuts that each tree crosses; None: not all reached.
 
     Nodes that reach a wanted one free of charge, but not from the root, pay for the cheapest arc into all of them.
     """

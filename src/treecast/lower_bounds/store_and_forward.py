@@ -271,7 +271,7 @@ def _of_one_node(job: Job) -> Bound:
         spread += [bound for v in _spreading_late(some) for bound in broadcast(some, v)]
         spread += [] if job.quick else cuts.before_a_rank(some, one)
     found = best(spread, "steps")
-    return replace(found, source=f"what one node adds to all sums, or others add for it: {found.source}")
+    return replace(found, source=f"contributions of one node to all sums, or of the others: {found.source}")
 
 
 def _by_owners(job: Job, every: Job) -> list[Bound]:

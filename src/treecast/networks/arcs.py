@@ -31,7 +31,7 @@ class Arcs(NamedTuple):
 
 
 def next_hops(network: Network) -> tuple[Ints, Ints]:
-    """Return the distance of every two nodes, and where u sends what is to reach v: int64 (N, N) each, -1 where no way leads on.
+    """Return the distance of every two nodes, and where u sends messages for v: int64 (N, N) each, -1 where no way leads on.
 
     It is the neighbor by the least of the ports that begin a shortest way.
     """

@@ -238,7 +238,7 @@ def _read(path: str, asked: Asked) -> Machine | Parts:
     "file",
     "PATH",
     example="file:net.graphml",
-    summary="what a machine prints (ibnetdiscover, NCCL's XML, Slurm, …), GraphML, or a list of links",
+    summary="the output of a tool (ibnetdiscover, NCCL's XML, Slurm, …), GraphML, or a list of links",
 )
 def file(path: str) -> Network:
     """Return the network in a file; settings may stand behind its name, as in ``with part 2``."""

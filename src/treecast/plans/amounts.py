@@ -1,4 +1,4 @@
-"""How much data a job has, how it may be cut, and what sends cost, as people say it."""
+"""How much data a job has, how it may be cut, and the cost of a send, as people say it."""
 
 from dataclasses import dataclass
 

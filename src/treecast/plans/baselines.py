@@ -1,4 +1,4 @@
-"""The steps of the same job over the best single tree that is known, and in one copy: what schedules are compared with."""
+"""The steps of the same job over the best single tree that is known, and in one copy, which schedules are compared with."""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace

@@ -46,7 +46,7 @@ class Job(Generic[Where]):
     builder
         The name of the builder that is asked for.
     amount, costs
-        How much data there is, and what sends cost, where a plan is to choose the number of messages.
+        How much data there is, and the cost of a send, where a plan is to choose the number of messages.
     said
         Which of ``messages`` and ``model`` are said: a plan may choose the other.
 

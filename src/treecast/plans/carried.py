@@ -93,7 +93,7 @@ def _rename_blocks(payloads: Payloads, known: Collective, collective: Collective
 
 
 def renamed(chunk: Ints, before: Collective, after: Collective, node: Ints) -> Ints:
-    """Return the numbers of chunks where node v has become ``node[v]``, -1 where it is gone, and with it what came from it."""
+    """Return the numbers of chunks where node v has become ``node[v]``, -1 where it is gone with its chunks."""
     block, place = before.place_of(chunk)
     group, of = np.divmod(block, len(node))  # of pairs: where they come from; of sums: whether they are finished
     begun = node[group] if after.traits.blocks == "pair" else group

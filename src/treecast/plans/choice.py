@@ -45,7 +45,7 @@ def build(job: Job[Any], entries: list[Builder]) -> Schedule:
 
 
 def run_best(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built]:
-    """Return the best of some builders for a job, and what it builds."""
+    """Return the best of some builders for a job, and its rows."""
     entry, built = choose(job, entries)
     return entry, built or run_builder(job, entry)
 
@@ -251,7 +251,7 @@ def _(found: Alternatives) -> Description:
         [each.builder.name, *(each.cost[:2] or ("", "")), each.builder.summary if each.claims else each.reason]
         for each in found.candidates
     ]
-    table = Table(("builder", "steps", "transmissions", "what it does, or why not"), rows)
+    table = Table(("builder", "steps", "transmissions", "method, or why not"), rows)
     figures = {
         "chosen": found.chosen.name,
         "why": found.why,

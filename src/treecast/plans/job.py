@@ -49,7 +49,7 @@ def job(
     chunk: int | str | None = None,
     **options: Any,
 ) -> Job[Any]:
-    """Return a job: what ``plan``, ``program``, ``bounds``, ``alternatives`` and ``repair`` take. They also take its words.
+    """Return a job, which ``plan``, ``program``, ``bounds``, ``alternatives`` and ``repair`` take. They also take its words.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def job_over(schedule: Schedule, network: Network) -> Job[Any]:
 
 
 def takes(make: Callable[Words, Job[Any]]) -> Callable[[Callable[[Job[Any]], Found]], Callable[Words, Found]]:
-    """Return what lets a function of a job take the words that make one; it then has their documentation, too."""
+    """Return a decorator that lets a function of a job take the words that make one; it then has their documentation, too."""
     listed = (getdoc(make) or "").partition("----------\n")[2].partition("\n\nReturns")[0]
 
     def taking(verb: Callable[[Job[Any]], Found]) -> Callable[Words, Found]:

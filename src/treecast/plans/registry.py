@@ -130,7 +130,7 @@ class Builder:
 
     Parameters
     ----------
-    name, what
+    name, summary
         Its name, and its method in a few words.
     kinds
         The collectives that it plans.
@@ -257,7 +257,8 @@ def builder(
 ) -> Callable[[Build], Build]:
     """Register the function below as a builder of these kinds of collectives; ``more`` are fields of Builder.
 
-    ``on``: a kind of network, or what gives the reason why a network will not do, or a tuple of several; if not given, any.
+    ``on``: a kind of network, or a function that gives the reason why a network will not do, or a tuple of several; if not given,
+    any.
     """
     parts: tuple[Part, ...] = (on,) if callable(on) else on
 
@@ -302,7 +303,7 @@ def _is_older(entry: Builder, new: Builder) -> bool:
 def all_builders() -> tuple[Builder, ...]:
     """Return every builder, those that run others backwards included, in the order in which they are tried.
 
-    It follows from what they are. Those that are there to compare with come last, and before them those that are no model's own
+    It follows from their fields. Those that are there to compare with come last, and before them those that are no model's own
     choice. Of the others closed forms come first: they cost nothing to compare, and may meet the bound. Of these come first
     those of which a node knows its part from its label, so that ``program`` and ``plan`` take the same. Then come builders for
     named kinds of networks, for any network, and for those that conditions choose, which search longest. Of equals come first

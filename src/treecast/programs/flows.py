@@ -55,7 +55,7 @@ def judge_flows(
 
 
 def _needs(collective: Collective, begins: Ints) -> tuple[dict[int, Needs], dict[int, Needs]]:
-    """Return what each rank wants of others, and what others want of it."""
+    """Return the bytes that each rank wants of others, and that others want of it."""
     wants, gives = defaultdict[int, Needs](Counter), defaultdict[int, Needs](Counter)
     ends, contributors = collective.ends(), sorted({int(node) for node, _, _ in collective.given()})
     for node, first, stop in collective.wanted():

@@ -5,7 +5,8 @@ All formats of other tools are written from them.
 A *message* is one chunk of a stream, or all of a combined row; a control flit is a message without chunks. It needs the messages
 that brought its chunks to its source: a chunk is needed once, from the message of its own tree if there is one and else from
 the earliest; a sum needs all messages that add to it. A chunk that a node has from the beginning needs nothing. Where nobody
-owns a sum, a send carries the sum so far: it needs the messages of earlier steps that add to it, and these say what it carries.
+owns a sum, a send carries the sum so far: it needs the messages of earlier steps that add to it, and these say which
+contributions it carries.
 """
 
 from collections.abc import Iterator
@@ -295,7 +296,7 @@ def _all_that_add(messages: Messages, message: Ints, which: Ints, code: Ints, ar
     entry = np.repeat(low, high - low) + places(high - low)
     of, need = np.repeat(message[which], high - low), message[order][entry]
     late = messages.step[need] >= messages.step[of]
-    if messages.schedule.part.shared:  # what comes later is no part of the sum so far
+    if messages.schedule.part.shared:  # a later message is no part of the sum so far
         return of[~late], need[~late]
     _refuse(messages, of[late])
     return of, need

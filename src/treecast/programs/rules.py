@@ -32,7 +32,7 @@ RULES = (
     Rule("undefined", _BLOCKS, "nothing is read that nobody wrote"),
     Rule("begun", ("mscclpp",), "no buffer of another rank is used before that rank has begun"),
     Rule("ended", ("mscclpp",), "no buffer of another rank is used when that rank may have ended"),
-    Rule("relaxed", ("mscclpp",), "what orders two uses also publishes data, which relaxed signals do not"),
+    Rule("relaxed", ("mscclpp",), "signals that order two uses also publish data, which relaxed ones do not"),
     Rule("executor", ("mscclpp",), "the executor of August 2026 does as the words say", warns=True),
     Rule("delivered", (*_SENDS, *_BLOCKS), "every rank ends with the data that the collective wants there"),
     Rule("adjacent", (*_SENDS, *_BLOCKS), "a link leads from each sender to its receiver"),

@@ -89,7 +89,7 @@ def schedule_of_sent(
 
 
 def one_at_a_time(where: Network, sent: Sent) -> tuple[Sent, Ints]:
-    """Return what is sent with no more at once on arcs than there are, and on which of its parallel arcs each chunk goes.
+    """Return the sends with no more at once on arcs than there are, and on which of its parallel arcs each chunk goes.
 
     A step in which arcs would carry several chunks becomes as many steps as the most that one of them would carry.
     """

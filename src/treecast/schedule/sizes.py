@@ -16,8 +16,8 @@ class Sizes:
 
     Blocks are those of ranks. Where they cannot all be as long, some are shorter by an item; so the bytes are those asked for.
     ``block``: the longest one, of a source's data, of one rank's data for another, of a part of a sum. ``chunk``: each but the
-    last of a block. ``data``: all blocks together, where these are not equal. ``item``: what is not cut. Raises PlanError when
-    a chunk is longer than its block, or either is empty.
+    last of a block. ``data``: all blocks together, where these are not equal. ``item``: bytes that stay together. Raises
+    PlanError when a chunk is longer than its block, or either is empty.
 
     >>> sizes = Sizes(block=16 << 20, chunk=204_608)
     >>> sizes.messages, sizes.last

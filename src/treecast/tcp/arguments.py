@@ -33,7 +33,7 @@ class Reader(reader.Reader):
         items = take_apart(library, argument, vector)
         view = memoryview(items.buffer)
         if writable and view.readonly:
-            raise ValueError("what is received into cannot be written")
+            raise ValueError("the buffer to receive into cannot be written")
         datatype = items.datatype
         if datatype is None:
             datatype = datatype_of(library, items.buffer)

@@ -61,7 +61,7 @@ class Comm:
     ones. All ranks make the same calls in the same order, also over several communicators.
 
     ``rank``: the number of this rank. ``size``: how many ranks there are, also those that have failed: numbers stay. ``last``:
-    what became of the last collective that was called on this object. ``process``: this process as a rank of the job. ``group``:
+    the outcome of the last collective that was called on this object. ``process``: this process as a rank of the job. ``group``:
     makes the calls, and knows who takes part. ``is_new``: whether this rank was taken in later (``admit``), and nobody has shared
     anything with it yet.
 
@@ -191,7 +191,7 @@ class Comm:
     # -- calls -------------------------------------------------------------------------------------------------------
 
     def do(self, job: Job) -> tuple[Any, tuple[int, ...]]:
-        """Carry out a collective; return its result, and the failed ranks whose data is missing. Raises what is wrong with it."""
+        """Carry out a collective; return its result, and the failed ranks whose data is missing. Raises its error."""
         began, run = perf_counter(), partial(self.process.run, self.group)
         found, failed = Call(self._ours, self.group, run, plans=self._plans).carry_out(job.read, job.carry)
         self.last = Last(failed, self._way, self._network, perf_counter() - began)

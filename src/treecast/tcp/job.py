@@ -59,7 +59,9 @@ class Job:
         self._said_bye = set[int]()
         self._applicants: dict[int, tuple[bytes, socket.socket]] = {}
         self._workers: dict[int, ThreadPoolExecutor] = {}
-        self._last: dict[int, Future[Any]] = {}  # of each group, what was begun last: all before it is done first
+        self._last: dict[
+            int, Future[Any]
+        ] = {}  # of each group, the call that was begun last: all before it is done first
         self.is_over, self.late, self.sure, self.relays = False, late, False, False
         self.welcome: Welcome | None = None
         for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.WELCOME):

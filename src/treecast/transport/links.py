@@ -180,7 +180,7 @@ class Links:
         del self._registered[id(stream)]
 
     def select(self, seconds: float) -> list[tuple[Ready, int]]:
-        """Return the streams that are ready, and for what, after moving bytes over links; wait for some as long as given."""
+        """Return the streams that are ready, with their events, after moving bytes over links; wait for some as long as given."""
         found = self._ready()
         self.direct.move(0 if found else seconds)
         self.direct.watch_time(True)

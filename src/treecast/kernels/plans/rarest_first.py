@@ -54,7 +54,7 @@ def spread(
     ``resource[a]`` under the keys ``key[a]``; -1: each send under its own. ``busy``: int64 (resources, 2), all -1. ``has``:
     bool (N, chunks), which becomes true where anybody has a chunk. ``wants``: who is to have which, bool (N, chunks).
     ``fixed``, int64 (sends, 3): the step, arc and chunk of sends that take place anyway, in order of steps; chunk -1: one of no
-    interest. ``alone``: sends are in the way of no others but these, and what comes by them may come earlier. ``together``:
+    interest. ``alone``: sends are in the way of no others but these, and their chunks may come earlier. ``together``:
     whether an arc carries all that it can at once. ``state``: of the random numbers. After ``most`` steps it gives up: the steps
     are -1. Where there are many arcs for each resource, as in an orbit, some are looked at.
     """
@@ -133,7 +133,7 @@ def spread(
                     free = together
         if sends == begun and others == len(fixed) and since == others:
             return sends, -1
-        for i in range(since, others + sends - begun):  # what arrives
+        for i in range(since, others + sends - begun):  # arrivals
             j = begun + i - others
             a, c = (fixed[i, 1], fixed[i, 2]) if i < others else (sent[j, 1], sent[j, 2])
             v, fresh = head[a], c >= 0 and not got[head[a], c]

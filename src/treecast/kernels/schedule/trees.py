@@ -57,8 +57,8 @@ def preorder(parent, order):
 
 @njit(work=lambda parent, needs, trees, used, root, ends, start, stop: 20 * len(trees) * (stop - start))
 def sharing(parent, needs, trees, used, root, ends, start, stop):
-    """Return (v, t, w) such that the way from ``v`` to the root in tree ``t`` shares what it needs to enter ``w`` with that of
-    another tree.
+    """Return (v, t, w) such that the way from ``v`` to the root in tree ``t`` shares the node, link or arc by which it enters
+    ``w`` with that of another tree.
 
     ``parent``: int32 (k, N), -1 where a tree does not reach; ``trees``: the trees looked at; v in ``ends[start … stop-1]``.
     ``needs``: int32 (k, N), the number of the node, link or arc by which a tree enters a node. ``used``: int32, as many as

@@ -33,7 +33,7 @@ def trees_of(state: State, row: Row, options: Options) -> "Trees | None":
     if not named and state.base.near:
         return None
     kind = row.planned
-    # between hosts a sum for one rank is not faster; one copy goes of each contribution, so what survives would be made anew
+    # between hosts a sum for one rank is not faster, and one copy goes of each contribution
     if kind is None or (kind.adds and not named and (options.survive or not kind.results)):
         return None
     where = state.plans.network(kind.name, 0 if kind.adds else options.survive, options.network)

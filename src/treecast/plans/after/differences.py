@@ -1,7 +1,7 @@
 """The rows that two plans of one collective share, and the nodes that must learn of the other rows.
 
-A row is as its two nodes see it: who sends what to whom in which steps. Nodes have their labels, and chunks the node whose they
-are, so that the plans may be on different networks: the second on the rest of the first after faults.
+A row is as its two nodes see it: who sends which chunks to whom in which steps. Nodes have their labels, and chunks the node
+whose they are, so that the plans may be on different networks: the second on the rest of the first after faults.
 """
 
 from collections import Counter

@@ -79,8 +79,8 @@ def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
 class _Carried(NamedTuple):
     """The atoms that each tree carries: pair i is ``atom[i]`` in ``tree[i]``, int64, by tree and then by atom.
 
-    ``places``: a number for what each row carries in its tree, and where such numbers have their pairs, as Atoms says it of
-    payloads and atoms. Rows of no tree carry none.
+    ``places``: a number for the chunks that each row carries in its tree, and where such numbers have their pairs, as Atoms says
+    it of payloads and atoms. Rows of no tree carry none.
     """
 
     tree: Ints

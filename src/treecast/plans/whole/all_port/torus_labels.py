@@ -25,7 +25,7 @@ _TRIES, _MOVES, _HOT, _SEED = 12, 2_000_000, 0.5, 3
 
 
 def _lacks_torus(network: Network) -> str:
-    """Say that a search is for tori: a condition, so that what needs no search is tried before it."""
+    """Say that a search is for tori: a condition, so that builders without a search are tried before it."""
     return "" if network.grid and network.seen_alike else f"needs {Torus.described}"
 
 

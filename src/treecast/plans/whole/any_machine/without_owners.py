@@ -137,7 +137,7 @@ def _tree(network: Network, centres: "_Centres", load: Ints, chance: Random) -> 
 def _hops(nodes: int, ends: Ints, above: Ints, below: Ints) -> tuple[Ints, Ints]:
     """Return pairs of hops of a tree, of which one waits for the other: up from the farthest, over the link, and down.
 
-    Without a link, what leaves the one node in the middle waits for all that enters it.
+    Without a link, the messages that leave the one node in the middle wait for all that enter it.
     """
     one, link = int(ends[0]), np.zeros(len(ends) - 1, np.int64)
     above = np.where(np.isin(above, ends), one, above)

@@ -6,8 +6,8 @@ The sends that ``direct`` does over all ports at once are done in turns. A row o
 labels. So in a step of one row each node sends once and receives once, and R rows take R turns, in any order in which relays
 have the chunks that they send.
 
-Where messages combine, rows of one shift go together, and a few shifts twice, for what relays get after the first time: x - 1 of
-N - 1 in an alltoall in x copies, x in an allgather.
+Where messages combine, rows of one shift go together, and a few shifts twice, for the messages that relays get after the first
+time: x - 1 of N - 1 in an alltoall in x copies, x in an allgather.
 """
 
 from typing import Any
