@@ -29,7 +29,7 @@ from treecast.plans.whole.any_machine.known import least_steps, machines
 from treecast.schedule import Payloads
 
 _MOST_WORK = 2**25  # arcs, chunks and steps of all tries, multiplied
-_TRIES = 8
+_TRIES = 100
 
 
 def _work(job: Job[Network]) -> int:
@@ -59,9 +59,9 @@ def rarest_first(job: Job[Network]) -> Built:
 
     It is not proved how near the bound this is: each schedule shows it.
     """
-    least, most, several = least_steps(job), _TRIES * (8 if job.model.combining else 1), machines(job.model)
-    tries = len(several) * max(1, min(most, _MOST_WORK // max(1, _work(job))))
-    some = list(product(range(1, most), (False, True), several))[:tries]
+    least, several = least_steps(job), machines(job.model)
+    tries = len(several) * max(1, min(_TRIES, _MOST_WORK // max(1, _work(job))))
+    some = list(product(range(1, _TRIES), (False, True), several))[:tries]
     found = (
         there_and_back(_exchanged(replace(job, model=machine), seed, by_need), least=least)
         for seed, by_need, machine in some
