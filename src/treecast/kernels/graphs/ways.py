@@ -82,23 +82,52 @@ def arcs_of_ways(first, target, source, into, entering, root, goal, price, used,
     return found
 
 
+@njit
+def _count(a, more, table, taken, begin, sharing, load, price, inner):
+    """Count a way over an arc more, or less; the arcs that share its resources cost more, or less."""
+    last = len(table) - 1
+    for k in range(taken.shape[1]):
+        r = taken[a - inner, k]
+        change = table[min(load[r] + more, last)] - table[min(load[r], last)]
+        load[r] += more
+        for i in range(begin[r], begin[r + 1]):
+            price[sharing[i] + inner] += change
+
+
 @njit(
     work=lambda first, target, source, behind, entering, start, goal, order, copies, *others: (
         8 * len(target) * len(order) * copies
     )
 )
 def priced_ways(
-    first, target, source, behind, entering, start, goal, order, copies, table, load, price, way, length, inner
+    first,
+    target,
+    source,
+    behind,
+    entering,
+    start,
+    goal,
+    order,
+    copies,
+    table,
+    taken,
+    begin,
+    sharing,
+    load,
+    price,
+    way,
+    length,
+    inner,
 ):
     """Choose so many ways for each pair anew, pair after pair in a certain ``order``, at the least total price.
 
     The ways of pair p, from ``start[p]`` to ``goal[p]``, are the arcs in ``way[p]``, one way behind the other, and ``length[p]``
-    says how long each is; 0 where it has none yet. ``load`` counts the ways over each arc; an arc that n ways use costs
-    ``table[n]``, as ``price`` has it. ``inner``: so many arcs, the first ones, lead from where ways come into a node to where
-    they go out; they cost nothing, and no way names them. Without such the ways of a pair may share nodes, though no arc. The
-    arcs into v are ``entering[behind[v]] …``. Return whether there are so many ways for all pairs.
+    says how long each is; 0 where it has none yet. ``inner``: so many arcs, the first ones, lead from where ways come into a node
+    to where they go out; they cost nothing, and no way names them. Without such the ways of a pair may share nodes, though no
+    arc. Arc ``inner + a`` takes the resources ``taken[a]``, and those that take resource r are ``sharing[begin[r]] …``.
+    ``load`` counts the ways over each resource; one that n ways use adds ``table[n]`` to the ``price`` of its arcs. The arcs into
+    v are ``entering[behind[v]] …``. Return whether there are so many ways for all pairs.
     """
-    last = len(table) - 1
     used = np.zeros(len(target), np.bool_)
     for i in range(len(order)):
         p = order[i]
@@ -106,9 +135,7 @@ def priced_ways(
         for x in range(copies):
             total += length[p, x]
         for j in range(total):
-            a = way[p, j]
-            load[a] -= 1
-            price[a] = table[min(load[a], last)]
+            _count(way[p, j], -1, table, taken, begin, sharing, load, price, inner)
         for _ in range(copies):
             if _one_more(first, target, source, behind, entering, start[p], goal[p], price, used, inner > 0) < 0:
                 return False
@@ -122,8 +149,7 @@ def priced_ways(
                 used[a], u = False, target[a]
                 if a >= inner:
                     way[p, j] = a
-                    load[a] += 1
-                    price[a] = table[min(load[a], last)]
+                    _count(a, 1, table, taken, begin, sharing, load, price, inner)
                     j += 1
             length[p, x] = j - begun
     return True

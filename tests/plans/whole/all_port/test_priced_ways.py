@@ -64,6 +64,26 @@ def test_one_copy_goes_round_arcs_that_all_shortest_paths_use(where, steps, shor
     assert plan("alltoall", where, builder="priced-paths").steps == shortest
 
 
+@pytest.mark.parametrize(
+    ("spec", "model", "copies", "steps"),
+    [
+        ("debruijn:2,4", "all-port,half", 1, 27),
+        ("dragonfly:4,2", "all-port,half", 1, 34),
+        ("mesh:4x4", "one-port", 2, 110),
+        ("mesh:4x4", "one-port,half", 2, 213),
+    ],
+)
+def test_links_and_ports_have_prices_on_machines_that_share_them(spec, model, copies, steps):
+    """With prices of arcs alone it is 30, 36, 125 and 250 steps; those of one copy are at the bound now."""
+    schedule = plan("alltoall", spec, model=model, copies=copies)
+    assert schedule.builder == "priced-ways"
+    assert verify(schedule).holds
+    least = best(schedule_bounds(schedule), "steps").value
+    assert least <= schedule.steps == steps
+    assert least == steps or copies > 1
+    assert copies == 1 or sweep(schedule, 1, "nodes").holds
+
+
 @settings(max_examples=30)
 @given(st.integers(3, 8), st.integers(0, 10**6), st.sampled_from(["scatter", "gather", "alltoall"]), st.data())
 def test_as_many_copies_as_there_are_ways_on_random_graphs(size, seed, kind, data):

@@ -1,11 +1,12 @@
 """Scatter in several copies, and alltoall, on any network: disjoint paths to each node, chosen by price.
 
+Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step; or any other model.
 Each pair of nodes takes x ways that share no node between the ends (or no link, or no arc) and are cheapest together: a flow of
-least cost. An arc has a
-price for its length, and costs more, the more ways use it. Pairs choose anew, one after the other, while that makes the most used
-arc less used. Then a list schedule: of the chunks that wait for an arc, the one that has farthest to go goes first. At least one
-of the ways avoids any x - 1 nodes or links, whenever they fail. One copy may go round arcs that all shortest paths use: 26 steps
-of an alltoall on debruijn:2,4 instead of 29.
+least cost. An arc has a price for its length, and each of its resources on the machine, itself, a link or a port, costs more, the
+more ways use it. Pairs choose anew, one after the other, while that makes the most used resource less used. Then a list schedule:
+of the chunks that wait for an arc, the one that has farthest to go goes first. At least one of the ways avoids any x - 1 nodes or
+links, whenever they fail. One copy may go round arcs that all shortest paths use: 26 steps of an alltoall on debruijn:2,4 instead
+of 29.
 """
 
 from typing import Any, NamedTuple
@@ -24,7 +25,7 @@ from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import builder
 from treecast.plans.times.timetable import Timed, listed, there_and_back
-from treecast.plans.ways.ways import Ways
+from treecast.plans.ways.ways import Ways, grouped
 from treecast.plans.whole.all_port.priced_paths import UNIT, least_load, orders, prices
 from treecast.ragged import starts
 
@@ -74,17 +75,18 @@ def _pairs(job: Job[Network]) -> _Pairs:
 
 _WAYS: dict[str, Any] = {
     "most_copies": connectivity,
+    "any_model": True,
     "weaker": {"links": arc_connectivity, "arcs": arc_connectivity},
     "by_root": True,
     "fits": _why_not,
-    "summary": "disjoint paths to each node, chosen by price so that arcs are used alike: copies on any network",
+    "summary": "disjoint paths to each node, chosen by price so that arcs, links or ports are used alike",
 }
 
 
 @builder("priced-ways", "scatter", **_WAYS)
 @builder("priced-ways", "alltoall", "alltoallv", orbit=False, **_WAYS)
 def over_priced_ways(job: Job[Network]) -> Built:
-    """All-port: each message goes over x disjoint paths, as a stream over each, and survives any x-1 faults.
+    """All-port, or any other model: each message goes over x disjoint paths, as a stream over each, and survives any x-1 faults.
 
     Raises PlanError when there are not so many ways.
     """
@@ -99,15 +101,18 @@ def over_priced_ways(job: Job[Network]) -> Built:
 
 
 def _ways(job: Job[Network], share: int, seed: int) -> Ways:
-    """Return a run of all messages for each way of each pair; no arc is to carry more than ``share`` runs."""
+    """Return a run of all messages for each way of each pair; nothing is to be taken by more than ``share`` runs."""
     from treecast.kernels.graphs.ways import priced_ways
 
     network, copies, pairs = job.network, job.copies, _pairs(job)
     arcs, count, inner = arcs_of(network, single=job.against == "links"), len(pairs.source), 0
     if job.against == "nodes":
         arcs, inner = split(arcs), network.nodes
-    table = prices(share) + _LENGTH
-    load, price = np.zeros(len(arcs.head), np.int64), np.full(len(arcs.head), table[0])
+    wanted, table = takes(job.model, network), prices(share) + _LENGTH
+    number = arcs_of(network).number(arcs.tail[inner:] - inner, arcs.port[inner:])
+    taken = wanted.resource[number]
+    load, price = np.zeros(wanted.resources, np.int64), np.full(len(arcs.head), table[0] * taken.shape[1])
+    sharing = grouped(taken.reshape(-1), np.repeat(np.arange(len(taken)), taken.shape[1]), len(load))
     price[:inner] = 0
     most_arcs = network.nodes + copies if inner else network.nodes * copies
     way, length = np.zeros((count, most_arcs), np.int32), np.zeros((count, copies), np.int32)
@@ -115,7 +120,7 @@ def _ways(job: Job[Network], share: int, seed: int) -> Ways:
     for turn in range(_TURNS):
         order = chance.permutation(count)
         ends = (pairs.source + inner, pairs.target, order, copies)
-        if not priced_ways(*arcs[:5], *ends, table, load, price, way, length, inner):
+        if not priced_ways(*arcs[:5], *ends, table, taken, *sharing, load, price, way, length, inner):
             raise PlanError(
                 f"there are no {copies} {apart(job.against)} paths from each node to each on {network.spec}"
             )
@@ -127,8 +132,7 @@ def _ways(job: Job[Network], share: int, seed: int) -> Ways:
             break
     way, length = kept
     total = length.sum(axis=1)
-    taken, every = way[np.arange(way.shape[1]) < total[:, None]], arcs_of(network)
-    arc = every.number(arcs.tail[taken] - inner, arcs.port[taken])
+    arc = number[way[np.arange(way.shape[1]) < total[:, None]] - inner]
     chunk, size = np.repeat(pairs.chunk, copies), np.repeat(pairs.size, copies)
     tree = np.tile(np.arange(copies), count)
     return Ways.of_paths(network, starts(length.reshape(-1)), arc, chunk=chunk, size=size, tree=tree)
