@@ -1,5 +1,6 @@
 """Long messages by periods: rows in the number of arcs, and steps near the bound."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +8,10 @@ from hypothesis import strategies as st
 
 import treecast
 from treecast.errors import PlanError
+from treecast.lower_bounds import best, schedule_bounds
 from treecast.models import model, takes
 from treecast.networks import network
+from treecast.networks.arcs import arcs_of
 from treecast.plans import plan
 from treecast.plans.times.period import _dealt, periods
 from treecast.plans.ways.even_trees import even_trees
@@ -65,9 +68,34 @@ def test_trees_load_nodes_evenly(spec, trees, most):
     assert int(ways.loads(takes(machine, where)).max()) == most
 
 
-@pytest.mark.parametrize(("machine", "most"), [("one-port", 2410), ("one-port,half", 3420)])
+@given(st.integers(3, 12), st.integers(0, 10**6), st.sampled_from(["one-port", "all-port,half"]), st.data())
+@settings(max_examples=60)
+def test_trees_with_relays_are_trees_of_all_ranks(size, seed, machine, data):
+    graph = nx.connected_watts_strogatz_graph(size, min(4, size - 1), 0.5, seed=seed)
+    relays = data.draw(st.sets(st.integers(1, size - 1), max_size=size - 2))
+    nx.set_node_attributes(graph, dict.fromkeys(relays, True), "relay")
+    where, count = network(graph), data.draw(st.integers(1, 4))
+    ways = even_trees(where, model(machine), [0] * count, data.draw(st.sampled_from([0.0, 0.02, 0.5])), seed)
+    arcs = arcs_of(where)
+    for tree in range(count):
+        mine = ways.arc[ways.payload == tree]
+        found = nx.DiGraph(zip(arcs.tail[mine].tolist(), arcs.head[mine].tolist(), strict=True))
+        found.add_node(0)
+        assert nx.is_arborescence(found)
+        assert set(range(size)) - relays <= set(found)
+        assert not relays & {v for v in found if not found.out_degree(v)}
+
+
+def test_a_long_broadcast_of_a_cluster_is_near_its_bound():
+    schedule = plan("broadcast", "fat-tree:8", messages=1000, model="one-port")
+    assert verify(schedule).holds
+    assert best(schedule_bounds(schedule), "steps").value == 4006
+    assert schedule.steps == 4135
+
+
+@pytest.mark.parametrize(("machine", "most"), [("one-port", 2010), ("one-port,half", 3010)])
 def test_trees_lead_past_different_relays(machine, most):
-    """One root switch of a fat tree would send to every pod: 3 sends a message, and 4 steps of half duplex."""
+    """One root switch of a fat tree would send to every pod: 3 sends a message, and 4 steps of half duplex; 2 and 3 are least."""
     schedule = by_periods("broadcast", "fat-tree:4", 1000, machine)
     for method in ("fast", "expanded"):
         assert verify(schedule, method=method).holds

@@ -31,10 +31,12 @@ def test_they_take_as_many_steps_and_are_right(spec, kind):
         assert found.network is where
         assert not found.orbit
         assert found.collective.root == (where.node(root["root"]) if root else 0)
-        assert (found.steps, found.copies) == (best.steps, best.copies)
-        if best.builder != "priced-ways":  # whose ways depend on the root
-            assert found.transmissions == best.transmissions
-        assert found.recipe == best.recipe
+        assert found.copies == best.copies
+        assert found.steps <= best.steps
+        if found.steps == best.steps:  # an exchange goes by the numbers of nodes, and may be luckier under other names
+            if best.builder != "priced-ways":  # whose ways depend on the root
+                assert found.transmissions == best.transmissions
+            assert found.recipe == best.recipe
         assert verify(found).holds
         if messages == 3 and where.nodes < 13:
             assert verify(found, method="expanded").holds

@@ -1,41 +1,81 @@
 """Inner loop that makes trees load nodes and links evenly: again and again a node of a tree hears from another parent."""
 # pyright: basic
 
-from treecast.kernels.compiled import njit
+from treecast.kernels.compiled import inline, njit
+
+
+@inline
+def _count(a, more, wanted, load):
+    """Count an arc more, or less; return by how much the sum of the fourth powers of the loads grows."""
+    worse = 0
+    for j in range(wanted.shape[1]):
+        r = wanted[a, j]
+        worse += (load[r] + more) ** 4 - load[r] ** 4
+        load[r] += more
+    return worse
+
+
+@inline
+def _leaving(t, old, more, tail, relay, up, children, wanted, load):
+    """Count an arc of a tree, and those to relays above that nobody else hears from, more or less; return as ``_count`` does."""
+    worse, e = _count(old, more, wanted, load), old
+    while relay[tail[e]] and children[t, tail[e]] == 1:
+        e = up[t, tail[e]]
+        worse += _count(e, more, wanted, load)
+    return worse
 
 
 @njit(work=lambda changes, *others: 20 * len(changes[0]))
-def even(changes, tail, head, wanted, roots, deeper, up, load):
+def even(changes, tail, head, into, entering, wanted, roots, relay, deeper, up, children, load):
     """Try changes one after the other, and take those that make the trees no more than ``most[i]`` worse.
 
-    ``changes``: ``tree, arc, most``, int64 (changes,): the head of an arc is to hear by it in a tree. Trees are as good as the
-    sum of the fourth powers of ``load``, int64 (resources,), is small, and an arc that a node is deeper costs ``deeper``. Arc a
-    takes the resources ``wanted[a]``. ``up``: int32 (trees, N), the arc by which each node hears in each tree; -1 at its
-    root, ``roots[t]``, and where it is in none. Source: simulated annealing.
+    ``changes``: ``tree, arc, most, turn``, int64 (changes,): the head of an arc is to hear by it in a tree. A tail that is not in
+    the tree joins it by the arc of its ``entering[into[v]] …`` whose turn it is, and relays, ``relay``, bool (N,), leave it when
+    nobody hears from them. Trees are as good as the sum of the fourth powers of ``load``, int64 (resources,), is small, and an
+    arc that a node is deeper costs ``deeper``. Arc a takes the resources ``wanted[a]``. ``up``, ``children``: int32 (trees, N),
+    the arc by which each node hears in each tree; -1 at its root, ``roots[t]``, and where it is in none; and how many hear from
+    it. Source: simulated annealing.
     """
-    tree, arc, most = changes
+    tree, arc, most, turn = changes
     for i in range(len(tree)):
         t, a = tree[i], arc[i]
-        v, old = head[a], up[t, head[a]]
-        if old < 0 or old == a or (up[t, tail[a]] < 0 and tail[a] != roots[t]):
+        v, x, root, join, longer = head[a], tail[a], roots[t], -1, 0
+        old = up[t, v]
+        if old < 0 or old == a:
             continue
-        x, longer = tail[a], 0
-        while x != v and x != roots[t]:
-            x = tail[up[t, x]]
+        if up[t, x] < 0 and x != root:
+            if into[x] == into[x + 1]:
+                continue
+            join = entering[into[x] + turn[i] % (into[x + 1] - into[x])]
+            x, longer = tail[join], 1
+            if up[t, x] < 0 and x != root:
+                continue
+        above = x
+        while above != v and above != root:
+            above = tail[up[t, above]]
             longer += 1
-        if x == v:  # it would hear from itself
+        if above == v:  # it would hear from itself
             continue
-        x = tail[old]
-        while x != roots[t]:
-            x = tail[up[t, x]]
+        above = tail[old]
+        while above != root:
+            above = tail[up[t, above]]
             longer -= 1
-        worse = deeper * longer
-        for j in range(wanted.shape[1]):
-            more, less = wanted[a, j], wanted[old, j]
-            if more != less:
-                worse += (load[more] + 1) ** 4 - load[more] ** 4 + (load[less] - 1) ** 4 - load[less] ** 4
-        if worse <= most[i]:
-            up[t, v] = a
-            for j in range(wanted.shape[1]):
-                load[wanted[a, j]] += 1
-                load[wanted[old, j]] -= 1
+        children[t, x] += 1  # before anybody leaves
+        worse = deeper * longer + _count(a, 1, wanted, load) + (_count(join, 1, wanted, load) if join >= 0 else 0)
+        worse += _leaving(t, old, -1, tail, relay, up, children, wanted, load)
+        if worse > most[i]:
+            _leaving(t, old, 1, tail, relay, up, children, wanted, load)
+            _count(a, -1, wanted, load)
+            if join >= 0:
+                _count(join, -1, wanted, load)
+            children[t, x] -= 1
+            continue
+        up[t, v] = a
+        if join >= 0:
+            up[t, tail[a]], children[t, tail[a]] = join, 1
+        above = tail[old]
+        children[t, above] -= 1
+        while relay[above] and children[t, above] == 0:
+            e = up[t, above]
+            up[t, above], above = -1, tail[e]
+            children[t, above] -= 1

@@ -10,7 +10,7 @@ of half duplex may need more.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain, product
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, best_of, rows_over
 from treecast.plans.registry import any_machine, every_port
-from treecast.plans.ways.even_trees import even_trees
+from treecast.plans.ways.even_trees import CHANGES, even_trees
 from treecast.plans.ways.ways import Ways, grouped
 from treecast.plans.whole.any_machine.known import known_ways, least_steps, no_ways
 from treecast.schedule import Claims, Payloads
@@ -33,8 +33,9 @@ _VERY_FEW = 2**9  # hops for which the shortest period is tried often
 _OFTEN, _MOST_CHANCE = 24, 8  # how often, and how much of the order is by chance
 _LONGER, _BY_CHANCE = (0, 1, 2), (0, 2, 2)  # by how much periods are longer than the greatest load; how often by chance
 _LITTLE, _MOST = 2**20, 2**22  # hops times steps of periods that are tried: where one is as short as can be, and else
-_TREES, _DEEPER = (1, 2, 3, 4, 5, 6, 8), (0.02, 0.1)  # of each root, and the cost of an arc more to a node
-_SEEDS = (1, 2)
+_TREES, _DEEPER = (8, 6, 5, 4, 3, 2, 1), (0.02, 0.1)  # of each root, and the cost of an arc more to a node
+_SEEDS = (1, 2, 3)
+_CHANGED = 8  # changes of trees that take as long as a hop and step of a period
 _LEAST = 32  # messages for which a period is worth its beginning and its end
 
 
@@ -210,17 +211,19 @@ def _tried(job: Job[Network], least: int) -> Iterator[Repeated]:
 
     Ways are left out whose greatest load says that no period of theirs takes as few steps as one before.
     """
-    many, wanted, fewest, work, fast = job.collective.messages, takes(job.model, job.network), NEVER, 0, False
-    for small, ways in chain(_known(job), _even(job)):
-        if (-(-many // small.messages) - 1) * int(ways.loads(wanted).max(initial=0)) >= fewest:
-            continue
-        for period in periods(ways, job.model):
-            yield (made := repeated(period, small, many))
-            fewest = min(fewest, made.claims.steps)
-            fast |= period.pace * many <= least * small.messages
-            work += len(ways) * period.pace
-        if work > (_LITTLE if fast else _MOST):
-            return
+    many, wanted, fewest, fast = job.collective.messages, takes(job.model, job.network), NEVER, False
+    for source, cost in ((_known(job), 0), (_even(job), CHANGES * job.network.arcs // _CHANGED)):
+        work = 0
+        for small, ways in source:
+            if (-(-many // small.messages) - 1) * int(ways.loads(wanted).max(initial=0)) < fewest:
+                for period in periods(ways, job.model):
+                    yield (made := repeated(period, small, many))
+                    fewest = min(fewest, made.claims.steps)
+                    fast |= period.pace * many <= least * small.messages
+                    work += len(ways) * period.pace
+            work += cost * small.messages
+            if work > (_LITTLE if fast else _MOST):
+                break
 
 
 def _known(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:

@@ -16,7 +16,9 @@ from treecast.plans.ways.trees.pruning import pruned
 from treecast.plans.ways.trees.spanning import breadth_first
 from treecast.plans.ways.ways import Ways
 
-_CHANGES, _MOST = 256, 2**21  # changes that are tried, for each arc in each tree; at most
+CHANGES = 256
+"""Changes that are tried, for each arc in each tree."""
+_MOST = 2**21  # … at most
 _HEAT = 0.1
 
 
@@ -36,15 +38,19 @@ def even_trees(network: Network, machine: Model, roots: list[int], deeper: float
     from treecast.kernels.plans.evening import even
 
     arcs, wanted, top = arcs_of(network), takes(machine, network), np.array(roots, np.int64)
-    several = network.relays is not None and len(top) > len(dict.fromkeys(roots))
-    up = _past_other_relays(network, top, seed) if several else _alike(network, top)
+    up = _alike(network, top) if network.relays is None else _past_other_relays(network, top, seed)
     load = np.bincount(wanted.resource[up[up >= 0]].ravel(), minlength=wanted.resources).astype(np.int64)
-    count, chance = min(_CHANGES * len(arcs.head) * len(top), _MOST), np.random.default_rng(seed)
+    count, chance = min(CHANGES * len(arcs.head) * len(top), _MOST), np.random.default_rng(seed)
     unit = 4 * max(1.0, float(load.mean())) ** 3
     cooling = _HEAT * unit * (1 - np.arange(count) / count) * chance.exponential(size=count)
-    which, arc = (chance.integers(many, size=count) for many in (len(top), len(arcs.head)))
-    changes, ends = (which, arc, cooling.astype(np.int64)), (arcs.tail.astype(np.int64), arcs.head.astype(np.int64))
-    even(changes, *ends, wanted.resource, top, round(deeper * unit), up, load)
+    which, arc, turn = (chance.integers(many, size=count) for many in (len(top), len(arcs.head), len(arcs.head)))
+    relay = np.zeros(network.nodes, np.bool_) if network.relays is None else network.relays
+    children = np.zeros((len(top), network.nodes), np.int64)
+    tree, below = np.nonzero(up >= 0)
+    np.add.at(children, (tree, arcs.tail[up[tree, below]]), 1)
+    ends = (column.astype(np.int64) for column in (arcs.tail, arcs.head, arcs.into, arcs.entering))
+    changes = (which, arc, cooling.astype(np.int64), turn)
+    even(changes, *ends, wanted.resource, top, relay, round(deeper * unit), up, children, load)
     parts = [
         (tree_set(network, root, up[top == root]), [[(i, i + 1)] for i in np.flatnonzero(top == root).tolist()])
         for root in dict.fromkeys(roots)

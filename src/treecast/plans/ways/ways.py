@@ -199,7 +199,7 @@ def _ways_of(plain: Schedule, atoms: Atoms, scale: int) -> Ways:
         atom,
         Payloads.of_ranges(atoms.bounds[:-1] * scale, atoms.bounds[1:] * scale),
         rows.tree[row].astype(np.int64),
-        _turns(part.place_of(chunk)[0], tree, atom),
+        _turns(part.place_of(chunk)[0], rows.tree[row].astype(np.int64), atom),
         before,
         after,
     )
