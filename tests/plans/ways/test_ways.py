@@ -82,11 +82,14 @@ def test_an_exchange_is_right_on_every_machine(kind, where, machine):
 @pytest.mark.parametrize(
     ("words", "most"),
     [
-        ("broadcast mesh:4x4 one-port 60", 73),
+        ("broadcast mesh:4x4 one-port 60", 68),
+        ("broadcast debruijn:2,4 one-port,half 8", 24),
+        ("broadcast ring:8 one-port,half 60", 108),
         ("broadcast mesh:4x4 all-port,half 8", 9),
         ("broadcast ring:8 all-port,half 8", 9),
         ("broadcast fat-tree:4 one-port 8", 23),
         ("allgather mesh:4x4 one-port 1", 18),
+        ("allgather torus:4x4x4 all-port,half 1", 21),
         ("alltoall mesh:4x4 one-port 1", 47),
         ("alltoall mesh:4x4 one-port,half 1", 90),
     ],

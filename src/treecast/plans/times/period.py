@@ -21,7 +21,7 @@ from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, best_of, rows_over
 from treecast.plans.registry import any_machine, every_port
-from treecast.plans.ways.even_trees import CHANGES, even_trees
+from treecast.plans.ways.even_trees import CHANGES, even_ways
 from treecast.plans.ways.ways import Ways, grouped
 from treecast.plans.whole.any_machine.known import known_ways, least_steps, no_ways
 from treecast.schedule import Claims, Payloads
@@ -33,8 +33,6 @@ _VERY_FEW = 2**9  # hops for which the shortest period is tried often
 _OFTEN, _MOST_CHANCE = 24, 8  # how often, and how much of the order is by chance
 _LONGER, _BY_CHANCE = (0, 1, 2), (0, 2, 2)  # by how much periods are longer than the greatest load; how often by chance
 _LITTLE, _MOST = 2**20, 2**22  # hops times steps of periods that are tried: where one is as short as can be, and else
-_TREES, _DEEPER = (8, 6, 5, 4, 3, 2, 1), (0.02, 0.1)  # of each root, and the cost of an arc more to a node
-_SEEDS = (1, 2, 3)
 _CHANGED = 8  # changes of trees that take as long as a hop and step of a period
 _LEAST = 32  # messages for which a period is worth its beginning and its end
 
@@ -212,7 +210,7 @@ def _tried(job: Job[Network], least: int) -> Iterator[Repeated]:
     Ways are left out whose greatest load says that no period of theirs takes as few steps as one before.
     """
     many, wanted, fewest, fast = job.collective.messages, takes(job.model, job.network), NEVER, False
-    for source, cost in ((_known(job), 0), (_even(job), CHANGES * job.network.arcs // _CHANGED)):
+    for source, cost in ((_known(job), 0), (even_ways(job), CHANGES * job.network.arcs // _CHANGED)):
         work = 0
         for small, ways in source:
             if (-(-many // small.messages) - 1) * int(ways.loads(wanted).max(initial=0)) < fewest:
@@ -233,14 +231,3 @@ def _known(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
             for ways, collective in known_ways(small):
                 if int(ways.lengths.max(initial=1)) == 1:
                     yield collective or small.collective, ways
-
-
-def _even(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
-    """Yield the ways of trees that load nodes evenly, of data that everybody wants."""
-    roots = job.collective.ranks.tolist() if job.collective.all_source else [job.collective.root]
-    if job.copies > 1 or job.collective.personal or job.collective.traits.adds:
-        return
-    for seed, trees, deeper in product(_SEEDS, _TREES, _DEEPER):
-        if trees <= job.collective.messages and trees * len(roots) * job.network.nodes <= _FEW:
-            small = job.of(trees).collective
-            yield small, even_trees(job.network, job.model, np.repeat(roots, trees).tolist(), deeper, seed)

@@ -4,13 +4,18 @@ Trees of shortest paths exchange arcs by simulated annealing. So nodes that woul
 Several trees of a root begin past different relays.
 """
 
+from collections.abc import Iterator
+from itertools import product
+
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.collectives import Collective
 from treecast.models import Model, takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
+from treecast.plans.built import Job
 from treecast.plans.ways.trees.packed import tree_set
 from treecast.plans.ways.trees.pruning import pruned
 from treecast.plans.ways.trees.spanning import breadth_first
@@ -20,20 +25,38 @@ CHANGES = 256
 """Changes that are tried, for each arc in each tree."""
 _MOST = 2**21  # … at most
 _HEAT = 0.1
+_FEW = 2**14  # hops of the trees of all roots
+_TREES, _DEEPER = (8, 6, 5, 4, 3, 2, 1), (0.02, 0.1)  # of each root, and the cost of an arc more to a node
+_SEEDS = (1, 2, 3)
+
+
+def even_ways(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
+    """Yield the ways of even trees, of data that everybody wants in one copy, and the collective of a message for each tree."""
+    collective, network = job.collective, job.network
+    roots = collective.ranks.tolist() if collective.all_source else [collective.root]
+    if job.copies > 1 or collective.personal or collective.traits.adds or collective.lengths or job.model.combining:
+        return
+    for seed, trees, deeper in product(_SEEDS, _TREES, _DEEPER):
+        if trees <= collective.messages and trees * len(roots) * network.nodes <= _FEW:
+            yield (
+                job.of(trees).collective,
+                even_trees(network, job.model, np.repeat(roots, trees).tolist(), deeper, seed),
+            )
 
 
 def even_trees(network: Network, machine: Model, roots: list[int], deeper: float, seed: int = 1) -> Ways:
     """Return the ways of one chunk down each of some trees, chunk i down the i-th; ``roots``: that of each, equal ones together.
 
-    ``deeper``: the cost of an arc more to a node, beside 1 for a send more of a resource that has as many as the mean.
-    ``seed``: of the random numbers. Each root reaches all nodes.
+        ``deeper``: the cost of an arc more to a node, beside 1 for a send more of a resource that has as many as the mean.
+        ``seed``: of the random numbers. Each root reaches all nodes.
 
-    >>> from treecast import network
-    >>> from treecast.models import model
-    >>> grid = network("mesh:4x4")
-    >>> found = even_trees(grid, model("one-port"), [0, 0], 0.1)
-    >>> int(found.loads(takes(model("one-port"), grid)).max())
-    3
+        >>> from treecast import network
+        >>> from treecast.collectives import Collective
+    from treecast.models import model
+        >>> grid = network("mesh:4x4")
+        >>> found = even_trees(grid, model("one-port"), [0, 0], 0.1)
+        >>> int(found.loads(takes(model("one-port"), grid)).max())
+        3
     """
     from treecast.kernels.plans.evening import even
 

@@ -142,6 +142,23 @@ class Ways:
         cut = Ways(self.network, self.arc[hop], np.arange(len(hop)), payloads, self.tree[hop], when, before, after)
         return cut, hop
 
+    def dealt(self, few: int, many: int) -> "Ways":
+        """Return the ways of ``many`` messages of each block, dealt by turns to those of ``few``, which are of a chunk each."""
+        turns = -(-many // few)
+        block, place = np.divmod(self.payloads.first[self.payloads.start[self.payload]], few)
+        turn, at = np.repeat(np.arange(turns), len(self)), np.arange(turns)[:, None]
+        number = (at * few + place).reshape(-1)
+        kept, chunk = number < many, np.tile(block, turns) * many + number
+        new, pairs = np.cumsum(kept) - 1, ((at * len(self) + ends).reshape(-1) for ends in (self.before, self.after))
+        before, after = pairs
+        both = kept[after]
+        first, payload = np.unique(chunk[kept], return_inverse=True)
+        arc, tree = (np.tile(column, turns)[kept] for column in (self.arc, self.tree))
+        payloads = Payloads.of_ranges(first, first + 1)
+        return Ways(
+            self.network, arc, payload.reshape(-1), payloads, tree, turn[kept], new[before[both]], new[after[both]]
+        )
+
     @staticmethod
     def joined(parts: "Sequence[Ways]") -> "Ways":
         """Return the ways of several, one behind the other."""

@@ -5,7 +5,7 @@ The ways of a schedule hold on every machine, and copies are a property of ways 
 ports on a network has one under every other machine, too: a list schedule of its ways, with all copies.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -15,12 +15,14 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import bounds, tightest
-from treecast.models import MODELS, Model, model
+from treecast.models import MODELS, Model, model, takes
 from treecast.networks import Network
 from treecast.plans.built import Built, Job, best_of
 from treecast.plans.registry import Builder, any_machine, builders, every_port
 from treecast.plans.times.timetable import Timed, listed, there_and_back
+from treecast.plans.ways.even_trees import even_ways
 from treecast.plans.ways.ways import Ways
+from treecast.steps import NEVER
 
 _ALL_PORT = next(iter(MODELS.values()))
 _MOST_PAIRS = 2**21  # of a source and a node, and of copies
@@ -90,10 +92,10 @@ def _scaled(collective: Collective, scale: int) -> Collective:
     return replace(collective, messages=collective.messages * scale, owners=owners)
 
 
-def _tables(ways: Ways, machine: Model, least: int) -> Iterator[Timed]:
+def _tables(ways: Ways, machine: Model, least: int, tries: int) -> Iterator[Timed]:
     """Yield timetables by orders in which hops may go, those first that are best most often, until ``least`` steps are enough."""
     soonest, count = ways.turn - ways.heights, len(ways)
-    seeds = range(_TRIES if count <= _FEW else 0)
+    seeds = range(tries if count <= _FEW else 0)
     chance = ([soonest, np.random.default_rng(seed).permutation(count)] for seed in seeds)
     for keys in chain([[soonest], [-ways.below], [np.arange(count)]], chance):
         yield (timed := listed(ways, machine, keys))
@@ -107,14 +109,23 @@ def machines(machine: Model) -> list[Model]:
     return [machine, model("whispering")] if may_meet and machine.ports == "one" else [machine]
 
 
-def _fewest(ways: Iterator[tuple[Ways, Collective | None]], machine: Model, least: int) -> Built:
-    """Return the schedule of the fewest steps of some ways, which are tried until ``least`` steps are enough."""
-    tables = (
-        (there_and_back(*_tables(each, own, least), least=least), collective)
-        for each, collective in ways
-        for own in machines(machine)
-    )
-    timed, collective = best_of(tables, lambda each: each[0].cost, least)
+def _fewest(job: Job[Any], known: Iterator[tuple[Ways, Collective | None]], even: Iterable[Ways] = ()) -> Built:
+    """Return the schedule of the fewest steps of some ways, which are tried until they are as few as the bound.
+
+    Ways are left out whose greatest load says that they take more steps than others before.
+    """
+    machine, least = job.model, least_steps(job)
+    every = chain(((*each, _TRIES) for each in known), ((ways, None, 0) for ways in even))
+
+    def tables() -> Iterator[tuple[Timed, Collective | None]]:
+        fewest = NEVER
+        for each, collective, tries in every:
+            for own in machines(machine):
+                if machine.combining or int(each.loads(takes(own, each.network)).max(initial=0)) <= fewest:
+                    yield (found := (there_and_back(*_tables(each, own, least, tries), least=least), collective))
+                    fewest = min(fewest, found[0].steps)
+
+    timed, collective = best_of(tables(), lambda each: each[0].cost, least)
     return timed.built()._replace(collective=collective)
 
 
@@ -147,7 +158,7 @@ _ANY: dict[str, Any] = {"fits": no_ways, "orbit": False}
     "alltoallv",
     by_root=True,
     most_copies=every_port,
-    summary="the trees and paths of the best plan for all ports, timed anew",
+    summary="the trees and paths of the best plan for all ports, or trees of even loads, timed anew",
     **_ANY,
 )
 def list_schedule(job: Job[Network]) -> Built:
@@ -155,7 +166,9 @@ def list_schedule(job: Job[Network]) -> Built:
 
     It is not proved how near the bound this is: each schedule shows it.
     """
-    return _fewest(known_ways(job), job.model, least_steps(job))
+    few = job.collective.chunks * job.network.nodes <= _FEW
+    even = (ways.dealt(small.messages, job.collective.messages) for small, ways in (even_ways(job) if few else ()))
+    return _fewest(job, known_ways(job), even)
 
 
 def _as_broadcast(job: Job[Any]) -> Job[Any]:
@@ -181,4 +194,4 @@ def pruned_broadcast(job: Job[Network]) -> Built:
     """
     wanted = np.isin(np.arange(job.network.nodes), job.collective.targets)
     pruned = ((ways.to(wanted), None) for ways, _ in known_ways(_as_broadcast(job)))
-    return _fewest(pruned, job.model, least_steps(job))
+    return _fewest(job, pruned)
