@@ -23,7 +23,7 @@ from treecast.plans.built import Built, Job, best_of, rows_over
 from treecast.plans.registry import any_machine, every_port
 from treecast.plans.ways.even_trees import CHANGES, even_ways
 from treecast.plans.ways.ways import Ways, grouped
-from treecast.plans.whole.any_machine.known import known_ways, least_steps, no_ways
+from treecast.plans.whole.any_machine.known import known_few, least_steps, no_ways
 from treecast.schedule import Claims, Payloads
 from treecast.steps import NEVER
 
@@ -210,7 +210,7 @@ def _tried(job: Job[Network], least: int) -> Iterator[Repeated]:
     Ways are left out whose greatest load says that no period of theirs takes as few steps as one before.
     """
     many, wanted, fewest, fast = job.collective.messages, takes(job.model, job.network), NEVER, False
-    for source, cost in ((_known(job), 0), (even_ways(job), CHANGES * job.network.arcs // _CHANGED)):
+    for source, cost in ((known_few(job), 0), (even_ways(job), CHANGES * job.network.arcs // _CHANGED)):
         work = 0
         for small, ways in source:
             if (-(-many // small.messages) - 1) * int(ways.loads(wanted).max(initial=0)) < fewest:
@@ -222,12 +222,3 @@ def _tried(job: Job[Network], least: int) -> Iterator[Repeated]:
             work += cost * small.messages
             if work > (_LITTLE if fast else _MOST):
                 break
-
-
-def _known(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
-    """Yield the ways of plans for all ports of few messages, and their collectives."""
-    for messages in dict.fromkeys((1, job.network.ports, 2 * job.network.ports)):
-        if messages <= job.collective.messages and not no_ways(small := job.of(messages)):
-            for ways, collective in known_ways(small):
-                if int(ways.lengths.max(initial=1)) == 1:
-                    yield collective or small.collective, ways

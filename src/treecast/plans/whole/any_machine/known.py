@@ -86,6 +86,15 @@ def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
             return
 
 
+def known_few(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
+    """Yield the ways of plans for all ports of few messages, and their collectives."""
+    for messages in dict.fromkeys((1, job.network.ports, 2 * job.network.ports)):
+        if messages <= job.collective.messages and not no_ways(small := job.of(messages)):
+            for ways, collective in known_ways(small):
+                if int(ways.lengths.max(initial=1)) == 1:
+                    yield collective or small.collective, ways
+
+
 def _scaled(collective: Collective, scale: int) -> Collective:
     """Return a collective of ``scale`` times as many messages."""
     owners = tuple((first * scale, node) for first, node in collective.owners)
@@ -166,9 +175,10 @@ def list_schedule(job: Job[Network]) -> Built:
 
     It is not proved how near the bound this is: each schedule shows it.
     """
-    few = job.collective.chunks * job.network.nodes <= _FEW
-    even = (ways.dealt(small.messages, job.collective.messages) for small, ways in (even_ways(job) if few else ()))
-    return _fewest(job, known_ways(job), even)
+    many, few = job.collective.messages, job.collective.chunks * job.network.nodes <= _FEW
+    some = known_few(job) if many > 1 and not job.model.combining else ()
+    dealt = (ways.dealt(small.messages, many) for small, ways in (chain(some, even_ways(job)) if few else ()))
+    return _fewest(job, known_ways(job), dealt)
 
 
 def _as_broadcast(job: Job[Any]) -> Job[Any]:
