@@ -6,7 +6,7 @@ from hypothesis import given
 
 from tests.lower_bounds.test_prices import priced_arcs
 from tests.oracles.prices import cheapest_steiner, cheapest_tree
-from treecast import bounds, formats, plan, verify
+from treecast import bounds, formats, job, plan, verify
 from treecast.errors import FormatError
 from treecast.formats.native.text import digest_of
 from treecast.lower_bounds.proof import _cuts, carried, of_bounds, proven
@@ -32,7 +32,7 @@ def test_bounds_by_prices_are_proven_by_other_algorithms(where, machine):
     for kind in ("broadcast", "reduce", "scatter", "gather", "allgather", "reduce-scatter", "alltoall", "allreduce"):
         proof = of_bounds(bounds(kind, where, model=machine, messages=5))
         if proof is not None:
-            collective = plan(kind, where, model=machine, messages=5).collective
+            collective = job(kind, where, model=machine, messages=5).collective
             assert proven(proof.prices, collective, place, 1, model(machine)) >= proof.steps
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.formats.test_operations import BOTH, carry_out
+from tests.formats.test_operations import BOTH, carry_out, each_wait_of_a_sum_is_needed
 from tests.formats.test_table import said
 from tests.interpreters.jobs import CUT, JOBS, WIRED, planned
 from treecast import formats
@@ -53,3 +53,7 @@ def test_what_the_judge_lets_through_delivers(kind, write, reader):
                 passed += 1
                 carry_out(data, schedule, sizes)
     assert passed
+
+
+def test_a_sum_so_far_waits_for_all_that_is_in_it():
+    each_wait_of_a_sum_is_needed("tree:2,2")

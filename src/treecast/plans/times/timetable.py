@@ -14,6 +14,7 @@ from treecast.models import Model, Takes, model, takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
+from treecast.networks.kept import kept
 from treecast.plans.built import Built, rows_over
 from treecast.plans.ways.ways import Ways, grouped
 from treecast.ragged import explode, starts
@@ -100,7 +101,7 @@ def listed(
     """
     from treecast.kernels.plans.timetable import time_sends
 
-    wanted, count = wanted or takes(machine, ways.network), len(ways)
+    wanted, count = wanted or _takes(ways.network, machine), len(ways)
     lasts = np.ones(count, np.int64) if machine.combining else ways.lengths
     first, follow = grouped(ways.after, ways.before, count) if back else ways.followers
     pool = np.arange(len(wanted.resource)) if pools is None else pools
@@ -116,6 +117,12 @@ def listed(
     if steps < 0:
         raise PlanError("hops wait for each other in a circle")
     return Timed(ways, machine, steps - lasts - step if back else step, steps)
+
+
+@kept(4)
+def _takes(network: Network, machine: Model) -> Takes:
+    """Return the resources of arcs; small ways are timed in less time than it takes to find these."""
+    return takes(machine, network)
 
 
 def list_paths(network: Network, path: Ints, port: Ints, length: Ints) -> tuple[Ints, int]:
