@@ -8,6 +8,8 @@ from cyclopts import Parameter
 from treecast.cli.arguments import check_command, check_numbers
 from treecast.errors import PlanError
 
+_MOST_HERE = 4096  # ranks: each is a process
+
 
 def launch(
     *program: Annotated[str, Parameter(allow_leading_hyphen=True)],
@@ -54,6 +56,10 @@ def launch(
     """
     check_command("launch", program)
     check_numbers(respawn=respawn, timeout=timeout or 0.0)
+    if timeout == 0:
+        raise PlanError("--timeout 0 leaves no time: write seconds, as in --timeout 60, or leave it out")
+    if (ranks or 0) > _MOST_HERE and not hosts:
+        raise PlanError(f"{ranks:,} ranks are too many for one machine: write -n {_MOST_HERE} or less, or --tcp --hosts FILE")
     if tcp:
         from treecast.tcp.launch import launch as launch_by_sockets
 
