@@ -59,7 +59,9 @@ def launch(
     if timeout == 0:
         raise PlanError("--timeout 0 leaves no time: write seconds, as in --timeout 60, or leave it out")
     if (ranks or 0) > _MOST_HERE and not hosts:
-        raise PlanError(f"{ranks:,} ranks are too many for one machine: write -n {_MOST_HERE} or less, or --tcp --hosts FILE")
+        raise PlanError(
+            f"{ranks:,} ranks are too many for one machine: write -n {_MOST_HERE} or less, or --tcp --hosts FILE"
+        )
     if tcp:
         from treecast.tcp.launch import launch as launch_by_sockets
 

@@ -149,11 +149,13 @@ def test_builders_come_default_first():
     assert plan("broadcast", "star:4", model="shouting", messages=9).steps == 4  # all go together
 
 
-@pytest.mark.parametrize(
-    "spec", ["star:4", "star:5", "hypercube:3", "hypercube:4", "complete:6", "torus:3x3", "tree:2,3"]
-)
-@pytest.mark.parametrize("messages", [1, 2, 3, 5, 9, 40])
+@pytest.mark.parametrize("spec", ["star:4", "hypercube:3", "complete:6", "torus:3x3", "tree:2,3"])
+@pytest.mark.parametrize("messages", [1, 2, 3, 5, 9])
 def test_the_default_builder_takes_the_fewest_steps(spec, messages):
+    no_builder_is_better(spec, messages)
+
+
+def no_builder_is_better(spec, messages):
     job = treecast.job("broadcast", spec, messages=messages)
     every = [replace(job, builder=entry.name) for entry in fitting(builders("broadcast", spec), job)]
     chosen = plan(job)

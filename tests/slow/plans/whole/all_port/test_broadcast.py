@@ -1,7 +1,7 @@
 import pytest
 
 from tests.oracles.plain import graph_of, is_right, sends_of
-from tests.plans.whole.all_port.test_broadcast import agree
+from tests.plans.whole.all_port.test_broadcast import agree, no_builder_is_better
 from treecast.networks import Star, network
 from treecast.plans import plan, program
 
@@ -40,3 +40,9 @@ def test_a_node_knows_its_program_from_its_label(spec, copies):
             rows = schedule.select((schedule.rows.src == node) | (schedule.rows.dst == node)).rows
             assert schedule.at(node).rows == rows
             assert program("broadcast", spec, node, root=root, messages=7, copies=copies).rows == rows
+
+
+@pytest.mark.parametrize("spec", ["star:4", "star:5", "hypercube:4", "torus:3x3"])
+@pytest.mark.parametrize("messages", [1, 2, 3, 5, 9, 40])
+def test_the_default_builder_takes_the_fewest_steps(spec, messages):
+    no_builder_is_better(spec, messages)
