@@ -55,7 +55,15 @@ class Says(NamedTuple):
     what: str
 
 
-LONG = ("tree:2,4", "star:4", "mesh:4x4", "debruijn:2,4", "hypercube:4", "petersen")  # of the table of long messages
+LONG = (
+    "tree:2,4",
+    "star:4",
+    "mesh:4x4",
+    "debruijn:2,4",
+    "hypercube:4",
+    "petersen",
+    "fat-tree",
+)  # of the table of long messages
 DEFINITION, ADDRESS, PAPER = Says("a definition"), Says("an address or version"), Says("what a paper says or is called")
 DESIGN = Says("how something is made, which its own tests hold")
 UNEQUAL = "tests/plans/test_unequal_allgather.py"
@@ -418,7 +426,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/slow/plans/times/test_period.py::test_over_one_port_a_period_is_as_long_as_the_greatest_load"
         ),
         **dict.fromkeys(
-            ("| broadcast of M messages | rows | 60 | 1,000 |", *(f"| `{spec}`" for spec in LONG)),
+            ("| broadcast of M messages | rows | 60 | 1,000 |", *(f"| `{spec}" for spec in LONG)),
             Test("tests/slow/plans/times/test_period.py::test_the_table_of_the_page"),
         ),
         "As many steps as flits leave, or reach, the busiest node": Test(
