@@ -29,8 +29,8 @@ class Ways:
 
     ``arc``: that of each, as ``arcs_of`` numbers it. ``payload``: a number in ``payloads``, which are ranges of chunks.
     ``tree``: the one that it belongs to; -1: none. ``turn``: of those payloads of a block that go down its tree, how many are
-    before this one. All int64 (hops,). ``before``, ``after``, int64 (pairs,): pairs of hops, of which the second waits for
-    the first.
+    before this one; of sums in one copy, of all payloads of the block. All int64 (hops,). ``before``, ``after``, int64 (pairs,):
+    pairs of hops, of which the second waits for the first.
 
     >>> from treecast.plans import plan
     >>> found = Ways.of_schedule(plan("broadcast", "path:4", messages=2))
@@ -216,7 +216,7 @@ def _ways_of(plain: Schedule, atoms: Atoms, scale: int) -> Ways:
         atom,
         Payloads.of_ranges(atoms.bounds[:-1] * scale, atoms.bounds[1:] * scale),
         rows.tree[row].astype(np.int64),
-        _turns(part.place_of(chunk)[0], rows.tree[row].astype(np.int64), atom),
+        _turns(part.place_of(chunk)[0], tree if part.sums else rows.tree[row].astype(np.int64), atom),
         before,
         after,
     )
