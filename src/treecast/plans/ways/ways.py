@@ -149,9 +149,8 @@ class Ways:
         turn, at = np.repeat(np.arange(turns), len(self)), np.arange(turns)[:, None]
         number = (at * few + place).reshape(-1)
         kept, chunk = number < many, np.tile(block, turns) * many + number
-        new, pairs = np.cumsum(kept) - 1, ((at * len(self) + ends).reshape(-1) for ends in (self.before, self.after))
-        before, after = pairs
-        both = kept[after]
+        before, after = ((at * len(self) + ends).reshape(-1) for ends in (self.before, self.after))
+        new, both = np.cumsum(kept) - 1, kept[after]
         first, payload = np.unique(chunk[kept], return_inverse=True)
         arc, tree = (np.tile(column, turns)[kept] for column in (self.arc, self.tree))
         payloads = Payloads.of_ranges(first, first + 1)
