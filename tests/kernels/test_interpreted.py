@@ -20,8 +20,9 @@ from treecast.cli import main
 from treecast.cli.jobs import COMMANDS
 from treecast.discovery import import_all
 from treecast.kernels.compiled import Kernel, policy
-from treecast.networks import network
+from treecast.networks import Star, network
 from treecast.networks.arcs import arcs_of
+from treecast.networks.permutations import place_values
 
 CALLS = 40  # of each kernel
 
@@ -137,6 +138,13 @@ def test_pairs_without_order():
         start = np.concatenate(([0], np.cumsum(np.bincount(message, minlength=messages))))
         entry = np.argsort(message, kind="stable")
         agree(KERNELS["contention.unordered_pairs"], (channel, message, last, start, entry))
+
+
+def test_neighbors_of_stars():
+    star, table = Star(5), np.empty((48, 4), np.int32)
+    agree(KERNELS["star.fill_neighbors"], (24, 72, place_values(5), table))
+    KERNELS["star.fill_neighbors"].interpret(24, 72, place_values(5), table)
+    assert table.tolist() == [[star.neighbor(node, port) for port in range(4)] for node in range(24, 72)]
 
 
 @pytest.mark.parametrize("bridges", [1, 2])

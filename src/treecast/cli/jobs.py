@@ -42,6 +42,10 @@ plan broadcast complete:6 --messages 3 --model one-port,half -o half.tc
 plan allgather complete:5 --model one-port,combining
 plan broadcast complete:6 --copies 2 --model one-port,combining
 plan allgatherv complete:5 --lengths random:4 --model one-port
+plan alltoallv complete:5 --lengths random:4 --model one-port
+plan broadcast tree:2,2 --messages 40 --model one-port --builder periods
+plan allreduce ring:4 --without-owners -o shared.tc
+verify shared.tc
 plan allgather hypercube:3 --model whispering --survive 2 -o whispering.tc
 verify whispering.tc --sweep links --most 1
 simulate whispering.tc --dead-nodes 0b101@2

@@ -44,7 +44,7 @@ class Streams(NamedTuple):
     @property
     def turns(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The first turn of each, and how many turns it takes."""
-        return self.step, self.steps
+        return read_only(self.step, np.int32), read_only(self.steps, np.int32)
 
     def of(self, column: NDArray[Any]) -> NDArray[Any]:
         """Return a column of rows for each stream."""

@@ -14,6 +14,7 @@ DEAR = 1.0  # seconds of compiling, with all that is called, beyond which a kern
 DIRECTLY = {
     "contention.unordered_pairs",
     "cuts.worst_cut",
+    "star.fill_neighbors",
     "star.walk_trees",
     "ways.arcs_of_ways",
 }

@@ -67,7 +67,7 @@ def even_trees(network: Network, machine: Model, roots: list[int], deeper: float
     unit = 4 * max(1.0, float(load.mean())) ** 3
     cooling = _HEAT * unit * (1 - np.arange(count) / count) * chance.exponential(size=count)
     which, arc, turn = (chance.integers(many, size=count) for many in (len(top), len(arcs.head), len(arcs.head)))
-    relay = np.zeros(network.nodes, np.bool_) if network.relays is None else network.relays
+    relay = np.zeros(network.nodes, np.bool_) if network.relays is None else network.relays.copy()
     children = np.zeros((len(top), network.nodes), np.int64)
     tree, below = np.nonzero(up >= 0)
     np.add.at(children, (tree, arcs.tail[up[tree, below]]), 1)
