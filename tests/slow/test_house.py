@@ -82,11 +82,27 @@ def test_every_public_name_has_an_example_that_runs(name):
         return
     text = inspect.getdoc(thing) or ""
     assert ">>> " in text, f"{name} has no example"
-    runner, finder = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS), doctest.DocTestParser()
-    example = finder.get_doctest(text, {"treecast": treecast}, name, None, 0)
-    said = []
+    run_example(doctest.DocTestParser().get_doctest(text, {"treecast": treecast}, name, None, 0))
+
+
+def run_example(example):
+    said, runner = [], doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     runner.run(example, out=said.append)
     assert not runner.failures, "".join(said)
+
+
+WITH_EXAMPLES = [name_of(module) for module in MODULES if ">>> " in module.read_text()]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in WITH_EXAMPLES if not name.startswith("torch/")]
+)  # those need PyTorch
+def test_examples_of_every_module_run(name):
+    module = import_module(".".join(["treecast", *name.removesuffix(".py").removesuffix("/__init__").split("/")]))
+    examples = [each for each in doctest.DocTestFinder().find(module) if each.examples]
+    for example in examples:
+        run_example(example)
+    assert examples
 
 
 FAMILY_FILE = '''

@@ -14,7 +14,7 @@ def facts(schedule: Schedule, depth: int) -> Description:
     trees, measured.
 
     >>> from treecast.plans import plan
-    >>> facts(plan("broadcast", "torus:4x4", messages=60), 5).lines["depth"]
+    >>> facts(plan("broadcast", "torus:4x4", messages=60, builder="disjoint-trees"), 5).lines["depth"]
     '5: the least, proved'
     """
     try:

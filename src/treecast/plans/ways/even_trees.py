@@ -1,7 +1,7 @@
 """Trees whose arcs load nodes and links evenly, under any machine: for periods, whose length is the greatest load.
 
 Trees of shortest paths exchange arcs by simulated annealing. So nodes that would send most in several trees send in few of them.
-Several trees of a root begin past different relays.
+Relays join trees, and leave them, as nodes come to hear by way of them or no longer do.
 """
 
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from treecast.models import Model, takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
+from treecast.networks.kept import kept
 from treecast.plans.built import Job
 from treecast.plans.ways.trees.packed import tree_set
 from treecast.plans.ways.trees.pruning import pruned
@@ -47,17 +48,27 @@ def even_ways(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
 def even_trees(network: Network, machine: Model, roots: list[int], deeper: float, seed: int = 1) -> Ways:
     """Return the ways of one chunk down each of some trees, chunk i down the i-th; ``roots``: that of each, equal ones together.
 
-        ``deeper``: the cost of an arc more to a node, beside 1 for a send more of a resource that has as many as the mean.
-        ``seed``: of the random numbers. Each root reaches all nodes.
+    ``deeper``: the cost of an arc more to a node, beside 1 for a send more of a resource that has as many as the mean.
+    ``seed``: of the random numbers. Each root reaches all nodes.
 
-        >>> from treecast import network
-        >>> from treecast.collectives import Collective
-    from treecast.models import model
-        >>> grid = network("mesh:4x4")
-        >>> found = even_trees(grid, model("one-port"), [0, 0], 0.1)
-        >>> int(found.loads(takes(model("one-port"), grid)).max())
-        3
+    >>> from treecast import network
+    >>> from treecast.models import model, takes
+    >>> grid = network("mesh:4x4")
+    >>> found = even_trees(grid, model("one-port"), [0, 0], 0.1)
+    >>> int(found.loads(takes(model("one-port"), grid)).max())
+    3
     """
+    top, up = np.array(roots, np.int64), _even(network, machine, tuple(roots), deeper, seed)
+    parts = [
+        (tree_set(network, root, up[top == root]), [[(i, i + 1)] for i in np.flatnonzero(top == root).tolist()])
+        for root in dict.fromkeys(roots)
+    ]
+    return Ways.of_trees(network, parts)
+
+
+@kept(64)  # a list schedule and periods ask for the same
+def _even(network: Network, machine: Model, roots: tuple[int, ...], deeper: float, seed: int) -> NDArray[np.int32]:
+    """Return the arcs by which nodes hear in trees of even loads: int32 (trees, N); -1 at roots and where none leads."""
     from treecast.kernels.plans.evening import even
 
     arcs, wanted, top = arcs_of(network), takes(machine, network), np.array(roots, np.int64)
@@ -74,11 +85,7 @@ def even_trees(network: Network, machine: Model, roots: list[int], deeper: float
     ends = (column.astype(np.int64) for column in (arcs.tail, arcs.head, arcs.into, arcs.entering))
     changes = (which, arc, cooling.astype(np.int64), turn)
     even(changes, *ends, wanted.resource, top, relay, round(deeper * unit), up, children, load)
-    parts = [
-        (tree_set(network, root, up[top == root]), [[(i, i + 1)] for i in np.flatnonzero(top == root).tolist()])
-        for root in dict.fromkeys(roots)
-    ]
-    return Ways.of_trees(network, parts)
+    return up
 
 
 def _alike(network: Network, top: Ints) -> NDArray[np.int32]:
@@ -92,7 +99,7 @@ def _alike(network: Network, top: Ints) -> NDArray[np.int32]:
 
 
 def _past_other_relays(network: Network, top: Ints, seed: int) -> NDArray[np.int32]:
-    """Return arcs of trees of shortest paths, each past relays of its own choice: int32 (trees, N). No exchange adds any."""
+    """Return arcs of trees of shortest paths, each past relays of its own choice: int32 (trees, N)."""
     arcs, chance, every = arcs_of(network), np.random.default_rng(seed), np.arange(network.nodes)
     up = np.full((len(top), network.nodes), -1, np.int32)
     for own, root in zip(up, top.tolist(), strict=True):

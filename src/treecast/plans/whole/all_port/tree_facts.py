@@ -26,7 +26,7 @@ def about_trees(network: Network, root: int, used: int, depth: int) -> Descripti
 
     >>> from treecast.networks import network
     >>> about_trees(network("torus:3x7"), 0, 4, 7).lines
-    {'trees': '4 of 4 that share no arc', 'ways': '4 that share no arc, to every node', 'depth': '7: at least 5'}
+    {'trees': '4 of 4 that share no arc', 'paths': '4 that share no arc, to every node', 'depth': '7: at least 5'}
     """
     if network.nodes == 1 or not used:
         return Description({})
