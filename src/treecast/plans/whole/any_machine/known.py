@@ -1,8 +1,9 @@
-"""Plans for any machine: the ways of plans for all ports, timed anew.
+"""Plans for any machine: the ways of plans for all ports, or trees of even loads, timed anew.
 
 Communication model: any in which nodes keep the chunks that they relay, and messages have no routes.
 The ways of a schedule hold on every machine, and copies are a property of ways alone. So every collective that has a plan for all
-ports on a network has one under every other machine, too: a list schedule of its ways, with all copies.
+ports on a network has one under every other machine, too: a list schedule of its ways, with all copies. Many messages may also
+go the ways of few by turns.
 """
 
 from collections.abc import Iterable, Iterator
@@ -89,7 +90,7 @@ def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
 def known_few(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
     """Yield the ways of plans for all ports of few messages, and their collectives."""
     for messages in dict.fromkeys((1, job.network.ports, 2 * job.network.ports)):
-        if messages <= job.collective.messages and not no_ways(small := job.of(messages)):
+        if messages < job.collective.messages and not no_ways(small := job.of(messages)):
             for ways, collective in known_ways(small):
                 if int(ways.lengths.max(initial=1)) == 1:
                     yield collective or small.collective, ways
@@ -173,11 +174,12 @@ _ANY: dict[str, Any] = {"fits": no_ways, "orbit": False}
 def list_schedule(job: Job[Network]) -> Built:
     """Any machine: a list schedule of the ways of a plan for all ports, timed from its end and from its start again.
 
+    Where there are few hops, the ways of plans of few messages, and even trees, are dealt to all messages by turns as well.
     It is not proved how near the bound this is: each schedule shows it.
     """
     many, few = job.collective.messages, job.collective.chunks * job.network.nodes <= _FEW
-    some = known_few(job) if many > 1 and not job.model.combining else ()
-    dealt = (ways.dealt(small.messages, many) for small, ways in (chain(some, even_ways(job)) if few else ()))
+    some = chain(known_few(job), even_ways(job)) if few and not job.model.combining else ()
+    dealt = (ways.dealt(small.messages, many) for small, ways in some if not small.owners)
     return _fewest(job, known_ways(job), dealt)
 
 
