@@ -98,7 +98,7 @@ class Judge:
             step = self._block(max(sum(stratum.faults) for stratum in (job.stratum, *job.among)))
             tasks += [Task(job, a, min(a + step, job.sets)) for a in range(0, job.sets, step)]
             ends.append(len(tasks))
-        found = spread(self, tasks, executor, label="parts of the fault sets")
+        found = spread(self, tasks, executor, name="parts of the fault sets")
         return [_add(found[a:b]) for a, b in pairwise(ends)]
 
     def _block(self, size: int) -> int:

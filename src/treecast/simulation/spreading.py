@@ -33,19 +33,19 @@ def spread(
     tasks: Sequence[Task],
     executor: Executor | None = None,
     *,
-    label: str = "",
+    name: str = "",
     until: Callable[[Result], bool] | None = None,
 ) -> list[Result]:
     """Return ``work(task)`` of all tasks, in their order: the same for any executor and any number of workers.
 
     Without an executor, threads of this process do it; for others it must be possible to pickle the work. A task takes about
-    a second. ``label``: the name under which the progress is reported. ``until``: the first result of which this holds is the
+    a second. ``name``: the name under which the progress is reported. ``until``: the first result of which this holds is the
     last that is returned; tasks behind it need not be done. Raises TreecastError when the executor has broken down.
     """
     if executor is None:
-        return _prefix(_do_here(work, tasks, label, until), until)
+        return _prefix(_do_here(work, tasks, name, until), until)
     try:
-        return _prefix(_submit_all(work, tasks, executor, label, until), until)
+        return _prefix(_submit_all(work, tasks, executor, name, until), until)
     except (RuntimeError, pickle.PicklingError) as error:  # BrokenProcessPool is one
         raise TreecastError(f"the executor cannot do the work: {' '.join(str(error).split())}") from error
 
@@ -61,7 +61,7 @@ def _prefix(results: Mapping[int, Result], until: Callable[[Result], bool] | Non
 
 
 def _do_here(
-    work: Callable[[Task], Result], tasks: Sequence[Task], label: str, until: Callable[[Result], bool] | None
+    work: Callable[[Task], Result], tasks: Sequence[Task], name: str, until: Callable[[Result], bool] | None
 ) -> dict[int, Result]:
     """Do all tasks in threads of this process; those that begin when the last one is known are left out."""
     from treecast.kernels.compiled import in_parallel
@@ -77,7 +77,7 @@ def _do_here(
             if until is not None and until(results[number]):
                 ended.append(number)
 
-    in_parallel(do, len(tasks), 1, label)
+    in_parallel(do, len(tasks), 1, name)
     return results
 
 
@@ -85,31 +85,31 @@ def _submit_all(
     work: Callable[[Task], Result],
     tasks: Sequence[Task],
     executor: Executor,
-    label: str,
+    name: str,
     until: Callable[[Result], bool] | None,
 ) -> dict[int, Result]:
     packed = pickle.dumps(work)
-    name = blake2b(packed, digest_size=16).digest()
+    digest = blake2b(packed, digest_size=16).digest()
     results: dict[int, Result] = {}
     waiting: dict[Future[Any], int] = {}
     workers, fresh, stop = count_workers(executor), 0, len(tasks)
-    known = name in _given.setdefault(executor, set())
-    _given[executor].add(name)
+    known = digest in _given.setdefault(executor, set())
+    _given[executor].add(digest)
     try:
         while fresh < stop or any(number < stop for number in waiting.values()):
             while fresh < stop and len(waiting) < 2 * workers:  # few at a time, or all would ask for the work at once
                 sent = packed if fresh < workers and not known else None
-                waiting[executor.submit(_do, name, tasks[fresh], sent)] = fresh
+                waiting[executor.submit(_do, digest, tasks[fresh], sent)] = fresh
                 fresh += 1
             for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                 number, done = waiting.pop(future), future.result()
                 if done is None:
-                    waiting[executor.submit(_do, name, tasks[number], packed)] = number
+                    waiting[executor.submit(_do, digest, tasks[number], packed)] = number
                     continue
                 results[number] = done[0]
                 if until is not None and until(done[0]):
                     stop = min(stop, number + 1)
-                report(len(results), len(tasks), label)
+                report(len(results), len(tasks), name)
     except BaseException:
         for future in waiting:
             future.cancel()
@@ -119,15 +119,15 @@ def _submit_all(
     return {number: results[number] for number in range(stop)}
 
 
-def _do(name: bytes, task: Any, packed: bytes | None) -> tuple[Any] | None:
+def _do(digest: bytes, task: Any, packed: bytes | None) -> tuple[Any] | None:
     """Do a task in a worker; return its result in a tuple, or None where the work has not been sent."""
-    work = _kept.get(name)
+    work = _kept.get(digest)
     if work is None:
         if packed is None:
             return None
         for old in list(_kept)[: 1 - _KEPT]:
             _kept.pop(old, None)
-        work = _kept[name] = pickle.loads(packed)
+        work = _kept[digest] = pickle.loads(packed)
     return (work(task),)
 
 

@@ -193,18 +193,18 @@ class _Batch(NamedTuple):
     tasks: Sequence[Any]
     each: int
     sets: int
-    label: str
+    name: str
 
 
 def _try_all(batches: Iterable[_Batch], total: int, keep_going: bool, executor: Executor | None) -> _Tally:
     """Try all sets, or those up to the task in which the first one fails."""
     found = _Tally(0, 0, None)
-    for trial, tasks, each, sets, label in batches:
+    for trial, tasks, each, sets, name in batches:
         with part_of(before=found.tried, total=total), part_of(each=each, total=sets):
             done = [
                 found,
                 *spread(
-                    trial, tasks, executor, label=label, until=lambda tally: tally.first is not None and not keep_going
+                    trial, tasks, executor, name=name, until=lambda tally: tally.first is not None and not keep_going
                 ),
             ]
         first = next((tally.first for tally in done if tally.first), None)
