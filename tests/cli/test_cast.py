@@ -35,7 +35,7 @@ def test_a_job_is_started_with_this_host_and_each_other_once(tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("", "--path is missing: 'treecast cast --help' says what there is"),
+        ("", "--path is missing: 'treecast cast --help' shows the usage"),
         ("model", "a file goes to other hosts: write --hosts FILE, or start treecast cast by a launcher"),
         ("model --hosts none", "the hosts in none cannot be read: No such file or directory"),
         ("model --hosts empty", "empty names no host"),

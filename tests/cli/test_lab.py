@@ -33,12 +33,12 @@ def test_without_a_verb_of_its_own_it_says_which_there_are(ask):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("ran path:2", "there is no verb 'ran': 'treecast lab --help' says what there is"),
-        ("run", "NETWORK is missing: 'treecast lab run --help' says what there is"),
+        ("ran path:2", "there is no verb 'ran': 'treecast lab --help' shows the usage"),
+        ("run", "NETWORK is missing: 'treecast lab run --help' shows the usage"),
         ("run path:2", "there is nothing to run: write the command behind --"),
         (
             "run path:2 --dead-nodes 1",
-            "lab run has no option --dead-nodes: 'treecast lab run --help' says what there is",
+            "lab run has no option --dead-nodes: 'treecast lab run --help' shows the usage",
         ),
         ("run strar:3 -- true", "'strar:3' is no network: write star:N, as in star:5; did you mean 'star:3'?"),
         ("run path:1 -- true", "the number of nodes of path:1 is 1: a lab has from 2 to 64 hosts"),

@@ -24,7 +24,7 @@ def test_the_new_plan_leaves_the_dead_and_the_cut_alone(files, ask, answer):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("", "FILE is missing: 'treecast repair --help' says what there is"),
+        ("", "FILE is missing: 'treecast repair --help' shows the usage"),
         ("none.tc --dead-nodes 2134", "'none.tc' cannot be read: No such file or directory"),
         ("folder --dead-nodes 2134", "'folder' cannot be read: Is a directory"),
         ("nothing --dead-nodes 2134", "'nothing' is no treecast file: it does not begin like one"),

@@ -359,7 +359,7 @@ def check_command(verb: str, command: Sequence[str]) -> None:
     """Raise TreecastError where the command that a verb is to start begins with an option: the verb has none of that name."""
     if command and command[0].startswith("-"):
         raise TreecastError(
-            f"{verb} has no option {command[0]}: 'treecast {verb} --help' says what there is; the command stands behind --"
+            f"{verb} has no option {command[0]}: 'treecast {verb} --help' shows the usage; the command stands behind --"
         )
 
 

@@ -14,7 +14,7 @@ _NUMBERS = {int: "a whole number", float: "a number"}
 def spell_slip(error: CycloptsError) -> str:
     """Return the words that a command line lacks, or has too many, and where to read on."""
     verb = " ".join(error.command_chain or ())
-    where = f"'treecast {verb} --help' says what there is" if verb else "'treecast --help' lists the verbs"
+    where = f"'treecast {verb} --help' shows the usage" if verb else "'treecast --help' lists the verbs"
     name = error.argument.name if error.argument is not None else ""
     match error:
         case UnknownCommandError():

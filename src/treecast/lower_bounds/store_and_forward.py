@@ -323,9 +323,9 @@ def _through(job: Job, node: int) -> Bound:
 
 
 def past_ports(job: Job, node: int, levels: Sequence[int]) -> tuple[int, int, int]:
-    """Return the greatest ⌈what is for distance δ and beyond / ports⌉ + δ - 1 of any δ, how much that is, and δ.
+    """Return the greatest ⌈chunks for distance δ and beyond / ports⌉ + δ - 1 of any δ, how many those are, and δ.
 
-    ``levels``: how much is for distance 1, 2, …, M x times over.
+    ``levels``: how many are for distance 1, 2, …, M x times over.
     """
     ports, left, worst = job.ports(node), sum(levels), (0, 0, 1)
     for distance, count in enumerate(levels, 1):
