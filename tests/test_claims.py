@@ -429,6 +429,9 @@ CLAIMS: dict[str, dict[str, object]] = {
             ("| broadcast of M messages | rows | 60 | 1,000 |", *(f"| `{spec}" for spec in LONG)),
             Test("tests/slow/plans/times/test_period.py::test_the_table_of_the_page"),
         ),
+        "steps, which are the fewest. A torus of sides 2 and 4": Test(
+            f"{ONE_PORT}/test_dimensions_in_turn.py::test_broadcasts_take_the_fewest_steps"
+        ),
         "As many steps as flits leave, or reach, the busiest node": Test(
             "tests/plans/test_alltoallv.py::test_one_port_takes_what_the_busiest_node_sends_or_hears"
         ),

@@ -92,7 +92,12 @@ def test_a_file_of_version_1_does_not_know_its_options(tmp_path):
 
 def test_the_default_is_the_same_from_a_label_as_from_the_whole():
     for messages in (1, 4, 9):
-        whole = plan("broadcast", "hypercube:4", messages=messages, builder="disjoint-trees")
+        whole = plan(
+            "broadcast",
+            "hypercube:4",
+            messages=messages,
+            builder=program("broadcast", "hypercube:4", 0, messages=messages).builder,
+        )
         assert all(
             program("broadcast", "hypercube:4", u, messages=messages).rows == whole.at(u).rows for u in range(16)
         )

@@ -1,14 +1,14 @@
 """Ranks on several hosts with one port each: a broadcast brings one copy to each host, whose ranks hand it on among themselves.
 
 Between hosts it is a one-port broadcast on the complete network of hosts, for each of which one rank speaks. On a host the
-data passes from rank to rank, through memory, chunk by chunk.
+data passes from rank to rank, through memory, each chunk a step after it came.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from treecast.engine.choose import Operation, Role, role_of
-from treecast.engine.transfers import Transfer
+from treecast.engine.transfers import Transfer, with_tags
 
 Hosts = Sequence[int]
 """Of each rank, the first rank on its host."""
@@ -40,14 +40,16 @@ def broadcast_role(operation: Operation, hosts: Hosts, root: int, rank: int, tag
     speakers, here = speakers_of(hosts, root), [r for r, host in enumerate(hosts) if host == hosts[rank]]
     speaks = next(r for r in speakers if r in here)
     chain = [speaks, *(r for r in here if r != speaks)]
-    place, latest = chain.index(rank), 2 * (len(speakers) - 1).bit_length()  # steps that a chunk is behind its number
-    role = role_of(operation, speakers.index(speaks), tags)
-    between = (each._replace(peer=speakers[each.peer]) for each in role.transfers) if rank == speaks else ()
+    place, role = chain.index(rank), role_of(operation, speakers.index(speaks), tags)
+    between = [each._replace(peer=speakers[each.peer]) for each in role.transfers] if rank == speaks else []
+    begins = Transfer(False, root, 0, operation.messages, -1, 1, -1, 0, 0)
+    arrivals = [begins] if root == speaks else [each for each in role.transfers if not each.sends]
 
-    def pass_on(sends: bool, peer: int, step: int) -> Transfer:
-        return Transfer(sends, peer, 0, operation.messages, step, 1, -1, 0, min(operation.messages, tags))
+    def pass_on(sends: bool, to: int) -> list[Transfer]:
+        later = place + sends
+        return [each._replace(sends=sends, peer=to, step=each.step + later, tree=-1) for each in arrivals]
 
-    within = [pass_on(False, chain[place - 1], latest + place - 1)] if place else []
-    within += [pass_on(True, chain[place + 1], latest + place)] if place + 1 < len(chain) else []
+    within = pass_on(False, chain[place - 1]) if place else []
+    within += pass_on(True, chain[place + 1]) if place + 1 < len(chain) else []
     collective = replace(role.collective, nodes=len(hosts), root=root)
-    return Role(collective, tuple(sorted([*between, *within], key=lambda each: each.step)), {})
+    return Role(collective, with_tags([*between, *within], tags), {})

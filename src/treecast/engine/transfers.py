@@ -65,7 +65,7 @@ def transfers_of(program: Schedule, rank: int, tags: int) -> tuple[Transfer, ...
     for leaves, other, first, stop, at, apart, tree in zip(*(column.tolist() for column in columns), strict=True):
         for a, b in pairwise(_cut_at(ends, first, stop)):
             found.append(Transfer(leaves, other, a, b, at + apart * (a - first), apart, tree, 0, 0))
-    return _with_tags(found, tags)
+    return with_tags(found, tags)
 
 
 def _cut_at(ends: np.ndarray, first: int, stop: int) -> list[int]:
@@ -73,7 +73,8 @@ def _cut_at(ends: np.ndarray, first: int, stop: int) -> list[int]:
     return [first, *inside.tolist(), stop]
 
 
-def _with_tags(transfers: list[Transfer], tags: int) -> tuple[Transfer, ...]:
+def with_tags(transfers: list[Transfer], tags: int) -> tuple[Transfer, ...]:
+    """Return transfers by their steps, with tags: the same at both ends of an arc, if its transfers are in the same order."""
     arcs: dict[tuple[bool, int], list[int]] = {}
     for place, transfer in enumerate(transfers):
         arcs.setdefault((transfer.sends, transfer.peer), []).append(place)

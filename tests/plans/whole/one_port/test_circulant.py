@@ -13,7 +13,7 @@ from treecast.collectives import COLLECTIVES
 from treecast.errors import PlanError
 from treecast.lower_bounds import best
 from treecast.plans import alternatives, plan
-from treecast.plans.whole.one_port.circulant import sends_of
+from treecast.plans.whole.one_port.circulant import periodic
 from treecast.plans.whole.one_port.skips import receive_lists, skips
 from treecast.verification.verifier import verify
 
@@ -118,9 +118,9 @@ def test_a_node_knows_its_part_from_its_label():
                 whole = plan(kind, f"complete:{nodes}", builder=name, **asked)
                 for node in {0, 1 % nodes, nodes // 3, nodes - 1}:
                     assert program(kind, f"complete:{nodes}", node, **asked).rows == whole.at(node).rows
-    sends = sends_of(2**60 + 1, 1, 2**59)
-    assert (sends.target == 2**59).sum() == 1
-    assert set(sends.step.tolist()) <= set(range(61))
+    streams = periodic(2**60 + 1).streams(1, 61, 2**59)
+    assert (streams.target == 2**59).sum() == 1
+    assert set(streams.step.tolist()) <= set(range(61))
 
 
 @pytest.mark.parametrize("kind", ROOTED)
@@ -143,11 +143,13 @@ def test_all_broadcasts_at_once_where_messages_combine():
         assert schedule.message_sizes.max() <= nodes - 1
 
 
-def test_it_is_the_default_and_others_say_why_not():
+def test_it_is_the_default_and_others_say_why_not(monkeypatch):
     found = alternatives("broadcast", "complete:64", model="one-port", messages=82)
     assert (found.chosen.name, found.candidates[0].claims.steps) == ("circulant", 87)
     reasons = {each.builder.name: each.reason for each in found.candidates if each.reason}
     assert reasons["direct"] == "needs model all-port, not one-port"
     assert reasons["shifted-trees"] == "is for several copies: circulant sends one"
+    assert plan("broadcast", "complete:3000", messages=10**6, model="one-port").rows.src.size <= 2999 * 13
+    monkeypatch.setattr("treecast.plans.built.memory", lambda: 2**20)
     with pytest.raises(PlanError, match="too many for this machine's memory"):
-        plan("broadcast", "complete:30000", messages=10**6, model="one-port")
+        plan("broadcast", "complete:3000", messages=10**6, model="one-port")

@@ -1,5 +1,6 @@
 """One port of half duplex: each step of a plan for full duplex in two or three, and meetings in pairs."""
 
+from dataclasses import replace
 from math import gcd
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.plans.whole.one_port.oracle import broadcast_held
 from treecast.lower_bounds import best
+from treecast.models import model
 from treecast.plans import builders, job, plan
 from treecast.plans.whole.one_port import halves
 from treecast.plans.whole.one_port.halves import parts_of_step
@@ -85,6 +87,27 @@ def test_no_more_steps_than_each_step_cut_in_parts(nodes, copies, monkeypatch):
                 large = plan(kind, f"complete:{nodes}", builder=f"halved-{name}", model="one-port,half", **asked)
             assert large.steps == large.claims.steps == cut
             assert verify(large).holds
+
+
+@pytest.mark.parametrize(
+    "spec", ["complete:7", "complete:16", "complete:12 x2", "hypercube:4", "hypercube:3 x2", "torus:4x4 x3"]
+)
+def test_very_many_messages_repeat_the_parts_of_a_period(spec, monkeypatch):
+    """As steps cut in parts, but for the first steps, in which few nodes send."""
+    spec, _, copies = spec.partition(" x")
+    monkeypatch.setattr(halves, "_MOST_SENDS", 0)
+    for messages in (1, 5, 40):
+        asked = job("broadcast", spec, messages=messages, copies=int(copies or 1), model="one-port,half")
+        halved = next(
+            each.name
+            for each in builders("broadcast", asked.network)
+            if each.name.startswith("halved") and not each.why_not(asked)
+        )
+        schedule = plan(replace(asked, builder=halved))
+        full = plan(replace(asked, model=model("one-port"), builder=halved.removeprefix("halved-")))
+        assert verify(schedule).holds
+        assert schedule.rows.src.size == full.rows.src.size
+        assert schedule.steps <= 3 * full.steps
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 3, 5, *(pytest.param(n, marks=pytest.mark.long) for n in (8, 13))])

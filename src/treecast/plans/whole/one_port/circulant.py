@@ -7,17 +7,16 @@ All nodes that have something to send it do so to the node as many labels on as 
 reduction: every node but the root receives every chunk once.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job, rows_between
+from treecast.plans.built import Built, Job
 from treecast.plans.registry import builder
-from treecast.plans.whole.one_port.models import COMBINING, EITHER, check_rows
+from treecast.plans.whole.one_port.models import COMBINING, EITHER
+from treecast.plans.whole.one_port.periodic import Periodic
 from treecast.plans.whole.one_port.skips import receive_lists, skips
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import Claims
 
 
 def claims(job: Job[Complete]) -> Claims:
@@ -30,7 +29,7 @@ def claims(job: Job[Complete]) -> Claims:
 def at(job: Job[Complete], node: int) -> Built:
     """One-port: the rows of one node in ``broadcast``, from its label alone."""
     node = int(job.network.untranslate(job.collective.root, node))
-    return Built(_rows(job, sends_of(job.network.nodes, job.collective.messages, node)), claims(job))
+    return Built(periodic(job.network.nodes).rows(job, np.asarray, node), claims(job))
 
 
 @builder(
@@ -44,9 +43,7 @@ def at(job: Job[Complete], node: int) -> Built:
 )
 def broadcast(job: Job[Complete]) -> Built:
     """One-port: M - 1 + ⌈log2 N⌉ steps, M (N - 1) transmissions: both are the fewest there can be."""
-    nodes, messages = job.network.nodes, job.collective.messages
-    check_rows(messages, nodes - 1, job.network)
-    return Built(_rows(job, sends_of(nodes, messages)), claims(job))
+    return Built(periodic(job.network.nodes).rows(job, np.asarray), claims(job))
 
 
 @builder(
@@ -65,45 +62,20 @@ def allgather(job: Job[Complete]) -> Built:
     return Built(broadcast(job).rows, claims(job))
 
 
-class Sends(NamedTuple):
-    """Sends of one chunk each: when, from where and to where, which chunk; int64 of one length. Nodes count from the root."""
+def periodic(nodes: int) -> Periodic:
+    """Return who sends to whom in each of q steps, and which chunk of a period arrives.
 
-    step: Ints
-    source: Ints
-    target: Ints
-    chunk: Ints
-
-
-def sends_of(nodes: int, messages: int, node: int | None = None) -> Sends:
-    """Return the sends of a broadcast, or those to and from one node, found from its label alone.
-
-    The last step ends a period, so those at the beginning of the first period that are too many are left out. Chunks beyond the
-    last are the last.
-
-    >>> for send in zip(*sends_of(3, 2, 1)):
-    ...     print(*send)
-    1 0 1 1
-    2 2 1 0
+    >>> for stream in zip(*periodic(3).streams(2, 2, node=1)):
+    ...     print(*stream)
+    2 2 1 0 1
+    1 0 1 1 1
     """
     skip = np.array(skips(nodes)[:-1], np.int64)
-    step = np.arange(messages - 1 + len(skip) if nodes > 1 else 0)
-    index = (step + (1 - messages) % len(skip)) % len(skip) if nodes > 1 else step
-    if node is None:
-        target = np.arange(1, nodes)[:, None]
-        entry = receive_lists(nodes, target[:, 0])[:, index]
-    else:
-        target = np.stack([np.full_like(step, node), (node + skip[index]) % nodes])
-        lists = receive_lists(nodes, np.append(node, (node + skip) % nodes))
-        entry = np.stack([lists[0, index], lists[1 + index, index]])
-    chunk = np.where(target > 0, np.minimum(entry + step - index, messages - 1), -1)
-    every = np.broadcast_arrays(step, (target - skip[index]) % nodes, target, chunk)
-    return Sends(*(column[chunk >= 0] for column in every))
 
+    def ahead(u: Ints, index: Ints) -> Ints:
+        return (u + skip[index]) % nodes
 
-def _rows(job: Job[Complete], sends: Sends) -> Rows:
-    """Return rows of one chunk each."""
-    network, chunks = job.network, np.arange(job.collective.messages)
-    source, target = (network.translate(job.collective.root, u) for u in (sends.source, sends.target))
-    return rows_between(
-        network, Payloads.of_ranges(chunks, chunks + 1), sends.step, source, target, payload=sends.chunk
-    )
+    def behind(u: Ints, index: Ints) -> Ints:
+        return (u - skip[index]) % nodes
+
+    return Periodic(nodes, len(skip), ahead, behind, lambda which: receive_lists(nodes, which))

@@ -15,6 +15,7 @@ import numpy as np
 
 from treecast.collectives import find_kind
 from treecast.models import model
+from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
@@ -23,21 +24,24 @@ from treecast.plans.registry import Build, builder, every_port, one_way
 from treecast.plans.times.timetable import listed, there_and_back
 from treecast.plans.ways.ways import Ways
 from treecast.plans.whole.any_machine.known import least_steps
-from treecast.plans.whole.one_port import circulant, one_by_one, shifted_trees
+from treecast.plans.whole.one_port import circulant, dimensions_in_turn, one_by_one, shifted_trees
 from treecast.plans.whole.one_port.models import HALF, ONE_PORT
-from treecast.schedule import Claims, Payloads, Schedule
+from treecast.schedule import Claims, Payloads, Rows, Schedule
 
 _MOST_SENDS = 2**22  # that are timed one by one
 _MOST_ARCS = 2**20  # of networks on which they are
+_FEW_NODES, _FEW_MESSAGES = 64, 60  # fewer nodes and more messages: periods of hypercubes take fewer steps
 
 
-def _halved(job: Job[Complete], build: Build) -> Built:
-    """Half duplex: the ways of a plan for full duplex, timed anew; on large networks each of its steps cut in parts."""
+def _halved(job: Job[Any], build: Build, period: int) -> Built:
+    """Half duplex: the ways of a plan for full duplex, timed anew; of many sends, each step of a period cut in parts."""
     full = replace(job, model=model(ONE_PORT[0]))
     orbit = job.collective.all_source
     known = Schedule(job.network, job.collective, full.model, build(full).rows, job.copies, orbit)
+    if known.transmissions > _MOST_SENDS:
+        return _cut(known.network, known.rows, period)
     if job.network.arcs > _MOST_ARCS:
-        return _cut(known.plain())
+        return _cut(known.network, _sends(known.plain()), known.steps)
     ways, arcs = Ways.of_schedule(known, most=_MOST_SENDS), arcs_of(job.network)
     step, part = listed(ways, full.model, [np.arange(len(ways))]).step, np.zeros(len(ways), np.int64)
     order = np.argsort(step, kind="stable")
@@ -47,17 +51,37 @@ def _halved(job: Job[Complete], build: Build) -> Built:
     return there_and_back(listed(ways, job.model, [step, part]), least=least_steps(job)).built()
 
 
-def _cut(schedule: Schedule) -> Built:
-    """Return the sends of a schedule, with every step cut into parts."""
-    begun, columns = 0, [np.zeros((5, 0), np.int64)]
-    for sends in schedule.expand():
-        part = begun + parts_of_step(sends.src, sends.dst)
-        columns.append(np.stack([part, sends.src, sends.dst, sends.tree, sends.chunk]))
-        begun = int(part.max(initial=begun - 1)) + 1
-    step, src, dst, tree, chunk = np.concatenate(columns, axis=1)
+def _sends(schedule: Schedule) -> Rows:
+    """Return the sends of a schedule, as rows of one chunk each."""
+    every = [
+        np.stack([np.full_like(sends.chunk, sends.step), sends.src, sends.dst, sends.tree, sends.chunk])
+        for sends in schedule.expand()
+    ]
+    step, src, dst, tree, chunk = np.concatenate([np.zeros((5, 0), np.int64), *every], axis=1)
     used, payload = np.unique(chunk, return_inverse=True)
     table, more = Payloads.of_ranges(used, used + 1), {"tree": tree, "payload": payload.reshape(-1)}
-    return Built(rows_between(schedule.network, table, step, src, dst, **more), Claims(begun, len(step)))
+    return rows_between(schedule.network, table, step, src, dst, **more)
+
+
+def _cut(network: Network, rows: Rows, period: int) -> Built:
+    """Return some rows with each step of a period cut into parts, the same ones in all periods.
+
+    All sends in steps that differ by periods go to different nodes, and from different nodes, or over the same arc.
+    """
+    turn, index = np.divmod(rows.step.astype(np.int64), period)
+    part, begins, long = np.zeros_like(turn), np.zeros(period, np.int64), 0
+    for now in range(period):
+        some = np.flatnonzero(index == now)
+        arc, which = np.unique(rows.src[some].astype(np.int64) * network.nodes + rows.dst[some], return_inverse=True)
+        found = parts_of_step(*np.divmod(arc, network.nodes))
+        part[some], begins[now] = found[which.reshape(-1)], long
+        long += int(found.max(initial=-1)) + 1
+    step = turn * long + begins[index] + part
+    step -= step.min(initial=0)
+    steps = (rows.steps.astype(np.int64) - 1) // period * long + 1
+    last = int((step + steps).max(initial=0))
+    cut = rows.columns() | {"step": step, "steps": steps}
+    return Built(Rows.of(rows.payloads, **cut), Claims(last, int(rows.chunks_sent.sum())))
 
 
 def parts_of_step(source: Ints, target: Ints) -> Ints:
@@ -90,28 +114,57 @@ def _fits_together(job: Job[Complete]) -> str:
     return f"times {sends:,} sends, and {_MOST_SENDS:,} at most" if sends > _MOST_SENDS else ""
 
 
-def _halve(name: str, kind: str, build: Build, fits: Callable[[Job[Any]], str], *, several: bool = True) -> None:
-    """Register the half-duplex form of a builder."""
-    alone = {"circulant": "all send as many labels on", "shifted-trees": "trees of one shape, each behind the other"}
+def _halve(name: str, kind: str, build: Build, period: Callable[[Job[Any]], int], **more: Any) -> None:
+    """Register the half-duplex form of a builder, whose steps repeat by a period; ``more``: other fields of ``Builder``."""
+    alone = {
+        "circulant": "all send as many labels on",
+        "dimensions-in-turn": "all exchange along one dimension after the other",
+        "shifted-trees": "trees of one shape, each behind the other",
+    }
 
-    def halved(job: Job[Complete]) -> Built:
-        return _halved(job, build)
+    def halved(job: Job[Any]) -> Built:
+        return _halved(job, build, period(job))
 
     halved.__doc__ = _halved.__doc__
     builder(
         f"halved-{name}",
         kind,
-        on=Complete,
         under=HALF,
-        most_copies=every_port if several else one_way,
-        fits=fits,
         summary=f"{alone.get(name, 'one send after the other')}, each step cut into two or three, or fewer",
-        backwards=not several,
         orbit=not find_kind(kind).all_source,
+        **dict[str, Any](on=Complete, most_copies=every_port, backwards=False) | more,
     )(halved)
 
 
-_halve("circulant", "broadcast", circulant.broadcast, lambda job: "", several=False)
-_halve("shifted-trees", "broadcast", shifted_trees.shifted_trees, shifted_trees.fits)
-_halve("one-by-one", "allgather", one_by_one.allgather, _fits_together)
-_halve("one-by-one", "alltoall", one_by_one.alltoall, _fits_together)
+def _turns(job: Job[Any]) -> int:
+    return max(1, (job.network.nodes - 1).bit_length())
+
+
+def _copies(job: Job[Any]) -> int:
+    return job.copies
+
+
+def _periods_are_shorter(job: Job[Any]) -> str:
+    """Return that ``periods`` makes better plans, or an empty text: nodes are few, so that the root need not wait so often."""
+    few = job.network.nodes < _FEW_NODES and job.copies == 1 and job.collective.messages > _FEW_MESSAGES
+    return (
+        f"is for {_FEW_NODES} nodes and more, or up to {_FEW_MESSAGES} messages: periods take fewer steps"
+        if few
+        else ""
+    )
+
+
+_halve("circulant", "broadcast", circulant.broadcast, _turns, most_copies=one_way, backwards=True)
+_halve(
+    "dimensions-in-turn",
+    "broadcast",
+    dimensions_in_turn.dimensions_in_turn,
+    _turns,
+    on=dimensions_in_turn.no_cube,
+    most_copies=dimensions_in_turn.dimensions,
+    fits=_periods_are_shorter,
+    backwards=True,
+)
+_halve("shifted-trees", "broadcast", shifted_trees.shifted_trees, _copies, fits=shifted_trees.fits)
+_halve("one-by-one", "allgather", one_by_one.allgather, _copies, fits=_fits_together)
+_halve("one-by-one", "alltoall", one_by_one.alltoall, _copies, fits=_fits_together)

@@ -65,20 +65,17 @@ def shifted_trees(job: Job[Complete]) -> Built:
 
     The bound is x(M - 1) + x - 1 + ⌈log2 N⌉. Where messages combine, L steps.
     """
-    network, messages, copies = job.network, job.collective.messages, job.copies
-    found = shape(network.nodes - 1, copies)
-    check_rows(1 if job.model.combining else messages, copies * (network.nodes - 1), network)
+    found = shape(job.network.nodes - 1, job.copies)
+    check_rows(job.copies, job.network.nodes - 1, job.network)
     return Built(_rows(job, found), claims(job))
 
 
 def _rows(job: Job[Complete], of: Shape | None, node: int | None = None) -> Rows:
-    """Return the rows of all chunks over the arcs of shifted trees, or over those of one node, counted from the root."""
+    """Return a row for each arc of shifted trees, or for those of one node, counted from the root."""
     network, messages, copies = job.network, job.collective.messages, job.copies
     tree, step, source, target = arcs_of(of, node) if of else np.zeros((4, 0), np.int64)
     source, target = (network.translate(job.collective.root, u) for u in (source, target))
-    times = 1 if job.model.combining else messages
-    chunk = np.repeat(np.arange(times), len(step))
-    step, source, target, tree = (np.tile(each, times) for each in (step, source, target, tree))
-    table = Payloads.of_ranges(np.arange(times), np.arange(times) + (messages if job.model.combining else 1))
-    step = step + copies * chunk
-    return rows_between(network, table, step, source, target, steps=1, tree=tree, payload=chunk)
+    steps = 1 if job.model.combining else copies * (messages - 1) + 1
+    return rows_between(
+        network, Payloads.of_ranges([0], [messages]), step, source, target, steps=steps, tree=tree, payload=0
+    )

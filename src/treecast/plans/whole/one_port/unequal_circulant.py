@@ -23,7 +23,7 @@ from treecast.plans.lengths import in_streams, lengths_of
 from treecast.plans.registry import Option, builder, whole_number
 from treecast.plans.times.timetable import listed
 from treecast.plans.ways.ways import Ways, pairs_of
-from treecast.plans.whole.one_port.circulant import sends_of
+from treecast.plans.whole.one_port.circulant import periodic
 from treecast.plans.whole.one_port.models import COMBINING, HALF, ONE_PORT, check_rows
 from treecast.plans.whole.one_port.skips import skips
 from treecast.ragged import places, starts
@@ -168,10 +168,10 @@ def _sends(nodes: int, parts: Ints) -> _Sends:
     numbers: list[int] = np.unique(parts[parts > 0]).tolist() if q else []
     for messages in numbers:
         begin = (1 - messages) % q  # turns of the first period that are left out
-        sends = sends_of(nodes, messages)
+        sends = periodic(nodes).streams(messages, q).one_by_one(q)
         block = np.flatnonzero(parts == messages)[:, None]
         source, target = ((block + each) % nodes for each in (sends.source, sends.target))
-        columns = np.broadcast_arrays(begin + sends.step, source, target, block, sends.chunk)
+        columns = np.broadcast_arrays(begin + sends.step, source, target, block, sends.packet)
         found.append(_Sends(*(column.ravel() for column in columns)))
     joined = _Sends(*map(np.concatenate, zip(*found, strict=True)))
     order = np.argsort(joined.turn, kind="stable")
