@@ -6,18 +6,16 @@ together the machines must send exactly the rows of the schedule, step by step.
 """
 
 from collections import Counter
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from treecast.collectives import Lengths
+from treecast.description import Description, describe
 from treecast.errors import PlanError
-from treecast.protocols.agreement import Agreement, Send
-from treecast.protocols.certifying import certify
-from treecast.protocols.dealing import farthest_first
-from treecast.protocols.messages import Certificate, Content, Flit, Order, Token, WakeUp
-from treecast.protocols.node import Local, Think
-from treecast.protocols.shoulder import shoulder_tap
+from treecast.protocols.algorithms import certify, farthest_first, shoulder_tap
+from treecast.protocols.node import Certificate, Content, Flit, Local, Order, Think, Token, WakeUp
 from treecast.protocols.synchronous import Conversation, Place, Utterance, converse
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
@@ -40,6 +38,25 @@ __all__ = [
 ]
 
 _MOST_SENDS = 2**22
+Send = tuple[int, int, int, tuple[int, int] | None]
+"""Step, source, target, and (owner, place) of a flit of data; None for a control flit."""
+_KINDS = ("wakeup", "token", "certificate", "order")
+_SHOWN = 5  # sends of each kind that are missing, or too many
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The sends of the nodes; those of the schedule that are ``missing``, and those that are ``more`` than it has."""
+
+    schedule: Schedule
+    conversation: Conversation
+    missing: list[Send]
+    more: list[Send]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the sends of the nodes are those of the schedule."""
+        return not self.missing and not self.more
 
 
 def run_protocol(schedule: Schedule) -> Conversation:
@@ -126,19 +143,13 @@ def _send_of(sent: Utterance) -> Send:
 
 
 def _planned_sends(schedule: Schedule) -> list[Send]:
-    lengths, rows = schedule.collective.lengths, schedule.rows
-    if lengths is None:
-        raise PlanError(f"{schedule.collective.kind} has no lengths")
-    where = rows.control
-    found: list[Send] = [
-        (step, src, dst, None)
-        for step, src, dst in zip(*(column[where].tolist() for column in (rows.step, rows.src, rows.dst)), strict=True)
-    ]
+    rows = schedule.rows
+    control = (column[rows.control].tolist() for column in (rows.step, rows.src, rows.dst))
+    found: list[Send] = [(step, src, dst, None) for step, src, dst in zip(*control, strict=True)]
     for sends in schedule.expand():
-        owner = lengths.block_of(sends.chunk)
-        columns = sends.src, sends.dst, owner, sends.chunk - lengths.first[owner]
-        for src, dst, of, place in zip(*(column.tolist() for column in columns), strict=True):
-            found.append((sends.step, src, dst, (of, place)))
+        columns = sends.src, sends.dst, *schedule.collective.place_of(sends.chunk)
+        for src, dst, owner, place in zip(*(column.tolist() for column in columns), strict=True):
+            found.append((sends.step, src, dst, (owner, place)))
     return found
 
 
@@ -190,3 +201,35 @@ def _data_of_root(
                 at = above
             found.append((v, tuple(reversed(route)), int(lengths.flits[v])))
     return tuple(found)
+
+
+@describe.register
+def _(found: Agreement) -> Description:
+    conversation, kinds = found.conversation, Counter(one.kind for one in found.conversation.sends)
+    figures = {
+        "protocol": found.schedule.builder,
+        "steps": conversation.steps,
+        "data": conversation.flits,
+        "control": conversation.control,
+        "kinds": kinds,
+        "not_said": len(found.missing),
+        "not_planned": len(found.more),
+    }
+    verdict = "the sends of the schedule, one by one"
+    if not found.holds:
+        verdict = f"NOT the sends of the schedule: {len(found.missing):,} not said, {len(found.more):,} not planned"
+    control = ", ".join(f"{kinds[kind]:,} {kind}s" for kind in _KINDS if kinds[kind])
+    lines = {
+        "nodes say": verdict,
+        "protocol": found.schedule.builder,
+        "steps": conversation.steps,
+        "data": f"{conversation.flits:,} flits sent",
+        "control": f"{conversation.control:,} flits sent" + (f": {control}" if control else ""),
+    }
+    label = found.schedule.network.label
+    notes = list[str]()
+    for title, sends in (("not said", found.missing), ("not planned", found.more)):
+        for step, src, dst, flit in sends[:_SHOWN]:
+            content = "a control flit" if flit is None else f"flit {flit[1]} of {label(flit[0])}"
+            notes.append(f"{title}: {content}, step {step}, {label(src)} to {label(dst)}")
+    return Description(figures, lines, notes=notes, holds=found.holds)

@@ -9,8 +9,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from treecast.errors import ProtocolError
-from treecast.protocols.messages import Content, Flit
-from treecast.protocols.node import UP, Local, State, Think, take_turn
+from treecast.protocols.node import UP, Content, Flit, Local, State, Think, take_turn
 
 _SHOWN = 15  # sends that are printed
 

@@ -1,14 +1,71 @@
-"""TRANSMISSION-CERTIFICATE, as the work of each node of a tree: tokens down, certificates up, orders down, streams up.
+"""The three algorithms as the work of each node: farthest destination first, SHOULDER-TAP and TRANSMISSION-CERTIFICATE.
 
-Communication model: bufferless; computing takes no time. Source: Bhatt, Pucci, Ranade & Rosenberg, Theorem 3. With ``walk`` a
-node asks one child after the other, as the paper's text has it; else it asks all in turn, and they answer in slots.
+Communication model: bufferless; computing takes no time. Source: Bhatt, Pucci, Ranade & Rosenberg, Theorems 1, 2 and 3.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from treecast.protocols.messages import Certificate, Order, Token
-from treecast.protocols.node import UP, Heard, Local, Planned, Thought, own_flits, relay_data
+from treecast.protocols.node import (
+    UP,
+    Certificate,
+    Flit,
+    Heard,
+    Local,
+    Order,
+    Planned,
+    Thought,
+    Token,
+    WakeUp,
+    own_flits,
+    relay_data,
+)
+
+_DEALT = -2  # the root's memory: all is planned
+
+
+def farthest_first(local: Local, memory: int | None, now: int, heard: Heard) -> Thought:
+    """The root sends one message right behind the other, over each child of its own if it has many ports; the others pass on.
+
+    The first flit of a message names the way that is left; the memory is the child by which the message that is passing goes.
+    """
+    if local.root:
+        return _DEALT, () if memory == _DEALT else _deal_out(local, now)
+    flit = heard.get(UP)
+    if not isinstance(flit, Flit):
+        return memory, ()
+    if flit.route is not None:
+        memory = flit.route[0] if flit.route else None
+        flit = flit._replace(route=flit.route[1:])
+    return memory, () if memory is None else (Planned(now, memory, flit),)
+
+
+def _deal_out(local: Local, now: int) -> Iterator[Planned]:
+    free: dict[int, int] = {}
+    for owner, route, flits in sorted(local.data, key=lambda message: -len(message[1])):
+        child, rest = route[0], route[1:]
+        port = 0 if local.one_port else child
+        begin = free.get(port, now)
+        for i in range(flits):
+            yield Planned(begin + i, child, Flit(owner, i, None if i else rest))
+        free[port] = begin + flits
+
+
+def shoulder_tap(local: Local, memory: None, now: int, heard: Heard) -> Thought:
+    """The root of a path wakes its child; a node that is woken wakes the next at once, and plans its own message.
+
+    It sends when its way is free. It knows whether there is a next node, but not whether that has anything to send.
+    """
+    if local.root:  # all else that it hears has arrived
+        return None, () if heard or not local.children else (Planned(now, 0, WakeUp(1)),)
+    plans, call = relay_data(local, now, heard), heard.get(UP)
+    if not isinstance(call, WakeUp):
+        return None, plans
+    came = now - 1  # the step in which the call went
+    begin = max(now + (local.one_port and local.children > 0), came + call.after)
+    if local.children:
+        plans.append(Planned(now, 0, WakeUp(max(1, begin + local.flits - 1 - now))))
+    return None, [*plans, *own_flits(local, begin)]
 
 
 class Memory(NamedTuple):
@@ -36,7 +93,11 @@ class Stream(NamedTuple):
 
 
 def certify(local: Local, memory: Memory | None, now: int, heard: Heard, walk: bool = False) -> Thought:
-    """Pass the token to all children in turn, which certify in slots; in a ``walk``, to each when the one before has answered."""
+    """Tokens go down, certificates up, orders down, streams up.
+
+    A node asks all children in turn, which certify in slots; in a ``walk``, as the paper's text has it, each when the one before
+    has answered.
+    """
     memory = memory or Memory()
     plans = relay_data(local, now, heard)
     from_parent = heard.get(UP)
@@ -56,14 +117,11 @@ def certify(local: Local, memory: Memory | None, now: int, heard: Heard, walk: b
         period = local.children if local.one_port else 1
         plans += [Planned(now + (c if local.one_port else 0), c, Token(period)) for c in missing]
     if not missing:
-        plans += _begin(local, memory, now, 0) if local.root else [_certify(local, memory, now)]
+        if local.root:
+            return memory, [*plans, *_begin(local, memory, now, 0)]
+        stream, slot = _stream(local, memory), now + (memory.token_time - now) % memory.period
+        plans.append(Planned(slot, UP, Certificate(stream.lag, stream.flits)))
     return memory, plans
-
-
-def _certify(local: Local, memory: Memory, now: int) -> Planned:
-    stream = _stream(local, memory)
-    slot = now + (memory.token_time - now) % memory.period
-    return Planned(slot, UP, Certificate(stream.lag, stream.flits))
 
 
 def _begin(local: Local, memory: Memory, now: int, delay: int) -> Iterable[Planned]:
@@ -85,15 +143,14 @@ def _begin(local: Local, memory: Memory, now: int, delay: int) -> Iterable[Plann
 
 def _stream(local: Local, memory: Memory) -> Stream:
     """Return the stream that joins the streams of the children and the node's own message."""
-    sizes = [(known or Certificate(0, 0)).flits for known in memory.known]
+    children = [known or Certificate(0, 0) for known in memory.known]
+    sizes = [child.flits for child in children]
     number = [0] * local.children
     for count, child in enumerate((c for c, size in enumerate(sizes) if size), 1):
         number[child] = count if local.one_port else 1
     busy = max(number, default=0) if local.one_port and not local.root else 0  # steps in which orders leave
-    earliest = [
-        max(busy, (known or Certificate(0, 0)).lag + order + (0 if local.root else 1))
-        for known, order in zip(memory.known, number, strict=True)
-    ]
+    lags = [child.lag + order + (0 if local.root else 1) for child, order in zip(children, number, strict=True)]
+    earliest = [max(busy, lag) for lag in lags]
     parts = [(busy, UP, local.flits)] if local.flits else []
     parts += [(earliest[child], child, size) for child, size in enumerate(sizes) if size]
     lag = passed = own = 0
