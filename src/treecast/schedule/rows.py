@@ -15,7 +15,7 @@ chunks that rows carry. A pipelined broadcast of a million messages has one row 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, SupportsIndex, cast, overload
+from typing import Any, NamedTuple, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -148,15 +148,10 @@ class Rows:
         order = _sorted_order(given)
         if order is not None:
             given = {name: column[order] for name, column in given.items()}
-        return Rows._of_sorted(given, table)
-
-    @staticmethod
-    def _of_sorted(columns: dict[str, NDArray[Any]], table: Payloads) -> "Rows":
-        """Return rows from sorted columns and a table without equal payloads."""
-        columns["payload"], table = number_by_first_use(columns["payload"], table)
-        for column in (*columns.values(), table.start, table.first, table.stop):
+        given["payload"], table = number_by_first_use(given["payload"], table)
+        for column in (*given.values(), table.start, table.first, table.stop):
             column.setflags(write=False)
-        return Rows(**columns, payloads=table)
+        return Rows(**given, payloads=table)
 
     def __len__(self) -> int:
         return len(self.step)
@@ -166,18 +161,8 @@ class Rows:
         return {name: getattr(self, name) for name in COLUMNS}
 
     def take(self, where: Any) -> "Rows":
-        """Return the rows that a mask, slice or index array picks.
-
-        Rows picked in their order, as by every mask, are neither sorted nor checked again.
-        """
-        picked = {name: column[where] for name, column in self.columns().items()}
-        if not _keeps_order(where):
-            return Rows.of(self.payloads, **picked)
-        for name in ("src", "dst"):  # as narrow as Rows.of makes them
-            picked[name] = _column(name, picked[name], np.int32)
-        wide = np.result_type(picked["src"], picked["dst"])
-        picked |= {name: picked[name].astype(wide, copy=False) for name in ("src", "dst")}
-        return Rows._of_sorted(picked, self.payloads)
+        """Return the rows that a mask, slice or index array picks."""
+        return Rows.of_any_steps(self.payloads, **{name: column[where] for name, column in self.columns().items()})
 
     @cached_property
     def chunks_sent(self) -> Ints:
@@ -297,17 +282,6 @@ def _column(name: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
     if least < lowest or most > _MOST[dtype]:
         raise ScheduleError(f"column {name} holds a number outside {lowest} … {_MOST[dtype]}")
     return wide.astype(dtype)
-
-
-def _keeps_order(where: Any) -> bool:
-    """Return whether a mask, slice or index array picks rows in the order in which they stand."""
-    if isinstance(where, slice):
-        step: int | None = cast("slice[int, int, int | None]", where).step
-        return step is None or step > 0
-    index = np.asarray(where)
-    if index.ndim != 1 or index.dtype.kind not in "biu":
-        return False
-    return index.dtype.kind == "b" or (index.min(initial=0) >= 0 and bool((index[1:] >= index[:-1]).all()))
 
 
 def _sorted_order(given: dict[str, NDArray[Any]]) -> Ints | None:
