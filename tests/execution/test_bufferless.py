@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treecast.errors import FaultError, FormatError, PlanError
-from treecast.execution.bufferless import read_messages, run_bufferless, write_messages
-from treecast.execution.folders import flits_of, node_files
+from treecast.execution.bufferless import run_bufferless
+from treecast.execution.on_files import flits_of, node_files, read_messages, write_messages
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.simulation.faults import parse_faults

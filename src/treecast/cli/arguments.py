@@ -154,7 +154,6 @@ class JobOptions:
         from treecast import networks
         from treecast.cli.lengths import parse_lengths
         from treecast.collectives import find_kind
-        from treecast.execution.folders import flits_of, node_files
         from treecast.plans.job import root_of
 
         check_numbers(seed=self.seed)
@@ -166,6 +165,8 @@ class JobOptions:
             raise TreecastError("lengths are given by --lengths, or by the sizes of --files: choose one")
         if self.lengths is None and self.files is None:
             return None
+        from treecast.execution.on_files import flits_of, node_files
+
         where = networks.network(network)
         if self.lengths is not None:
             return parse_lengths(where, self.lengths, self.seed, pairs=find_kind(kind).blocks == "pair")

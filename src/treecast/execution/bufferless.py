@@ -5,17 +5,15 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from treecast.collectives import Lengths
 from treecast.description import Description, count_of, describe, list_few, node_table
-from treecast.errors import FormatError, PlanError
+from treecast.errors import PlanError
 from treecast.execution.layout import Bytes, message_layout
 from treecast.execution.outcome import Living, Stepped, carry_out
-from treecast.files import check_new_folder, read_whole, spell_path, write_folder, write_whole
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule, Sends, describe_job
 from treecast.simulation.delivery import describe_late
@@ -197,33 +195,3 @@ def _control_flits(schedule: Schedule, living: Living) -> tuple[Ints, int]:
     sent = rows.control & living.can_send(rows.step, rows.src)
     arrives = sent & living.can_hear(rows.step, rows.src, rows.port, rows.dst)
     return rows.step[sent].astype(np.int64), int((sent & ~arrives).sum())
-
-
-def read_messages(files: Mapping[int, Path]) -> dict[int, bytes]:
-    """Return the contents of each node's file. Raises FormatError when one cannot be read."""
-    return {node: read_whole(path) for node, path in files.items()}
-
-
-def check_target(files: Mapping[int, Path], folder: str) -> None:
-    """Raise FormatError when files cannot go into ``folder``: where the files come from, or where others are already."""
-    if any(path.parent.resolve() == Path(folder).resolve() for path in files.values()):
-        raise FormatError(f"{spell_path(folder)} is where the files come from: name another folder")
-    check_new_folder(folder)
-
-
-def write_messages(done: BufferlessRun, files: Mapping[int, Path], folder: str) -> None:
-    """Write files that arrived in full to ``folder``, each file called as before.
-
-    Raises FormatError when the folder cannot be written, is not empty, or is the one that the files are in.
-    """
-    check_target(files, folder)
-    write_folder(folder, [(files[node].name, done.contents[node]) for node in done.intact])
-
-
-def write_message(content: bytes | memoryview, file: Path, folder: str) -> None:
-    """Write one file that arrived into ``folder``, called as before. Raises FormatError when that cannot be."""
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FormatError(f"{spell_path(folder)} cannot be made: {error.strerror}") from None
-    write_whole(Path(folder, file.name), content)

@@ -13,8 +13,6 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.engine.engine import Part
 from treecast.errors import FormatError, PlanError
-from treecast.execution.bufferless import check_target, write_message
-from treecast.execution.folders import check_folder, flits_of, node_files
 from treecast.execution.layout import (
     Bytes,
     Layout,
@@ -27,6 +25,7 @@ from treecast.execution.layout import (
     ranges_at,
     true_sums,
 )
+from treecast.execution.on_files import check_folder, check_target, flits_of, node_files, write_message
 from treecast.files import spell_path
 from treecast.networks import Network
 from treecast.schedule import Schedule
