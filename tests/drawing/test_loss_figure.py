@@ -8,7 +8,7 @@ from treecast.drawing.registry import View
 from treecast.drawing.style import empty_figure
 from treecast.errors import FaultError
 from treecast.plans import plan
-from treecast.simulation.curves import Curves
+from treecast.simulation.losses import Curves
 from treecast.simulation.survival import reliability
 
 

@@ -9,8 +9,8 @@ import pytest
 import treecast
 from treecast.errors import FaultError
 from treecast.plans import plan
-from treecast.simulation.curves import Curves
 from treecast.simulation.fault_sets import FaultSets
+from treecast.simulation.losses import Curves
 from treecast.simulation.replay import simulate
 from treecast.simulation.spreading import _do, _kept, spread
 from treecast.simulation.strata import elements_of

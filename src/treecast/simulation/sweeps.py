@@ -14,10 +14,9 @@ from treecast.errors import FaultError
 from treecast.networks.core import Ints
 from treecast.progress import Progress, part_of, reporting
 from treecast.schedule import Schedule
-from treecast.simulation.fault_sets import Elements, FaultSets, Kind
+from treecast.simulation.fault_sets import Elements, FaultSets, Kind, SetReplay
 from treecast.simulation.faults import Faults, check_seed
 from treecast.simulation.lies import verdicts
-from treecast.simulation.set_replay import SetReplay
 from treecast.simulation.spreading import spread
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.drawing.test_hypercube_figures import by_gid, check_room
 from tests.drawing.test_loss_figure import drawn
 from treecast.plans import plan
-from treecast.simulation.curves import Curves
+from treecast.simulation.losses import Curves
 from treecast.simulation.survival import reliability
 
 

@@ -74,7 +74,7 @@ def reliability(
     """
     from treecast.against import covers
     from treecast.drawing.registry import medium_of
-    from treecast.simulation.curves import Curves
+    from treecast.simulation.losses import Curves
     from treecast.simulation.spreading import processes
     from treecast.simulation.survival import reliability
 
