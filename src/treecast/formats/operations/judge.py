@@ -16,14 +16,13 @@ from treecast.formats.operations.reading import Listed
 from treecast.formats.registry import Told
 from treecast.networks import Network
 from treecast.programs.arcs import figures_of, find_network
-from treecast.programs.contents import find_contents
 from treecast.programs.flows import judge_flows
 from treecast.programs.judge import Judged
 from treecast.programs.messages import cut_data
 from treecast.programs.order import Order, find_order, judge_order
 from treecast.programs.pairing import Pairs, find_pairs, judge_pairs
 from treecast.programs.program import Program
-from treecast.programs.to_schedule import bounds_of
+from treecast.programs.to_schedule import bounds_of, find_contents
 from treecast.programs.verdict import FileVerdict, Findings
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
