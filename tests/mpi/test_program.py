@@ -13,13 +13,13 @@ from treecast import plan, verify
 from treecast.engine.choose import (
     ONE_PORT,
     Operation,
+    broadcast_role,
     check_survive,
     messages_of,
     most_survived,
     role_of,
     trees_of,
 )
-from treecast.engine.hosts import broadcast_role
 from treecast.engine.transfers import Expected, Transfer, transfers_of
 from treecast.errors import PlanError
 from treecast.execution.layout import file_layout

@@ -13,12 +13,12 @@ from treecast.engine.choose import (
     ONE_PORT,
     Operation,
     Role,
+    broadcast_role,
     check_survive,
     role_of,
     schedule_of,
 )
 from treecast.engine.engine import Engine, Outcome, Part
-from treecast.engine.hosts import broadcast_role
 from treecast.engine.transfers import Links
 from treecast.engine.turns import AT_ONCE, Turns
 from treecast.errors import PlanError

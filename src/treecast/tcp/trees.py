@@ -20,10 +20,9 @@ from treecast.calls.collectives import ROWS
 from treecast.calls.table import Algorithm
 from treecast.collectives import Kind, find_unequal
 from treecast.engine import blocks as parts
-from treecast.engine.blocks import bytes_of
+from treecast.engine.blocks import Task, bytes_of, task_of
 from treecast.engine.choose import ALL_PORT, Operation, Role, role_of
 from treecast.engine.engine import Engine, Part
-from treecast.engine.tasks import Task, task_of
 from treecast.engine.transfers import Links
 from treecast.errors import Evicted
 from treecast.execution.layout import Bytes

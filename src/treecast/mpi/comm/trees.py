@@ -10,10 +10,9 @@ from treecast.calls.call import Call
 from treecast.calls.table import Failed, Row
 from treecast.collectives import Kind
 from treecast.engine import blocks
-from treecast.engine.blocks import bytes_of
+from treecast.engine.blocks import Task, bytes_of, shape_of, task_of
 from treecast.engine.choose import Operation, Role
 from treecast.engine.memory import Part
-from treecast.engine.tasks import Task, shape_of, task_of
 from treecast.errors import DeliveryError
 from treecast.groups.group import Group
 from treecast.groups.memory import scratch
