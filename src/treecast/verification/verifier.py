@@ -53,14 +53,15 @@ def _judge(schedule: Schedule, chosen: Model, method: str) -> dict[str, Any]:
         found = {rule: check() for rule, check in rules_for(case).items()}
         depth = case.depth
         how = "by symmetry" if schedule.orbit else "by streams"
-    found["claims"] = claims_broken(schedule)
+    proof, why = _judge_proof(schedule)
+    found["claims"] = _claims_broken(schedule, why)
     shown = [violation for broken in found.values() for violation in broken[1]]
     try:
         lower = schedule_bounds(schedule, chosen)
     except PlanError:  # more copies are claimed than there can be: the rule says so
         lower = []
-    if chosen == schedule.model and (known := _of_file(schedule)) is not None:
-        lower = [*lower, known]
+    if chosen == schedule.model and proof is not None:
+        lower = [*lower, proof]
     counts = {rule: count for rule, (count, _) in found.items()}
     seconds = time.perf_counter() - began
     return {
@@ -83,9 +84,9 @@ def _distance(schedule: Schedule) -> int:
     return int((schedule.network.distance(rows.src, rows.dst) * rows.messages).sum())
 
 
-def claims_broken(schedule: Schedule) -> Broken:
-    """Rule ``claims``: the steps and transmissions are those that the builder claims, and a file's proof of a bound holds."""
-    claims, broken = schedule.claims, _proof_broken(schedule)
+def _claims_broken(schedule: Schedule, why: str) -> Broken:
+    """Rule ``claims``: steps and transmissions are those that the builder claims. ``why``: what is wrong with a file's proof."""
+    claims, broken = schedule.claims, [Violation("claims", why)] if why else []
     if claims is not None:
         for measure, claimed, measured in (
             ("steps", claims.steps, schedule.steps),
@@ -96,27 +97,19 @@ def claims_broken(schedule: Schedule) -> Broken:
     return len(broken), broken
 
 
-def _proof_broken(schedule: Schedule) -> list[Violation]:
-    proof = carried(schedule)
+def _judge_proof(schedule: Schedule) -> tuple[Bound | None, str]:
+    """Return the bound whose proof the file has, if it holds, and the words on a proof that does not."""
+    proof, network, copies = carried(schedule), schedule.network, schedule.copies
     if proof is None:
-        return []
-    if len(proof.prices) != schedule.network.arcs:
-        why = f"it has {len(proof.prices):,} prices, and {schedule.network.spec} has {schedule.network.arcs:,} arcs"
-    else:
-        steps = proven(proof.prices, schedule.collective, schedule.network, schedule.copies, schedule.model)
-        if steps is not None and steps >= proof.steps:
-            return []
-        why = "prices prove nothing of this job" if steps is None else f"its prices prove {steps:,} and no more"
-    return [Violation("claims", f"the file says that no schedule takes fewer than {proof.steps:,} steps, but {why}")]
-
-
-def _of_file(schedule: Schedule) -> Bound | None:
-    """Return the bound whose proof the file has, and which holds."""
-    proof = carried(schedule)
-    if proof is None or _proof_broken(schedule):
-        return None
-    traits, copies = schedule.collective.traits, schedule.copies
-    owned = "if each sum has an owner" if traits.results and traits.all_source else ""
-    given = f"for {copies} {apart(schedule.against)} paths" if copies > 1 else owned
-    formula = f"{proof.steps:,} by the prices in the file"
-    return Bound("steps", proof.steps, formula, "cheapest ways, checked in whole numbers", given, proof.prices)
+        return None, ""
+    steps = proven(proof.prices, schedule.collective, network, copies, schedule.model)
+    if steps is not None and steps >= proof.steps:
+        traits = schedule.collective.traits
+        owned = "if each sum has an owner" if traits.results and traits.all_source else ""
+        given = f"for {copies} {apart(schedule.against)} paths" if copies > 1 else owned
+        formula = f"{proof.steps:,} by the prices in the file"
+        return Bound("steps", proof.steps, formula, "cheapest ways, checked in whole numbers", given, proof.prices), ""
+    why = "prices prove nothing of this job" if steps is None else f"its prices prove {steps:,} and no more"
+    if len(proof.prices) != network.arcs:
+        why = f"it has {len(proof.prices):,} prices, and {network.spec} has {network.arcs:,} arcs"
+    return None, f"the file says that no schedule takes fewer than {proof.steps:,} steps, but {why}"
