@@ -173,7 +173,11 @@ def parse_faults(network: Network | str, nodes: str | Iterable[str] = (), links:
         dead[node] = min(step, dead.get(node, step))
     for text in _texts(links):
         name, step = _at_step(text)
-        for arc in _arcs_called(network, name):
+        try:
+            arcs = arcs_called(network, name)
+        except NetworkError as error:
+            raise FaultError(str(error)) from None
+        for arc in arcs:
             cut_arcs[arc] = min(step, cut_arcs.get(arc, step))
     return Faults(dead, cut_arcs)
 
@@ -183,23 +187,14 @@ Failing = Faults | str | Sequence[str] | None
 
 
 def faults_of(network: Network, given: Failing) -> Faults | None:
-    """Return faults, read for a network where they are texts."""
+    """Return faults, read for a network where they are texts, nodes and links in one list, as ``parse_faults`` takes them.
+
+    A word that names no node, but two, is a link or an arc. Raises FaultError or NetworkError for those that do not exist.
+    """
     if given is None or isinstance(given, Faults):
         return given
-    return read_faults(network, _texts(given))
-
-
-def _texts(given: str | Iterable[str]) -> Iterable[str]:
-    return [given] if isinstance(given, str) else given
-
-
-def read_faults(network: Network, texts: Iterable[str]) -> Faults:
-    """Return the faults that people write, nodes and links in one list: a word that names no node, but two, is a link or an arc.
-
-    They are written as ``parse_faults`` takes them. Raises FaultError or NetworkError for nodes and links that do not exist.
-    """
     nodes, links = list[str](), list[str]()
-    for text in texts:
+    for text in _texts(given):
         name = _at_step(text)[0]
         try:
             network.node(name)
@@ -210,6 +205,10 @@ def read_faults(network: Network, texts: Iterable[str]) -> Faults:
         else:
             nodes.append(text)
     return parse_faults(network, nodes, links)
+
+
+def _texts(given: str | Iterable[str]) -> Iterable[str]:
+    return [given] if isinstance(given, str) else given
 
 
 def _at(step: int) -> str:
@@ -223,13 +222,6 @@ def _at_step(text: str) -> tuple[str, int]:
     if not (step.isascii() and step.isdigit() and len(step) < 10):
         raise FaultError(f"{text!r} names no fault: write NODE or NODE@STEP, as in {name or 17}@5")
     return name, int(step)
-
-
-def _arcs_called(network: Network, name: str) -> list[tuple[int, int]]:
-    try:
-        return arcs_called(network, name)
-    except NetworkError as error:
-        raise FaultError(str(error)) from None
 
 
 def random_faults(network: Network, count: int, seed: int, spare: Iterable[int] = ()) -> Faults:
