@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treecast import formats
-from treecast.programs.order import find_order, judge_order, receives_before
-from treecast.programs.pairing import find_pairs
+from treecast.programs.order import find_order, find_pairs, judge_order, receives_before
 from treecast.programs.program import RECEIVE, SEND, Program
 from treecast.programs.rules import RULES, rules_of
 from treecast.programs.verdict import Findings

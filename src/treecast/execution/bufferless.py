@@ -16,8 +16,7 @@ from treecast.execution.layout import Bytes, message_layout
 from treecast.execution.outcome import Living, Stepped, carry_out
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule, Sends, describe_job
-from treecast.simulation.delivery import describe_late
-from treecast.simulation.faults import Faults
+from treecast.simulation.faults import Faults, describe_late
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -28,8 +28,7 @@ from treecast.execution.outcome import Digested, Living, carry_out, table_of
 from treecast.networks.core import Ints
 from treecast.progress import Progress
 from treecast.schedule import Schedule, Sends, describe_job
-from treecast.simulation.delivery import describe_delivery, describe_late
-from treecast.simulation.faults import Faults, living_ranks, wanted
+from treecast.simulation.faults import Faults, describe_delivery, describe_late, living_ranks, wanted
 
 _FEW = 32  # sends
 Take = Callable[[int, bytes], None]

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from treecast.description import Described, Mark, Table, node_table
 from treecast.progress import Progress, report, reporting
 from treecast.schedule import Schedule, Sends
-from treecast.simulation.delivery import describe_sends
-from treecast.simulation.faults import Faults
+from treecast.simulation.faults import Faults, describe_sends
 from treecast.units import spell_seconds
 
 

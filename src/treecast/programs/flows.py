@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 from treecast.collectives import Collective
-from treecast.programs.pairing import Pairs
+from treecast.programs.order import Pairs
 from treecast.programs.program import RECEIVE, Program
 from treecast.programs.verdict import Findings
 from treecast.ragged import Ints

@@ -17,12 +17,10 @@ from treecast.networks import Network, NodeName
 from treecast.ragged import Ints, explode, places, starts
 from treecast.schedule import conversions
 from treecast.schedule.costs import Costs
-from treecast.schedule.message_sizes import longest_messages
 from treecast.schedule.payloads import Payloads
 from treecast.schedule.recipe import NO_RECIPE, Recipe, command_of
-from treecast.schedule.rows import Rows
-from treecast.schedule.sends import Claims, Send, Sends
-from treecast.schedule.sizes import Sizes
+from treecast.schedule.rows import Claims, Rows, Send, Sends
+from treecast.schedule.sizes import Sizes, longest_messages
 from treecast.steps import NEVER
 
 _FUNCTIONS = ("verify", "simulate", "sweep", "run", "elect", "repair", "reliability", "save", "draw")

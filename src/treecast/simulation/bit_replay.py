@@ -17,8 +17,7 @@ from treecast.models import Cost
 from treecast.networks.core import Ints
 from treecast.progress import report
 from treecast.schedule import Schedule, describe_job
-from treecast.simulation.delivery import describe_delivery, describe_late, describe_sends
-from treecast.simulation.faults import Faults, living_ranks
+from treecast.simulation.faults import Faults, describe_delivery, describe_late, describe_sends, living_ranks
 
 _MOST_BYTES = 4 * 2**30
 

@@ -16,8 +16,7 @@ from treecast.against import Against
 from treecast.description import Described, Description, count_of, describe, list_few
 from treecast.errors import FaultError
 from treecast.schedule import Schedule, describe_job
-from treecast.simulation.delivery import describe_late
-from treecast.simulation.faults import Faults, living_ranks
+from treecast.simulation.faults import Faults, describe_late, living_ranks
 
 
 class Verdict(NamedTuple):

@@ -15,8 +15,7 @@ from treecast.schedule import Schedule, describe_job, longest_messages
 from treecast.schedule.atoms import Atoms, Moves, cut_into_atoms, find_moves
 from treecast.schedule.clocks import seconds_by_steps
 from treecast.simulation.bit_replay import Gossip, gossip, is_gossip
-from treecast.simulation.delivery import describe_delivery, describe_late, describe_sends
-from treecast.simulation.faults import Faults, living_ranks, wanted
+from treecast.simulation.faults import Faults, describe_delivery, describe_late, describe_sends, living_ranks, wanted
 from treecast.steps import NEVER
 
 _MOST_CELLS = 2**29  # of the tables of atoms x nodes: 6 GiB in all

@@ -1,14 +1,17 @@
 """The verifier's report: violations of rules, measured figures, and the lower bounds beside them."""
 
 from dataclasses import asdict, dataclass, field
+from typing import NamedTuple
+
+import numpy as np
 
 from treecast.description import Described, Description, count_of, describe
 from treecast.lower_bounds import LEAST_OF_ALL, Bound, best, spell_bounds, tightest
 from treecast.models import Model
 from treecast.networks.description import degraded
 from treecast.schedule import Schedule, describe_job
+from treecast.schedule.tree_of_rows import first_controls
 from treecast.units import spell_seconds
-from treecast.verification.waking import waking_of
 
 SHOWN = 3
 """How many breaches of each rule a report describes; it counts all."""
@@ -233,3 +236,35 @@ def _against(report: Report, of: str) -> dict[str, object]:
     if of == "steps":
         extra["ratio"] = round(report.ratio or 1.0, 4)
     return extra
+
+
+class Waking(NamedTuple):
+    """The figures of a gather that tells its nodes when to begin, in the letters of Bhatt, Pucci, Ranade & Rosenberg.
+
+    ``broadcast``: B, the steps in which tokens or wake-ups go down. ``collection``: C, the steps from then until the root has all
+    certificates; 0 where nodes do not certify. ``flits``: M, of all messages. ``height``: H, of the tree.
+    """
+
+    broadcast: int
+    collection: int
+    flits: int
+    height: int
+
+    def __str__(self) -> str:
+        return f"B = {self.broadcast:,}, C = {self.collection:,}, M = {self.flits:,}, H = {self.height:,}"
+
+
+def waking_of(schedule: Schedule) -> Waking | None:
+    """Return the figures of a gather that tells its nodes when to begin; None where no node is told, or none has to be."""
+    rows, part = schedule.rows, schedule.part
+    if part.direction != "to" or part.lengths is None or not rows.control.any():
+        return None
+    parent, row = first_controls(schedule)
+    broadcast = int(rows.step[row[parent >= 0]].max()) + 1
+    up = rows.control & (parent[rows.src] == rows.dst)
+    done = int(rows.step[up].max(initial=broadcast - 1)) + 1
+    above = np.where(parent >= 0, parent, part.root)
+    depth = (parent >= 0).astype(np.int64)  # arcs to the node ``above``, which is twice as far each time
+    while (depth[above] > 0).any():
+        depth, above = depth + depth[above], above[above]
+    return Waking(broadcast, done - broadcast, part.lengths.total, int(depth.max()))

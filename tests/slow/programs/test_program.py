@@ -7,8 +7,7 @@ from tests.interpreters.jobs import JOBS, SPECS, planned
 from treecast import formats
 from treecast.formats.goal import read_goal
 from treecast.programs.messages import chunk_places, messages_of, of_schedule
-from treecast.programs.order import find_order
-from treecast.programs.pairing import find_pairs
+from treecast.programs.order import find_order, find_pairs
 from treecast.programs.program import ADD
 
 COLUMNS = ("rank", "to", "source", "tag", "size", "wait_start", "wait", "begun")

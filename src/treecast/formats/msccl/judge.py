@@ -13,8 +13,7 @@ from treecast.formats.registry import Told, judged
 from treecast.programs.arcs import find_network
 from treecast.programs.dataflow import kind_of, trace_program
 from treecast.programs.judge import Judged
-from treecast.programs.order import Order, find_order, judge_in_flight, judge_order
-from treecast.programs.pairing import find_pairs, judge_pairs
+from treecast.programs.order import Order, find_order, find_pairs, judge_in_flight, judge_order, judge_pairs
 from treecast.programs.races import judge_races
 from treecast.programs.to_schedule import Sent
 from treecast.programs.verdict import FileVerdict, Findings

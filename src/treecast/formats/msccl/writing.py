@@ -26,7 +26,7 @@ from treecast.formats.registry import exporter
 from treecast.formats.settings import COPIES
 from treecast.programs.buffers import MOST_AT_ONCE, Buffers, between_ranks, on_buffers
 from treecast.programs.messages import messages_of
-from treecast.programs.pairing import find_pairs
+from treecast.programs.order import find_pairs
 from treecast.programs.program import ADD, BUFFER, Program
 from treecast.schedule import Schedule
 

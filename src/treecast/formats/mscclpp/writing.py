@@ -21,7 +21,7 @@ from treecast.formats.registry import exporter
 from treecast.formats.settings import COPIES
 from treecast.programs.buffers import Buffers, between_ranks, on_buffers
 from treecast.programs.messages import messages_of
-from treecast.programs.pairing import find_pairs
+from treecast.programs.order import find_pairs
 from treecast.programs.program import ADD, BUFFER, RECEIVE, SEND, Program
 from treecast.schedule import Schedule
 

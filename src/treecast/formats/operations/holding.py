@@ -10,8 +10,7 @@ from treecast.formats.native.header import number, schedule_of
 from treecast.formats.operations.reading import Listed
 from treecast.networks import Network
 from treecast.programs.messages import chunk_places, sizes_of
-from treecast.programs.order import Order, receives_before, waits_of
-from treecast.programs.pairing import Pairs
+from treecast.programs.order import Order, Pairs, receives_before, waits_of
 from treecast.ragged import Ints
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.steps import NEVER

@@ -19,8 +19,7 @@ from treecast.programs.arcs import figures_of, find_network
 from treecast.programs.flows import judge_flows
 from treecast.programs.judge import Judged
 from treecast.programs.messages import cut_data
-from treecast.programs.order import Order, find_order, judge_order
-from treecast.programs.pairing import Pairs, find_pairs, judge_pairs
+from treecast.programs.order import Order, Pairs, find_order, find_pairs, judge_order, judge_pairs
 from treecast.programs.program import Program
 from treecast.programs.to_schedule import bounds_of, find_contents
 from treecast.programs.verdict import FileVerdict, Findings

@@ -26,7 +26,7 @@ from treecast.mpi.job.data import Prepared, Source, true_memory
 from treecast.mpi.job.records import Record
 from treecast.schedule import Schedule, describe_job
 from treecast.schedule.description import survived_by
-from treecast.simulation.delivery import describe_delivery
+from treecast.simulation.faults import describe_delivery
 from treecast.units import spell_seconds
 
 _MOST_LOST = 500  # ranges of chunks that a rank names at most
