@@ -11,7 +11,7 @@ from math import comb
 from treecast.models import Model
 from treecast.schedule import Schedule
 from treecast.verification.report import SHOWN, Broken, Violation
-from treecast.verification.walks import Send, check_routes
+from treecast.verification.walks import Break, Send, check_routes
 
 _MOST_REPLAYED = 3_000_000  # sends, over all sets of faults
 
@@ -77,11 +77,7 @@ def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
 
 
 def _check_links(
-    plain: Schedule,
-    model: Model,
-    messages: list[Send],
-    arcs: dict[tuple[int, int], int],
-    broken: Callable[[str, int, Callable[[], str]], None],
+    plain: Schedule, model: Model, messages: list[Send], arcs: dict[tuple[int, int], int], broken: Break
 ) -> None:
     """Judge the messages of one step on arcs, links and ports; ``arcs``: where arcs lead that were asked for before."""
     label = plain.network.label
@@ -124,7 +120,7 @@ def _check_links(
                 at_fault("one-partner", send, "{} is busy with {}", a, partner[a])
 
 
-def _check_data(plain: Schedule, sends: list[Send], broken: Callable[[str, int, str], None]) -> None:
+def _check_data(plain: Schedule, sends: list[Send], broken: Break) -> None:
     """Judge whether nodes hold the chunks that they send, and end with those that they want."""
     label = plain.network.label
     finished = _check_sums(plain, sends, broken) if plain.collective.sums else {}
@@ -143,7 +139,7 @@ def _check_data(plain: Schedule, sends: list[Send], broken: Callable[[str, int, 
                 broken("delivered", -1, f"{label(node)} never receives chunk {chunk}")
 
 
-def _check_tolerance(plain: Schedule, sends: list[Send], broken: Callable[[str, int, str], None]) -> None:
+def _check_tolerance(plain: Schedule, sends: list[Send], broken: Break) -> None:
     """Replay a sparing schedule under every set of copies - 1 nodes and links, which its calling paths should survive."""
     collective, nodes = plain.collective, plain.network.nodes
     links = sorted({frozenset((src, dst)) for _, src, dst, _, _, _, _ in sends}, key=sorted)
@@ -188,9 +184,7 @@ def _control_flits(plain: Schedule) -> list[Send]:
     ]
 
 
-def _check_relays(
-    plain: Schedule, sends: list[Send], telling: list[Send], broken: Callable[[str, int, str], None]
-) -> None:
+def _check_relays(plain: Schedule, sends: list[Send], telling: list[Send], broken: Break) -> None:
     """Follow every flit from node to node, and every control flit to who may begin because of it."""
     collective, label = plain.collective, plain.network.label
     if not collective.personal:
@@ -222,9 +216,7 @@ def _check_relays(
         _check_telling(plain, sends, telling, broken)
 
 
-def _check_telling(
-    plain: Schedule, sends: list[Send], telling: list[Send], broken: Callable[[str, int, str], None]
-) -> None:
+def _check_telling(plain: Schedule, sends: list[Send], telling: list[Send], broken: Break) -> None:
     """Replay control flits: a node's knowledge when it speaks."""
     root, above = plain.collective.root, dict[int, int]()
     for _, src, dst, _, _, _, _ in sorted(telling):
@@ -260,9 +252,7 @@ def _check_telling(
             broken("told", row, f"row {row}: {plain.network.label(src)} sends before it is told")
 
 
-def _check_sums(
-    plain: Schedule, sends: list[Send], broken: Callable[[str, int, str], None]
-) -> dict[tuple[int, int], int]:
+def _check_sums(plain: Schedule, sends: list[Send], broken: Break) -> dict[tuple[int, int], int]:
     """Carry sets of contributions along; return when which node has which finished sum, by (node, its chunk number)."""
     collective, label = plain.collective, plain.network.label
     relays, has = set(collective.relays), dict[tuple[int, int], set[int]]()
@@ -302,7 +292,7 @@ def _check_sums(
     return {(owner[c], collective.sums + c): step for c, step in changed.items() if used[c]}
 
 
-def _check_copies(plain: Schedule, sends: list[Send], broken: Callable[[str, int, str], None]) -> int:
+def _check_copies(plain: Schedule, sends: list[Send], broken: Break) -> int:
     """Check that every chunk reaches every node over enough disjoint paths of trees; return the greatest length of a way."""
     collective, label = plain.collective, plain.network.label
     # of (root of the chunk, or the chunk where it is personal; tree; node)

@@ -13,11 +13,11 @@ from treecast.schedule import Schedule
 
 Send = tuple[int, int, int, int, int, int, int]
 """Step, source, destination, port, tree, chunk, row."""
+Break = Callable[[str, int, str | Callable[[], str]], None]
+"""Notes that a rule is broken by a row, -1 for none, and why."""
 
 
-def check_routes(
-    plain: Schedule, model: Model, by_step: dict[int, dict[int, Send]], broken: Callable[[str, int, str], None]
-) -> None:
+def check_routes(plain: Schedule, model: Model, by_step: dict[int, dict[int, Send]], broken: Break) -> None:
     """Walk every message from node to node, one arc after the other, and see that no two of a step meet."""
     network = plain.network.grid
     if network is None:
