@@ -6,7 +6,7 @@ does not have it says so, and is sent it with the next task.
 
 import os
 import pickle
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -34,7 +34,7 @@ def spread(
     executor: Executor | None = None,
     *,
     name: str = "",
-    until: Callable[[Result], bool] | None = None,
+    until: Callable[[Result], bool] = lambda _: False,
 ) -> list[Result]:
     """Return ``work(task)`` of all tasks, in their order: the same for any executor and any number of workers.
 
@@ -43,25 +43,18 @@ def spread(
     last that is returned; tasks behind it need not be done. Raises TreecastError when the executor has broken down.
     """
     if executor is None:
-        return _prefix(_do_here(work, tasks, name, until), until)
-    try:
-        return _prefix(_submit_all(work, tasks, executor, name, until), until)
-    except (RuntimeError, pickle.PicklingError) as error:  # BrokenProcessPool is one
-        raise TreecastError(f"the executor cannot do the work: {' '.join(str(error).split())}") from error
-
-
-def _prefix(results: Mapping[int, Result], until: Callable[[Result], bool] | None) -> list[Result]:
-    """Return the results in order, to the first of which ``until`` holds."""
-    found = list[Result]()
-    for number in range(len(results)):
-        found.append(results[number])
-        if until is not None and until(found[-1]):
-            break
-    return found
+        results = _do_here(work, tasks, name, until)
+    else:
+        try:
+            results = _submit_all(work, tasks, executor, name, until)
+        except (RuntimeError, pickle.PicklingError) as error:  # BrokenProcessPool is one
+            raise TreecastError(f"the executor cannot do the work: {' '.join(str(error).split())}") from error
+    last = next((number for number in range(len(results)) if until(results[number])), len(results) - 1)
+    return [results[number] for number in range(last + 1)]
 
 
 def _do_here(
-    work: Callable[[Task], Result], tasks: Sequence[Task], name: str, until: Callable[[Result], bool] | None
+    work: Callable[[Task], Result], tasks: Sequence[Task], name: str, until: Callable[[Result], bool]
 ) -> dict[int, Result]:
     """Do all tasks in threads of this process; those that begin when the last one is known are left out."""
     from treecast.kernels.compiled import in_parallel
@@ -74,7 +67,7 @@ def _do_here(
             if ended:
                 return
             results[number] = work(tasks[number])
-            if until is not None and until(results[number]):
+            if until(results[number]):
                 ended.append(number)
 
     in_parallel(do, len(tasks), 1, name)
@@ -86,7 +79,7 @@ def _submit_all(
     tasks: Sequence[Task],
     executor: Executor,
     name: str,
-    until: Callable[[Result], bool] | None,
+    until: Callable[[Result], bool],
 ) -> dict[int, Result]:
     packed = pickle.dumps(work)
     digest = blake2b(packed, digest_size=16).digest()
@@ -107,7 +100,7 @@ def _submit_all(
                     waiting[executor.submit(_do, digest, tasks[number], packed)] = number
                     continue
                 results[number] = done[0]
-                if until is not None and until(done[0]):
+                if until(done[0]):
                     stop = min(stop, number + 1)
                 report(len(results), len(tasks), name)
     except BaseException:
