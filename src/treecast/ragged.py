@@ -33,6 +33,18 @@ def places(count: ArrayLike) -> Ints:
     return np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
 
 
+def turns(key: ArrayLike) -> Ints:
+    """Return how many entries with the same key stand before each: int64 (entries,).
+
+    >>> turns([3, 5, 3, 3, 5])
+    array([0, 0, 1, 2, 1])
+    """
+    key = np.asarray(key)
+    found = np.empty(len(key), np.int64)
+    found[np.argsort(key, kind="stable")] = places(np.unique(key, return_counts=True)[1])
+    return found
+
+
 def cut_evenly(size: int, parts: int) -> Ints:
     """Return where each of some parts of ``size`` begins, and where the last ends; their sizes differ by 1 at most.
 

@@ -20,7 +20,7 @@ from treecast.collectives import Collective
 from treecast.description import spell_range
 from treecast.errors import FormatError, ScheduleError
 from treecast.programs.program import ADD, RECEIVE, SEND, Program
-from treecast.ragged import Ints, places, starts
+from treecast.ragged import Ints, places, starts, turns
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.schedule.atoms import cut_into_atoms
 from treecast.schedule.sizes import blocks_of, chunk_bounds
@@ -125,8 +125,7 @@ def messages_of(schedule: Schedule) -> Messages:
     order = np.lexsort([columns[name] for name in ("tree", "dst", "src", "step")])
     columns = {name: column[order] for name, column in columns.items() if name != "steps"}
     payloads, none = _payloads(rows, row[order], place[order]), np.zeros(len(order) + 1, np.int64)
-    arc, place = columns["src"] * schedule.network.nodes + columns["dst"], np.empty(len(order), np.int64)
-    place[np.argsort(arc, kind="stable")] = places(np.unique(arc, return_counts=True)[1])
+    place = turns(columns["src"] * schedule.network.nodes + columns["dst"])
     bare = Messages(schedule, **columns, place=place, payloads=payloads, needs_start=none, needs=none[:0])
     needs_start, needs = _needs(bare)
     return replace(bare, needs_start=needs_start, needs=needs)

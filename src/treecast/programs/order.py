@@ -9,7 +9,7 @@ import numpy as np
 from treecast.errors import FormatError
 from treecast.programs.program import RECEIVE, SEND, Program
 from treecast.programs.verdict import Findings
-from treecast.ragged import Ints, places, starts
+from treecast.ragged import Ints, starts, turns
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,23 +35,21 @@ class Pairs:
 def find_pairs(program: Program) -> Pairs:
     """Return which send meets which receive."""
     sends, receives = np.flatnonzero(program.does(SEND)), np.flatnonzero(program.does(RECEIVE))
-    ends = [(program.rank[sends], program.to[sends]), (program.source[receives], program.rank[receives])]
-    moves = np.concatenate([sends, receives])
-    receiving = np.arange(len(moves)) >= len(sends)
-    columns = [np.concatenate(column) for column in zip(*ends, strict=True)]
-    key = np.unique(np.stack([*columns, program.tag[moves]]), axis=1, return_inverse=True)[1].reshape(-1)
-    turn = np.lexsort([moves, receiving, key])
-    nth = np.empty(len(moves), np.int64)
-    nth[turn] = places(np.bincount(key * 2 + receiving, minlength=2 * (int(key.max(initial=-1)) + 1)))
-    order = np.lexsort([receiving, nth, key])
-    key, nth, moves, receiving = key[order], nth[order], moves[order], receiving[order]
-    meets = np.zeros(len(moves), np.bool_)
-    meets[:-1] = ~receiving[:-1] & receiving[1:] & (key[:-1] == key[1:]) & (nth[:-1] == nth[1:])
-    first = np.flatnonzero(meets)
-    alone = np.ones(len(moves), np.bool_)
-    alone[first] = alone[first + 1] = False
-    by_send = np.argsort(moves[first])
-    return Pairs(len(program), moves[first][by_send], moves[first + 1][by_send], np.unique(moves[alone]))
+    nth = [turns(side) * 2 * len(program) + side for side in _connections(program)]
+    _, here, there = np.intersect1d(*nth, assume_unique=True, return_indices=True)
+    send, receive = sends[here], receives[there]
+    by_send = np.argsort(send)
+    alone = np.union1d(np.delete(sends, here), np.delete(receives, there))
+    return Pairs(len(program), send[by_send], receive[by_send], alone)
+
+
+def _connections(program: Program) -> tuple[Ints, Ints]:
+    """Return a number below twice the operations for the source, destination and tag of each send, and of each receive."""
+    sends, receives = program.does(SEND), program.does(RECEIVE)
+    out, into = np.stack([program.rank, program.to, program.tag]), np.stack([program.source, program.rank, program.tag])
+    every = np.concatenate([out[:, sends], into[:, receives]], axis=1)
+    number = np.unique(every, axis=1, return_inverse=True)[1].reshape(-1)
+    return number[: int(sends.sum())], number[int(sends.sum()) :]
 
 
 def judge_pairs(found: Findings, program: Program, pairs: Pairs, unit: str) -> bool:
@@ -164,10 +162,7 @@ def judge_in_flight(found: Findings, order: Order, room: int) -> None:
     sends, receives = program.does(SEND), program.does(RECEIVE)
     lanes = len(program.first) - 1
     out, into = (np.full(lanes, 2 * lanes, np.int64) for _ in range(2))
-    ends = np.stack([program.rank, program.to, program.tag]), np.stack([program.source, program.rank, program.tag])
-    every = np.concatenate([ends[0][:, sends], ends[1][:, receives]], axis=1)
-    number = np.unique(every, axis=1, return_inverse=True)[1].reshape(-1)
-    out[program.lane[sends]], into[program.lane[receives]] = np.split(number, [int(sends.sum())])
+    out[program.lane[sends]], into[program.lane[receives]] = _connections(program)
     at, why = np.zeros(lanes, np.int64), np.zeros(lanes, np.int64)
     run_program(program.first, program.units, sends, receives, into, out, program.last_wait, room, at, why)
     found.judged("in-flight")

@@ -19,7 +19,7 @@ from treecast.networks import Network
 from treecast.programs.arcs import widths
 from treecast.programs.dataflow import Contents
 from treecast.programs.order import Order, receives_before
-from treecast.ragged import Ints, places, starts
+from treecast.ragged import Ints, starts, turns
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.verification.verifier import verify
 
@@ -99,9 +99,7 @@ def one_at_a_time(where: Network, sent: Sent) -> tuple[Sent, Ints]:
     """
     steps = int(sent.step.max(initial=-1)) + 1
     key = (sent.src * where.nodes + sent.dst) * steps + sent.step
-    order, place = np.argsort(key, kind="stable"), np.empty_like(key)
-    place[order] = places(np.diff(np.flatnonzero(np.diff(key[order], prepend=-1)), append=len(key)))
-    turn, lane = np.divmod(place, np.maximum(widths(where, sent.src, sent.dst), 1))
+    turn, lane = np.divmod(turns(key), np.maximum(widths(where, sent.src, sent.dst), 1))
     longest = np.ones(steps, np.int64)
     np.maximum.at(longest, sent.step, turn + 1)
     return sent._replace(step=starts(longest)[sent.step] + turn), lane
