@@ -1,16 +1,14 @@
 """Data from one rank to one rank: alltoall, scatter and gather, straight. Nobody else has it, so a full stage ends each call."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from treecast.algorithms.spread import broadcast, collect, copy_here, exchange
+from treecast.algorithms.spread import Missing, Pieces, Places, broadcast, collect, copy_here, exchange
 from treecast.groups.group import Group
 from treecast.groups.shape import Shape, lost_with_root
-from treecast.transport.base import Piece, Steps
+from treecast.transport.base import Piece
 
 
-def alltoall(
-    group: Group, outgoing: Sequence[Piece] | None, incoming: Sequence[Piece] | None, equal: bool = False
-) -> Steps[tuple[int, ...]]:
+def alltoall(group: Group, outgoing: Pieces, incoming: Pieces, equal: bool = False) -> Missing:
     """Bring a piece from every rank to every rank: N (N - 1) messages.
 
     ``outgoing[t]`` goes to rank t, ``incoming[s]`` comes from rank s; each pair knows the lengths. ``equal``: all pieces have one
@@ -26,7 +24,7 @@ def alltoall(
     return (yield from move(group, pieces, {r: incoming and incoming[r] for r in others}, Shape("alltoall")))
 
 
-def _alltoall_together(group: Group, outgoing: Sequence[Piece], incoming: Sequence[Piece]) -> Steps[tuple[int, ...]]:
+def _alltoall_together(group: Group, outgoing: Sequence[Piece], incoming: Sequence[Piece]) -> Missing:
     me, length = group.rank, len(outgoing[0])
     rows = {rank: group.memory.take(length * group.size) for rank in range(group.size)}
     rows[me][:] = b"".join(outgoing)
@@ -38,9 +36,7 @@ def _alltoall_together(group: Group, outgoing: Sequence[Piece], incoming: Sequen
     return failed
 
 
-def scatter(
-    group: Group, outgoing: Sequence[Piece] | None, mine: Piece | None, root: int, equal: bool = False
-) -> Steps[tuple[int, ...]]:
+def scatter(group: Group, outgoing: Pieces, mine: Piece | None, root: int, equal: bool = False) -> Missing:
     """Bring a piece from the root to every rank: N - 1 messages, of any lengths.
 
     ``outgoing`` is None but at the root. ``mine`` is None at the root
@@ -66,9 +62,7 @@ def scatter(
     return (yield from move(group, pieces, {}, shape))
 
 
-def gather(
-    group: Group, mine: Piece | None, incoming: Sequence[Piece] | None, root: int, equal: bool = False
-) -> Steps[tuple[int, ...]]:
+def gather(group: Group, mine: Piece | None, incoming: Pieces, root: int, equal: bool = False) -> Missing:
     """Bring a piece from every rank to the root: N - 1 messages, of any lengths.
 
     ``incoming`` is None but at the root. ``mine`` is None at the root
@@ -93,9 +87,7 @@ def gather(
     return (yield from move(group, {}, places, shape))
 
 
-def move(
-    group: Group, pieces: Mapping[int, Piece | None], places: Mapping[int, Piece | None], shape: Shape
-) -> Steps[tuple[int, ...]]:
+def move(group: Group, pieces: Places, places: Places, shape: Shape) -> Missing:
     """Send pieces to ranks, receive from ranks into places, and settle."""
     yield from exchange(group, pieces, places)
     return (yield from group.settle(shape)) or ()

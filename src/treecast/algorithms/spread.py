@@ -14,8 +14,15 @@ from treecast.groups.shape import Shape, lost_with_root
 from treecast.transport.base import Piece, Steps
 from treecast.transport.together import Together
 
+Pieces = Sequence[Piece] | None
+"""A piece of each rank; None where arguments were refused."""
+Places = Mapping[int, Piece | None]
+"""The pieces, or the places for them, of some ranks; None for voids."""
+Missing = Steps[tuple[int, ...]]
+"""The steps of a call, in the end the failed ranks whose data is missing."""
 
-def broadcast(group: Group, data: Piece | None, root: int, name: str = "") -> Steps[tuple[int, ...]]:
+
+def broadcast(group: Group, data: Piece | None, root: int, name: str = "") -> Missing:
     """Bring the bytes of the root to all ranks, straight from it: N - 1 messages.
 
     ``data``: the root's bytes, or their place; of one length on all ranks. ``name``: of the call in errors. Returns (): only the
@@ -38,7 +45,7 @@ def broadcast(group: Group, data: Piece | None, root: int, name: str = "") -> St
     return (yield from group.settle(shape)) or ()
 
 
-def allgather(group: Group, mine: Piece | None, blocks: Sequence[Piece] | None) -> Steps[tuple[int, ...]]:
+def allgather(group: Group, mine: Piece | None, blocks: Pieces) -> Missing:
     """Bring the block of every rank to all ranks, straight from rank to rank: N (N - 1) messages.
 
     ``mine``: this rank's block; None when it is in ``blocks`` already. Block r is that of rank r; all ranks know the lengths,
@@ -69,9 +76,7 @@ def collect(group: Group, blocks: Mapping[int, Piece] | None) -> Steps[None]:
         yield from exchange(group, dict.fromkeys(others, blocks[me]), {rank: blocks[rank] for rank in others})
 
 
-def exchange(
-    group: Group, pieces: Mapping[int, Piece | None], places: Mapping[int, Piece | None], stage: int = 0
-) -> Steps[set[int]]:
+def exchange(group: Group, pieces: Places, places: Places, stage: int = 0) -> Steps[set[int]]:
     """Send pieces to ranks and receive from ranks into places, by turns; return the ranks whose piece has not come."""
     me, size = group.rank, group.size
     for source in sorted(places, key=lambda rank: (me - rank) % size):
@@ -87,7 +92,7 @@ def copy_here(into: Piece, piece: Piece) -> None:
         into[:] = piece
 
 
-def share(group: Group, data: Piece, is_new: bool) -> Steps[tuple[int, ...]]:
+def share(group: Group, data: Piece, is_new: bool) -> Missing:
     """Bring bytes that all old members have to the new ones, in as many blocks as there are ranks; any holder may die.
 
     ``data``: the bytes, or their place; of one length on all ranks. ``is_new``: whether this rank lacks them. Returns the ranks

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from treecast.algorithms.spread import allgather_together, alltoall_together, collect, copy_here, exchange
+from treecast.algorithms.spread import Missing, allgather_together, alltoall_together, collect, copy_here, exchange
 from treecast.groups.group import Group
 from treecast.groups.shape import Shape
 from treecast.transport.base import SMALL, Piece, Steps
@@ -57,7 +57,7 @@ class Task(NamedTuple):
         return place if place >= 0 else None
 
 
-def allreduce(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Steps[tuple[int, ...]]:
+def allreduce(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Missing:
     """Bring the sum of all ranks' contributions to all ranks: up to 64 KiB of them 2 (N - 1) messages, else N times as many, by
     which a rank sends 2 (N - 1) / N of its contribution.
 
@@ -68,7 +68,7 @@ def allreduce(group: Group, mine: Piece | None, out: Piece | None, how: Sums | N
     return (yield from _sum(group, (mine, out), how, Task(Shape("allreduce"))))
 
 
-def reduce(group: Group, mine: Piece | None, out: Piece | None, root: int, how: Sums | None) -> Steps[tuple[int, ...]]:
+def reduce(group: Group, mine: Piece | None, out: Piece | None, root: int, how: Sums | None) -> Missing:
     """Bring the sum of all ranks' contributions to the root; ``out`` is None elsewhere. Else as ``allreduce``.
 
     Returns (root,) when the root has failed.
@@ -76,12 +76,12 @@ def reduce(group: Group, mine: Piece | None, out: Piece | None, root: int, how: 
     return (yield from _sum(group, (mine, out), how, Task(Shape("reduce", target=root))))
 
 
-def scan(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Steps[tuple[int, ...]]:
+def scan(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Missing:
     """Bring to every rank the sum of the contributions of the ranks up to it. Else as ``allreduce``."""
     return (yield from _sum(group, (mine, out), how, Task(Shape("scan"), prefix=True)))
 
 
-def exscan(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Steps[tuple[int, ...]]:
+def exscan(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Missing:
     """Bring to every rank the sum of the contributions of the ranks before it. Else as ``allreduce``.
 
     At rank 0 ``out`` stays as it is. Where all ranks before have failed it means nothing.
@@ -91,7 +91,7 @@ def exscan(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None
 
 def reduce_scatter(
     group: Group, mine: Piece | None, out: Piece | None, counts: Sequence[int], how: Sums | None
-) -> Steps[tuple[int, ...]]:
+) -> Missing:
     """Bring to rank r the sum of the r-th block of all ranks' contributions, of ``counts[r]`` entries.
 
     ``mine`` is never None. Else as ``allreduce``.
@@ -123,7 +123,7 @@ def reduce_scatter(
     return failed
 
 
-def barrier(group: Group) -> Steps[tuple[int, ...]]:
+def barrier(group: Group) -> Missing:
     """Return when all ranks that live have called this: (), as nobody's data is missing. It is the sum of nothing."""
     yield from _sum(group, (None, group.memory.take(1)), Sums(None, _Nothing, 1), Task(Shape("barrier")))
     return ()
@@ -137,7 +137,7 @@ class _Nothing:
         """Do nothing."""
 
 
-def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums | None, task: Task) -> Steps[tuple[int, ...]]:
+def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums | None, task: Task) -> Missing:
     (mine, out), target = ends, task.shape.target
     if target is not None and target not in group.agreement.members:
         return (target,)
@@ -153,7 +153,7 @@ def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums | None
     return (yield from _sum_in_blocks(group, given, out, how, task))
 
 
-def _refuse(group: Group, task: Task) -> Steps[tuple[int, ...]]:
+def _refuse(group: Group, task: Task) -> Missing:
     """Send voids, in both parts of a sum, for a rank that does not know how long it is."""
     others = group.agreement.others()
     for taker in others if task.shape.target is None else {task.shape.target} - {group.rank}:
@@ -162,7 +162,7 @@ def _refuse(group: Group, task: Task) -> Steps[tuple[int, ...]]:
     return (yield from group.settle(task.shape)) or ()
 
 
-def _sum_everywhere(group: Group, given: Piece, out: Piece | None, how: Sums, task: Task) -> Steps[tuple[int, ...]]:
+def _sum_everywhere(group: Group, given: Piece, out: Piece | None, how: Sums, task: Task) -> Missing:
     me, members = group.rank, list(group.agreement.members)
     parts = scratches(group, members, len(given))
     copy_here(parts[me], given)
@@ -177,7 +177,7 @@ def _sum_everywhere(group: Group, given: Piece, out: Piece | None, how: Sums, ta
     return failed
 
 
-def _sum_in_blocks(group: Group, given: Piece, out: Piece | None, how: Sums, task: Task) -> Steps[tuple[int, ...]]:
+def _sum_in_blocks(group: Group, given: Piece, out: Piece | None, how: Sums, task: Task) -> Missing:
     target = task.shape.target
     shape = task.shape._replace(redo=True, spread=not task.prefix)
     while True:
