@@ -279,16 +279,11 @@ class Case:
         """Return the violation of the rule ``delivered`` that an atom does not reach a node."""
         return self.at_atom("delivered", node, atom, f"{self.label(node)} never receives {self.chunks(atom)}")
 
-    def describe_row(self, row: int) -> str:
-        """Return the beginning of a sentence about a row."""
-        rows = self.rows
-        return f"row {self.row_number(row)}: {self.label(rows.src[row])} > {self.label(rows.dst[row])} at step {rows.step[row]}"
-
     def broken(self, rule: str, where: NDArray[np.bool_], sentence: Callable[[int], str]) -> Broken:
         """Return the number of rows that a mask marks, and the first violations."""
-        bad = np.flatnonzero(where)
-        ends = zip(bad[:SHOWN].tolist(), self.rows.src[bad].tolist(), self.rows.dst[bad].tolist(), strict=False)
-        return len(bad), [
-            Violation(rule, f"{self.describe_row(row)} {sentence(row)}", self.row_number(row), (src, dst))
-            for row, src, dst in ends
-        ]
+        bad, shown = np.flatnonzero(where), list[Violation]()
+        for row in map(int, bad[:SHOWN]):
+            at, number = self.rows[row], self.row_number(row)
+            begin = f"row {number}: {self.label(at.src)} > {self.label(at.dst)} at step {at.step}"
+            shown.append(Violation(rule, f"{begin} {sentence(row)}", number, (at.src, at.dst)))
+        return len(bad), shown

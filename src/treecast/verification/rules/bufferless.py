@@ -55,11 +55,6 @@ class Relays:
         return self._pieces_by(self.case.rows.dst)
 
     @cached_property
-    def ends(self) -> Ints:
-        """The first flit of each message that is not null, and the end of the last."""
-        return self.case.part.ends()
-
-    @cached_property
     def verdicts(self) -> NDArray[np.int8]:
         """For each piece that is sent: 0 it is right, 1 its node does not have it by then, 2 its node delayed it."""
         from treecast.kernels.verification.rules import judge_relays
@@ -84,15 +79,13 @@ def no_buffer(relays: Relays) -> Broken:
 
 def contiguous(relays: Relays) -> Broken:
     """Rule ``contiguous``: a node sends all flits of a message to one neighbour, one right after the other."""
-    sent, ends = relays.sent, relays.ends
-    # a cut inside a message must be none: its two sides go to one neighbour, in steps that follow each other
-    inside = ends[np.searchsorted(ends, sent.first)] != sent.first if len(sent.node) else np.zeros(0, np.bool_)
-    goes_on = ends[np.searchsorted(ends, sent.stop)] != sent.stop if len(sent.node) else np.zeros(0, np.bool_)
+    sent, ends = relays.sent, relays.case.part.ends()
     dst = relays.case.rows.dst[sent.row]
     joined = np.zeros(len(sent.node) + 1, np.bool_)
     joined[1:-1] = (sent.node[1:] == sent.node[:-1]) & (sent.first[1:] == sent.stop[:-1])
     joined[1:-1] &= (sent.offset[1:] == sent.offset[:-1]) & (dst[1:] == dst[:-1])
-    wrong = (inside & ~joined[:-1]) | (goes_on & ~joined[1:])
+    # a cut inside a message must be none: its two sides go to one neighbour, in steps that follow each other
+    wrong = (~np.isin(sent.first, ends) & ~joined[:-1]) | (~np.isin(sent.stop, ends) & ~joined[1:])
     return _rows(relays, "contiguous", wrong, "carries part of a message that is interrupted, or goes two ways")
 
 

@@ -1,6 +1,6 @@
 """The rule ``copies``: every chunk reaches every node over disjoint paths."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -110,6 +110,7 @@ def _meetings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32],
     """Return the first two ways of one chunk to one node that share a node, link or arc, for each set of trees that carries a
     chunk.
     """
+    from treecast.kernels.compiled import in_parallel
     from treecast.kernels.schedule.trees import sharing
 
     against, nodes, node = case.schedule.against, case.nodes, np.arange(case.nodes)
@@ -125,30 +126,19 @@ def _meetings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32],
         number = np.unique(number, return_inverse=True)[1].reshape(number.shape)
     needs, count = read_only(number, np.int32), int(number.max(initial=0)) + 1
 
-    def first(trees: Ints, start: int, stop: int) -> tuple[int, int, int]:
-        used = np.full(count, -1, np.int32)
-        v, tree, w = sharing(parent, needs, trees, used, root, case.part.ranks, start, stop)
-        return (v, tree, int(parent[tree, w])) if v >= 0 and against == "nodes" else (v, tree, w)
-
-    return _first_of_each(case, carried, first, text)
-
-
-def _first_of_each(
-    case: Case, carried: NDArray[np.bool_], look: Callable[[Ints, int, int], tuple[int, int, int]], text: str
-) -> Broken:
-    """Return the first breach of each set of trees that carries a chunk; ``look`` finds that of some trees at some ranks."""
-    from treecast.kernels.compiled import in_parallel
-
     def first(trees: Ints) -> tuple[int, int, int]:
-        found = in_parallel(lambda a, b: look(trees, a, b), len(case.part.ranks), 1 << 16)
+        def look(start: int, stop: int) -> tuple[int, int, int]:
+            used = np.full(count, -1, np.int32)
+            return sharing(parent, needs, trees, used, root, case.part.ranks, start, stop)
+
+        found = in_parallel(look, len(case.part.ranks), 1 << 16)
         return next((hit for hit in found if hit[0] >= 0), (-1, -1, -1))
 
     if first(np.arange(case.trees))[0] < 0:
         return 0, []  # all trees together are disjoint, so any set of them is
-    count, shown = 0, list[Violation]()
-    for trees in np.unique(carried, axis=1).T:
-        v, tree, w = first(np.flatnonzero(trees))
-        if v >= 0:
-            count += 1
-            shown.append(Violation("copies", text.format(case.label(v), case.label(w), tree), -1, (v, w)))
-    return count, shown
+    hits = [hit for hit in map(first, map(np.flatnonzero, np.unique(carried, axis=1).T)) if hit[0] >= 0]
+    shown = list[Violation]()
+    for v, tree, w in hits:
+        at = int(parent[tree, w]) if against == "nodes" else w
+        shown.append(Violation("copies", text.format(case.label(v), case.label(at), tree), -1, (v, at)))
+    return len(hits), shown
