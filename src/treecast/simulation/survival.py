@@ -31,20 +31,13 @@ _MOST_PER_TASK = 1 << 16
 _MOST_CELLS = 1 << 23  # of the table of sets of a task
 
 
-class Job(NamedTuple):
-    """All sets of a stratum, or so many random ones of several that are ``among`` others."""
+class Task(NamedTuple):
+    """The sets number ``start … stop-1`` of a stratum, or as many random ones of several that are ``among`` others."""
 
     stratum: Stratum
-    sets: int
-    among: tuple[Stratum, ...] = ()
-
-
-class Task(NamedTuple):
-    """The sets number ``start … stop-1`` of a job, or as many random ones."""
-
-    job: Job
     start: int
     stop: int
+    among: tuple[Stratum, ...] = ()
 
 
 class Tally(NamedTuple):
@@ -78,12 +71,12 @@ class Judge:
 
     def __call__(self, task: Task) -> Tally:
         """Replay the sets of a task."""
-        job, count = task.job, task.stop - task.start
+        count = task.stop - task.start
         weights, parts = np.ones(count), list[tuple[Faulty, int]]()
-        if job.among:
-            sets, parts = self._draw_among(np.random.default_rng([self.seed, task.start]), job.among, count)
+        if task.among:
+            sets, parts = self._draw_among(np.random.default_rng([self.seed, task.start]), task.among, count)
         else:
-            sets, weights = self.elements.sets(job.stratum.faults, task.start, task.stop)
+            sets, weights = self.elements.sets(task.stratum.faults, task.start, task.stop)
         lacking, _ = self.replay.try_sets(sets)
         living = self.all_wanting - self.wants[sets].sum(axis=1)
         return _count(lacking, lacking / np.maximum(living, 1), weights, parts)
@@ -102,12 +95,12 @@ class Judge:
             row += many
         return sets, parts
 
-    def judge(self, jobs: Sequence[Job], executor: Executor | None) -> list[Tally]:
-        """Return the tally of each job."""
+    def judge(self, jobs: Sequence[Task], executor: Executor | None) -> list[Tally]:
+        """Return the tally of each job, a task that may be too large for one worker."""
         tasks, ends = list[Task](), [0]
         for job in jobs:
             step = self._block(max(sum(stratum.faults) for stratum in (job.stratum, *job.among)))
-            tasks += [Task(job, a, min(a + step, job.sets)) for a in range(0, job.sets, step)]
+            tasks += [job._replace(start=a, stop=min(a + step, job.stop)) for a in range(0, job.stop, step)]
             ends.append(len(tasks))
         found = spread(self, tasks, executor, name="parts of the fault sets")
         return [_add(found[a:b]) for a, b in pairwise(ends)]
@@ -230,11 +223,6 @@ def reliability(
     return Reliability(schedule, elements, tuple(known), pool, left, sure, time.perf_counter() - began)
 
 
-def _all_known(stratum: Stratum, tally: Tally) -> Harm:
-    harm, lost = (Interval(*[min(1.0, share)] * 3) for share in (tally.share, tally.lost))
-    return Harm(stratum, "all", tally.tried, tally.harmful, harm, lost)
-
-
 def _replay_all(
     judge: Judge, strata: Sequence[Stratum], sets: int, survives: int, executor: Executor | None
 ) -> tuple[list[Harm], list[Stratum]]:
@@ -247,9 +235,11 @@ def _replay_all(
             break
         chosen.append(stratum)
         left -= stratum.sets
-    tallies = judge.judge([Job(stratum, stratum.sets) for stratum in chosen], executor)
+    tallies = judge.judge([Task(stratum, 0, stratum.sets) for stratum in chosen], executor)
     known = [Harm(stratum, "proven", 0, 0, *[Interval(0.0, 0.0, 0.0)] * 2) for stratum in proven]
-    known += [_all_known(stratum, tally) for stratum, tally in zip(chosen, tallies, strict=True)]
+    for stratum, tally in zip(chosen, tallies, strict=True):
+        harm, lost = (Interval(*[min(1.0, share)] * 3) for share in (tally.share, tally.lost))
+        known.append(Harm(stratum, "all", tally.tried, tally.harmful, harm, lost))
     return known, open_[len(chosen) :]
 
 
@@ -262,7 +252,7 @@ def _draw(
     Samples of their own, most where most can be learned, would each need a part, too; their intervals, added up, are wider.
     """
     together = Stratum((), sum(stratum.weight for stratum in strata), sum(stratum.sets for stratum in strata))
-    (tally,) = judge.judge([Job(together, sets // 64 * 64, tuple(strata))], executor)
+    (tally,) = judge.judge([Task(together, 0, sets // 64 * 64, tuple(strata))], executor)
     pool = _drawn(together, (tally.tried, tally.harmful, tally.lost), doubt / 3, tally.squares)
     seen = [stratum for stratum in strata if stratum.faults in tally.by]
     return [_drawn(stratum, tally.by[stratum.faults], doubt / 3 / len(seen)) for stratum in seen], pool
