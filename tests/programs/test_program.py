@@ -12,7 +12,6 @@ from treecast.programs.order import find_order, find_pairs, judge_order, receive
 from treecast.programs.program import RECEIVE, SEND, Program
 from treecast.programs.rules import RULES, rules_of
 from treecast.programs.verdict import Findings
-from treecast.ragged import starts
 
 
 @st.composite
@@ -35,7 +34,7 @@ def programs(draw):
         **dict(zip(names, columns, strict=True)),
         size=units,
         units=units,
-        wait_start=starts([len(some) for some in waits]),
+        waiting=np.repeat(np.arange(len(rows)), [len(some) for some in waits]),
         wait=flat,
         begun=np.zeros(len(flat), bool),
         where=lambda one: (f"operation {one}", (one,)),

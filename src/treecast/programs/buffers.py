@@ -14,7 +14,7 @@ from treecast.errors import FormatError
 from treecast.plans.after.past_relays import past_relays
 from treecast.programs.messages import Messages
 from treecast.programs.program import ADD, BUFFER, NOWHERE, READ, RECEIVE, SEND, WRITE, Program
-from treecast.ragged import Ints, places, starts
+from treecast.ragged import Ints, places
 from treecast.schedule import Schedule
 from treecast.verification.verifier import verify
 
@@ -182,7 +182,7 @@ def on_buffers(messages: Messages, keep_copies: bool = False) -> tuple[Program, 
         tag=tag[order],
         size=size,
         units=size,
-        wait_start=starts(np.bincount(waiting, minlength=len(rank))),
+        waiting=waiting,
         wait=wait,
         begun=np.zeros(len(wait), np.bool_),
         where=lambda one: (f"rank {rank[one]}, operation {one}", (int(rank[one]), one)),

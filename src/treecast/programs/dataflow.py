@@ -18,13 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 from treecast.collectives import COLLECTIVES, Kind
 from treecast.errors import FormatError
 from treecast.programs.order import Order
-from treecast.programs.program import ADD, BUFFER, READ, RECEIVE, SEND, WRITE
+from treecast.programs.program import ADD, BUFFER, READ, RECEIVE, SEND, WRITE, Place
 from treecast.programs.verdict import Findings
 from treecast.ragged import Ints, starts
 
 _MOST_PLACES, _MOST_BITS = 2**25, 2**30
 _PRIME = 2**61 - 1
 _MANY = 2**60  # a size that no right sum has
+Name = Callable[[int, int, int], Place]
+"""From a rank, a place of its output and the operation that wrote it to how findings name them."""
 _MOST_TOLD = 20  # places of the output whose contents are counted out
 
 
@@ -266,19 +268,8 @@ def root_of(contents: Contents, kind: Kind) -> int:
     return int(np.where(value >= 0, contents.count[value], 0).argmax()) if len(contents.count) else 0
 
 
-def judge_delivery(
-    found: Findings,
-    contents: Contents,
-    kind: Kind,
-    loop: int,
-    *,
-    root: int,
-    name: Callable[[int, int, int], tuple[str, tuple[int, ...]]],
-) -> None:
-    """Judge ``delivered``: whether the output of each rank holds the chunks that the collective wants there.
-
-    ``name``: from a rank, a place of its output and the operation that wrote it to how findings name them.
-    """
+def judge_delivery(found: Findings, contents: Contents, kind: Kind, loop: int, *, root: int, name: Name) -> None:
+    """Judge ``delivered``: whether the output of each rank holds the chunks that the collective wants there."""
     found.judged("delivered")
     places = contents.places
     totals = [contents.all_of(mark, loop) for mark in contents.marks] if kind.adds else []

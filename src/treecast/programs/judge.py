@@ -1,7 +1,6 @@
 """The part that all judges of files share: links, the delivery of a job, one verdict, and the schedule of a right file."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +8,7 @@ from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import FormatError
 from treecast.networks import Network
 from treecast.programs.arcs import figures_of, judge_arcs
-from treecast.programs.dataflow import Contents, judge_delivery, root_of
+from treecast.programs.dataflow import Contents, Name, judge_delivery, root_of
 from treecast.programs.to_schedule import Sent, bounds_of, collective_of, one_at_a_time, schedule_of_sent
 from treecast.programs.verdict import FileVerdict, Findings, Nouns, Where, as_told
 from treecast.ragged import Ints
@@ -34,9 +33,7 @@ class Judged:
     timed: tuple[Sent, Ints] | None = None
     clock: float = field(default_factory=time.perf_counter)
 
-    def judge_contents(
-        self, contents: Contents, kind: str, loop: int, name: Callable[[int, int, int], tuple[str, tuple[int, ...]]]
-    ) -> None:
+    def judge_contents(self, contents: Contents, kind: str, loop: int, name: Name) -> None:
         """Judge ``delivered``, where the collective is known. ``loop`` and ``name``: as ``judge_delivery`` takes them."""
         first = self.contents is None
         self.contents = contents if self.contents is None else self.contents

@@ -229,7 +229,7 @@ def of_schedule(messages: Messages, begins: Ints) -> tuple[Program, Ints]:
         tag=messages.place[message],
         size=messages.sizes(begins)[message],
         units=np.ones_like(rank),
-        wait_start=starts(np.bincount(waiting, minlength=len(rank))),
+        waiting=waiting[order],
         wait=wait[order],
         begun=np.zeros(len(wait), np.bool_),
         where=lambda one: (f"rank {rank[one]}, message {message[one]}", (int(rank[one]), int(message[one]))),

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from treecast.ragged import Ints, starts
 
+Place = tuple[str, tuple[int, ...]]
+"""Where in a file, in words and in numbers."""
 SEND, RECEIVE, READ, WRITE, ADD = 1, 2, 4, 8, 16
 """The bits of an operation's kind; 0 is work that only takes its turn."""
 NOWHERE = -2
@@ -29,7 +31,7 @@ class Program:
     ``read`` and ``write``: the places of buffers that its rank reads, and that it or its peer writes; empty where operations name
     none.
 
-    Operation k waits for ``wait[wait_start[k]:wait_start[k + 1]]``: for their beginning where ``begun``, else for their end.
+    Operation ``waiting[i]`` waits for ``wait[i]``, for its beginning where ``begun``, else for its end: by the first, ascending.
     ``where`` leads from an operation to its place in the file, in words and in numbers.
     """
 
@@ -42,10 +44,10 @@ class Program:
     tag: Ints
     size: Ints
     units: Ints
-    wait_start: Ints
+    waiting: Ints
     wait: Ints
     begun: NDArray[np.bool_]
-    where: Callable[[int], tuple[str, tuple[int, ...]]]
+    where: Callable[[int], Place]
     read: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     write: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
@@ -62,7 +64,8 @@ class Program:
 
     def awaited(self, operation: int) -> list[int]:
         """Return the operations that one waits for."""
-        return self.wait[self.wait_start[operation] : self.wait_start[operation + 1]].tolist()
+        first, stop = np.searchsorted(self.waiting, [operation, operation + 1])
+        return self.wait[first:stop].tolist()
 
     def of_ranks(self) -> list[Ints]:
         """Return the operations of each rank, in order, where they stand rank by rank."""
@@ -79,11 +82,6 @@ class Program:
         found = np.arange(-1, len(self) - 1)
         found[self.first[:-1][np.diff(self.first) > 0]] = -1
         return found
-
-    @cached_property
-    def waiting(self) -> Ints:
-        """The operation that waits, for each wait: int64 (waits,)."""
-        return np.repeat(np.arange(len(self)), np.diff(self.wait_start))
 
     @cached_property
     def last_wait(self) -> Ints:

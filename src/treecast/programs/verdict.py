@@ -7,11 +7,12 @@ from typing import Any
 from treecast.description import Described, Description, count_of, describe
 from treecast.errors import FormatError
 from treecast.lower_bounds import Bound, spell_bounds
+from treecast.programs.program import Place
 from treecast.programs.rules import place_of, rules_of
 from treecast.ragged import Ints
 from treecast.units import spell_seconds
 
-Where = Callable[[int], tuple[str, tuple[int, ...]]]
+Where = Callable[[int], Place]
 """From an operation to its place in the file, in words and in numbers."""
 Nouns = tuple[str, str, str, str]
 """How a format calls a rank, a lane, an operation, and the messages that an arc carries; a lane without a name is not told."""

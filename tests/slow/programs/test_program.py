@@ -10,7 +10,7 @@ from treecast.programs.messages import chunk_places, messages_of, of_schedule
 from treecast.programs.order import find_order, find_pairs
 from treecast.programs.program import ADD
 
-COLUMNS = ("rank", "to", "source", "tag", "size", "wait_start", "wait", "begun")
+COLUMNS = ("rank", "to", "source", "tag", "size", "waiting", "wait", "begun")
 
 
 @pytest.mark.parametrize(("kind", "spec"), [job for job in JOBS if job.values[1] in SPECS[:2]])

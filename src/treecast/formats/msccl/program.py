@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.programs.dataflow import Places
-from treecast.programs.program import ADD, BUFFER, READ, RECEIVE, SEND, WRITE, Program
+from treecast.programs.program import ADD, BUFFER, READ, RECEIVE, SEND, WRITE, Place, Program
 from treecast.ragged import Ints, starts
 
 TYPES = ("s", "r", "rcs", "rrc", "rrs", "rrcs", "cpy", "re", "nop")
@@ -24,8 +24,6 @@ LAST_AWAITED, MOST_PLACES, MOST_ELEMENTS, LONGEST_NAME = 127, 2**15, 4096, 63
 """The last threadblock that can be awaited, the places of a buffer, the elements that a rank reads, the letters of a name."""
 
 NOP = TYPES.index("nop")
-Place = tuple[str, tuple[int, ...]]
-"""Where in the file, in words and in numbers."""
 _KINDS = {
     "s": READ | SEND,
     "r": RECEIVE | WRITE,
@@ -124,7 +122,7 @@ class Algorithm:
             tag=block["chan"][at],
             size=units,
             units=units,
-            wait_start=starts(awaits),
+            waiting=np.flatnonzero(awaits),
             wait=wait[awaits],
             begun=np.zeros(int(awaits.sum()), np.bool_),
             where=self.of_step,

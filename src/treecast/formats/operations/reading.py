@@ -6,8 +6,7 @@ import numpy as np
 
 from treecast.errors import FormatError
 from treecast.formats.operations.comments import Comments
-from treecast.programs.program import RECEIVE, SEND, Program
-from treecast.ragged import starts
+from treecast.programs.program import RECEIVE, SEND, Place, Program
 
 MOST_RANKS = 2**16
 """The most ranks of a file."""
@@ -66,7 +65,7 @@ class Reading:
         late, early, begun = waits[np.argsort(waits[:, 0], kind="stable")].T
         words = {SEND: "send to {}, tag {}", RECEIVE: "receive from {}, tag {}", 0: "work"}
 
-        def where(one: int) -> tuple[str, tuple[int, ...]]:
+        def where(one: int) -> Place:
             said = words[int(kind[one])].format(peer[one], tag[one])
             return f"rank {rank[one]}, line {line[one]} ({said})", (int(rank[one]), int(line[one]))
 
@@ -80,7 +79,7 @@ class Reading:
             tag=tag,
             size=size,
             units=np.ones_like(rank),
-            wait_start=starts(np.bincount(late, minlength=len(rank))),
+            waiting=late.copy(),
             wait=early.copy(),
             begun=begun > 0,
             where=where,
