@@ -103,7 +103,8 @@ def _connect(program: Program) -> list[list[_Block]]:
     """
     blocks = [list[_Block]() for _ in range(program.ranks)]
     used = defaultdict[tuple[int, int, str], int](int)  # how many threadblocks use a channel of a GPU one way
-    taken, lane, waits = set[tuple[int, int, int]](), -1, np.diff(program.wait_start).clip(1)
+    taken, lane = set[tuple[int, int, int]](), -1
+    waits = np.bincount(program.waiting, minlength=len(program)).clip(1)
     sender, receiver, pairs = _Block(), _Block(), find_pairs(program)
     for one, other in zip(pairs.send.tolist(), pairs.receive.tolist(), strict=True):
         full = max(len(sender.steps) + waits[one], len(receiver.steps) + waits[other]) > MOST_STEPS
