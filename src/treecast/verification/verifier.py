@@ -84,9 +84,9 @@ def _distance(schedule: Schedule) -> int:
     return int((schedule.network.distance(rows.src, rows.dst) * rows.messages).sum())
 
 
-def _claims_broken(schedule: Schedule, why: str) -> Broken:
-    """Rule ``claims``: steps and transmissions are those that the builder claims. ``why``: what is wrong with a file's proof."""
-    claims, broken = schedule.claims, [Violation("claims", why)] if why else []
+def _claims_broken(schedule: Schedule, proof_fails: str) -> Broken:
+    """Rule ``claims``: the steps and transmissions are those that the builder claims, and a file's proof of a bound holds."""
+    claims, broken = schedule.claims, [Violation("claims", proof_fails)] if proof_fails else []
     if claims is not None:
         for measure, claimed, measured in (
             ("steps", claims.steps, schedule.steps),
