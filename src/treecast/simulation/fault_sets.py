@@ -9,6 +9,7 @@ import numpy as np
 
 from treecast.collectives import Holdings
 from treecast.errors import FaultError
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.schedule.atoms import Atoms, cut_into_atoms, find_moves
@@ -33,25 +34,18 @@ class FaultSets:
         if kind not in KINDS:
             raise FaultError(f"{kind!r} cannot fail: write one of {', '.join(KINDS)}")
         network = schedule.network
-        spared = (schedule.initiator if schedule.collective.all_source else schedule.collective.root,)
-        names, arcs = list[int](), list[tuple[int, int]]()
+        spared = schedule.initiator if schedule.collective.all_source else schedule.collective.root
+        nodes, arcs = list[int](), np.empty((2, 0), np.int64)
         if kind.startswith("nodes"):
-            names = [u for u in range(network.nodes) if u not in spared]
-            arcs = [(-1, -1)] * len(names)
+            nodes = [u for u in range(network.nodes) if u != spared]
         if not kind.endswith("nodes"):
-            table = network.neighbor_table()
-            back = network.back(np.arange(network.nodes)[:, None], np.arange(network.ports))
-            for u, port in np.argwhere(table >= 0).tolist():
-                arc, v = u * network.ports + port, int(table[u, port])
-                there = int(back[u, port])
-                if kind.endswith("links") and there >= 0:
-                    if u < v:
-                        arcs.append((arc, v * network.ports + there))
-                else:
-                    arcs.append((arc, -1))
-        self.node = np.array(names + [-1] * (len(arcs) - len(names)), np.int64)
-        self.arcs = np.array(arcs, np.int64).reshape(-1, 2)
-        self.kind, self.elements, self.ports = kind, len(arcs), network.ports
+            every = arcs_of(network)
+            back, ahead = network.arc(every.head, network.back(every.tail, every.port)), every.tail < every.head
+            links = (network.back(every.tail, every.port) >= 0) & kind.endswith("links")
+            arcs = np.stack([network.arc(every.tail, every.port), np.where(links, back, -1)])[:, ~links | ahead]
+        self.node = np.append(np.array(nodes, np.int64), np.full(arcs.shape[1], -1))
+        self.arcs = np.append(np.full((len(nodes), 2), -1), arcs.T, axis=0)
+        self.kind, self.elements, self.ports = kind, len(self.node), network.ports
 
     def sets(self, start: int, stop: int, size: int) -> Ints:
         """Return the sets number ``start … stop-1`` of ``size`` elements, in lexicographic order: int64 (sets, size)."""

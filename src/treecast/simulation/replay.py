@@ -121,7 +121,7 @@ class Trace(Described):
         """The step from which each node has all that it wants: int64 (N,); NEVER, 2^31 - 1, where it fails or lost something."""
         node, atom = self._wanted
         first = self.arrival[atom, node].astype(np.int64)
-        last = np.where(first > 0, first + ((self.atoms.lengths - 1) * self.atoms.shift)[atom], 0)
+        last = np.where(first > 0, first + (self.atoms.steps - 1)[atom], 0)
         done = np.zeros(self.schedule.network.nodes, np.int64)
         np.maximum.at(done, node, np.where(first == NEVER, NEVER, last))
         done[list(self.faults.nodes)] = NEVER
@@ -135,8 +135,7 @@ class Trace(Described):
     @property
     def steps(self) -> int:
         """The number of steps until the last send that takes place."""
-        atom = self.moves.atom
-        end = self.moves.time + (self.atoms.lengths - 1)[atom] * self.atoms.shift[atom] + 1
+        end = self.moves.time + self.atoms.steps[self.moves.atom]
         return int(end[self.moved].max(initial=0))
 
     @cached_property
