@@ -63,21 +63,17 @@ def transfers_of(program: Schedule, rank: int, tags: int) -> tuple[Transfer, ...
     step, stride = rows.leaves(row, piece.place[mine]), rows.pace[row].astype(np.int64)
     columns = (sends, peer, piece.first[mine], piece.stop[mine], step, stride, rows.tree[row])
     for leaves, other, first, stop, at, apart, tree in zip(*(column.tolist() for column in columns), strict=True):
-        for a, b in pairwise(_cut_at(ends, first, stop)):
+        inside = ends[np.searchsorted(ends, first, side="right") : np.searchsorted(ends, stop, side="left")]
+        for a, b in pairwise([first, *inside.tolist(), stop]):
             found.append(Transfer(leaves, other, a, b, at + apart * (a - first), apart, tree, 0, 0))
     return with_tags(found, tags)
 
 
-def _cut_at(ends: np.ndarray, first: int, stop: int) -> list[int]:
-    inside = ends[np.searchsorted(ends, first, side="right") : np.searchsorted(ends, stop, side="left")]
-    return [first, *inside.tolist(), stop]
-
-
 def with_tags(transfers: list[Transfer], tags: int) -> tuple[Transfer, ...]:
     """Return transfers by their steps, with tags: the same at both ends of an arc, if its transfers are in the same order."""
-    arcs: dict[tuple[bool, int], list[int]] = {}
+    arcs = defaultdict[tuple[bool, int], list[int]](list)
     for place, transfer in enumerate(transfers):
-        arcs.setdefault((transfer.sends, transfer.peer), []).append(place)
+        arcs[transfer.sends, transfer.peer].append(place)
     done = list(transfers)
     for places in arcs.values():
         if len(places) > tags:

@@ -172,9 +172,8 @@ def ranges(mask: NDArray[np.bool_]) -> Ranges:
 def ranges_by_node(holdings: Holdings, nodes: int) -> list[Ranges]:
     """Return the ranges of each node, as they come."""
     found = [list[tuple[int, int]]() for _ in range(nodes)]
-    columns = (column.tolist() for column in (holdings.node, holdings.first, holdings.stop))
-    for node, first, stop in zip(*columns, strict=True):
-        found[int(node)].append((int(first), int(stop)))
+    for node, first, stop in holdings:
+        found[node].append((first, stop))
     return found
 
 

@@ -92,13 +92,10 @@ class Watch:
             status = 128 + killed[0]
         if not why and all(code == 0 for code in ended.values()):
             return Ending(status, "")
-        return Ending(status, "; ".join([*([why] if why else []), *_groups(ended), *self._others(ended)]), *killed[:1])
-
-    def _others(self, ended: dict[int, int]) -> list[str]:
-        """Return the words on the ranks that did not end badly."""
         good, left = sum(code == 0 for code in ended.values()), self._ranks - len(ended)
-        words = [f"{good} of {self._ranks} ended with 0"]
-        return [*words, f"{left} had not ended"] if left else words
+        words = [*([why] if why else []), *_groups(ended), f"{good} of {self._ranks} ended with 0"]
+        words += [f"{left} had not ended"] if left else []
+        return Ending(status, "; ".join(words), *killed[:1])
 
 
 def note_began(folder: Path, rank: int) -> None:

@@ -78,8 +78,9 @@ def run_protocol(schedule: Schedule) -> Conversation:
     parent, token = _parents(schedule)
     places = _places(schedule, parent, token)
     think = _BY_BUILDER[schedule.builder]
-    if think is certify and _asks_one_by_one(places, token):
-        think = partial(certify, walk=True)
+    if think is certify:  # in a walk a second child is asked only when the first has answered
+        pairs = [place.children[:2] for place in places if len(place.children) > 1]
+        think = partial(certify, walk=any(token[second] > token[first] + 1 for first, second in pairs))
     data = _data_of_root(places, parent, lengths, root) if away else ()
     own: list[int] = [0] * len(places) if away else lengths.flits.tolist()
     one_port = schedule.model.ports == "one"
@@ -178,11 +179,6 @@ def _places(schedule: Schedule, parent: Ints, token: Ints) -> list[Place]:
         if parent[v] >= 0:
             children[parent[v]].append(v)
     return [Place(above, tuple(below)) for above, below in zip(parent.tolist(), children, strict=True)]
-
-
-def _asks_one_by_one(places: list[Place], token: Ints) -> bool:
-    """Return whether a second child is asked only when the first has answered; without a second child both are the same."""
-    return any(token[place.children[1]] > token[place.children[0]] + 1 for place in places if len(place.children) > 1)
 
 
 def _data_of_root(
