@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from treecast.engine.additions import Additions
-from treecast.engine.memory import Part
+from treecast.engine.memory import Additions, Part
 from treecast.engine.transfers import Transfer
 
 CONTRIBUTIONS = {4: 1e16, 2: 1.0, 7: -1e16, 5: 1.0}  # by the peer that brings it, in the order of steps

@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.engine.additions import Additions
-from treecast.engine.memory import Memory, Part
+from treecast.engine.memory import Additions, Memory, Part
 from treecast.engine.transfers import Expected, Links, Transfer
 from treecast.engine.turns import Turns
 from treecast.execution.layout import Bytes

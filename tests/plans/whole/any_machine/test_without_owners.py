@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import treecast
 from treecast import formats
-from treecast.engine.additions import Additions
-from treecast.engine.memory import Part
+from treecast.engine.memory import Additions, Part
 from treecast.engine.transfers import Transfer
 from treecast.execution.local import run
 from treecast.networks import network
