@@ -4,13 +4,16 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from treecast.collectives import COLLECTIVES, Collective
-from treecast.errors import FormatError
+from treecast.errors import FormatError, TreecastError
 from treecast.networks import Network
-from treecast.programs.arcs import figures_of, judge_arcs
+from treecast.networks import network as network_of
 from treecast.programs.dataflow import Contents, Name, judge_delivery, root_of
-from treecast.programs.to_schedule import Sent, bounds_of, collective_of, one_at_a_time, schedule_of_sent
-from treecast.programs.verdict import FileVerdict, Findings, Nouns, Where, as_told
+from treecast.programs.rules import place_of
+from treecast.programs.to_schedule import Sent, bounds_of, collective_of, one_at_a_time, schedule_of_sent, widths
+from treecast.programs.verdict import FileVerdict, Findings, Nouns, Where
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
 
@@ -20,7 +23,7 @@ class Judged:
     """A file that is judged, as far as it goes.
 
     ``title``: how errors call it. ``known``: fields of its verdict. ``collective`` and ``contents``: those of its buffers at the
-    end, the first that were judged. ``sent``: the function that lists its messages.
+    end, the first that were judged. ``timed``: its messages, as ``one_at_a_time`` returns them.
     """
 
     found: Findings
@@ -45,9 +48,30 @@ class Judged:
     def judge_links(
         self, sends: Ints, ends: tuple[Ints, Ints], when: tuple[Ints, Ints], spell: Where, *, named: bool
     ) -> None:
-        """Judge ``adjacent``, and ``link-once`` where somebody named the network; the others: as ``judge_arcs`` takes them."""
-        if self.where is not None:
-            judge_arcs(self.found, self.where, sends, ends, spell, when=when if named else None)
+        """Judge ``adjacent``, and where somebody named the network ``link-once``: who begins while the arc carries all it can.
+
+        ``sends`` are the operations that send, an entry for each message, ``ends`` whence and whither, and ``spell`` tells their
+        places in the file. ``when``: after how many steps each begins, and how many it takes.
+        """
+        if self.where is None:
+            return
+        (src, dst), network, found = ends, self.where, self.found
+        room = widths(network, src, dst)
+        away = np.flatnonzero(room == 0)
+        to = dict(zip(sends[away].tolist(), dst[away].tolist(), strict=True))
+        found.these("adjacent", sends[away], lambda one: f"no link leads from there to {to[one]}", spell)
+        if not named:
+            return
+        key, room = src * network.nodes + dst, np.where(room, room, len(sends))
+        turn = np.lexsort([sends, when[0], key])
+        busy, late = dict[int, list[int]](), list[int]()
+        columns = [column[turn].tolist() for column in (sends, key, *when, room)]
+        for one, arc, begin, units, most in zip(*columns, strict=True):
+            under_way = [end for end in busy.get(arc, ()) if end > begin]
+            if len(under_way) >= most:
+                late.append(one)
+            busy[arc] = [*under_way, begin + units]
+        found.these("link-once", np.array(late, np.int64), lambda _: "its arc carries another message then", spell)
 
     def note_figures(self, ends: tuple[Ints, Ints], units: Ints, depth: int, sent: Sent) -> None:
         """Note the messages of a program that comes to its end, their figures, and the bounds of its collective.
@@ -62,8 +86,19 @@ class Judged:
 
     def verdict(self) -> FileVerdict:
         """Return the verdict."""
-        seconds, network = time.perf_counter() - self.clock, self.where.spec if self.where is not None else "?"
-        return FileVerdict(**as_told(self.found), **self.known, nouns=self.nouns, network=network, seconds=seconds)
+        found = self.found
+        counts = {rule: found.counts[rule] for rule in sorted(found.counts, key=place_of)}
+        return FileVerdict(
+            format=found.format,
+            counts=counts,
+            allowed=found.allowed,
+            findings=tuple(finding for rule in counts for finding in found.shown.get(rule, ())),
+            notes=tuple(found.notes),
+            nouns=self.nouns,
+            network=self.where.spec if self.where is not None else "?",
+            seconds=time.perf_counter() - self.clock,
+            **self.known,
+        )
 
     def check(self) -> None:
         """Raise FormatError when a rule is broken."""
@@ -76,3 +111,21 @@ class Judged:
         if self.where is None or self.contents is None or self.timed is None:
             raise FormatError(f"{self.title} was not judged to the end")
         return schedule_of_sent(self.title, self.collective, self.where, self.contents, self.timed)
+
+
+def find_network(named: "str | Network | None", ranks: int) -> Network:
+    """Return the network of some ranks, by default a complete one. Raises TreecastError when it has not a node for each."""
+    found = network_of(f"complete:{ranks}" if named is None else named)
+    if found.nodes != ranks:
+        raise TreecastError(
+            f"{found.spec} has {found.nodes:,} nodes, and the file {ranks:,} ranks: name a network of as many"
+        )
+    return found
+
+
+def figures_of(ranks: int, ends: tuple[Ints, Ints], units: Ints) -> dict[str, Any]:
+    """Return the figures of a verdict that count messages, of which each has so many ``units``, and the arc with most."""
+    arcs, which = np.unique(ends[0] * ranks + ends[1], return_inverse=True)
+    load = np.bincount(which, weights=units).astype(np.int64)
+    arc = divmod(int(arcs[load.argmax()]), ranks) if len(arcs) else (-1, -1)
+    return {"messages": len(units), "busiest": int(load.max(initial=0)), "busiest_arc": arc}

@@ -16,7 +16,7 @@ from treecast.errors import FormatError, TreecastError
 from treecast.lower_bounds import Bound, bounds
 from treecast.models import model
 from treecast.networks import Network
-from treecast.programs.arcs import widths
+from treecast.networks.arcs import arcs_of
 from treecast.programs.dataflow import Contents
 from treecast.programs.order import Order, receives_before
 from treecast.ragged import Ints, starts, turns
@@ -103,6 +103,16 @@ def one_at_a_time(where: Network, sent: Sent) -> tuple[Sent, Ints]:
     longest = np.ones(steps, np.int64)
     np.maximum.at(longest, sent.step, turn + 1)
     return sent._replace(step=starts(longest)[sent.step] + turn), lane
+
+
+def widths(network: Network, src: Ints, dst: Ints) -> Ints:
+    """Return how many arcs lead from each node to the other: int64 (pairs,), more than one where they are parallel."""
+    if network.every_pair_joined:
+        return np.ones_like(src)
+    arcs, key = arcs_of(network), src * network.nodes + dst
+    known, width = np.unique(arcs.tail.astype(np.int64) * network.nodes + arcs.head, return_counts=True)
+    place = np.minimum(np.searchsorted(known, key), len(known) - 1)
+    return np.where(known[place] == key, width[place], 0)
 
 
 def right_one(otherwise: str, make: Callable[[], Schedule]) -> Schedule:

@@ -145,14 +145,6 @@ class FileVerdict(Described):
         return f"<Verdict on {self.name or self.format!r}: {said}, {count_of(self.operations, self.nouns[2])}>"
 
 
-def as_told(found: Findings) -> dict[str, Any]:
-    """Return the fields of a verdict that are findings."""
-    counts = {rule: found.counts[rule] for rule in sorted(found.counts, key=place_of)}
-    shown = tuple(finding for rule in counts for finding in found.shown.get(rule, ()))
-    notes = tuple(found.notes)
-    return {"format": found.format, "counts": counts, "allowed": found.allowed, "findings": shown, "notes": notes}
-
-
 @describe.register
 def _(verdict: FileVerdict) -> Description:
     rank, lane, operation, carried = verdict.nouns

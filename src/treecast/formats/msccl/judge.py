@@ -10,9 +10,8 @@ from treecast.formats.msccl.program import BUFFERS, ROOMS, Algorithm
 from treecast.formats.msccl.reading import read_algorithm
 from treecast.formats.msccl.shape import judge_shape
 from treecast.formats.registry import Told, judged
-from treecast.programs.arcs import find_network
 from treecast.programs.dataflow import kind_of, trace_program
-from treecast.programs.judge import Judged
+from treecast.programs.judge import Judged, find_network
 from treecast.programs.order import Order, find_order, find_pairs, judge_in_flight, judge_order, judge_pairs
 from treecast.programs.races import judge_races
 from treecast.programs.to_schedule import Sent

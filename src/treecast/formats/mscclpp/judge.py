@@ -12,9 +12,8 @@ from treecast.formats.mscclpp.reading import read_plan
 from treecast.formats.mscclpp.rules import check_uses
 from treecast.formats.mscclpp.unrolling import unroll
 from treecast.formats.registry import Told, judged
-from treecast.programs.arcs import find_network
 from treecast.programs.dataflow import kind_of
-from treecast.programs.judge import Judged
+from treecast.programs.judge import Judged, find_network
 from treecast.programs.verdict import FileVerdict, Findings
 from treecast.schedule import Schedule
 

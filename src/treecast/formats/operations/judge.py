@@ -15,9 +15,8 @@ from treecast.formats.operations.holding import find_early, find_missing, schedu
 from treecast.formats.operations.reading import Listed
 from treecast.formats.registry import Told
 from treecast.networks import Network
-from treecast.programs.arcs import figures_of, find_network
 from treecast.programs.flows import judge_flows
-from treecast.programs.judge import Judged
+from treecast.programs.judge import Judged, figures_of, find_network
 from treecast.programs.messages import cut_data
 from treecast.programs.order import Order, Pairs, find_order, find_pairs, judge_order, judge_pairs
 from treecast.programs.program import Program
