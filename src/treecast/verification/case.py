@@ -41,11 +41,6 @@ class Streams(NamedTuple):
     remainder: Ints
     period: int
 
-    @property
-    def turns(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The first turn of each, and how many turns it takes."""
-        return read_only(self.step, np.int32), read_only(self.steps, np.int32)
-
     def of(self, column: NDArray[Any]) -> NDArray[Any]:
         """Return a column of rows for each stream."""
         return column if self.period == 1 else column[self.row]

@@ -43,7 +43,8 @@ def _busy(case: Case, rule: str, node: NDArray[Any], port: NDArray[Any], ports: 
         node, port, ports = np.unique(key, return_inverse=True)[1].reshape(-1), np.where(key < 0, -1, 0), 1
         nodes = int(node.max(initial=-1)) + 1
     node, port = read_only(node, np.int32), read_only(port, np.int16)
-    columns = (node, port, ports, *streams.turns, np.zeros(nodes * ports, np.int32), clash)
+    turns = (read_only(column, np.int32) for column in (streams.step, streams.steps))
+    columns = (node, port, ports, *turns, np.zeros(nodes * ports, np.int32), clash)
     case.by_node(lambda low, high: overlaps(low, high, *columns), nodes)
     return case.broken(rule, case.marked(streams.row[clash]), lambda row: why)
 
@@ -107,7 +108,7 @@ def contended(
     number = taken[entry] * np.int64(streams.period) + streams.remainder[of]
     if not case.affordable(2 * int(number.max(initial=-1)) + 2):
         number = np.unique(number, return_inverse=True)[1].reshape(-1)
-    columns = (number, (row if key is None else key)[entry], *(column[of] for column in streams.turns))
+    columns = number, (row if key is None else key)[entry], streams.step[of], streams.steps[of]
     busy, clash = np.zeros((2, int(number.max(initial=-1)) + 1), np.int64), np.zeros(len(of), np.bool_)
     clashing(*(read_only(column, np.int64) for column in columns), *busy, clash)
     return case.broken(rule, case.marked(streams.row[of[clash]]), lambda row: why)
