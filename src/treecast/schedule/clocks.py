@@ -60,13 +60,11 @@ def seconds_by_events(schedule: Schedule, costs: Costs) -> float:
     all-port, of its source and its target under one-port. Raises ScheduleError when the schedule does not say how long its
     chunks are, or has too many sends to look at one by one.
     """
-    sizes = _sizes_of(schedule)
+    lengths = np.diff(_sizes_of(schedule).bounds(schedule.collective))
     messages = _messages(schedule)
     startup, per_byte = costs.of_arcs(messages.src, messages.dst)
-    length = (
-        np.add.reduceat(_lengths(schedule, sizes)[messages.chunk], messages.start[:-1]) if len(messages.step) else 0
-    )
-    lasts = startup + per_byte * length
+    length = lengths[messages.chunk % max(len(lengths), 1)]  # a finished sum is as long as its sum
+    lasts = startup + per_byte * np.add.reduceat(length, messages.start[:-1])
     sums = schedule.collective.sums
     taken = _taken(schedule, messages)
     free = np.zeros(int(taken.max(initial=-1)) + 1)
@@ -100,11 +98,6 @@ def _sizes_of(schedule: Schedule) -> Sizes:
     if schedule.sizes is None:
         raise ScheduleError("the schedule does not say how many bytes its chunks have: plan it with bytes='16MiB'")
     return schedule.sizes
-
-
-def _lengths(schedule: Schedule, sizes: Sizes) -> Ints:
-    lengths = np.diff(sizes.bounds(schedule.collective))
-    return np.tile(lengths, 2) if schedule.collective.results else lengths
 
 
 def _messages(schedule: Schedule) -> _Messages:

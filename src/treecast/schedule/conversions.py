@@ -38,12 +38,9 @@ def to_networkx(schedule: "Schedule") -> "nx.MultiDiGraph[Any]":
     rows, network = schedule.rows, schedule.network
     graph: nx.MultiDiGraph[Any] = nx.MultiDiGraph(name=repr(schedule))
     graph.add_nodes_from((u, {"label": label}) for u, label in enumerate(network.labels()))
-    chunks: dict[int, list[tuple[int, int]]] = {number: [] for number in range(len(rows))}
-    for row, first, stop, _ in zip(*(column.tolist() for column in rows.pieces), strict=True):
-        chunks[row].append((first, stop))
     for number, row in enumerate(rows):
-        said = {"step": row.step, "steps": row.steps, "port": row.port, "tree": row.tree, "chunks": chunks[number]}
-        graph.add_edge(row.src, row.dst, number, **said)
+        said = {"step": row.step, "steps": row.steps, "port": row.port, "tree": row.tree}
+        graph.add_edge(row.src, row.dst, number, **said, chunks=rows.payloads.ranges(row.payload))
     return graph
 
 
