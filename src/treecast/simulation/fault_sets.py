@@ -47,10 +47,6 @@ class FaultSets:
         self.arcs = np.append(np.full((len(nodes), 2), -1), arcs.T, axis=0)
         self.kind, self.elements, self.ports = kind, len(self.node), network.ports
 
-    def sets(self, start: int, stop: int, size: int) -> Ints:
-        """Return the sets number ``start … stop-1`` of ``size`` elements, in lexicographic order: int64 (sets, size)."""
-        return sets_in_order(self.elements, start, stop, size)
-
     def random_sets(self, start: int, stop: int, size: int, seed: int) -> Ints:
         """Return random sets of ``size`` different elements, the same for the same block and seed."""
         return draw_sets(np.random.default_rng([seed, start]), self.elements, stop - start, size)
@@ -135,10 +131,9 @@ class SetReplay:
         given, wanted = (_by_atom(atoms, h) for h in (schedule.part.given(), schedule.part.wanted()))
         self.bounds = atoms.bounds
         self.work = 2 * len(row) + network.nodes * (len(atoms) + 1) + network.nodes * network.ports
-        self._elements = (node, arcs)
-        self._moves = (moves.start, np.arange(len(row)), moves.time, src, dst, arc)
-        self._sizes = (network.nodes, network.nodes * network.ports + 1)
-        self._known = (back[row] if len(back) else back.copy(), order, own, *given, *wanted)
+        by_move = np.arange(len(row)), moves.time, src, dst, arc, network.nodes, network.nodes * network.ports + 1
+        back = back[row] if len(back) else back.copy()
+        self._given = node, arcs, moves.start, *by_move, back, order, own, *given, *wanted
 
     def try_sets(self, sets: Ints) -> tuple[Ints, Hit | None]:
         """Replay under each set, int64 (sets, size); return how many living nodes lack something, and the first such set.
@@ -148,7 +143,7 @@ class SetReplay:
         from treecast.kernels.simulation.replay import first_failing
 
         lacking = np.zeros(len(sets), np.int64)
-        index, node, atom = first_failing(sets, *self._elements, *self._moves, *self._sizes, *self._known, lacking)
+        index, node, atom = first_failing(sets, *self._given, lacking)
         return lacking, None if index < 0 else Hit(sets[index], int(node), int(atom))
 
 

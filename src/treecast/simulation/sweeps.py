@@ -14,7 +14,7 @@ from treecast.errors import FaultError
 from treecast.networks.core import Ints
 from treecast.progress import Progress, part_of, reporting
 from treecast.schedule import Schedule
-from treecast.simulation.fault_sets import Elements, FaultSets, Kind, SetReplay
+from treecast.simulation.fault_sets import Elements, FaultSets, Kind, SetReplay, sets_in_order
 from treecast.simulation.faults import Faults, check_seed
 from treecast.simulation.lies import verdicts
 from treecast.simulation.spreading import spread
@@ -236,7 +236,8 @@ def _of_faults(
         check_seed(seed)
         parts: list[tuple[int, _Sets]] = [(sample, partial(choices.random_sets, size=most, seed=seed))]
     else:
-        parts = [(comb(choices.elements, size), partial(choices.sets, size=size)) for size in range(most + 1)]
+        every = choices.elements
+        parts = [(comb(every, size), partial(sets_in_order, every, size=size)) for size in range(most + 1)]
     _check_total(total := sum(count for count, _ in parts), _MOST_SETS)
     replay = SetReplay(schedule, choices.node, choices.arcs)
 
