@@ -46,7 +46,14 @@ def run_on_files(
             raise PlanError(
                 "a scatterv or gatherv sends each message one way: there is nothing to elect, leave liars out"
             )
-        return _run_on_folder(schedule, path, faults, flit, output)
+        files = node_files(schedule.network, path, schedule.collective.root)
+        flits_of(schedule.network, files, flit)
+        if output is not None:
+            check_target(files, output)
+        moved = run_bufferless(schedule, read_messages(files), flit, faults)
+        if output is not None:
+            write_messages(moved, files, output)
+        return moved
     files, lengths = dict[int, Path](), schedule.collective.lengths
     if lengths is not None and Path(path).is_dir():
         check_folder(schedule.collective)
@@ -75,17 +82,6 @@ def run_on_files(
         layout=layout,
     )
     write_folder(output, received)
-    return done
-
-
-def _run_on_folder(schedule: Schedule, folder: str, faults: Faults, flit: int, output: str | None) -> BufferlessRun:
-    files = node_files(schedule.network, folder, schedule.collective.root)
-    flits_of(schedule.network, files, flit)
-    if output is not None:
-        check_target(files, output)
-    done = run_bufferless(schedule, read_messages(files), flit, faults)
-    if output is not None:
-        write_messages(done, files, output)
     return done
 
 

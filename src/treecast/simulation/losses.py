@@ -200,15 +200,12 @@ def _table(found: Reliability, kinds: Sequence[str]) -> Table:
     )
     rows = list[list[object]]()
     for harm in found.harms:
-        s, drawn, (low, share, high) = harm.stratum, harm.how == "drawn", harm.shares
+        (faults, likely, sets), drawn, (low, share, high) = harm.stratum, harm.how == "drawn", harm.shares
         tried = {"all": "all", "proven": "none: proven harmless"}.get(harm.how, f"{harm.tried:,} at random")
         ends = f" ({low:.4g} to {high:.4g})" if drawn else ""
-        rows.append([*s.faults, f"{s.weight:.3g}", _say_many(s.sets), tried, harm.harmful, f"{share:.4g}{ends}"])
+        many = f"{sets:,}" if sets < 10**9 else f"about 10^{len(str(sets)) - 1}"
+        rows.append([*faults, f"{likely:.3g}", many, tried, harm.harmful, f"{share:.4g}{ends}"])
     return Table(columns, rows, most=_ROWS, of="numbers of faults")
-
-
-def _say_many(sets: int) -> str:
-    return f"{sets:,}" if sets < 10**9 else f"about 10^{len(str(sets)) - 1}"
 
 
 def _near_one(loss: Interval) -> str:

@@ -15,8 +15,10 @@ _Judged = TypeVar("_Judged")
 def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
     """Return the rules that a schedule has to obey under a model, by name, in the order in which they are checked."""
     model: Model = case.model
+    if model.routing and case.schedule.orbit:
+        return {"routed": lambda: (1, [Violation("routed", "an orbit cannot be judged under wormhole switching")])}
     if model.routing:
-        return _of_wormholes(case)
+        return _by_name(case, wormhole.routed, wormhole.one_role, wormhole.channel_once) | _of_data(case)
     of_links = [links.adjacent]
     if not model.combining:  # else chunks that share an arc and a step are one message
         of_links += [links.link_once, links.one_chunk]
@@ -34,12 +36,6 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
 
 def _by_name(judged: _Judged, *rules: Callable[[_Judged], Broken]) -> dict[str, Callable[[], Broken]]:
     return {check.__name__.replace("_", "-"): lambda check=check: check(judged) for check in rules}
-
-
-def _of_wormholes(case: Case) -> dict[str, Callable[[], Broken]]:
-    if case.schedule.orbit:
-        return {"routed": lambda: (1, [Violation("routed", "an orbit cannot be judged under wormhole switching")])}
-    return _by_name(case, wormhole.routed, wormhole.one_role, wormhole.channel_once) | _of_data(case)
 
 
 def _of_relays(case: Case) -> dict[str, Callable[[], Broken]]:
