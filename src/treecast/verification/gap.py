@@ -71,16 +71,11 @@ def _(gap: Gap) -> Description:
         "bounds": [asdict(bound) for bound in found],
     }
     lines: dict[str, object] = {name: spell_bounds(found, measure) for measure, name in _NAMES.items() if measure in of}
-    if gap.reached is None:
-        return Description(figures, lines)
-    return Description(figures, lines).joined(_describe_reached(gap.reached))
-
-
-def _describe_reached(report: Report) -> Description:
-    words = spell_distance(report)
-    if not report:
-        words += f", but that breaks a rule: {', '.join(rule for rule, count in report.counts.items() if count)}"
-    return Description(
-        describe(report).pick("builder", "verified", "tcd", "tcd_lower_bound", "gap", "minimal"),
-        {f"by {report.schedule.builder}": words},
-    )
+    report = gap.reached
+    if report is not None:
+        figures |= describe(report).pick("builder", "verified", "tcd", "tcd_lower_bound", "gap", "minimal")
+        words = spell_distance(report)
+        if not report:
+            words += f", but that breaks a rule: {', '.join(rule for rule, count in report.counts.items() if count)}"
+        lines[f"by {report.schedule.builder}"] = words
+    return Description(figures, lines)

@@ -108,9 +108,8 @@ def delivered(relays: Relays) -> Broken:
     low, high = np.zeros((2, case.nodes), np.int64)
     low[wanted.node], high[wanted.node] = wanted.first, wanted.stop
     there = np.clip(got.stop, low[got.node], high[got.node]) - np.clip(got.first, low[got.node], high[got.node])
-    found = np.bincount(got.node, there, minlength=case.nodes).astype(np.int64)
-    lost = np.flatnonzero(found < high - low)
-    due = high - low
+    found, due = np.bincount(got.node, there, minlength=case.nodes).astype(np.int64), high - low
+    lost = np.flatnonzero(found < due)
     return case.at_nodes(
         "delivered", lost, lambda v: f"{case.label(v)} receives {found[v]:,} of {due[v]:,} flits that are for it"
     )
