@@ -68,18 +68,11 @@ def schedule_of_sent(
     chunk = _chunks(contents, collective, sent.value)
     if len(chunk) and int(chunk.min()) < 0:
         raise FormatError(f"{file} {_NONE}it sends sums of different chunks, or of parts")
-    columns = {
-        "src": sent.src,
-        "dst": sent.dst,
-        "port": np.asarray(where.port_between(sent.src, sent.dst), np.int64) + lane,  # parallel arcs have them in a row
-        "step": sent.step,
-        "steps": np.ones_like(sent.step),
-        "tree": np.full_like(sent.step, -1),
-    }
+    port = where.port_between(sent.src, sent.dst) + lane  # parallel arcs have them in a row
 
     def right(collective: Collective, chunk: Ints) -> Schedule:
-        known, payload = np.unique(chunk, return_inverse=True)
-        rows = Rows.of(Payloads.of([[(c, c + 1)] for c in known.tolist()]), payload=payload, **columns)
+        payloads = Payloads.of_ranges(chunk, chunk + 1)
+        rows = Rows.of(payloads, src=sent.src, dst=sent.dst, port=port, step=sent.step)
         return right_one(f"{file} {_NONE}", lambda: Schedule(where, collective, model("all-port"), rows))
 
     if not collective.results:
@@ -202,25 +195,25 @@ def _carried(order: Order, collective: Collective) -> dict[int, int]:
     for node, first, stop in collective.given():
         own[node] |= (1 << stop) - (1 << first)
     could, visits, ranks = dict[int, int](), 0, program.rank.tolist()
-    sender: dict[int, int] = dict(zip(pairs.receive.tolist(), pairs.send.tolist(), strict=True))
-    for one in order.ended.tolist():
-        if one not in sender:
-            continue
+    sender: list[int] = pairs.sender.tolist()
+    for one in map(int, order.ended):
         send = sender[one]
+        if send < 0:
+            continue
         could[one] = own[ranks[send]]
         for place in _bits(before[send]):
             could[one] |= could[receives[ranks[send]][place]]
             visits += 1
         if visits > _MOST_VISITS:
             raise FormatError(f"more than {_MOST_VISITS:,} paths are too many to follow")
-    carried = dict[int, int]()
-    todo = [
-        (node, chunk, -1) for node, first, stop in wanted for chunk in range(first, stop) if not own[node] >> chunk & 1
-    ]
+    carried, todo = dict[int, int](), list[tuple[int, int, int]]()
+    for node, first, stop in wanted:
+        every = (1 << len(receives[node])) - 1
+        todo += [(node, chunk, every) for chunk in range(first, stop) if not own[node] >> chunk & 1]
     while todo:
-        rank, chunk, among = todo.pop()  # -1: among all receives
-        places = range(len(receives[rank])) if among < 0 else _bits(among)
-        able = [sender[one] for one in (receives[rank][place] for place in places) if could[one] >> chunk & 1]
+        rank, chunk, among = todo.pop()
+        receiving = (receives[rank][place] for place in _bits(among))
+        able = [sender[one] for one in receiving if could[one] >> chunk & 1]
         if not able:
             raise FormatError(f"nothing can bring chunk {chunk} to rank {rank}")
         send = next((one for one in able if carried.get(one, 0) >> chunk & 1), able[0])
@@ -261,8 +254,7 @@ def _rows(order: Order, where: Network, carried: dict[int, int]) -> Rows:
         step.append(max(order.began(send), late, free.get((src, dst), 0)))
         free[src, dst] = came[order.receiver[send]] = step[-1] + 1
     src, dst = program.rank[sends], program.to[sends]
-    columns = {"step": np.array(step, np.int64), "steps": np.ones(len(sends), np.int64), "src": src, "dst": dst}
-    columns |= {"port": np.asarray(where.port_between(src, dst), np.int64), "tree": np.full(len(sends), -1)}
     known = {bits: number for number, bits in enumerate(dict.fromkeys(carried[send] for send in sends))}
-    payload = np.array([known[carried[send]] for send in sends], np.int64)
-    return Rows.of(Payloads.of([[(c, c + 1) for c in _bits(bits)] for bits in known]), payload=payload, **columns)
+    payloads = Payloads.of([[(c, c + 1) for c in _bits(bits)] for bits in known])
+    payload, port = [known[carried[send]] for send in sends], where.port_between(src, dst)
+    return Rows.of(payloads, step=step, steps=1, src=src, dst=dst, port=port, payload=payload)
