@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 from treecast.collectives import Collective
-from treecast.programs.order import Pairs
+from treecast.programs.order import Pairs, waits_of
 from treecast.programs.program import RECEIVE, Program
 from treecast.programs.verdict import Findings
 from treecast.ragged import Ints
@@ -73,9 +73,8 @@ def _graph(program: Program, pairs: Pairs, sized: bool) -> "nx.DiGraph[object]":
 
     graph: nx.DiGraph[object] = nx.DiGraph()
     ranks = program.rank.tolist()
-    for late, early, begun in zip(program.waiting.tolist(), program.wait.tolist(), program.begun.tolist(), strict=True):
-        if not begun:
-            graph.add_edge(early, late)
+    for late, before in waits_of(program).items():
+        graph.add_edges_from((early, late) for early in before)
     for one, rank in enumerate(ranks):
         graph.add_edge(("from", rank), one)
         if program.kind[one] & RECEIVE:
