@@ -165,8 +165,8 @@ def broadcast_role(operation: Operation, hosts: Hosts, root: int, rank: int, tag
     """Return the part of one rank in a broadcast from ``root`` to ranks on several hosts; tags are from 0 to ``tags`` - 1.
 
     Between hosts it is a one-port broadcast on their complete network, and one rank speaks for each. On a host the data passes
-    from rank to rank, through memory, each chunk a step after it came. ``operation``: the broadcast between hosts, from that of the root.
-    ``hosts``: of each rank, the first rank on its host.
+    from rank to rank, through memory, each chunk a step after it came. ``operation``: the broadcast between hosts, from that of
+    the root. ``hosts``: of each rank, the first rank on its host.
 
     >>> import treecast
     >>> operation = Operation("broadcast", treecast.network("complete:2"), 0, 5, model="one-port")
