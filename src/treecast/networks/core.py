@@ -216,7 +216,7 @@ class Network(Nodes, Described):
 
     @cached_property
     def _with_arcs_reversed(self) -> "Network":
-        from treecast.networks.reversed import Reversed
+        from treecast.networks.listed import Reversed
 
         return Reversed(self)
 

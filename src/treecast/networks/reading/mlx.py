@@ -6,11 +6,10 @@ Source: MLX's documentation, "Distributed communication", the JACCL backend.
 from itertools import combinations
 from typing import Any, cast
 
-from treecast.networks.reading.json_data import json_of
+from treecast.networks.reading.data import json_of, row, table, tables, text
 from treecast.networks.reading.machine import Draft, Link, Machine, Node
 from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import plain
-from treecast.networks.reading.yaml_data import row, table, tables, text
 
 _MOST_HOSTS = 256
 

@@ -1,10 +1,9 @@
 """Fabrics in the JSON of NetQ, the monitor of Cumulus Linux."""
 
-from treecast.networks.reading.json_data import json_of
+from treecast.networks.reading.data import json_of, table, tables, text
 from treecast.networks.reading.machine import Link, Machine, Node
 from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import plain
-from treecast.networks.reading.yaml_data import table, tables, text
 
 
 @reader("netq", summary="NetQ's JSON", recognises=matches(rb'"compounded_links"\s*:'))

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from treecast.description import count_of
+from treecast.networks.reading.data import row, table, text, yaml_of
 from treecast.networks.reading.machine import Draft, Link, Machine, Node
 from treecast.networks.reading.registry import Files, matches, reader
 from treecast.networks.reading.text import whole_number
-from treecast.networks.reading.yaml_data import row, table, text, yaml_of
 
 RATES = {"wormhole": 100.0, "blackhole": 400.0}
 """Gbit/s of a cable each way, by the kind of chip: Ethernet of 100G, and half a port of 800G, by docs.tenstorrent.com."""

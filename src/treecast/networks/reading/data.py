@@ -1,11 +1,43 @@
-"""YAML from strangers: no anchors, aliases or tags, in limits; every value is a text."""
+"""JSON and YAML from strangers, in limits: no name twice and no NaN; no anchors, aliases or tags, and every value a text."""
 
-from typing import Any, cast
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, NoReturn, cast
 
 import yaml
 
+_DEEPEST_JSON = 64
 _DEEPEST, _MOST = 32, 1 << 20
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+
+def json_of(data: bytes) -> Any:
+    """Return the contents of a JSON file. Raises ValueError when it is none, is too deep, or names something twice."""
+    said = data.decode("utf-8-sig", "replace")
+    deep = most = 0
+    for sign in re.sub(r'"(?:[^"\\]|\\.)*"', "", said):
+        deep += (sign in "[{") - (sign in "]}")
+        most = max(most, deep)
+    if most > _DEEPEST_JSON:
+        raise ValueError(f"it is more than {_DEEPEST_JSON} levels deep")
+    try:
+        return json.loads(said, object_pairs_hook=_once, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is no JSON: {error.msg} in line {error.lineno}") from None
+
+
+def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict[str, Any]()
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"it says {name[:40]!r} twice")
+        found[name] = value
+    return found
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"it has {word}, which is no number")
 
 
 def yaml_of(data: bytes) -> Any:
