@@ -12,7 +12,6 @@ from treecast.errors import NetworkError
 from treecast.networks.cayley import Searched
 from treecast.networks.core import Ints
 from treecast.networks.family import family
-from treecast.networks.members import listing
 
 _MOST_NODES = 1 << 24
 _MOST_STEPS = 1 << 12
@@ -25,7 +24,7 @@ _MOST_STEPS = 1 << 12
     summary="N nodes around a circle, each joined to those S steps on and back",
     nodes="N",
     degree="2 per S",
-    members=listing(lambda ranks: [f"{ranks},1,{isqrt(ranks)}"] if ranks > 8 else []),
+    members=lambda ranks: [f"{ranks},1,{isqrt(ranks)}"] if ranks > 8 else [],
 )
 class Circulant(Searched):
     """The circulant of N nodes, 2 ≤ N ≤ 2^24, and some steps: node u is joined to u + s and u - s modulo N for each step s.

@@ -67,22 +67,13 @@ class Coordinates(Network):
         return ",".join([str(node // stride % side) for side, stride in zip(self.sides, self.strides, strict=True)])
 
     def _labels(self, nodes: Ints) -> list[str]:
-        """Return the labels of many nodes. Raises NetworkError when one is no node."""
-        for wrong in nodes[~self._is_node(nodes)][:1].tolist():
-            self.check_node(wrong)
         along = [list(map(str, places)) for places in self.coordinates(nodes).tolist()]
         return list(map(",".join, zip(*along, strict=True)))
 
     def why_no_label(self, text: str) -> str:
         """Return how far the coordinates go, for a text of as many numbers."""
-        parts = text.split(",")
-        if (
-            len(parts) != len(self.sides)
-            or len(parts) == 1
-            or not all(re.fullmatch(" *[0-9]+ *", part) for part in parts)
-        ):
-            return ""
-        return f"coordinates go from {self.label(0)} to {self.label(self.nodes - 1)}"
+        alike = re.fullmatch(" *[0-9]+ *(, *[0-9]+ *)+", text) and text.count(",") == len(self.sides) - 1
+        return f"coordinates go from {self.label(0)} to {self.label(self.nodes - 1)}" if alike else ""
 
     def _parse_label(self, text: str) -> int | None:
         inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text

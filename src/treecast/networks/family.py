@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from treecast.discovery import import_all
 from treecast.errors import NetworkError, closest_name, did_you_mean
 from treecast.networks.core import Network
-from treecast.networks.members import Members, none
+from treecast.networks.members import Members
 
 _MOST_DIGITS = 19
 _TEXTS = ("PATH", "NAME")  # arguments that are no numbers
@@ -43,7 +43,7 @@ class Family:
     nodes: str = ""
     degree: str = ""
     diameter: str = ""
-    members: Members = none
+    members: Members = lambda ranks: ()
     variants: Mapping[str, Callable[..., Network]] = field(default_factory=dict[str, Callable[..., Network]])
 
     def with_ranks(self, ranks: int) -> list[str]:
@@ -114,11 +114,11 @@ _MADE = WeakValueDictionary[
 ]()  # members that somebody still has, with the results that they keep
 
 
-def family(name: str, arguments: str, **more: Any) -> Callable[[_Make], _Make]:
+def family(name: str, arguments: str, *, members: Members = lambda ranks: (), **more: Any) -> Callable[[_Make], _Make]:
     """Register the class or function below as the maker of the members of a family; ``more`` are fields of Family."""
 
     def register(make: _Make) -> _Make:
-        _ENTRIES[name] = Family(name=name, arguments=arguments, make=make, **more)
+        _ENTRIES[name] = Family(name=name, arguments=arguments, make=make, members=members, **more)
         if isinstance(kind := cast("object", make), type):
             type.__setattr__(kind, "family", name)
         return make

@@ -53,7 +53,7 @@ class Graph(Listed):
         self.family = spec.partition(":")[0]
         self._numbers = {name: u for u, name in enumerate(self._names)}
         self._check_names()
-        pairs = self._check_nodes(np.asarray(arcs, np.int64).reshape(-1, 2))
+        pairs = self.check_nodes(np.asarray(arcs, np.int64).reshape(-1, 2))
         loops = pairs[pairs[:, 0] == pairs[:, 1], 0]
         for u in np.sort(loops)[:1].tolist():
             raise NetworkError(f"{self.spec!r} has a link from {self._names[u]!r} to itself: leave it out")
@@ -119,7 +119,7 @@ class Graph(Listed):
         Searches once from every different ``u``, or back from every ``v`` if these are fewer; of calls with a single one the
         last few are remembered. Raises NetworkError when ``u`` or ``v`` is no node.
         """
-        u, v, back = self._check_nodes(u), self._check_nodes(v), False
+        u, v, back = self.check_nodes(u), self.check_nodes(v), False
         if not u.ndim:
             return ints(self._levels_from(int(u), back)[0, v])
         roots, goals = np.unique(u), np.unique(v)
@@ -137,8 +137,7 @@ class Graph(Listed):
         return self._names[self.check_node(u)]
 
     def _labels(self, nodes: Ints) -> list[str]:
-        """Return the names of many nodes. Raises NetworkError when one is no node."""
-        return [self._names[u] for u in self._check_nodes(nodes).tolist()]
+        return [self._names[u] for u in nodes.tolist()]
 
     def _parse_label(self, text: str) -> int | None:
         return self._numbers.get(text)
@@ -165,12 +164,6 @@ class Graph(Listed):
     @kept(8)
     def _levels_from(self, root: int, back: bool) -> NDArray[np.int32]:
         return _levels(*(self._turned if back else (self._first, self._targets)), np.array([root]))
-
-    def _check_nodes(self, u: ArrayLike) -> Ints:
-        u = ints(u)
-        for wrong in u[~self._is_node(u)][:1]:
-            self.check_node(int(wrong))
-        return u
 
     def _check_names(self) -> None:
         if not self._names:

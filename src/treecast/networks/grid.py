@@ -47,7 +47,10 @@ class Grid(Coordinates):
         except TypeError:
             sides = ()
         if not sides or min(sides) < 1 or (len(sides) > 1 and self.family == self._families[1]):
-            raise NetworkError(f"no {self.family} has such sides: {self._hint(self.family)}")
+            wanted = "the sides, each at least 1", "the number of nodes, at least 1"
+            alone = self.family == self._families[1]
+            example = f"{self.family}:{'9' if alone else '8x8x8'}"
+            raise NetworkError(f"no {self.family} has such sides: write {wanted[alone]}, as in {example}")
         if len(sides) > _MOST_SIDES or prod(sides) > _MOST_NODES:
             raise NetworkError(f"a {self.family} of more than 64 sides or 2^40 nodes is out of reach: choose fewer")
         object.__setattr__(self, "sides", sides)
@@ -59,12 +62,6 @@ class Grid(Coordinates):
         known = {"degree": at_node, "diameter": sum(longest), "arcs": 2 * cables}
         spec = f"{self.family}:{'x'.join(map(str, sides))}"
         Network.__init__(self, spec, nodes, at_node if self.wraps else 2 * len(sides), **known, both_ways=True)
-
-    @classmethod
-    def _hint(cls, family: str) -> str:
-        if family == cls._families[1]:
-            return f"write the number of nodes, at least 1, as in {family}:9"
-        return f"write the sides, each at least 1, as in {family}:8x8x8"
 
     @property
     def grid(self) -> "Grid":

@@ -9,11 +9,6 @@ Members = Callable[[int], Iterable[str]]
 """From a number of ranks to the arguments of each member with so many."""
 
 
-def none(ranks: int) -> Iterable[str]:
-    """Return no member: of families whose members nobody lists."""
-    return ()
-
-
 def any_from(least: int) -> Members:
     """Return a rule that lists the one member of each size from ``least`` on.
 
@@ -21,11 +16,6 @@ def any_from(least: int) -> Members:
     (['5'], [])
     """
     return lambda ranks: [str(ranks)] if ranks >= least else []
-
-
-def listing(members: Members) -> Members:
-    """Return a rule that lists members, with its type known to whoever checks types."""
-    return members
 
 
 def counted(size: Callable[[int], int], spell: Callable[[int], str] = str, least: int = 1) -> Members:

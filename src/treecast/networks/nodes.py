@@ -72,9 +72,10 @@ class Nodes(ABC):
 
     def labels(self, nodes: ArrayLike | None = None) -> list[str]:
         """Return the labels of many nodes, of all by default. Raises NetworkError when one is no node."""
-        return self._labels(np.arange(self.nodes) if nodes is None else np.asarray(nodes, np.int64))
+        return self._labels(np.arange(self.nodes) if nodes is None else self.check_nodes(nodes))
 
     def _labels(self, nodes: Ints) -> list[str]:
+        """Return the labels of many nodes that there are."""
         return [self.label(u) for u in nodes.tolist()]
 
     def _parse_label(self, text: str) -> int | None:
@@ -132,6 +133,13 @@ class Nodes(ABC):
         if not 0 <= found < self.nodes:
             raise NetworkError(f"{found} is no node of {self.spec}: nodes go from 0 to {self.nodes - 1}")
         return found
+
+    def check_nodes(self, u: ArrayLike) -> Ints:
+        """Return the numbers of many nodes; raise NetworkError when one is none."""
+        u = ints(u)
+        for wrong in u[~self._is_node(u)][:1]:
+            self.check_node(int(wrong))
+        return u
 
     def neighbors(self, u: NodeName) -> list[int]:
         """Return the nodes that an arc from ``u`` leads to, in the order of their ports; ``u`` is a node or its label."""

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from treecast.networks.circle import circle
 from treecast.networks.family import family
 from treecast.networks.graph import Graph
-from treecast.networks.members import listing
 
 
 @family(
@@ -23,7 +22,7 @@ from treecast.networks.members import listing
     nodes="10",
     degree="3",
     diameter="2",
-    members=listing(lambda ranks: [""] if ranks == 10 else []),
+    members=lambda ranks: [""] if ranks == 10 else [],
 )
 class Petersen(Graph):
     """Petersen's graph: a ring 0 … 4, a star 5 … 9 inside it, where i is joined to i ± 2, and spokes from i to i + 5.

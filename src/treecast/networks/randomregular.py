@@ -11,7 +11,6 @@ import numpy as np
 from treecast.errors import NetworkError
 from treecast.networks.family import family
 from treecast.networks.graph import Graph
-from treecast.networks.members import listing
 
 _MOST_LINKS = 1 << 22
 _DRAWS = 64  # of a graph that is connected, before there is said to be none
@@ -24,7 +23,7 @@ _DRAWS = 64  # of a graph that is connected, before there is said to be none
     summary="a random graph whose nodes have D links each",
     nodes="N",
     degree="D",
-    members=listing(lambda ranks: [f"{ranks},{d},1" for d in (3, 4, 6) if ranks * d % 2 == 0 and ranks > d + 1]),
+    members=lambda ranks: [f"{ranks},{d},1" for d in (3, 4, 6) if ranks * d % 2 == 0 and ranks > d + 1],
 )
 class RandomRegular(Graph):
     """A random graph of N nodes, all of degree D, drawn with a seed; drawn again until it is connected.

@@ -20,6 +20,7 @@ from treecast.networks import permutations as perm
 from treecast.networks.cayley import Rotational
 from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
+from treecast.networks.kept import kept
 from treecast.networks.members import counted
 
 _SMALL = 7  # so many symbols make tables of words and neighbours that are worth keeping
@@ -109,20 +110,17 @@ class Star(Rotational):
         """Return how many nodes are 0, 1, 2 … arcs away from ``u``."""
         self.check_node(u)
         found = Counter[int]()
-        for (distance, _), count in self._starts.items():
+        for (distance, _), count in self.shortest_starts().items():
             found[distance] += count
         return tuple(found[distance] for distance in range(self.diameter + 1))
 
+    @kept(1)
     def shortest_starts(self) -> Mapping[tuple[int, int], int]:
         """Return how many nodes are h arcs from node 0, f of whose arcs begin a shortest path, as {(h, f): nodes}.
 
         Seen from such a node, s symbols are misplaced in c cycles: a swap leads nearer if it sends the first symbol home, or
         joins another cycle to that of the first position.
         """
-        return self._starts
-
-    @cached_property
-    def _starts(self) -> dict[tuple[int, int], int]:
         n, found = self.n, Counter[tuple[int, int]]()
         cycles: list[list[int]] = [[0] * (n + 2) for _ in range(n + 1)]  # permutations of s in c cycles, none of one
         cycles[0][0] = 1
@@ -194,8 +192,7 @@ class Star(Rotational):
         return self._labels(np.array([self.check_node(u)]))[0]
 
     def _labels(self, nodes: Ints) -> list[str]:
-        """Return the labels of many nodes."""
-        symbols = perm.unpack(self.words([self.check_node(u) for u in nodes.tolist()]), self.n) + 1
+        symbols = perm.unpack(self.words(nodes), self.n) + 1
         return [("" if self.n <= 9 else ",").join(map(str, row)) for row in symbols.tolist()]
 
     def _parse_label(self, text: str) -> int | None:
