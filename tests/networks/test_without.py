@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.oracles.plain import graph_of
 from treecast.errors import NetworkError
 from treecast.networks import network
-from treecast.networks.links import arcs_called
+from treecast.networks.arcs import arcs_called
 
 WHOLE = [
     "hypercube:4",

@@ -11,10 +11,9 @@ from typing import ClassVar
 import numpy as np
 
 from treecast.errors import NetworkError, did_you_mean
-from treecast.networks.arcs import arcs_of
+from treecast.networks.arcs import arcs_called, arcs_of, ports_to
 from treecast.networks.core import Ints, Network
 from treecast.networks.graph import Graph
-from treecast.networks.links import arcs_called, ports_to
 
 _WORDS = ("links", "nodes")
 _BETWEEN = re.compile(r"\s+without\s+(?=(?:links|nodes)\s)")

@@ -14,8 +14,8 @@ from treecast.description import Description, count_of, list_few
 from treecast.errors import FaultError, NetworkError
 from treecast.networks import Network
 from treecast.networks import network as find_network
+from treecast.networks.arcs import arcs_called, ports_to
 from treecast.networks.core import Ints
-from treecast.networks.links import arcs_called, ports_to
 from treecast.ragged import places, runs
 from treecast.schedule import Schedule
 from treecast.steps import NEVER
