@@ -109,9 +109,8 @@ def _is_whole(text: str) -> bool:
 
 
 _ENTRIES: dict[str, Family] = {}
-_MADE = WeakValueDictionary[
-    tuple[Any, ...], Network
-]()  # members that somebody still has, with the results that they keep
+# members that somebody still has, with the results that they keep
+_MADE = WeakValueDictionary[tuple[Any, ...], Network]()
 
 
 def family(name: str, arguments: str, *, members: Members = lambda ranks: (), **more: Any) -> Callable[[_Make], _Make]:

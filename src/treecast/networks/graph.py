@@ -61,7 +61,11 @@ class Graph(Listed):
         self.relays = self._check_relays(relays)
         self.parallel_arcs = bool((self._keys[1:] == self._keys[:-1]).any())
         super().__init__(spec, self._nodes, int(np.diff(self._first).max()), arcs=len(pairs))
-        self.connected = self._is_connected()
+        # one rank reaches all others, also with all arcs turned round: then every rank reaches every other
+        ways = (False,) if self.both_ways else (False, True)
+        self.connected = all(
+            bool((self._levels_from(int(self.ranks[0]), way)[0, self.ranks] >= 0).all()) for way in ways
+        )
 
     @classmethod
     def of(cls, source: Any, spec: str | None = None) -> Self:
@@ -183,11 +187,6 @@ class Graph(Listed):
             raise NetworkError(f"{self.spec!r} has relays only: a network has a rank at least")
         found.flags.writeable = False
         return found if found.any() else None
-
-    def _is_connected(self) -> bool:
-        """Whether one rank reaches all others, also with all arcs turned round: then every rank reaches every other."""
-        ways = (False,) if self.both_ways else (False, True)
-        return all(bool((self._levels_from(int(self.ranks[0]), back)[0, self.ranks] >= 0).all()) for back in ways)
 
     @cached_property
     def _turned(self) -> tuple[Ints, NDArray[np.int32]]:

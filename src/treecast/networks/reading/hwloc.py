@@ -17,10 +17,8 @@ from treecast.networks.reading.xml_tree import Element, tree_of
 
 _TABLES, _BANDWIDTHS = ("distances2hetero", "distances2"), ("NVLinkBandwidth", "XGMIBandwidth")
 _OF_GPU = re.compile(r"(nvml|rsmi|cuda|ze)[0-9]+")
-_UNKNOWN, _FASTEST = (
-    1.0,
-    63.0,
-)  # GByte/s of a PCIe link of a device or bridge whose speed is not known; 63 is 16 lanes of PCIe 5
+_UNKNOWN, _FASTEST = 1.0, 63.0
+"""GByte/s of a PCIe link of a device, or of a bridge, whose speed is not known; 63 is 16 lanes of PCIe 5."""
 _MOST_LISTED = 512
 _WITHIN = 48.0  # Gbit/s between NUMA nodes, where nothing is said: the least that NCCL takes
 
@@ -99,14 +97,12 @@ def _add(found: Draft, objects: dict[str, Element], index: str, gpus: dict[str, 
 
 def _numa_nodes(root: Element) -> list[tuple[Element, Element]]:
     """Return the NUMA nodes, each with the element around it: its devices stand there, too."""
-    found = list[tuple[Element, Element]]()
-    ahead = [root]
+    found, ahead = list[tuple[Element, Element]](), [root]
     while ahead:
         here = ahead.pop()
-        found += [(each, here) for each in here.below if each.of.get("type") == "NUMANode"]
+        found += [(each, here) for each in here.below if each.of.get("type") == "NUMANode"][:1]
         ahead += [each for each in reversed(here.below) if each.of.get("type") != "NUMANode"]
-    seen = set[int]()
-    return [(node, here) for node, here in found if not (id(here) in seen or seen.add(id(here)))]
+    return found
 
 
 def _walk(found: Draft, here: Element, above: str, gpus: dict[str, str], unknown: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from treecast.description import list_few
@@ -17,14 +17,6 @@ Ends = list[tuple[str, float]]
 """The switch and the rate of each cable."""
 
 
-@dataclass
-class _Joining(Draft):
-    """The machine that has been joined so far."""
-
-    unmatched: list[str] = field(default_factory=list[str])
-    without: list[str] = field(default_factory=list[str])
-
-
 def joined(fabric: Machine, kinds: Sequence[tuple[str, Machine]]) -> Machine:
     """Return a fabric in which each host is a copy of a node, with ranks like ``host/gpu0``.
 
@@ -35,7 +27,8 @@ def joined(fabric: Machine, kinds: Sequence[tuple[str, Machine]]) -> Machine:
     Raises ValueError when no host of the fabric fits a pattern, or there are too many nodes.
     """
     cables = _cables(fabric)
-    found = _Joining({name: node for name, node in fabric.nodes.items() if node.kind == "switch"})
+    found = Draft({name: node for name, node in fabric.nodes.items() if node.kind == "switch"})
+    unmatched, without = list[str](), list[str]()
     wires = [(link.rate, node.nodes[link.u], node.nodes[link.v]) for _, node in kinds for link in node.links]
     fastest = max((rate for rate, u, v in wires if "nic" in (u.kind, v.kind)), default=0.0)
     for link in fabric.links:
@@ -45,10 +38,10 @@ def joined(fabric: Machine, kinds: Sequence[tuple[str, Machine]]) -> Machine:
     for host, cards in cables.items():
         node = next((node for pattern, node in kinds if fnmatchcase(host, pattern)), None)
         if node is None:
-            found.without.append(host)
+            without.append(host)
             continue
         gpus += sum(each.kind == "gpu" for each in node.nodes.values())
-        _add_host(found, host, cards, node)
+        unmatched += _add_host(found, host, cards, node)
         if len(found.nodes) > _MOST_NODES:
             raise ValueError(f"it has more than {_MOST_NODES:,} nodes with those of its hosts")
     if not gpus:
@@ -57,9 +50,9 @@ def joined(fabric: Machine, kinds: Sequence[tuple[str, Machine]]) -> Machine:
             f"no host of it is such a node: its hosts are {names}; write --node 'PATTERN=FILE' to fit them"
         )
     found.complaints += [each for each in fabric.complaints if each.sort != "remark"]
-    found.complain(found.unmatched, "card", "that are no NIC of the node", "left out")
-    found.complain(found.without, "host", "of no kind that --node gives", "left out")
-    facts = {**fabric.facts, "hosts": len(cables) - len(found.without), "gpus": gpus}
+    found.complain(unmatched, "card", "that are no NIC of the node", "left out")
+    found.complain(without, "host", "of no kind that --node gives", "left out")
+    facts = {**fabric.facts, "hosts": len(cables) - len(without), "gpus": gpus}
     return replace(found.machine(fabric.format, facts), named=fabric.named)
 
 
@@ -87,22 +80,24 @@ def _guid(text: str) -> str:
     return text.lower().removeprefix("h-").removeprefix("0x").lstrip("0")
 
 
-def _add_host(found: _Joining, host: str, cards: dict[Card, Ends], node: Machine) -> None:
-    """Add a copy of a node, and join its NICs to the fabric."""
+def _add_host(found: Draft, host: str, cards: dict[Card, Ends], node: Machine) -> list[str]:
+    """Add a copy of a node, and join its NICs to the fabric; return the cards that are none of them."""
     for name, each in node.nodes.items():
         label = f"{host}/{each.label or name}"
         found.nodes[f"{host}/{name}"] = each._replace(label=label, host=host, also=())
     found.links += [link._replace(u=f"{host}/{link.u}", v=f"{host}/{link.v}") for link in node.links]
     nics = {name: each for name, each in node.nodes.items() if each.kind == "nic"}
     rates = {end: link.rate for link in node.links for end in (link.u, link.v) if end in nics}
-    for nic, ends in _matched(found, host, nics, cards):
+    pairs, left = _matched(nics, cards)
+    for nic, ends in pairs:
         found.links += [Link(f"{host}/{nic}", switch, rate or rates.get(nic, 0.0)) for switch, rate in ends]
+    return [f"{host}/{name}" for name, _ in left]
 
 
-def _matched(found: _Joining, host: str, nics: dict[str, Node], cards: dict[Card, Ends]) -> list[tuple[str, Ends]]:
-    """Return the NICs, each with the cables of its card."""
+def _matched(nics: dict[str, Node], cards: dict[Card, Ends]) -> tuple[list[tuple[str, Ends]], list[Card]]:
+    """Return the NICs, each with the cables of its card, and the cards that are left."""
     if _NO_CARD in cards:
-        return [(nic, cards[_NO_CARD]) for nic in nics]
+        return [(nic, cards[_NO_CARD]) for nic in nics], []
     by_guid = {_guid(guid): name for name, nic in nics.items() for guid in nic.also if _guid(guid)}
     by_name = {nic.label: name for name, nic in nics.items()}
     nic_of = {card: by_guid.get(card[1]) or by_name.get(card[0]) for card in cards}
@@ -115,5 +110,4 @@ def _matched(found: _Joining, host: str, nics: dict[str, Node], cards: dict[Card
         left.sort(key=lambda card: (len(card[0]), card))
         pairs += [(nic, cards[card]) for nic, card in zip(free, left, strict=False)]
         left = []
-    found.unmatched += [f"{host}/{name}" for name, _ in left]
-    return pairs
+    return pairs, left

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from array import array
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
@@ -48,10 +49,9 @@ class Links:
 
     _given: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
     _numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
-    _sources: list[int] = field(default_factory=list[int])
-    _targets: list[int] = field(default_factory=list[int])
-    _cables: list[int] = field(default_factory=list[int])
-    _one_way: list[bool] = field(default_factory=list[bool])
+    _joined: "array[int]" = field(
+        default_factory=lambda: array("q")
+    )  # of each link its ends, cables, and whether one way
 
     def add(self, name: Hashable, relay: object = False) -> None:
         """Add a node. Raises ValueError when it was added before, or when ``relay`` is neither yes nor no."""
@@ -70,21 +70,18 @@ class Links:
                 f"the link from {label_of(u)!r} to {label_of(v)!r} has capacity {capacity!r}: "
                 "write a whole number from 1, how many parallel cables there are"
             )
-        numbers = self._numbers
-        self._sources.append(numbers.setdefault(u, len(numbers)))
-        self._targets.append(numbers.setdefault(v, len(numbers)))
-        self._cables.append(cables)
-        self._one_way.append(one_way)
+        ends = (self._numbers.setdefault(name, len(self._numbers)) for name in (u, v))
+        self._joined.extend((*ends, cables, one_way))
 
     def parts(self) -> Parts:
         """Return the nodes and arcs. Raises ValueError when there are too many arcs."""
-        check_parallel(sum(self._cables), len(self._cables), "divide all capacities by the same number")
+        joined = np.array(self._joined, np.int64).reshape(-1, 4)
+        ends, cables, one_way = joined[:, :2], joined[:, 2], joined[:, 3] > 0
+        check_parallel(int(cables.sum()), len(cables), "divide all capacities by the same number")
         place = {name: u for u, name in enumerate(self._given)}
         for name in self._numbers:
             place.setdefault(name, len(place))
         number = np.array([place[name] for name in self._numbers], np.int64)
-        ends = np.array([self._sources, self._targets], np.int64).T.reshape(-1, 2)
-        cables, one_way = np.array(self._cables, np.int64), np.array(self._one_way, np.bool_)
         arcs = np.repeat(number[ends], cables, axis=0)
         back = arcs[~np.repeat(one_way, cables), ::-1]
         relays = np.zeros(len(place), np.bool_)

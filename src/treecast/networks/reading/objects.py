@@ -15,13 +15,10 @@ _FORMS = "give a networkx graph, an adjacency matrix, a dict, a list of links, o
 
 
 def parts_of(source: Any) -> Parts:
-    """Return the nodes and arcs of a graph that is an object in Python.
+    """Return the nodes and arcs of a graph that is an object in Python, in one of the forms that ``network`` takes.
 
-    A networkx graph of any kind, with any names: ``capacity`` on its links, ``relay`` on its nodes. Or an adjacency matrix, of
-    numpy, of scipy or a list of lists: entry [u, v] is the capacity from u to v, 0 where no arc leads. Or a mapping from each
-    node to the nodes that arcs lead to: in a list, or in another mapping with their capacities. Or a list of links, tuples of
-    two names and perhaps a capacity, which lead both ways. Raises NetworkError when it is none of these, and ValueError when it
-    is, but its links have no capacity, or its nodes are no relays.
+    Raises NetworkError when it is none of these, and ValueError when it is, but its links have no capacity, or its nodes are no
+    relays.
     """
     if isinstance(source, Mapping):
         return _of_mapping(cast("Mapping[Any, Any]", source))
@@ -50,11 +47,8 @@ def _of_networkx(graph: "nx.Graph[Any]") -> Parts:
 
 def _is_links(source: Any) -> bool:
     """Return whether something is a list of tuples; the rows of a matrix are lists."""
-    if not isinstance(source, list) or not source:
-        return False
-    return all(
-        isinstance(link, tuple) and len(cast("tuple[Any, ...]", link)) in (2, 3) for link in cast("list[Any]", source)
-    )
+    rows = cast("list[Any]", source) if isinstance(source, list) else []
+    return bool(rows) and all(isinstance(row, tuple) and len(cast("tuple[Any, ...]", row)) in (2, 3) for row in rows)
 
 
 def _of_links(source: "Sequence[tuple[Any, ...]]") -> Parts:

@@ -97,21 +97,21 @@ def matches(pattern: bytes) -> Callable[[bytes], bool]:
 
 def begins_with_element(name: str) -> Callable[[bytes], bool]:
     """Return a test of whether bytes are XML whose first element has this name."""
-    return lambda head: _first_element(head) == name
 
+    def begins_so(head: bytes) -> bool:
+        names = list[str]()
+        parser = expat.ParserCreate(namespace_separator=" ")
 
-def _first_element(head: bytes) -> str:
-    names = list[str]()
-    parser = expat.ParserCreate(namespace_separator=" ")
+        def start(found: str, _: dict[str, str]) -> None:
+            names.append(found.rpartition(" ")[2])
+            raise StopIteration
 
-    def start(name: str, _: dict[str, str]) -> None:
-        names.append(name.rpartition(" ")[2])
-        raise StopIteration
+        parser.StartElementHandler = start
+        with suppress(expat.ExpatError, StopIteration, ValueError, LookupError):
+            parser.Parse(head, False)
+        return names == [name]
 
-    parser.StartElementHandler = start
-    with suppress(expat.ExpatError, StopIteration, ValueError, LookupError):
-        parser.Parse(head, False)
-    return names[0] if names else ""
+    return begins_so
 
 
 def read_file(path: str, kind: str = "") -> Machine | Parts | Files:

@@ -5,7 +5,6 @@ Source: the man pages topology.conf(5) and topology.yaml(5) of Slurm.
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
@@ -118,27 +117,22 @@ def _torus(tree: _Tree, sides: list[int], hosts: str) -> None:
     tree.links += grid(names, sides[::-1], [True] * len(sides))
 
 
-def _switch(tree: _Tree, said: dict[str, Any]) -> None:
-    tree.switch(text(said.get("switch"), "switch"), str(said.get("nodes", "")), str(said.get("children", "")))
+_KINDS = {"tree": "switches", "block": "blocks", "ring": "rings", "torus3d": "toruses"}
+"""The kinds of entries, and the name under which each lists its parts."""
 
 
-def _block(tree: _Tree, said: dict[str, Any]) -> None:
-    tree.blocks += 1
-    tree.switch(text(said.get("block"), "block"), str(said.get("nodes", "")), "")
-
-
-def _torus_of(tree: _Tree, said: dict[str, Any]) -> None:
-    sides = table(said.get("dims"), "dims")
-    _torus(tree, [whole_number(text(sides.get(axis), axis), axis) for axis in "xyz"], str(said.get("nodes", "")))
-
-
-_KINDS: dict[str, tuple[str, Callable[[_Tree, dict[str, Any]], None]]] = {
-    "tree": ("switches", _switch),
-    "block": ("blocks", _block),
-    "ring": ("rings", lambda tree, said: _torus(tree, [], text(said.get("nodes"), "nodes"))),
-    "torus3d": ("toruses", _torus_of),
-}
-"""The kinds of entries: the name under which they list their parts, and the function that adds one."""
+def _add(tree: _Tree, kind: str, said: dict[str, Any]) -> None:
+    """Add a part of an entry."""
+    hosts = str(said.get("nodes", ""))
+    if kind in ("tree", "block"):
+        tree.blocks += kind == "block"
+        word = "switch" if kind == "tree" else "block"
+        tree.switch(text(said.get(word), word), hosts, str(said.get("children", "")) if kind == "tree" else "")
+    elif kind == "ring":
+        _torus(tree, [], text(said.get("nodes"), "nodes"))
+    else:
+        sides = table(said.get("dims"), "dims")
+        _torus(tree, [whole_number(text(sides.get(axis), axis), axis) for axis in "xyz"], hosts)
 
 
 @reader("slurm-yaml", summary="Slurm's topology.yaml", recognises=matches(rb"^(-\s+|\s+)topology\s*:"))
@@ -150,9 +144,8 @@ def machine_of_yaml(data: bytes) -> Machine:
         kinds = [kind for kind in _KINDS if kind in said]
         tree = _Tree()
         for kind in kinds:
-            several, add = _KINDS[kind]
-            for each in tables(table(said[kind], kind).get(several), several):
-                add(tree, each)
+            for each in tables(table(said[kind], kind).get(_KINDS[kind]), _KINDS[kind]):
+                _add(tree, kind, each)
         found = tree.whole(f"Slurm's topology.yaml, {name}")
         if not kinds:
             flat = Complaint("it is flat, which says nothing of cables")
@@ -179,12 +172,8 @@ def hosts_of(text: str, most: int = _MOST) -> list[str]:
     ['n1', 'n08b1', 'n08b3', 'n09b1', 'n09b3', 'n10b1', 'n10b3']
     """
     parts = [_pieces(part) for part in _apart(text)]
-    total = 0
-    for pieces in parts:
-        many = 1
-        for piece in pieces:
-            many *= 1 if isinstance(piece, str) else sum(each.stop - each.start for each, _ in piece)
-        total += many
+    brackets = ([piece for piece in pieces if not isinstance(piece, str)] for pieces in parts)
+    total = sum(prod(sum(each.stop - each.start for each, _ in piece) for piece in some) for some in brackets)
     if total > most:
         raise ValueError(f"{text[:60]!r} has {total:,} names: the most are {most:,}")
     found = list[str]()
@@ -219,10 +208,8 @@ def _apart(text: str) -> list[str]:
 
 def _pieces(part: str) -> list[str | list[tuple[range, int]]]:
     """Return a part as texts and brackets, in order."""
-    found = list[str | list[tuple[range, int]]]()
-    for outside, inside in re.findall(r"([^\[\]]+)|\[([^\[\]]*)\]", part):
-        found.append(outside or [_range(each, part) for each in inside.split(",")])
-    return found
+    pieces = re.findall(r"([^\[\]]+)|\[([^\[\]]*)\]", part)
+    return [outside or [_range(each, part) for each in inside.split(",")] for outside, inside in pieces]
 
 
 def _range(text: str, part: str) -> tuple[range, int]:
