@@ -10,7 +10,7 @@ from itertools import combinations
 from treecast.errors import NetworkError, did_you_mean
 from treecast.networks.family import family
 from treecast.networks.reading.machine import Complaint, Link, Machine, Node, grid
-from treecast.networks.wired import Wired, network_of
+from treecast.networks.wired import Wired
 
 Pairs = dict[tuple[int, int], int]
 """How many cables join two nodes, by their numbers."""
@@ -45,7 +45,7 @@ def machine(name: str) -> Wired:
     relay = "switch" if found.kind == "host" else "nvswitch"
     nodes = {end: Node(relay if end.startswith("switch") else found.kind) for end in ends}
     figures = [Complaint(f"by public figures: {found.source}")]
-    return network_of(Machine(found.summary, nodes, links, complaints=figures), spec=f"machine:{name.lower()}")
+    return Wired(Machine(found.summary, nodes, links, complaints=figures), spec=f"machine:{name.lower()}")
 
 
 def _joined(pairs: Pairs, rate: float) -> list[Link]:

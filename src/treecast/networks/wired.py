@@ -66,39 +66,52 @@ def unit_of(rates: ArrayLike, rounding: float = 0.05, unit: float = 0.0) -> Unit
 
 
 class Wired(Graph):
-    """A network that a file of a machine describes, spelled ``spec``: ``machine`` is the file's.
+    """A network that a file of a machine describes, as it is asked for, spelled ``spec`` or else ``graph:N``.
 
-    Its nodes and links are those of ``view``, which is made of the machine; ``unit`` says the rate that a capacity of 1 stands
-    for, and has the capacities of the view's pairs of nodes, those that are joined both ways first. Raises NetworkError when no
-    node takes part, or there are too many cables.
+    Its nodes and links are those of ``view``, made of the ``machine``; ``unit`` says the rate that a capacity of 1 stands
+    for, and has the capacities of the view's pairs of nodes, those that are joined both ways first. Raises ValueError when there
+    is no such network, and NetworkError when no node takes part.
 
     >>> from treecast import network
     >>> where = network("machine:dgx-h100")
     >>> where.rank_count, where.kinds[:2], where.chunk_rate
     (8, ('gpu', 'nvswitch'), 25000000000.0)
+    >>> pair = Machine("example", {"a": Node("gpu"), "b": Node("gpu")}, [Link("a", "b", 400.0, 2)])
+    >>> Wired(pair).chunk_rate  # 800 Gbit/s, in bytes a second
+    100000000000.0
     """
 
     described: ClassVar[str] = "a machine"
 
-    def __init__(self, spec: str, machine: Machine, view: Machine, unit: Unit) -> None:
-        self.machine, self.view, self.unit = machine, view, unit
+    def __init__(self, machine: Machine, asked: Asked | None = None, spec: str = "") -> None:
+        asked = asked or Asked()
+        self.machine, self.view = machine, (view := view_of(machine, asked))
+        if len(view.nodes) > _MOST_NODES:
+            raise ValueError(f"it has {len(view.nodes):,} nodes: the most are {_MOST_NODES:,}")
+        rated = any(link.rate for link in view.links)
+        if asked.unit and not rated:
+            raise ValueError(
+                "it says no rates, so there is nothing for --unit to divide: leave it out, or name the --gpu"
+            )
+        both, one = views.sums(view)
+        usual = 1.0 if machine.counted else 0.0
+        self.unit = unit = unit_of([*both.values(), *one.values()], asked.rounding, asked.unit or usual)
+        spec = spec or f"graph:{len(view.nodes)}"
         if not any(map(is_rank, view.nodes.values())):
             why = "".join(f"; {each.text}" for each in view.complaints[:1])
             raise NetworkError(f"{spec!r} has no node that takes part: {spell_nodes(view)}{why}")
-        both, one = views.sums(view)
         number = {name: u for u, name in enumerate(view.nodes)}
         ends = np.array([(number[u], number[v]) for u, v in [*both, *one]], np.int64).reshape(-1, 2)
         check_parallel(int(unit.capacities.sum()), len(ends), "give a larger --unit")
         there = np.repeat(ends, unit.capacities, axis=0)
         back = np.repeat(ends[: len(both), ::-1], unit.capacities[: len(both)], axis=0)
         relays = [not is_rank(node) for node in view.nodes.values()]
-        names = _labels(view)
         self._also = {other: u for u, (name, node) in enumerate(view.nodes.items()) for other in (name, *node.also)}
-        super().__init__(spec, names, np.concatenate([there, back]), relays)
+        super().__init__(spec, _labels(view), np.concatenate([there, back]), relays)
         self.remarks = tuple(each.text.partition(":")[0] for each in view.complaints if each.sort == "degraded")
         self.kinds = tuple(node.kind for node in view.nodes.values())
-        self.chunk_rate = unit.rate * 1e9 / 8 if any(link.rate for link in view.links) else None
-        if self.chunk_rate is None and unit.rate != 1:
+        self.chunk_rate = unit.rate * 1e9 / 8 if rated else None
+        if not rated and unit.rate != 1:
             self.notes = (f"an arc stands for {unit.rate:,.6g} cables, and a rate is that of them all",)
         self.remedy = "" if self.connected else _remedy(view, self.both_ways)
 
@@ -135,9 +148,8 @@ def _labels(view: Machine) -> list[str]:
 
 def view_of(machine: Machine, asked: Asked) -> Machine:
     """Return the ranks, links or part of a machine that are asked for. Raises ValueError when there is no such part."""
-    kinds = {node.kind for node in machine.nodes.values()}
     if asked.part in machine.named:
-        return view_of(machine.named[asked.part], replace(asked, part=""))
+        machine, asked = machine.named[asked.part], replace(asked, part="")
     if asked.whole:
         machine = whole(machine)
     if asked.undirected:
@@ -152,15 +164,28 @@ def view_of(machine: Machine, asked: Asked) -> Machine:
     if asked.node:
         machine = joined(machine, [_kind_of(each) for each in asked.node])
         machine = machine if asked.keep_relays else views.contracted(machine)
-        return views.part_of(machine, asked.part) if asked.part else machine
+    else:
+        machine = _as_asked(machine, asked)
+    return views.part_of(machine, asked.part) if asked.part else machine
+
+
+def _as_asked(machine: Machine, asked: Asked) -> Machine:
+    """Return the ranks and links of a machine that are asked for."""
+    kinds = {node.kind for node in machine.nodes.values()}
     if asked.ranks == "gpus" and "gpu" not in kinds:
         raise ValueError("it has no GPUs: --node node.xml says which each host has")
     named = any(node.host for node in machine.nodes.values())
     if "hca" in kinds and (asked.ranks or ("hosts" if named else "hcas")) == "hosts":
         machine = views.by_hosts(machine)
-    if kinds & {"gpu", "pci", "cpu", "nic", "nvswitch"}:
-        machine = _node_view(machine, asked)
-    return views.part_of(machine, asked.part) if asked.part else machine
+    if kinds.isdisjoint({"gpu", "pci", "cpu", "nic", "nvswitch"}):
+        return machine
+    # a node: the links of its GPUs alone where they join all, or else without relays that do nothing
+    machine = views.rated(machine, asked.gpu, asked.pcie_rate)
+    alone = views.gpu_links(machine)
+    if asked.links == "gpu" or (not asked.links and views.joins_all(alone)):
+        return alone
+    machine = views.only(machine, {name for name, node in machine.nodes.items() if node.kind != "nic"})  # they lead out
+    return machine if asked.keep_relays else views.contracted(machine)
 
 
 def _kind_of(text: str) -> tuple[str, Machine]:
@@ -170,36 +195,6 @@ def _kind_of(text: str) -> tuple[str, Machine]:
     if isinstance(found, Parts) or not any(node.kind == "gpu" for node in found.nodes.values()):
         raise ValueError(f"{path!r} is no node with GPUs: give the file of NCCL_TOPO_DUMP_FILE")
     return pattern if equals else "*", found
-
-
-def _node_view(machine: Machine, asked: Asked) -> Machine:
-    """Return the links of a node's GPUs alone where they join all, or else without relays that do nothing."""
-    machine = views.rated(machine, asked.gpu, asked.pcie_rate)
-    alone = views.gpu_links(machine)
-    if asked.links == "gpu" or (not asked.links and views.joins_all(alone)):
-        return alone
-    machine = views.only(machine, {name for name, node in machine.nodes.items() if node.kind != "nic"})  # they lead out
-    return machine if asked.keep_relays else views.contracted(machine)
-
-
-def network_of(machine: Machine, asked: Asked | None = None, spec: str = "") -> Wired:
-    """Return the network of a machine, as it is asked for, spelled ``spec`` or else ``graph:N``.
-
-    Raises ValueError when there is no such network.
-
-    >>> pair = Machine("example", {"a": Node("gpu"), "b": Node("gpu")}, [Link("a", "b", 400.0, 2)])
-    >>> network_of(pair).chunk_rate  # 800 Gbit/s, in bytes a second
-    100000000000.0
-    """
-    asked = asked or Asked()
-    view = view_of(machine, asked)
-    if len(view.nodes) > _MOST_NODES:
-        raise ValueError(f"it has {len(view.nodes):,} nodes: the most are {_MOST_NODES:,}")
-    if asked.unit and not any(link.rate for link in view.links):
-        raise ValueError("it says no rates, so there is nothing for --unit to divide: leave it out, or name the --gpu")
-    both, one = views.sums(view)
-    unit = unit_of([*both.values(), *one.values()], asked.rounding, asked.unit or (1.0 if machine.counted else 0.0))
-    return Wired(spec or f"graph:{len(view.nodes)}", machine, view, unit)
 
 
 def machine_of(parts: Parts) -> Machine:
@@ -288,7 +283,7 @@ def file(path: str) -> Network:
             return graph
         found = machine_of(found)
     try:
-        return network_of(found, asked, f"file:{path}")
+        return Wired(found, asked, f"file:{path}")
     except NetworkError:
         raise
     except ValueError as error:
