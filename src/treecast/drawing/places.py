@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
-from treecast.networks.circle import circle
 from treecast.networks.core import Ints
+from treecast.networks.graph import circle
 from treecast.ragged import places as places_within
 
 _SIZE = 10_000

@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import NetworkError
-from treecast.networks.circle import circle
 from treecast.networks.core import Ints
-from treecast.networks.family import family
-from treecast.networks.graph import Graph
-from treecast.networks.members import counted
+from treecast.networks.family import counted, family
+from treecast.networks.graph import Graph, circle
 
 _MOST_NODES = 1 << 20
 _MOST_ARCS = 1 << 24

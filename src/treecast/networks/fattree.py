@@ -10,9 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from treecast.errors import NetworkError
-from treecast.networks.family import family
+from treecast.networks.family import counted, family
 from treecast.networks.graph import Graph
-from treecast.networks.members import counted
 
 _MOST = 64
 

@@ -17,8 +17,7 @@ from treecast.errors import NetworkError
 from treecast.networks.cayley import Cayley, Searched
 from treecast.networks.coordinates import Coordinates
 from treecast.networks.core import Ints, Network
-from treecast.networks.family import family
-from treecast.networks.members import any_from, sides
+from treecast.networks.family import any_from, family, sides
 from treecast.ragged import places
 
 _MOST_NODES = 2**40

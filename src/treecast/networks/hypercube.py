@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from treecast.errors import NetworkError
 from treecast.networks.cayley import Rotational
 from treecast.networks.core import Ints, ints
-from treecast.networks.family import family
-from treecast.networks.members import counted
+from treecast.networks.family import counted, family
 
 
 @family(

@@ -14,8 +14,7 @@ from treecast.errors import NetworkError
 from treecast.networks.cayley import Cayley
 from treecast.networks.coordinates import Coordinates
 from treecast.networks.core import Ints, ints
-from treecast.networks.family import family
-from treecast.networks.members import sides
+from treecast.networks.family import family, sides
 
 _MOST_NODES = 2**40
 _MOST_PORTS = 1 << 16

@@ -9,9 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.networks.circle import circle
 from treecast.networks.family import family
-from treecast.networks.graph import Graph
+from treecast.networks.graph import Graph, circle
 
 
 @family(

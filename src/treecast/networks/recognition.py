@@ -11,15 +11,14 @@ from math import comb, factorial, gcd
 
 import numpy as np
 
-from treecast.networks.circulant import Circulant
-from treecast.networks.complete import Complete
+from treecast.networks.complete import Circulant, Complete
 from treecast.networks.core import Ints, Network
+from treecast.networks.family import products
 from treecast.networks.graph import Graph
 from treecast.networks.grid import Mesh, Torus
 from treecast.networks.hypercube import Hypercube
 from treecast.networks.hyperx import HyperX
 from treecast.networks.kept import kept
-from treecast.networks.members import products
 from treecast.networks.star import Star
 
 _MOST_NODES = 1 << 20

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from treecast.errors import NetworkError
 from treecast.networks.core import Ints
-from treecast.networks.family import family
+from treecast.networks.family import counted, family
 from treecast.networks.graph import Graph
-from treecast.networks.members import counted
 
 _MOST = 128
 

@@ -19,9 +19,8 @@ from treecast.errors import NetworkError
 from treecast.networks import permutations as perm
 from treecast.networks.cayley import Rotational
 from treecast.networks.core import Ints, ints
-from treecast.networks.family import family
+from treecast.networks.family import counted, family
 from treecast.networks.kept import kept
-from treecast.networks.members import counted
 
 _SMALL = 7  # so many symbols make tables of words and neighbours that are worth keeping
 

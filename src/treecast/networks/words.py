@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from treecast.errors import NetworkError
 from treecast.networks.core import Ints, Network, ints
-from treecast.networks.family import family
-from treecast.networks.members import words
+from treecast.networks.family import family, words
 
 _MOST_NODES = 2**40
 

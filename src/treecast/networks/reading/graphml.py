@@ -7,10 +7,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from treecast.errors import TreecastError
+from treecast.networks.reading.data import Element, tree_of
 from treecast.networks.reading.links import Links, Parts, label_or_name, passed_over, unquoted
 from treecast.networks.reading.machine import Complaint, Link, Machine, Node
 from treecast.networks.reading.registry import begins_with_element, reader
-from treecast.networks.reading.xml_tree import Element, tree_of
 from treecast.units import parse_rate
 
 _LABELS = ("NodeLabel", "label", "name")  # yEd's element comes first

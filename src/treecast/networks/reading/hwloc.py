@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from itertools import combinations, product
 
 from treecast.description import count_of
+from treecast.networks.reading.data import Element, tree_of
 from treecast.networks.reading.machine import Draft, Link, Machine, Node
 from treecast.networks.reading.registry import begins_with_element, reader
 from treecast.networks.reading.text import plain
 from treecast.networks.reading.views import joins_all
-from treecast.networks.reading.xml_tree import Element, tree_of
 
 _TABLES, _BANDWIDTHS = ("distances2hetero", "distances2"), ("NVLinkBandwidth", "XGMIBandwidth")
 _OF_GPU = re.compile(r"(nvml|rsmi|cuda|ze)[0-9]+")

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from treecast.networks.reading.data import Element, tree_of
 from treecast.networks.reading.machine import Draft, Link, Machine, Node
 from treecast.networks.reading.registry import begins_with_element, reader
 from treecast.networks.reading.text import plain, whole_number
 from treecast.networks.reading.views import NVLINK, gpu_links, joins_all
-from treecast.networks.reading.xml_tree import Element, tree_of
 
 _PCIE = {2.5: 2.0, 5.0: 4.0, 8.0: 7.877, 16.0: 15.754, 32.0: 31.508, 64.0: 60.5}  # Gbit/s of a lane by its GT/s
 _XGMI = {"906": 192.0, "908": 192.0, "910": 288.0, "90a": 288.0, "94": 384.0, "95": 384.0}

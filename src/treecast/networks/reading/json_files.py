@@ -1,4 +1,4 @@
-"""MLX's hostfiles: hosts that are joined by Thunderbolt or other RDMA, port by port.
+"""Fabrics and hosts in JSON: of NetQ, the monitor of Cumulus Linux, and MLX's hostfiles. Parameters of TACCL are refused.
 
 Source: MLX's documentation, "Distributed communication", the JACCL backend.
 """
@@ -12,6 +12,30 @@ from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import plain
 
 _MOST_HOSTS = 256
+
+
+@reader("netq", summary="NetQ's JSON", recognises=matches(rb'"compounded_links"\s*:'))
+def machine_of_netq(data: bytes) -> Machine:
+    """Return the fabric of NetQ's JSON; nodes of type host take part."""
+    said = table(json_of(data), "the file")
+    kinds = dict[str, str]()
+    for one in tables(said.get("nodes"), "nodes"):
+        name = plain(text(one.get("name", one.get("id")), "name"))
+        kinds[name] = "host" if str(one.get("type", "")).lower() == "host" else "switch"
+    cables = dict[frozenset[tuple[str, str]], tuple[str, str]]()
+    for link in tables(said.get("links"), "links"):
+        for cable in tables(link.get("compounded_links"), "compounded_links"):
+            ends = tables(cable.get("interfaces"), "interfaces")
+            if len(ends) != 2:
+                raise ValueError(f"a cable has {len(ends)} interfaces, not two")
+            (u, port), (v, other) = [(plain(text(end.get("node"), "node")), str(end.get("interface"))) for end in ends]
+            if u != v:
+                cables[frozenset(((u, port), (v, other)))] = (u, v)
+    for name in (name for ends in cables.values() for name in ends):
+        kinds.setdefault(name, "switch")
+    nodes = {name: Node(kind) for name, kind in kinds.items()}
+    links = [Link(u, v) for u, v in cables.values()]
+    return Machine("NetQ's JSON", nodes, links, {"cables": len(links)})
 
 
 @reader("mlx", summary="MLX's hostfile", recognises=matches(rb'(?s)\A\s*(\{\s*"[^"]*"\s*:.*)?\[?\s*\{[^{}]*"ssh"\s*:'))
@@ -41,3 +65,15 @@ def machine_of_mlx(data: bytes) -> Machine:
 def _names(value: Any) -> list[str]:
     several = cast("list[Any]", value if isinstance(value, list) else [value])
     return [text(each, "a card") for each in several if each is not None or value is not None]
+
+
+@reader(
+    "taccl",
+    summary="TACCL's or TE-CCL's parameters",
+    recognises=matches(rb'"(TopologyParams|intranode_sketch|GurobiParams)"\s*:'),
+)
+def refuse_parameters(data: bytes) -> Machine:
+    """Refuse parameters of TACCL and TE-CCL, which name a machine that they know."""
+    raise ValueError(
+        "it names a machine that TACCL or TE-CCL knows, and parameters, but no links: give a file that the machine prints"
+    )
