@@ -106,13 +106,11 @@ def network(source: Any, **asked: Any) -> Network:
     """
     if isinstance(source, Network):
         return source
-    if asked and isinstance(source, str | PathLike):
-        source = f"{fspath(cast('str | PathLike[str]', source))}{spell_asked({k.replace('_', '-'): v for k, v in asked.items()})}"
-        return file(source.removeprefix("file:"))
-    if asked:
+    if asked and not isinstance(source, str | PathLike):
         raise NetworkError(f"{', '.join(asked)} can be asked of files: name one")
-    if isinstance(source, PathLike):
-        return file(fspath(cast("PathLike[str]", source)))
+    if asked or isinstance(source, PathLike):
+        path = fspath(cast("str | PathLike[str]", source)).removeprefix("file:")
+        return file(path + spell_asked({name.replace("_", "-"): value for name, value in asked.items()}))
     if not isinstance(source, str):
         return Graph.of(source)
     if parted := read_without(source):
@@ -122,6 +120,6 @@ def network(source: Any, **asked: Any) -> Network:
     family = families().get(name)
     if family and (colon or not family.arguments):
         return family.network(arguments) if colon else family.make()
-    if family is None and (Path(read_asked(source)[0]).suffix in SUFFIXES or Path(read_asked(source)[0]).is_file()):
+    if family is None and ((path := Path(read_asked(source)[0])).suffix in SUFFIXES or path.is_file()):
         return file(source)
     raise no_network(source)

@@ -336,10 +336,8 @@ class Network(Nodes, Described):
         if self.relays is not None:
             return int(self.distance(root, self.ranks).max())
         step = 1 << 16
-        return max(
-            int(self.distance(root, np.arange(low, min(low + step, self.nodes))).max())
-            for low in range(0, self.nodes, step)
-        )
+        some = (np.arange(low, min(low + step, self.nodes)) for low in range(0, self.nodes, step))
+        return max(int(self.distance(root, nodes).max()) for nodes in some)
 
     def to_networkx(self) -> "nx.DiGraph[Any]":
         """Return the network as a networkx DiGraph whose nodes are numbers, with a ``label``, and whose arcs have a ``port``.

@@ -19,7 +19,7 @@ from treecast.discovery import import_all
 from treecast.errors import NetworkError, closest_name, did_you_mean
 from treecast.networks.core import Network
 
-_MOST_DIGITS = 19
+_WHOLE = re.compile("[0-9]{1,19}")
 _TEXTS = ("PATH", "NAME")  # arguments that are no numbers
 Members = Callable[[int], Iterable[str]]
 """From a number of ranks to the arguments of each member with so many."""
@@ -93,7 +93,7 @@ class Family:
             parts = [part.strip(" ") for part in parts]
         fewest = len(wanted) - self.arguments.count("[")
         fitting = "…" in self.arguments or fewest <= len(parts) <= len(wanted)
-        return list(map(int, parts)) if fitting and all(map(_is_whole, parts)) else None
+        return list(map(int, parts)) if fitting and all(map(_WHOLE.fullmatch, parts)) else None
 
     def meant(self, text: str) -> str:
         """Return a hint to the meaning of a wrong text: this family in other letters, or other signs between the numbers."""
@@ -107,10 +107,6 @@ class Family:
     def _sign(self) -> str:
         """The sign between the numbers."""
         return next((sign for sign in ",x" if sign in self.arguments), "")
-
-
-def _is_whole(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
 
 
 _ENTRIES: dict[str, Family] = {}

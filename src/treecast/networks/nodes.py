@@ -124,11 +124,9 @@ class Nodes(ABC):
         try:
             found = operator.index(u)  # type: ignore[reportArgumentType]
         except TypeError:
-            hint = (
-                f"network.node({u!r}) finds that of a label"
-                if isinstance(u, str)
-                else "write a whole number, or a label"
-            )
+            hint = "write a whole number, or a label"
+            if isinstance(u, str):
+                hint = f"network.node({u!r}) finds that of a label"
             raise NetworkError(f"{u!r} is no number of a node of {self.spec}: {hint}") from None
         if not 0 <= found < self.nodes:
             raise NetworkError(f"{found} is no node of {self.spec}: nodes go from 0 to {self.nodes - 1}")

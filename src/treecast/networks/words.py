@@ -4,6 +4,7 @@ Their arcs lead one way. Sources: de Bruijn, "A combinatorial problem" (1946); a
 "A fault-tolerant communication architecture for distributed systems" (1982); Kautz, "Bounds on directed (d, k) graphs" (1968).
 """
 
+import re
 from typing import ClassVar
 
 import numpy as np
@@ -74,9 +75,7 @@ class Words(Network):
 
     def _parse_label(self, text: str) -> int | None:
         parts = list(text) if self.letters <= 10 else text.split(".")
-        if len(parts) != self.length or not all(
-            part.isascii() and part.isdigit() and len(part) <= 13 for part in parts
-        ):
+        if len(parts) != self.length or not all(re.fullmatch("[0-9]{1,13}", part) for part in parts):
             return None
         number, before = 0, self.letters  # no letter: the first one counts as itself
         for letter in map(int, parts):

@@ -168,9 +168,6 @@ def _spell_cables(machine: Machine) -> str:
 
 @describe.register
 def _(machine: Machine) -> Description:
-    sorts = {
-        sort: [each for each in machine.complaints if each.sort == sort] for sort in ("degraded", "left out", "remark")
-    }
     figures = {
         "machine": machine.format,
         "kinds": dict(Counter(node.kind for node in machine.nodes.values())),
@@ -180,5 +177,7 @@ def _(machine: Machine) -> Description:
         "named": list(machine.named),
     }
     lines: dict[str, object] = {"machine": spell_nodes(machine), "cables": _spell_cables(machine)}
-    lines |= {sort: [each.text for each in some] for sort, some in sorts.items() if some}
+    for sort in ("degraded", "left out", "remark"):
+        if some := [each.text for each in machine.complaints if each.sort == sort]:
+            lines[sort] = some
     return Description(figures, lines)

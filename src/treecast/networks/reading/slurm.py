@@ -188,22 +188,17 @@ def hosts_of(text: str, most: int = _MOST) -> list[str]:
 
 def _apart(text: str) -> list[str]:
     """Return the parts between commas outside of brackets."""
-    parts, start, opened = list[str](), 0, -1
-    for place, sign in enumerate(text):
-        if sign == "[":
-            if opened >= 0:
-                raise ValueError(f"{text[:60]!r} has a bracket in a bracket, at its character {place + 1}")
-            opened = place
-        elif sign == "]":
-            if opened < 0:
-                raise ValueError(f"{text[:60]!r} closes a bracket that is not open, at its character {place + 1}")
-            opened = -1
-        elif sign == "," and opened < 0:
-            parts.append(text[start:place].strip())
-            start = place + 1
-    if opened >= 0:
-        raise ValueError(f"{text[:60]!r} does not close the bracket at its character {opened + 1}")
-    return [part for part in [*parts, text[start:].strip()] if part]
+    opened = 0
+    for found in re.finditer(r"[\[\]]", text):
+        if found[0] == "[" and opened:
+            raise ValueError(f"{text[:60]!r} has a bracket in a bracket, at its character {found.end()}")
+        if found[0] == "]" and not opened:
+            raise ValueError(f"{text[:60]!r} closes a bracket that is not open, at its character {found.end()}")
+        opened = found.end() if found[0] == "[" else 0
+    if opened:
+        raise ValueError(f"{text[:60]!r} does not close the bracket at its character {opened}")
+    parts = re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text)
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _pieces(part: str) -> list[str | list[tuple[range, int]]]:

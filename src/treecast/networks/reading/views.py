@@ -185,9 +185,7 @@ def undirected(machine: Machine) -> Machine:
 
 
 def part_of(machine: Machine, which: str) -> Machine:
-    """Return one part of a machine, by its number (the largest is 1), its name, or a node of it. ValueError: there is none."""
-    if which in machine.named:
-        return machine.named[which]
+    """Return one part of a machine, by its number (the largest is 1) or a node of it. ValueError: there is none."""
     found = [part for part in parts(machine) if len(part) > 1]
     if which.isascii() and which.isdigit() and 1 <= int(which[:9]) <= len(found):
         return only(machine, set(found[int(which) - 1]))
