@@ -27,8 +27,6 @@ _PER_ARC, _AT_LEAST = 8, 20_000  # images that are tried for each arc before a s
 _AT_ONCE = 1 << 20  # ways of two arcs that are looked at together
 _SAMPLES = 4  # nodes that have to see as many nodes at each distance
 
-Levels = tuple[int, ...]
-
 
 @dataclass(frozen=True, eq=False)
 class Likeness:
@@ -146,7 +144,7 @@ def _map(given: Graph, known: Network, start: int) -> Ints | None:
     return to
 
 
-def _regular(nodes: int, degree: int, levels: Levels) -> Iterator[Network]:
+def _regular(nodes: int, degree: int, levels: tuple[int, ...]) -> Iterator[Network]:
     """Yield members of families that look the same from every node, with so many nodes and such a degree, the best first."""
     if degree == nodes - 1:
         yield Complete(nodes)
@@ -177,7 +175,7 @@ def _meshes(nodes: int, degree: int) -> Iterator[Network]:
             yield Mesh(sides, "path" if len(sides) == 1 else "mesh")
 
 
-def _steps(nodes: int, degree: int, levels: Levels) -> Iterator[tuple[int, ...]]:
+def _steps(nodes: int, degree: int, levels: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Yield sets of steps with which a circulant may have such figures; where sets are many, only those that hold 1."""
     half = (nodes // 2,) if degree % 2 else ()
     if degree % 2 and nodes % 2:

@@ -8,10 +8,9 @@ Computing, Networking, Storage and Analysis (2014).
 from collections.abc import Iterator
 from itertools import product
 from math import isqrt
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecast.errors import NetworkError
 from treecast.networks.core import Ints
@@ -55,15 +54,7 @@ class SlimFly(Graph):
                 f"slim-fly:{q} is no network: write slim-fly:Q with a power of a prime Q from 3 to {_MOST}, as in slim-fly:13"
             )
         names = [f"{half},{x},{y}" for half in range(2) for x in range(q) for y in range(q)]
-        super().__init__(f"slim-fly:{q}", names, _arcs(_field(q, prime)))
-
-
-class _Field(NamedTuple):
-    """A field of q elements: tables of sums and products, int64 (q, q), and the powers of an element that makes all others."""
-
-    plus: Ints
-    times: Ints
-    powers: Ints
+        super().__init__(f"slim-fly:{q}", names, _arcs(*_field(q, prime)))
 
 
 def _prime_of(q: int) -> int:
@@ -75,8 +66,11 @@ def _prime_of(q: int) -> int:
     return prime if rest == 1 else 0
 
 
-def _field(q: int, prime: int) -> _Field:
-    """Return the field of q elements: polynomials over ``prime`` modulo one of which x makes all others."""
+def _field(q: int, prime: int) -> tuple[Ints, Ints, Ints]:
+    """Return the sums and products in the field of q elements, int64 (q, q), and the powers of one that makes all others.
+
+    They are polynomials over ``prime``, modulo one of which x makes all others.
+    """
     digits = [np.arange(q)]
     while prime ** len(digits) < q:
         digits.append(digits[-1] // prime)
@@ -89,7 +83,7 @@ def _field(q: int, prime: int) -> _Field:
     logarithm[powers] = np.arange(q - 1)
     times = np.array(powers)[(logarithm[:, None] + logarithm) % (q - 1)]
     times[0] = times[:, 0] = 0
-    return _Field(plus, times, np.array(powers))
+    return plus, times, np.array(powers)
 
 
 def _candidates(q: int, prime: int, length: int) -> Iterator[list[int]]:
@@ -106,9 +100,9 @@ def _candidates(q: int, prime: int, length: int) -> Iterator[list[int]]:
         yield powers
 
 
-def _arcs(field: _Field) -> NDArray[np.int64]:
+def _arcs(plus: Ints, times: Ints, powers: Ints) -> Ints:
     """Return the arcs, by their ends: int64, shape (arcs, 2)."""
-    q, powers = len(field.plus), field.powers
+    q = len(plus)
     half = (q + 1) // 4  # w, where q = 4w - 1
     even = [*range(0, 2 * half - 1, 2), *range(2 * half - 1, 4 * half - 2, 2)] if q % 4 == 3 else [*range(0, q - 1, 2)]
     odd = [*range(1, 2 * half, 2), *range(2 * half, 4 * half - 1, 2)] if q % 4 == 3 else [*range(1, q, 2)]
@@ -116,8 +110,8 @@ def _arcs(field: _Field) -> NDArray[np.int64]:
     parts = list[Ints]()
     for side, exponents in enumerate((even, odd)):
         for step in powers[np.array(exponents) % (q - 1)]:
-            parts.append(np.stack([side * q * q + x * q + y, side * q * q + x * q + field.plus[y, step]], axis=1))
+            parts.append(np.stack([side * q * q + x * q + y, side * q * q + x * q + plus[y, step]], axis=1))
     for m in range(q):  # (1, m, c) with y = m x + c, c as y here
-        across = np.stack([x * q + field.plus[field.times[m, x], y], q * q + m * q + y], axis=1)
+        across = np.stack([x * q + plus[times[m, x], y], q * q + m * q + y], axis=1)
         parts += [across, across[:, ::-1]]
     return np.concatenate(parts)

@@ -65,9 +65,8 @@ def _fast(root: Element, tables: Sequence[Element], gpus: dict[str, str]) -> Dra
     """Return the objects in the tables of bandwidths, and their links."""
     found, objects = Draft(), {each.of.get("gp_index", ""): each for each in root.every("object")}
     for listed in tables:
-        indexes, values = (
-            " ".join(each.text for each in listed.below if each.tag == tag).split() for tag in ("indexes", "u64values")
-        )
+        texts = {tag: [each.text for each in listed.below if each.tag == tag] for tag in ("indexes", "u64values")}
+        indexes, values = (" ".join(said).split() for said in texts.values())
         many, called = len(indexes), listed.of["name"].removesuffix("Bandwidth")
         if many > _MOST_LISTED or len(values) != many * many:
             raise ValueError(f"line {listed.line}: {many:,} objects have {len(values):,} values, not {many * many:,}")
@@ -84,14 +83,12 @@ def _add(found: Draft, objects: dict[str, Element], index: str, gpus: dict[str, 
     """Add an object of a table, and return its name."""
     kind, _, number = index.rpartition(":")
     of = objects[number].of if number in objects else {}
-    kind, switch = kind or of.get("type", ""), "NVSwitch" in of.get("subtype", "")
-    if number in gpus and not switch:
-        found.nodes[gpus[number]] = Node("gpu")
-        return gpus[number]
-    name = plain(index)
-    found.nodes[name] = Node(
-        "nvswitch" if switch or kind in ("PCIDev", "Bridge") else "gpu" if kind == "OSDev" else "cpu"
-    )
+    kind, name = kind or of.get("type", ""), plain(index)
+    if "NVSwitch" in of.get("subtype", ""):
+        kind = "Bridge"
+    elif number in gpus:
+        kind, name = "OSDev", gpus[number]
+    found.nodes[name] = Node({"PCIDev": "nvswitch", "Bridge": "nvswitch", "OSDev": "gpu"}.get(kind, "cpu"))
     return name
 
 

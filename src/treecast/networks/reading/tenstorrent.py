@@ -27,7 +27,7 @@ def machine_of(data: bytes) -> Machine:
     """Return the chips of a cluster descriptor."""
     said = table(yaml_of(data), "the file")
     arch = table(said.get("arch"), "arch")
-    chips = sorted({_chip(name) for name in [*arch, *table(said.get("chips"), "chips")]})
+    chips = sorted({_number(name) for name in [*arch, *table(said.get("chips"), "chips")]})
     kinds = Counter(str(kind).lower() for kind in arch.values()).most_common(1)
     rate = next((rate for kind, rate in RATES.items() if kinds and kinds[0][0].startswith(kind)), 0.0)
     cables = dict[frozenset[tuple[int, int]], tuple[int, int]]()
@@ -38,7 +38,7 @@ def machine_of(data: bytes) -> Machine:
             raise ValueError(
                 "an entry of ethernet_connections has not two ends: write [{chip: 0, chan: 8}, {chip: 1, chan: 0}]"
             )
-        (u, port), (v, other) = [(_chip(end.get("chip")), _number(end.get("chan"), "chan")) for end in ends]
+        (u, port), (v, other) = [(_number(end.get("chip")), _number(end.get("chan"), "chan")) for end in ends]
         if u != v:
             cables[frozenset(((u, port), (v, other)))] = (min(u, v), max(u, v))
     chips = sorted({*chips, *(chip for ends in cables.values() for chip in ends)})
@@ -116,12 +116,8 @@ def _to_other(cable: Any) -> tuple[int, int, str, int]:
     if here is None or there is None:
         raise ValueError("a cable to a remote device is written [{chip: 0, chan: 8}, {remote_chip_id: 7, chan: 0}]")
     ports = [_number(end.get("chan"), "chan") for end in (here, there)]
-    return _chip(here.get("chip")), ports[0], text(there["remote_chip_id"], "remote_chip_id"), ports[1]
+    return _number(here.get("chip")), ports[0], text(there["remote_chip_id"], "remote_chip_id"), ports[1]
 
 
-def _chip(value: Any) -> int:
-    return _number(value, "a chip")
-
-
-def _number(value: Any, name: str) -> int:
+def _number(value: Any, name: str = "a chip") -> int:
     return whole_number(text(value, name), name, _MOST_CHIPS)
