@@ -37,6 +37,8 @@ def test_what_they_say_is_what_their_arcs_say(where):
     assert [where.degree_at(u) for u in where] == (table >= 0).sum(axis=1).tolist()
     for u in where:
         assert where.levels(u) == tuple(np.bincount(where.distance(u, nodes)).tolist())
+    beyond = where.port_between([-1, 0, where.nodes, 0], [0, -1, 0, where.nodes])
+    assert beyond.tolist() == [-1] * 4  # a number that is no node is joined to none
     if where.seen_alike:
         assert list(where.views) == [0]
         for h in where:

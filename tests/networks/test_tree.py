@@ -48,7 +48,7 @@ def test_ports_are_the_children_in_order_and_the_parent(arity: int, depth: int) 
         assert tree.neighbor(u, np.arange(tree.ports)).tolist() == children + parent
     nodes = np.arange(tree.nodes)
     ports = tree.port_between(nodes[:, None], nodes)
-    assert np.array_equal(ports, Network.port_between(tree, nodes[:, None], nodes))
+    assert np.array_equal(ports, Network._port(tree, *np.broadcast_arrays(nodes[:, None], nodes)))
     assert np.count_nonzero(ports >= 0) == tree.arcs
 
 

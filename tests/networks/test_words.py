@@ -53,7 +53,7 @@ def test_against_the_definition(spec):
     assert [where.eccentricity(u) for u in where] == np.max(distances, axis=1).tolist()
     assert [where.levels(u) for u in where] == [tuple(np.bincount(row).tolist()) for row in distances]
     ports = where.port_between(nodes[:, None], nodes)
-    assert np.array_equal(ports, Network.port_between(where, nodes[:, None], nodes))
+    assert np.array_equal(ports, Network._port(where, *np.broadcast_arrays(nodes[:, None], nodes)))
 
 
 @pytest.mark.each(3)

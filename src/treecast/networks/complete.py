@@ -48,10 +48,8 @@ class Complete(Cayley):
         """Return ``u`` + ``port`` + 1 modulo N."""
         return (u + port + 1) % self.nodes
 
-    def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
-        """Return how far ``v`` is behind ``u``, modulo N, less 1; -1 where it is the same node."""
-        v = ints(v)
-        return np.where(self._is_node(v), (v - ints(u)) % self.nodes - 1, -1)
+    def _port(self, u: Ints, v: Ints) -> Ints:
+        return (v - u) % self.nodes - 1  # -1 where it is the same node
 
     def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return 1, and 0 from a node to itself."""

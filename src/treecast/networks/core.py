@@ -286,12 +286,19 @@ class Network(Nodes, Described):
 
     def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the first port by which an arc leaves ``u`` for ``v``, or -1 where there is none (arrays that broadcast)."""
-        u, v = np.broadcast_arrays(np.asarray(u, np.int64), np.asarray(v, np.int64))
+        u, v = np.broadcast_arrays(ints(u), ints(v))
+        there = self._is_node(u) & self._is_node(v)
+        if there.all():
+            return np.asarray(self._port(u, v))
+        return np.where(there, self._port(np.where(there, u, 0), np.where(there, v, 0)), -1)
+
+    def _port(self, u: Ints, v: Ints) -> Ints:
+        """Return ``port_between`` of nodes that there are, in arrays of one shape."""
         if not u.ndim:
-            return ints(next(iter(np.flatnonzero((self.neighbor(u, np.arange(self.ports)) == v) & (v >= 0))), -1))
+            return ints(next(iter(np.flatnonzero(self.neighbor(u, np.arange(self.ports)) == v)), -1))
         found = np.full(u.shape, -1, np.int64)
         for port in reversed(range(self.ports)):
-            found[(self.neighbor(u, port) == v) & (v >= 0)] = port
+            found[self.neighbor(u, port) == v] = port
         return found
 
     def arc(self, u: ArrayLike, port: ArrayLike) -> Ints:

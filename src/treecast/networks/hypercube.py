@@ -48,9 +48,9 @@ class Hypercube(Rotational):
         """Return ``u`` with bit ``port`` flipped."""
         return u ^ (np.int64(1) << port)
 
-    def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
+    def _port(self, u: Ints, v: Ints) -> Ints:
         """Return the one bit in which ``u`` and ``v`` differ, or -1."""
-        difference = ints(u) ^ ints(v)
+        difference = u ^ v
         bit = np.bitwise_count(difference - 1).astype(np.int64)
         return np.where((difference > 0) & (difference & (difference - 1) == 0), bit, -1)
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from treecast.errors import NetworkError
 from treecast.networks.cayley import Cayley
 from treecast.networks.coordinates import Coordinates
-from treecast.networks.core import Ints, ints
+from treecast.networks.core import Ints
 from treecast.networks.family import family, sides
 
 _MOST_NODES = 2**40
@@ -57,14 +57,12 @@ class HyperX(Coordinates, Cayley):
         self._moves = [(axis, by) for axis, side in enumerate(sides) for by in range(1, side)]
         super().__init__(spelled, prod(sides), sum(sides) - len(sides), sum(side > 1 for side in sides))
 
-    def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
+    def _port(self, u: Ints, v: Ints) -> Ints:
         """Return the port that leads from ``u`` to ``v``; -1 where they do not differ in one coordinate."""
-        u, v = np.broadcast_arrays(ints(u), ints(v))
-        there = self._is_node(u) & self._is_node(v)
-        gaps = (self.coordinates(np.where(there, v, 0)) - self.coordinates(np.where(there, u, 0))).T % self.sides
+        gaps = (self.coordinates(v) - self.coordinates(u)).T % self.sides
         first = np.cumsum([0, *(side - 1 for side in self.sides[:-1])])
         found = np.where(gaps > 0, first + gaps - 1, 0).sum(axis=-1).T
-        return np.where(there & (np.count_nonzero(gaps, axis=-1).T == 1), found, -1)
+        return np.where(np.count_nonzero(gaps, axis=-1).T == 1, found, -1)
 
     def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the number of coordinates in which ``u`` and ``v`` differ."""

@@ -47,14 +47,10 @@ class Listed(Network):
         port = np.arange(self.arcs) - np.repeat(self._first[:-1], np.diff(self._first))
         return self._first.astype(np.int64), self._targets[:-1], port.astype(np.int32)
 
-    def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
-        """Return the port by which an arc leaves ``u`` for ``v``, or -1: int64 (arrays that broadcast)."""
-        u, v = ints(u), ints(v)
-        inside = self._is_node(u) & self._is_node(v)
-        u, v = np.where(inside, u, 0), np.where(inside, v, 0)
+    def _port(self, u: Ints, v: Ints) -> Ints:
         key = u * self.nodes + v
         slot = np.searchsorted(self._keys, key)
-        return np.where(inside & (self._keys[slot] == key), slot - self._first[u], -1)
+        return np.where(self._keys[slot] == key, slot - self._first[u], -1)
 
     def cable(self, u: ArrayLike, port: ArrayLike) -> Ints:
         """Return which of the parallel arcs leaves ``u`` by ``port``, counted from 0 (arrays that broadcast)."""

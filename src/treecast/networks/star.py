@@ -89,9 +89,9 @@ class Star(Rotational):
         in_parallel(lambda a, b: fill_neighbors(low + a, low + b, places, table[a:b]), high - low, 24 << 12)
         return table[start - low : stop - low]
 
-    def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
+    def _port(self, u: Ints, v: Ints) -> Ints:
         """Return the port of the swap that leads from ``u`` to ``v``, or -1 where no single swap does."""
-        a, b = np.broadcast_arrays(self.words(u), self.words(v))
+        a, b = self.words(u), self.words(v)
         target = perm.symbol_at(perm.inverse(a, self.n), perm.symbol_at(b, 0))
         return np.where((a != b) & (perm.swap(a, target) == b), target - 1, -1)
 

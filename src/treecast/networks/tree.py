@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import NetworkError
-from treecast.networks.core import Ints, Network, ints
+from treecast.networks.core import Ints, Network
 from treecast.networks.family import family
 from treecast.networks.nodes import NodeName
 from treecast.ragged import starts
@@ -74,12 +74,9 @@ class Tree(Network):
         target = np.where(port < self.arity, node * self.arity + 1 + port, self._parent(node))
         return first, target.astype(np.int32), port.astype(np.int32)
 
-    def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
-        """Return the port by which an arc leaves ``u`` for ``v``, or -1: int64 (arrays that broadcast)."""
-        u, v = ints(u), ints(v)
-        inside = self._is_node(u) & self._is_node(v)
-        down = inside & (v > 0) & (self._parent(v) == u)
-        up = inside & (u > 0) & (self._parent(u) == v)
+    def _port(self, u: Ints, v: Ints) -> Ints:
+        down = (v > 0) & (self._parent(v) == u)
+        up = (u > 0) & (self._parent(u) == v)
         return np.where(down, (v - 1) % self.arity, np.where(up, self.arity, -1))
 
     def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:

@@ -51,12 +51,11 @@ class Words(Network):
         v = self._letter(second, first) * most + behind
         return np.where(v != u, v, -1)
 
-    def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
+    def _port(self, u: Ints, v: Ints) -> Ints:
         """Return the place of the last letter of ``v`` where the letters before it are the last of ``u``; else -1."""
-        u, v = np.broadcast_arrays(ints(u), ints(v))
         # of words of one letter it is a first letter: its place is counted from u
         port = v - ((v > u) & (not self.repeats)) if self.length == 1 else v % self.d
-        return np.where((v >= 0) & (self.neighbor(u, port) == v), port, -1)
+        return np.where(self.neighbor(u, port) == v, port, -1)
 
     def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return by how many letters ``u`` must be shifted until its last letters are the first of ``v``."""
