@@ -27,7 +27,7 @@ ALLOWED = (
     Allowed("edge", "*", r"add_edges?(?:_from)?|in_edges|\.edges\(", "networkx's names"),
     Allowed("edge", "src/treecast/networks/reading/graphml.py", "", "GraphML's word"),
     Allowed("edge", "src/treecast/networks/reading/dot.py", r'"edge"', "DOT's word"),
-    Allowed("channel", "src/treecast/networks/reading/textproto.py", "", "the word of such files"),
+    Allowed("channel", "src/treecast/networks/reading/tenstorrent.py", "", "the word of such files"),
     Allowed(
         "topology",
         "src/treecast/networks/reading/*",

@@ -48,6 +48,8 @@ class Words:
     ('a', 1, 'b')
     """
 
+    _line: int  # of the next word
+
     def __init__(self, words: Iterator[tuple[str, int]]) -> None:
         self._left, self.line = words, 0
         self.next, self._line = next(words, ("", 0))
