@@ -77,7 +77,7 @@ ALLOWED = (
     ),
     Allowed("channel", "src/treecast/formats/*", r"\.channels\(", "it asks the network for wormhole routes"),
     Allowed(
-        "channel", "src/treecast/drawing/figures/scene.py", r"\.channels\(", "it asks the network for wormhole routes"
+        "channel", "src/treecast/drawing/figures/network.py", r"\.channels\(", "it asks the network for wormhole routes"
     ),
     Allowed("channel", "src/treecast/formats/msccl/*", "", "MSCCL's word"),
     Allowed("channel", "src/treecast/formats/mscclpp/*", "", "MSCCL++'s word"),
