@@ -10,8 +10,17 @@ import numpy as np
 
 from treecast.description import count_of
 from treecast.drawing.arrivals import fewest_steps
-from treecast.drawing.figures.outlines import Shapes, corners, shapes
-from treecast.drawing.passages import CERTIFICATE, CONTROLS, ORDER, TOKEN, WAKE_UP, Controls, Streams, why_no_passages
+from treecast.drawing.passages import (
+    CERTIFICATE,
+    CONTROLS,
+    ORDER,
+    TOKEN,
+    WAKE_UP,
+    Controls,
+    Passages,
+    Streams,
+    why_no_passages,
+)
 from treecast.drawing.registry import FIGURE, USUAL, View, picture
 from treecast.drawing.shapes import chosen_rows
 from treecast.drawing.style import (
@@ -28,6 +37,7 @@ from treecast.drawing.style import (
 from treecast.drawing.theme import letters_on, theme
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
+from treecast.ragged import places
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 
@@ -37,6 +47,60 @@ _SHADES = (0.0, -0.45, 0.35)  # of each colour: as it is, with white, with black
 _FONT = 7.5
 _LETTER = 0.0085  # inches that a character takes per point
 _INK = {WAKE_UP: "#222222", TOKEN: "#222222", CERTIFICATE: "#C2185B", ORDER: "#6A1B9A"}
+
+
+class Shapes(NamedTuple):
+    """Shapes of messages: ``message`` passes the links at distances ``near … far`` from the root, ``flits`` flits wide.
+
+    Its first flit passes the link at ``near`` in ``step``. ``branch``: the child of the root above it. int64.
+    """
+
+    message: Ints
+    flits: Ints
+    step: Ints
+    near: Ints
+    far: Ints
+    branch: Ints
+
+
+def shapes(passages: Passages, away: bool) -> Shapes:
+    """Join the passages of a message that follow each other, each a step behind the one before, to one shape."""
+    hop = passages.depth if away else -passages.depth
+    diagonal = passages.step - hop
+    order = np.lexsort((hop, diagonal, passages.flits, passages.first, passages.message, passages.branch))
+    key = np.column_stack([passages.branch, passages.message, passages.first, passages.flits, diagonal])[order]
+    begins = np.ones(len(order), bool)
+    begins[1:] = (key[1:] != key[:-1]).any(axis=1) | (np.diff(hop[order]) != 1)
+    head = np.flatnonzero(begins)
+    tail = np.append(head[1:], len(order)) - 1
+    first, last = order[head], order[tail[: len(head)]]
+    near, far = (first, last) if away else (last, first)
+    return Shapes(
+        passages.message[first],
+        passages.flits[first],
+        passages.step[near],
+        passages.depth[near],
+        passages.depth[far],
+        passages.branch[first],
+    )
+
+
+def corners(found: Shapes, away: bool) -> Any:
+    """Return six corners of each shape, (shapes, 6, 2): x in steps, y in distances from the root.
+
+    Halfway along each link a shape covers exactly the steps in which its flits pass. Of the parallelogram, the two tips that
+    would stick out of these steps, before its first and behind its last, are cut off.
+    """
+    turn = 1 if away else -1
+    top, bottom = found.near - 1.0, found.far + 0.0
+    left, wide, hops = found.step - turn * 0.5, found.flits, turn * (found.far - found.near)
+    right = left + turn * (bottom - top)  # where the shape begins at the bottom
+    begin, end = np.minimum(found.step, found.step + hops), np.maximum(found.step, found.step + hops) + wide
+    (x, y), (u, v) = ((left, top), (right, bottom)) if away else ((right, bottom), (left, top))
+    tip = turn * 0.5
+    points = [(begin, y), (x + wide, y), (end, v - tip), (end, v), (u, v), (begin, y + tip)]
+    points = points if away else [*points[4::-1], points[5]]
+    return np.stack([np.column_stack(point) for point in points], axis=1).astype(float)
 
 
 _T = TypeVar("_T", Shapes, Controls)
@@ -169,16 +233,15 @@ def _draw_messages(axes: Any, streams: Streams, found: Shapes, scale: _Scale) ->
     look: dict[str, Any] = {"edgecolors": theme().ground, "linewidths": thin, "gid": "messages", "zorder": 3}
     add_many(axes, "Poly", corners(found, away), facecolors=inks, **look)
     if scale.unit > 1.15 * _FONT / 72:
-        for i in range(len(inks)):
-            shape = Shapes(*(column[i : i + 1] for column in found))
+        for fill, shape in zip(inks, zip(*(column.tolist() for column in found), strict=True), strict=True):
             if label := _label(streams, shape, away, scale):
-                at, ink = label[:2], letters_on(inks[i])
-                write(axes, at, label[2], _FONT, va="center_baseline", color=ink, zorder=6)
+                x, y, text = label
+                write(axes, (x, y), text, _FONT, va="center_baseline", color=letters_on(fill), zorder=6)
 
 
-def _label(streams: Streams, shape: Shapes, away: bool, scale: _Scale) -> tuple[float, float, str] | None:
-    """Return where in a shape its label has room, nearest its middle, but not on the line of the bound; and the label."""
-    message, wide, step, near, far, _ = (int(column[0]) for column in shape)
+def _label(streams: Streams, shape: tuple[int, ...], away: bool, scale: _Scale) -> tuple[float, float, str] | None:
+    """Return where in one of ``Shapes`` its label has room, near its middle, but not on the line of the bound; and the label."""
+    message, wide, step, near, far, _ = shape
     room = wide * scale.step - _FONT / 72 * scale.step / scale.unit - 0.04
     middle, turn = (near + far) / 2, 1 if away else -1
     name = short_label(streams.schedule.network, message)
@@ -197,13 +260,10 @@ def _draw_controls(axes: Any, controls: Controls, step: float, unit: float) -> d
     """Draw an arrow for each control flit, those on links at one distance in one step beside each other."""
     order = np.lexsort((controls.below, controls.kind, controls.step, controls.depth))
     at = np.column_stack([controls.depth, controls.step])[order]
-    begins = np.ones(len(order), bool)
-    begins[1:] = (at[1:] != at[:-1]).any(axis=1)
-    group = np.cumsum(begins) - 1
-    size = np.bincount(group)[group] if len(order) else group
-    rank = np.arange(len(order)) - np.flatnonzero(begins)[group] if len(order) else group
-    slot = 0.8 / np.maximum(size, 1)  # of the width of a step
-    left = at[:, 1] + 0.1 + slot * rank
+    count = np.unique(at, axis=0, return_counts=True)[1]
+    size = np.repeat(count, count)
+    slot = 0.8 / size  # of the width of a step
+    left = at[:, 1] + 0.1 + slot * places(count)
     size_in_points = 72 * min(step * (0.75 if size.max(initial=1) > 1 else 1), unit)
     head, line = max(1.2, min(4.5, 0.24 * size_in_points)), max(0.5, min(1.3, 0.07 * size_in_points))
     handles: dict[str, Any] = {}
@@ -237,7 +297,7 @@ def _draw_times(axes: Any, steps: int, bound: int | None) -> dict[str, Any]:
 
 def _draw_frame(axes: Any, panel: _Panel, nulls: dict[int, str], scale: _Scale) -> None:
     """Draw the background: a line for each distance, a column for each step, and the texts beside them."""
-    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+    from matplotlib.ticker import MaxNLocator
 
     steps, wide, unit = scale.steps, scale.wide, scale.unit
     ink, thick = theme().grey if unit > 0.2 else theme().pale, 0.6 if unit > 0.05 else 0
@@ -246,15 +306,14 @@ def _draw_frame(axes: Any, panel: _Panel, nulls: dict[int, str], scale: _Scale) 
         axes.vlines(range(steps + 1), 0, panel.height, color=theme().pale, linewidth=0.5, zorder=1)
         for s in range(1, steps, 2):
             axes.axvspan(s, s + 1, color=theme().band, linewidth=0, zorder=0)
-    axes.yaxis.set_major_locator(
-        MaxNLocator(nbins=max(1, int(panel.height * unit / 0.2)), integer=True, steps=[1, 2, 5, 10])
-    )
+    most = max(1, int(panel.height * unit / 0.2))
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=most, integer=True, steps=[1, 2, 5, 10]))
     axes.tick_params(axis="both", length=0, labelsize=8, labelcolor=theme().ink)
     every = max(1, -(-int(steps * (0.15 + 0.07 * len(f"{steps:,}"))) // int(wide)))
     every = next(n for n in (1, 2, 5, 10, 20, 50, *(10**k for k in range(2, 12))) if n >= every)
     # the number of a step stands amid its column
     axes.set_xticks([s + 0.5 for s in range(0, steps, every)], [f"{s:,}" for s in range(0, steps, every)])
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.yaxis.set_major_formatter("{x:,.0f}")
     for far, text in nulls.items():
         look = {"transform": axes.get_yaxis_transform(), "color": theme().grey, "ha": "left"}
         write(axes, (1 + 0.1 / wide, far), text, _FONT, **look)

@@ -14,6 +14,7 @@ from treecast.drawing.style import short_label
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
+from treecast.ragged import places
 
 MOST_NODES = 2000
 _WIDEST, _HIGHEST, _LEAST = 13.0, 9.0, 3.2  # inches
@@ -104,11 +105,9 @@ def beside(links: Ints, gap: float = _BESIDE) -> Floats:
     ``links``: the number of the link of each arc, int64 (arcs,).
     """
     order = np.argsort(links, kind="stable")
-    first = np.flatnonzero(np.diff(links[order], prepend=-1))
-    count = np.diff(np.append(first, len(links)))
-    rank = np.arange(len(links)) - np.repeat(first, count)
+    count = np.unique(links, return_counts=True)[1]
     found = np.empty(len(links))
-    found[order] = (rank - (np.repeat(count, count) - 1) / 2) * gap
+    found[order] = (places(count) - (np.repeat(count, count) - 1) / 2) * gap
     return found
 
 

@@ -5,10 +5,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.description import count_of
 from treecast.drawing.arrivals import Received, fewest_steps, find_received, find_spare
-from treecast.drawing.figures.raster import draw_raster, raster_box, scale_box
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import centre_of, chosen_rows
 from treecast.drawing.style import (
@@ -18,6 +18,7 @@ from treecast.drawing.style import (
     colour,
     draw_legend,
     empty_figure,
+    hue,
     short_label,
     title,
     write,
@@ -33,6 +34,10 @@ _MOST_LINES = 200  # nodes; beyond, a raster
 _MOST_PORTS = 8
 _LONG, _KEPT = 40, 5  # steps in which nothing begins or ends: so many are cut, and so many are kept at either end
 _APART = 0.3  # inches between stretches of steps
+_CELLS = (1000, 1500)  # of a raster, at most: nodes, steps
+_SCALE, _PAD = 0.05, 0.03  # of the width of a raster: the scale of colours, and the gap between
+_Box = tuple[float, float, float, float]
+"""Left, bottom, width and height, as fractions of a figure."""
 
 
 @picture(
@@ -81,8 +86,9 @@ def draw_space_time(
             handles = _draw_lines(axes, sheet, trace, line)
             handles += _draw_marks(axes, trace, line, small, bound)
     else:
-        (axes,), box = sheet.axes, sheet.boxes[0]
-        drawn = draw_raster(axes, figure.add_axes(scale_box(box)), trace, line, last)
+        (axes,), (left, bottom, wide, high) = sheet.axes, sheet.boxes[0]
+        beside = figure.add_axes((left + wide * (1 - _SCALE), bottom, wide * _SCALE, high))
+        drawn = _draw_raster(axes, beside, trace, line, last)
         axes.set_xlim(windows[0])
         title(figure, of or trace.schedule, trace.faults, f": raster of {drawn}")
         handles += _draw_marks(axes, trace, line, small, bound)
@@ -119,7 +125,7 @@ class _Sheet(NamedTuple):
     """The axes of a run, one for each stretch of steps: side by side, in boxes of the page. ``order``: the nodes by line."""
 
     axes: list[Any]
-    boxes: list[tuple[float, float, float, float]]
+    boxes: list[_Box]
     order: Ints
     distance: Ints
     right: float
@@ -139,11 +145,12 @@ class _Sheet(NamedTuple):
         width, height = inner[0] + left + right + _APART * (len(windows) - 1), inner[1] + head + foot
         figure.set_size_inches(width, height)
         found: list[Any] = []
-        boxes: list[tuple[float, float, float, float]] = []
+        boxes: list[_Box] = []
         for first, stop in windows:
             wide = inner[0] * (stop - first) / steps
-            boxes.append((left / width, foot / height, wide / width, inner[1] / height))
-            axes = figure.add_axes(boxes[-1] if small else raster_box(boxes[-1]))
+            box = left / width, foot / height, wide / width, inner[1] / height
+            boxes.append(box)
+            axes = figure.add_axes(box if small else (*box[:2], box[2] * (1 - _PAD - _SCALE), box[3]))
             left += wide + _APART
             axes.set(xlim=(first, stop), ylim=(nodes - 0.5, -0.5), xlabel="step")
             axes.spines[:].set_visible(False)
@@ -302,12 +309,11 @@ def _mark_results(axes: Any, trace: Trace) -> list[Any]:
 
 def _set_ticks(axes: Any, steps: int, width: float, grid: bool) -> None:
     """Number the steps, as many of them as have room in ``width`` inches, and draw a line for each."""
-    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+    from matplotlib.ticker import MaxNLocator
 
-    axes.xaxis.set_major_locator(
-        MaxNLocator(nbins=max(1, int(width / (0.15 + 0.07 * len(f"{steps:,}")))), integer=True)
-    )
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    most = max(1, int(width / (0.15 + 0.07 * len(f"{steps:,}"))))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=most, integer=True))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     if grid and steps <= 100:
         first = int(axes.get_xlim()[0])
         axes.set_xticks(range(first, first + steps + 1), minor=True)
@@ -316,3 +322,55 @@ def _set_ticks(axes: Any, steps: int, width: float, grid: bool) -> None:
     axes.tick_params(axis="y", length=0, pad=7)
     axes.tick_params(labelcolor=theme().ink)
     axes.set_axisbelow(True)
+
+
+# -- a raster, where there are more nodes than lines have room: shades for the number of chunks received -------------
+
+
+def chunks_by_cell(trace: Trace, line: Ints, steps: int) -> tuple[NDArray[np.float64], int, int]:
+    """Return how many chunks a node receives in a step, on average over each cell, and how many nodes and steps a cell has.
+
+    ``line``: the line of each node. The array is (lines of cells, columns of cells).
+    """
+    rows, runs, nodes = trace.schedule.rows, find_received(trace), len(line)
+    tall, wide = -(-nodes // _CELLS[0]), -(-steps // _CELLS[1])  # nodes and steps in a cell
+    height, width = -(-nodes // tall), -(-steps // wide)
+    # By the time e, a run has delivered rate * (max(e - start, 0) - max(e - stop, 0)) chunks. Sum the two ramps over
+    # all runs at the edges e of the cells: each begins at an edge, with a slope and an offset.
+    rate = runs.chunks / (runs.stop - runs.start)
+    ramps = np.zeros((2, height * (width + 2)))
+    cell = line[rows.dst[runs.row]] // tall * (width + 2)
+    for at, slope in ((runs.start, rate), (runs.stop, -rate)):
+        edge = cell + np.minimum(at // wide + 1, width + 1)
+        ramps[0] += np.bincount(edge, slope, ramps.shape[1])
+        ramps[1] += np.bincount(edge, slope * at, ramps.shape[1])
+    slope, offset = ramps.reshape(2, height, width + 2).cumsum(axis=2)
+    count = np.diff(slope * np.arange(width + 2) * wide - offset, axis=1)[:, :width]
+    high = np.minimum(tall, nodes - np.arange(height) * tall)
+    broad = np.minimum(wide, steps - np.arange(width) * wide)
+    return count / (high[:, None] * broad), tall, wide
+
+
+def _draw_raster(axes: Any, beside: Any, trace: Trace, line: Ints, steps: int) -> str:
+    """Draw the number of chunks that nodes receive as shades, and ``beside`` their scale; return the unit of a cell, in words."""
+    count, tall, wide = chunks_by_cell(trace, line, steps)
+    height, width = count.shape
+    most = int(np.ceil(count.max(initial=1))) if tall == wide == 1 else 0
+    few = 0 < most <= 10  # then a shade for each number
+    shades = theme().shades("chunks", ["#FFFFFF", hue(0, -0.6), hue(0), hue(0, 0.5)])
+    cmap, low, high = (shades.resampled(most + 1), -0.5, most + 0.5) if few else (shades, 0, None)
+    look: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest", "gid": "raster"}
+    box = 0, width * wide, height * tall - 0.5, -0.5
+    image = axes.imshow(count, cmap=cmap, vmin=low, vmax=high, extent=box, **look)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_ylabel("nodes, by distance from the root", fontsize=9)
+    beside.set_anchor((0, 0.5))
+    beside.set_box_aspect(40)
+    bar = axes.figure.colorbar(image, cax=beside, ticks=range(most + 1) if few else None)
+    bar.ax.tick_params(length=0, labelsize=8, labelcolor=theme().ink)
+    axes.tick_params(axis="y", labelsize=8)
+    bar.outline.set_linewidth(0.3)
+    bar.solids.set_edgecolor("face")
+    bar.set_label("chunks", fontsize=9)
+    cell_is = [count_of(size, name) for size, name in ((tall, "node"), (wide, "step")) if size > 1]
+    return "chunks received per node and step" + (f", mean over {' and '.join(cell_is)}" if cell_is else "")
