@@ -11,9 +11,8 @@ import numpy as np
 
 from treecast.errors import FormatError, shorten
 from treecast.formats.native.header import one_line, text_of
-from treecast.formats.operations.comments import comments_of, comments_of_job
 from treecast.formats.operations.judge import judge_listed
-from treecast.formats.operations.reading import MOST_RANKS, Listed, Reading, number
+from treecast.formats.operations.reading import MOST_RANKS, Listed, Reading, comments_of, comments_of_job, number
 from treecast.formats.registry import Told, begins_like, exporter, judged
 from treecast.formats.settings import ADDING, BYTES
 from treecast.programs.messages import chunk_places, messages_of, of_schedule

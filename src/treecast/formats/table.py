@@ -14,7 +14,7 @@ from treecast.description import spell_range
 from treecast.errors import FormatError, TreecastError, shorten
 from treecast.formats.native.header import Header, number, one_line, read_word, schedule_of, text_of
 from treecast.formats.native.text import read_ranges
-from treecast.formats.operations.comments import comments_of_job
+from treecast.formats.operations.reading import comments_of_job
 from treecast.formats.registry import begins_with, exporter, importer
 from treecast.formats.settings import BYTES
 from treecast.networks import Network

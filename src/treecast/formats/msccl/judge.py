@@ -6,9 +6,8 @@ import numpy as np
 
 from treecast.collectives import COLLECTIVES
 from treecast.errors import FormatError
-from treecast.formats.msccl.program import BUFFERS, ROOMS, Algorithm
+from treecast.formats.msccl.program import BUFFERS, ROOMS, Algorithm, judge_shape
 from treecast.formats.msccl.reading import read_algorithm
-from treecast.formats.msccl.shape import judge_shape
 from treecast.formats.registry import Told, judged
 from treecast.programs.dataflow import kind_of, trace_program
 from treecast.programs.judge import Judged, find_network
