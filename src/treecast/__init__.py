@@ -64,7 +64,7 @@ def __getattr__(name: str) -> Any:
 
 def _page_of(result: object) -> str:
     """Return the page that a notebook shows of a schedule: results lie below pictures, and know of none."""
-    return import_module("treecast.drawing.explorer.notebook").page_below(result)
+    return import_module("treecast.drawing.explorer.page").page_below(result)
 
 
 _show_also(_page_of)

@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from treecast.drawing.figures.tree import draw_trees
-from treecast.drawing.letters import lend_letters
 from treecast.drawing.look import Look, drawn_on, read_size
-from treecast.drawing.pictures import draw
+from treecast.drawing.pictures import draw, lend_letters
 from treecast.drawing.registry import View
 from treecast.drawing.style import colour, short_label
 from treecast.drawing.theme import DARK, LIGHT, drawing_in, letters_on

@@ -14,8 +14,7 @@ from tests.strategies import arbitrary, planned
 from treecast.collectives import Collective
 from treecast.drawing.arrivals import find_received
 from treecast.drawing.shapes import trees_of
-from treecast.drawing.text.completion import completion_text
-from treecast.drawing.text.space_time import TREE_SIGNS, space_time_text
+from treecast.drawing.text.space_time import TREE_SIGNS, completion_text, space_time_text
 from treecast.drawing.text.tree import tree_text
 from treecast.errors import ScheduleError, TreecastError
 from treecast.models import model

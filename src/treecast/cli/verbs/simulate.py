@@ -31,7 +31,7 @@ def simulate(
     """
     from treecast import protocols
     from treecast.description import describe
-    from treecast.drawing.text.completion import completion_text
+    from treecast.drawing.text.space_time import completion_text
     from treecast.simulation import replay
     from treecast.simulation.lies import replay_lies
     from treecast.units import spell_seconds

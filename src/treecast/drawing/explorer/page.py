@@ -7,10 +7,13 @@ from importlib.resources import files
 from string import Template
 
 from treecast.drawing.explorer.data import columns_of, facts_of, packed, why_none
-from treecast.drawing.registry import View, picture
+from treecast.drawing.registry import View, frame_of, picture
 from treecast.drawing.style import short_spec
+from treecast.errors import TreecastError
 from treecast.schedule import Schedule
 
+MOST_NODES, MOST_ROWS = 300, 5_000
+"""The largest schedule whose page is kept in a notebook."""
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z_]+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|const) ([\w$]+))", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*(?://.*|/\*\*.*\*/)\n", re.MULTILINE)
@@ -74,3 +77,16 @@ def joined(module: str) -> str:
 @cache
 def _read(name: str) -> str:
     return files("treecast.drawing.explorer").joinpath(name).read_text("utf-8")
+
+
+def page_below(result: object) -> str:
+    """Return a frame with the page of a schedule for a notebook, or where to find it; nothing of anything else."""
+    if not isinstance(result, Schedule):
+        return ""
+    hint = '<p>treecast.draw(schedule, "plan.html") writes a page that shows it step by step.</p>'
+    if result.network.nodes > MOST_NODES or len(result.rows) > MOST_ROWS:
+        return "" if why_none(result) else hint
+    try:
+        return frame_of(page_of(result, View()))
+    except TreecastError:
+        return ""
