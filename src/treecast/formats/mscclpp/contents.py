@@ -9,8 +9,7 @@ import numpy as np
 from treecast.collectives import COLLECTIVES
 from treecast.errors import FormatError
 from treecast.formats.mscclpp.order import Order
-from treecast.formats.mscclpp.plan import note, spell
-from treecast.formats.mscclpp.unrolling import Span
+from treecast.formats.mscclpp.plan import Span, note, spell
 from treecast.programs.dataflow import Contents, Moves, Places, trace
 from treecast.programs.judge import Judged
 from treecast.programs.to_schedule import Sent

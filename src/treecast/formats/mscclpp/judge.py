@@ -10,9 +10,8 @@ from typing import NamedTuple
 from treecast.errors import FormatError
 from treecast.formats.mscclpp.contents import Flow, judge_contents
 from treecast.formats.mscclpp.order import Order
-from treecast.formats.mscclpp.plan import Plan, note, spell
+from treecast.formats.mscclpp.plan import Plan, note, spell, unroll
 from treecast.formats.mscclpp.reading import read_plan
-from treecast.formats.mscclpp.unrolling import unroll
 from treecast.formats.registry import Told, judged
 from treecast.programs.dataflow import kind_of
 from treecast.programs.events import ORDERED, RELAXED, TOLD, Reach

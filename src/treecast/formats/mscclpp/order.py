@@ -9,8 +9,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from treecast.formats.mscclpp.plan import WAITS, End, Op, note
-from treecast.formats.mscclpp.unrolling import Step, Unrolled
+from treecast.formats.mscclpp.plan import WAITS, End, Op, Step, Unrolled, note
 from treecast.programs.events import ORDERED, TOLD, TURNS, Change, Events
 from treecast.programs.verdict import Findings
 
