@@ -15,8 +15,7 @@ from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.look import Look, drawn_on, read_size
 from treecast.drawing.pictures import draw, lend_letters
 from treecast.drawing.registry import View
-from treecast.drawing.style import colour, short_label
-from treecast.drawing.theme import DARK, LIGHT, drawing_in, letters_on
+from treecast.drawing.style import DARK, LIGHT, colour, drawing_in, letters_on, short_label
 from treecast.errors import TreecastError
 from treecast.networks import network
 from treecast.plans import plan

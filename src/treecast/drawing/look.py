@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treecast.drawing.style import MARGIN, TITLE, empty_figure, fit_title
-from treecast.drawing.theme import DARK, LIGHT, drawing_in
+from treecast.drawing.style import DARK, LIGHT, MARGIN, TITLE, drawing_in, empty_figure, fit_title
 from treecast.errors import TreecastError
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)(?:x(\d+(?:\.\d+)?))?(in|cm)?")

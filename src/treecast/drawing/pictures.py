@@ -20,8 +20,7 @@ import numpy as np
 from treecast.drawing.frames import GIF, MOVING, check_frames, write_frames, write_gif
 from treecast.drawing.look import PLAIN, Look, drawn_on
 from treecast.drawing.registry import FIGURE, Picture, View, choose_first, frame_of, medium_of
-from treecast.drawing.style import SUBTITLE, TITLE
-from treecast.drawing.theme import matplotlib
+from treecast.drawing.style import SUBTITLE, TITLE, matplotlib
 from treecast.errors import TreecastError
 from treecast.files import write_whole
 from treecast.formats import load

@@ -65,32 +65,21 @@ class Picture:
     kind: str
     of: type
     into: tuple[str, ...]
-    fits: Callable[[Any, View], str]
     summary: str
-    rank: int
     draw: Draw
+    fits: Callable[[Any, View], str] = lambda subject, view: ""
+    rank: int = USUAL_RANK
     by_step: bool = False
 
 
 _PICTURES: list[Picture] = []
 
 
-def picture(
-    kind: str,
-    *,
-    of: type,
-    into: tuple[str, ...],
-    summary: str,
-    fits: Callable[[Any, View], str] = lambda subject, view: "",
-    rank: int = USUAL_RANK,
-    by_step: bool = False,
-) -> Callable[[_Draw], _Draw]:
-    """Register the function below for a kind of picture."""
+def picture(kind: str, *, of: type, into: tuple[str, ...], summary: str, **more: Any) -> Callable[[_Draw], _Draw]:
+    """Register the function below for a kind of picture; ``more`` are fields of Picture."""
 
     def register(draw: _Draw) -> _Draw:
-        _PICTURES.append(
-            Picture(kind=kind, of=of, into=into, fits=fits, summary=summary, rank=rank, draw=draw, by_step=by_step)
-        )
+        _PICTURES.append(Picture(kind=kind, of=of, into=into, summary=summary, draw=draw, **more))
         return draw
 
     return register

@@ -17,7 +17,7 @@ from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.look import Look, drawn_on
 from treecast.drawing.pictures import draw
 from treecast.drawing.registry import View
-from treecast.drawing.theme import DARK
+from treecast.drawing.style import DARK
 from treecast.networks import network
 from treecast.papers.hypercube.times import MODELS, Job
 from treecast.papers.paths import node_disjoint_paths

@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import add_panel, colour, entry, heading, name_axes, write_below
-from treecast.drawing.theme import theme
+from treecast.drawing.style import add_panel, colour, entry, heading, name_axes, theme, write_below
 from treecast.simulation.losses import Curves
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ import numpy as np
 from treecast.description import count_of
 from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Plane, eyes_of, label_every
 from treecast.drawing.registry import FIGURE, USUAL, View, picture
-from treecast.drawing.style import MARGIN, add_panel, empty_figure, heading, hue, write
-from treecast.drawing.theme import letters_on, theme
+from treecast.drawing.style import MARGIN, add_panel, empty_figure, heading, hue, letters_on, theme, write
 from treecast.errors import TreecastError
 from treecast.networks import Grid, Mesh
 from treecast.networks.core import Ints

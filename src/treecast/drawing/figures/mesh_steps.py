@@ -9,8 +9,18 @@ from treecast.description import count_of
 from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Floats, Plane, eyes_of, label_every
 from treecast.drawing.registry import FIGURE, USUAL, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import MARGIN, add_many, add_panel, colour, draw_legend, empty_figure, entry, title, write
-from treecast.drawing.theme import theme
+from treecast.drawing.style import (
+    MARGIN,
+    add_many,
+    add_panel,
+    colour,
+    draw_legend,
+    empty_figure,
+    entry,
+    theme,
+    title,
+    write,
+)
 from treecast.errors import TreecastError
 from treecast.networks import Grid
 from treecast.networks.core import Ints

@@ -21,11 +21,12 @@ from treecast.drawing.style import (
     draw_legend,
     empty_figure,
     entry,
+    letters_on,
     short_label,
+    theme,
     title,
     write,
 )
-from treecast.drawing.theme import letters_on, theme
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.schedule.tree_of_rows import outward

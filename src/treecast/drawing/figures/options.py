@@ -3,8 +3,7 @@
 from typing import Any
 
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import MARGIN, colour, heading, name_axes, write
-from treecast.drawing.theme import theme
+from treecast.drawing.style import MARGIN, colour, heading, name_axes, theme, write
 from treecast.plans.advice import Advice, Option
 from treecast.units import spell_bytes
 

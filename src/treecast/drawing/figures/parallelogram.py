@@ -30,11 +30,12 @@ from treecast.drawing.style import (
     draw_legend,
     empty_figure,
     entry,
+    letters_on,
     short_label,
+    theme,
     title,
     write,
 )
-from treecast.drawing.theme import letters_on, theme
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
 from treecast.ragged import places

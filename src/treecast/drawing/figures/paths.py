@@ -12,11 +12,12 @@ from treecast.drawing.style import (
     colour,
     empty_figure,
     heading,
+    letters_on,
     short_label,
+    theme,
     write,
     write_below,
 )
-from treecast.drawing.theme import letters_on, theme
 from treecast.papers.paths import Paths
 
 _LINE, _HEAD, _FOOT = 0.62, 0.95, 0.5

@@ -20,11 +20,11 @@ from treecast.drawing.style import (
     empty_figure,
     hue,
     short_label,
+    theme,
     title,
     write,
     write_below,
 )
-from treecast.drawing.theme import theme
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.simulation.replay import Trace, replay

@@ -5,8 +5,7 @@ from math import ceil, log10
 from typing import Any
 
 from treecast.drawing.registry import FIGURE, USUAL, View, picture
-from treecast.drawing.style import add_panel, colour, draw_legend, empty_figure, entry, heading, name_axes, write
-from treecast.drawing.theme import theme
+from treecast.drawing.style import add_panel, colour, draw_legend, empty_figure, entry, heading, name_axes, theme, write
 from treecast.papers.hypercube.times import MODELS, SCHEMES, Job, crossings, fastest, timings
 
 _WIDTH, _HEIGHT, _PANEL = 10.5, 8.1, 4.3

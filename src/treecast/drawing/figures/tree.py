@@ -17,11 +17,11 @@ from treecast.drawing.style import (
     colour,
     empty_figure,
     short_label,
+    theme,
     title,
     write,
     write_below,
 )
-from treecast.drawing.theme import theme
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
