@@ -134,28 +134,23 @@ class _Fates:
     carried: Payloads
 
 
-def _receiving_ports(network: Network, src: Ints, dst: Ints, port: Ints) -> Ints:
-    """Return the port of the arc back of each arc; where no arc leads back, a number of its own behind all ports."""
+def _both_ports(network: Network) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return tail, head, port and the port of the arc back of all arcs: where none leads back, a number behind all ports."""
     arcs = arcs_of(network)
     tail, head, out = (column.astype(np.int64) for column in (arcs.tail, arcs.head, arcs.port))
     found = network.back(tail, out)
     alone = np.flatnonzero(found < 0)
     alone = alone[np.argsort(head[alone], kind="stable")]
     found[alone] = network.ports + places(np.bincount(head[alone], minlength=network.nodes))
-    number = np.full(network.nodes * network.ports, -1)
-    number[network.arc(tail, out)] = found
-    return number[network.arc(src, port)]
+    return tail, head, out, found
 
 
 def _threads(network: Network, shown: NDArray[np.bool_]) -> Iterator[_Event]:
     """Yield the names of nodes and of their threads at each port."""
-    arcs = arcs_of(network)
-    tail, head, port = (column.astype(np.int64) for column in (arcs.tail, arcs.head, arcs.port))
-    receiving = _receiving_ports(network, tail, head, port)
     label = network.labels(np.arange(network.nodes))
     for u in np.flatnonzero(shown).tolist():
         yield {"ph": "M", "name": "process_name", "pid": u, "args": {"name": label[u]}}
-    for u, v, p, q in zip(tail.tolist(), head.tolist(), port.tolist(), receiving.tolist(), strict=True):
+    for u, v, p, q in zip(*(column.tolist() for column in _both_ports(network)), strict=True):
         for node, thread, words in ((u, 2 * p, f"to {label[v]}"), (v, 2 * q + 1, f"from {label[u]}")):
             if shown[node]:
                 yield {"ph": "M", "name": "thread_name", "pid": node, "tid": thread, "args": {"name": words}}
@@ -177,9 +172,13 @@ def _events(messages: Messages, fates: _Fates, begins: Ints, microseconds: float
     One that is lost stands at its source alone, in the colour of terrible things; one that is not sent nowhere.
     """
     nodes, steps = shown
-    one, label = parcels(messages), messages.schedule.network.labels(np.arange(len(nodes)))
+    network, one = messages.schedule.network, parcels(messages)
+    label = network.labels(np.arange(len(nodes)))
     members = np.split(np.argsort(one, kind="stable"), np.flatnonzero(np.diff(np.sort(one))) + 1)
-    arriving = 2 * _receiving_ports(messages.schedule.network, messages.src, messages.dst, messages.port) + 1
+    tail, _, out, back = _both_ports(network)
+    thread = np.full(network.nodes * network.ports, -1)
+    thread[network.arc(tail, out)] = 2 * back + 1
+    arriving = thread[network.arc(messages.src, messages.port)]
     long = round(microseconds, 3)
     for several in members:
         which = several[fates.sent[several]]

@@ -7,6 +7,7 @@ schedule, and how many bytes all blocks have.
 import csv
 import io
 from collections.abc import Iterator
+from functools import cache, partial
 
 import numpy as np
 
@@ -54,18 +55,16 @@ def decode(data: bytes) -> Schedule:
             f"a table of messages says its job before the line {_HEAD}: it needs lines '# network …' and '# collective …', as "
             "in '# network torus:4x4'"
         )
-    lengths = [np.empty(0, np.int64), np.empty(0, np.int64)]
-    payloads = Payloads.of([])
+    said: list[tuple[Payloads, Ints, Ints]] = []
 
     def rows(network: Network) -> Rows:
-        nonlocal payloads
         payloads, columns = _columns(lines, before, network)
-        lengths[:] = [columns["payload"], columns.pop("bytes")]
+        said.append((payloads, columns["payload"], columns.pop("bytes")))
         return Rows.of(payloads, steps=np.ones_like(columns["step"]), **columns)
 
     schedule = schedule_of(header, rows)
     if size is not None:
-        _check_bytes(chunk_places(schedule, number({"bytes": size}, "bytes", least=1)), payloads, *lengths)
+        _check_bytes(chunk_places(schedule, number({"bytes": size}, "bytes", least=1)), *said[0])
     return schedule
 
 
@@ -96,34 +95,26 @@ def _header(lines: Iterator[str]) -> tuple[Header, int]:
 
 def _columns(lines: Iterator[str], before: int, network: Network) -> tuple[Payloads, dict[str, Ints]]:
     """Return the payloads and columns of a table, in the order of its lines."""
-    known: dict[str, int] = {}
+    whole, node = cache(_number), cache(partial(_node, network))
     payloads: dict[str, int] = {}
-    nodes: dict[tuple[str, str], int] = {}
-    found: list[list[int]] = [[] for _ in range(7)]
+    found: list[tuple[int, ...]] = []
     reader = csv.reader(lines, strict=True)
     try:
         for cells in reader:
             if len(cells) != len(_COLUMNS):
                 raise FormatError(f"a message has the columns {_HEAD}")
             step, src, dst, src_label, dst_label, port, tree, chunks, size = cells
-            for name, node in ((src, src_label), (dst, dst_label)):
-                if (name, node) not in nodes:
-                    nodes[name, node] = _node(name, node, network)
-            found[0].append(nodes[src, src_label])
-            found[1].append(nodes[dst, dst_label])
-            found[2].append(payloads.setdefault(chunks, len(payloads)))
-            for column, text in zip(found[3:], (step, port, tree, size), strict=True):
-                if text not in known:
-                    known[text] = _number(text)
-                column.append(known[text])
+            ends = node(src, src_label), node(dst, dst_label)
+            payload = payloads.setdefault(chunks, len(payloads))
+            found.append((*ends, payload, *map(whole, (step, port, tree, size))))
     except (csv.Error, TreecastError) as error:
         raise FormatError(f"line {before + reader.line_num}: {one_line(str(error))}") from None
     ranges = [read_ranges(chunks.replace(";", ",") or "-") for chunks in payloads]
     names = ("src", "dst", "payload", "step", "port", "tree", "bytes")
-    return Payloads.of(ranges), {name: np.array(column, np.int64) for name, column in zip(names, found, strict=True)}
+    return Payloads.of(ranges), dict(zip(names, np.array(found, np.int64).reshape(-1, len(names)).T, strict=True))
 
 
-def _node(number: str, label: str, network: Network) -> int:
+def _node(network: Network, number: str, label: str) -> int:
     """Return a node from its number and its label, which must fit."""
     node = network.check_node(_number(number))
     if network.label(node) != label:

@@ -261,15 +261,14 @@ def _curves(plane: Plane, begin: Floats, end: Floats, root: Any, size: float) ->
 
 
 def _draw_legend(figure: Any, rings: bool, wraps: bool) -> None:
-    looks: list[tuple[str, dict[str, Any]]] = [
-        ("root", {"marker": "s", "color": theme().ink, "markersize": 7}),
-        ("informed before", {"marker": "o", "color": theme().ink, "markersize": 5}),
-        ("receives now", {"marker": "o", "color": colour(_NEW), "markersize": 5}),
-        ("not yet", {"marker": "o", "color": theme().pale, "markersize": 5}),
+    handles = [
+        entry("root", marker="s", color=theme().ink, markersize=7),
+        entry("informed before", marker="o", color=theme().ink, markersize=5),
+        entry("receives now", marker="o", color=colour(_NEW), markersize=5),
+        entry("not yet", marker="o", color=theme().pale, markersize=5),
     ]
     if rings:
-        looks.append(("eye", {"marker": "o", "color": colour(_EYE), "markerfacecolor": "none", "markersize": 8}))
-    handles = [entry(label, **look) for label, look in looks]
+        handles.append(entry("eye", marker="o", color=colour(_EYE), markerfacecolor="none", markersize=8))
     if wraps:
         handles.append(entry("goes round the torus", linestyle="--", color=colour(_NEW)))
     spaces = {"handlelength": 1.4, "handletextpad": 0.4, "columnspacing": 1.3, "borderpad": 0}

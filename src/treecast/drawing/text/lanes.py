@@ -1,7 +1,6 @@
 """Messages of any length as characters: a line per node for its link towards the root, a column per step."""
 
 from itertools import cycle
-from typing import NamedTuple
 
 import numpy as np
 
@@ -58,20 +57,23 @@ def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max
     controls = streams.controls()
     passages = streams.passages(np.flatnonzero(~rows.control & (place[streams.ends[1]] >= 0)))
     signs = dict(zip(others[streams.flits[others] > 0].tolist(), cycle(SIGNS), strict=False))
-    cells = _cells(passages, place, signs, _Grid(len(shown), -(-schedule.steps // scale), scale, ascii))
-    _mark_controls(cells, controls, place, scale, ASCII_MARKS if ascii else MARKS)
+    signs[-1], marks = "." if ascii else "·", ASCII_MARKS if ascii else MARKS
+    cells = _cells(passages, place, signs, (len(shown), -(-schedule.steps // scale)), scale)
+    _mark_controls(cells, controls, place, scale, marks)
     ends = _ends(streams, passages)
     labels = [network.label(u) for u in (root, *shown.tolist())]
     width, far = max(len("step"), *map(len, labels)), max(4, len(str(int(walk.depth[shown].max(initial=0)))))
     columns = len(cells[0]) if cells else 0
     lines = _ruler(columns, scale, width, far)
-    away = schedule.part.direction == "from"
     lines.append(f"{labels[0]:{width}} {0:{far}}  {'':{columns}}  root".rstrip())
     for label, u, cell in zip(labels[1:], shown.tolist(), cells, strict=True):
         flits = int(streams.flits[u])
         told = f"{signs[u]}: {count_of(flits, 'flit')}" + (f", @{ends[u]}" if ends[u] else "") if flits else "null"
         lines.append(f"{label:{width}} {int(walk.depth[u]):{far}}  {''.join(cell)}  {told}")
-    lines += ["", *_legend(controls, ascii, away, scale, schedule)]
+    lines += [
+        "",
+        *_legend({kind: marks[kind] for kind in np.unique(controls.kind).tolist()}, signs[-1], scale, schedule),
+    ]
     if left := network.nodes - 1 - len(shown):
         null = int((streams.flits[others[len(shown) :]] == 0).sum())
         lines.append(f"left out: the last {count_of(left, 'node')}, of which {null:,} null")
@@ -90,20 +92,11 @@ def _ruler(columns: int, scale: int, width: int, far: int) -> list[str]:
     return [units] if columns <= 10 else [(" " * len(above) + tens).rstrip(), units]
 
 
-class _Grid(NamedTuple):
-    """The size of a picture in characters, and how many steps a column has."""
-
-    lines: int
-    columns: int
-    scale: int
-    ascii: bool
-
-
-def _cells(passages: Passages, place: Ints, signs: dict[int, str], grid: _Grid) -> list[list[str]]:
-    """Return the characters of messages: of several in a column, the one with most flits in it."""
-    nothing, scale = "." if grid.ascii else "·", grid.scale
-    most = np.zeros((grid.lines, grid.columns), np.int64)
-    whose = np.full((grid.lines, grid.columns), -1)
+def _cells(
+    passages: Passages, place: Ints, signs: dict[int, str], shape: tuple[int, int], scale: int
+) -> list[list[str]]:
+    """Return the ``signs`` of messages, -1 of none: of several in a column of ``scale`` steps, the one with most flits in it."""
+    most, whose = np.zeros(shape, np.int64), np.full(shape, -1)
     begin, stop = passages.step // scale, -(-(passages.step + passages.flits) // scale)
     which = np.repeat(np.arange(len(begin)), stop - begin)
     column = begin[which] + places(stop - begin)
@@ -113,9 +106,9 @@ def _cells(passages: Passages, place: Ints, signs: dict[int, str], grid: _Grid) 
     np.maximum.at(most, at, flits)
     first = np.flatnonzero(flits == most[at])[::-1]  # of equally many, the earlier
     whose[at[0][first], at[1][first]] = passages.message[which[first]]
-    cells = [[nothing if u < 0 else signs[u] for u in line] for line in whose.tolist()]
+    cells = [[signs[u] for u in line] for line in whose.tolist()]
     if scale == 1:
-        count = np.zeros((grid.lines, grid.columns), np.int64)
+        count = np.zeros(shape, np.int64)
         np.add.at(count, at, 1)
         for i, c in np.argwhere(count > 1).tolist():
             cells[i][c] = _SEVERAL
@@ -148,14 +141,13 @@ def _ends(streams: Streams, passages: Passages) -> Ints:
     return ends
 
 
-def _legend(controls: Controls, ascii: bool, away: bool, scale: int, schedule: Schedule) -> list[str]:  # noqa: A002
+def _legend(marks: dict[int, str], nothing: str, scale: int, schedule: Schedule) -> list[str]:
+    away = schedule.part.direction == "from"
     parts = [
         f"a letter: a flit {'for' if away else 'of'} the node with that letter, {'down' if away else 'up'} the link"
     ]
-    for kind in np.unique(controls.kind).tolist():
-        mark = (ASCII_MARKS if ascii else MARKS)[kind]
-        parts.append(f"{mark}: {CONTROLS[kind]}, {'up' if kind == CERTIFICATE else 'down'}")
-    parts.append(f"{'.' if ascii else '·'}: nothing")
+    parts += [f"{mark}: {CONTROLS[k]}, {'up' if k == CERTIFICATE else 'down'}" for k, mark in marks.items()]
+    parts.append(f"{nothing}: nothing")
     lines = [
         "a line: the link of a node towards the root",
         "   ".join(parts),

@@ -1,8 +1,10 @@
 """A run as characters: in space and time, a line per node and a column per step; and how many nodes are complete when."""
 
+from collections import defaultdict
+
 import numpy as np
 
-from treecast.description import count_of
+from treecast.description import count_of, spell_range
 from treecast.drawing.arrivals import find_received
 from treecast.drawing.registry import TEXT, View, picture
 from treecast.drawing.shapes import chosen_rows
@@ -39,19 +41,13 @@ def space_time_text(trace: Trace, ascii: bool = False, max_nodes: int = 40, max_
     tens = "".join(str(s // 10 if s else "").ljust(10) for s in range(0, steps, 10))
     digits = [tens, units] if steps > 10 else [units]
     lines = [f"{name:{width}} {line}".rstrip() for name, line in zip(("step", ""), digits, strict=False)]
-    lacks = _lacks(trace)
-    for u, label in enumerate(labels):
+    lacks = defaultdict[int, list[tuple[int, int]]](list)
+    for node, first, stop in trace.lost:
+        lacks[node].append((first, stop))
+    for u, (label, *cells) in enumerate(zip(labels, count.tolist(), tree.tolist(), strict=True)):
         dies = trace.faults.nodes.get(u, NEVER)
-        signs = [
-            "x"
-            if s >= dies
-            else nothing
-            if count[u, s] == 0
-            else _several(int(count[u, s]), ascii)
-            if count[u, s] > 1
-            else _sign(int(tree[u, s]))
-            for s in range(steps)
-        ]
+        signs = [nothing if c == 0 else _several(c, ascii) if c > 1 else _sign(t) for c, t in zip(*cells, strict=True)]
+        signs[dies:] = ["x"] * len(signs[dies:])
         if dies < NEVER:
             ending = f"dead @{dies}"
         elif u in lacks:
@@ -113,15 +109,8 @@ def _left_out(trace: Trace, nodes: int, steps: int, lacks: dict[int, list[tuple[
     return lines
 
 
-def _lacks(trace: Trace) -> dict[int, list[tuple[int, int]]]:
-    found: dict[int, list[tuple[int, int]]] = {}
-    for node, first, stop in trace.lost:
-        found.setdefault(node, []).append((first, stop))
-    return found
-
-
 def _spell(ranges: list[tuple[int, int]], cut: str) -> str:
-    shown = ",".join(str(a) if b == a + 1 else f"{a}-{b - 1}" for a, b in ranges[:4])
+    shown = ",".join(spell_range(*pair) for pair in ranges[:4])
     return shown if len(ranges) <= 4 else f"{shown},{cut} ({sum(b - a for a, b in ranges)} chunks)"
 
 

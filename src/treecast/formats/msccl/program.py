@@ -12,8 +12,6 @@ from treecast.programs.program import ADD, BUFFER, READ, RECEIVE, SEND, WRITE, P
 from treecast.programs.verdict import Findings, Where
 from treecast.ragged import Ints, places, starts
 
-TYPES = ("s", "r", "rcs", "rrc", "rrs", "rrcs", "cpy", "re", "nop")
-"""The types of steps; a step's type is its place in this list."""
 BUFFERS = ("i", "o", "s")
 """Input, output and scratch."""
 COLLECTIVES = ("allreduce", "allgather", "reduce", "broadcast", "alltoall", "reduce_scatter", "custom")
@@ -27,7 +25,6 @@ LAST_AWAITED, MOST_PLACES, MOST_ELEMENTS, LONGEST_NAME = 127, 2**15, 4096, 63
 """The last threadblock that can be awaited, the places of a buffer, the elements that a rank reads, the letters of a name."""
 _USUAL_BLOCKS = 108
 
-NOP = TYPES.index("nop")
 _KINDS = {
     "s": READ | SEND,
     "r": RECEIVE | WRITE,
@@ -39,8 +36,9 @@ _KINDS = {
     "re": READ | ADD | WRITE,
     "nop": 0,
 }
-KINDS = np.array([_KINDS[name] for name in TYPES])
-"""The bits of each type of step. ``re`` reads ``dst`` as well."""
+TYPES, KINDS = tuple(_KINDS), np.array(list(_KINDS.values()))
+"""The types of steps, and the bits of each; a step's type is its place in this list. ``re`` reads ``dst`` as well."""
+NOP = TYPES.index("nop")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -20,6 +20,8 @@ _MOST_DEEP = 32
 _PARENTS = {"gpu": "algo", "tb": "gpu", "step": "tb"}
 _BLOCK = ("id", "send", "recv", "chan")
 _STEP = ("type", "srcbuf", "srcoff", "dstbuf", "dstoff", "cnt", "depid", "deps", "hasdep")
+_PLACES = {name: i for i, name in enumerate(BUFFERS)}
+_TABLES = {"type": {name: i for i, name in enumerate(TYPES)}, "srcbuf": _PLACES, "dstbuf": _PLACES}
 _SPELLED = {"reducescatter": "reduce_scatter"}
 
 
@@ -36,9 +38,6 @@ class Reading:
         self._inside = list[str]()
         self._at = [-1, -1, -1]  # gpu, tb and step that are being read
         self._number: dict[str, int] = {}
-        self._types = {name: i for i, name in enumerate(TYPES)}
-        self._buffers = {name: i for i, name in enumerate(BUFFERS)}
-        self._tables = [self._types, self._buffers, None, self._buffers, *[None] * 5]
 
     def wrong(self, text: str) -> None:
         """Note a breach at the present element."""
@@ -109,31 +108,19 @@ class Reading:
         self.first.append(len(self.step) // len(_STEP))
 
     def _read_step(self, said: dict[str, str]) -> None:
-        known = self._number
         at = self._at[2] = len(self.step) // len(_STEP) - self.first[-1]
-        try:
-            values = [
-                known[said[name]] if table is None else table[said[name]]
-                for name, table in zip(_STEP, self._tables, strict=True)
-            ]
-            number = known[said["s"]]
-        except KeyError:
-            values, number = self._read_odd_step(said)
-        if number != at and number != -2:
-            self.wrong(f"steps are numbered 0, 1, …: here stands s = {number}")
-        self.step.extend(values)
-
-    def _read_odd_step(self, said: dict[str, str]) -> tuple[list[int], int]:
-        values = list[int]()
-        for name, table in zip(_STEP, self._tables, strict=True):
+        for name in _STEP:
+            table = _TABLES.get(name)
             if table is None:
-                values.append(self.whole(said, name, "step"))
+                self.step.append(self.whole(said, name, "step"))
             elif said.get(name) in table:
-                values.append(table[said[name]])
+                self.step.append(table[said[name]])
             else:
                 self.wrong(f"{name} is one of {', '.join(table)}, not {said.get(name, '')[:40]!r}")
-                values.append(0)
-        return values, self.whole(said, "s", "step")
+                self.step.append(0)
+        number = self.whole(said, "s", "step")
+        if number not in (at, -2):
+            self.wrong(f"steps are numbered 0, 1, …: here stands s = {number}")
 
 
 def read_algorithm(data: bytes, found: Findings) -> tuple[Algorithm | None, str]:
