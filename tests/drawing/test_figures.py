@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 from matplotlib.image import AxesImage
 
+from tests.drawing.on_page import on_page
 from treecast.collectives import Collective
 from treecast.drawing.arrivals import find_received
 from treecast.drawing.figures.space_time import draw_space_time
 from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.pictures import draw, save
-from treecast.drawing.registry import View
+from treecast.drawing.registry import USUAL, View, choose
 from treecast.drawing.style import colour
-from treecast.errors import ScheduleError, TreecastError
+from treecast.errors import TreecastError
 from treecast.plans import plan
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import simulate
@@ -54,7 +55,7 @@ def words(figure):
 def test_each_tree_has_its_nodes_arcs_and_ports():
     schedule = s4()
     network, rows = schedule.network, schedule.rows
-    figure = draw_trees(schedule)
+    figure = on_page(draw_trees, schedule)
     assert len(figure.axes) == 3
     for tree, axes in enumerate(figure.axes):
         names = labels(axes, network)
@@ -77,7 +78,7 @@ def test_each_tree_has_its_nodes_arcs_and_ports():
 def test_layers_are_even_and_parents_amid_their_children():
     schedule = s4()
     network, rows = schedule.network, schedule.rows
-    axes = draw_trees(schedule, View(tree=1)).axes[0]
+    axes = on_page(draw_trees, schedule, View(tree=1)).axes[0]
     where = {network.node(text.get_text()): text.get_position() for text in labels(axes, network)}
     children = {}
     for r in np.flatnonzero(rows.tree == 1).tolist():
@@ -94,7 +95,7 @@ def test_layers_are_even_and_parents_amid_their_children():
 def test_trees_under_faults_show_what_arrives():
     schedule = s4()
     faults = two_dying(schedule)
-    figure = draw_trees(schedule, View(faults=faults))
+    figure = on_page(draw_trees, schedule, View(faults=faults))
     trace = simulate(schedule, faults)
     runs = find_received(trace)
     arrived = np.bincount(runs.row, runs.chunks, len(schedule.rows))
@@ -111,7 +112,7 @@ def test_trees_under_faults_show_what_arrives():
         dead = {text.get_position() for text in labels(axes, schedule.network) if text.get_text() in ("1432", "2413")}
         assert {tuple(place) for place in crossed} == dead
     assert "faults: 1432@3, 2413@3" in words(figure)
-    too_late = draw_trees(schedule, View(faults=Faults({5: schedule.steps})))
+    too_late = on_page(draw_trees, schedule, View(faults=Faults({5: schedule.steps})))
     assert len(by_gid(too_late, "dead-0").get_offsets()) == 0
     assert len(by_gid(too_late, "arcs-0-all").get_paths()) == 23
 
@@ -120,7 +121,7 @@ def test_trees_of_an_orbit_schedule_are_those_of_node_0():
     schedule = plan("broadcast", "star:3", messages=1, copies=2)
     orbit = replace(schedule, collective=Collective("allgather", 6, 1), orbit=True, claims=None)
     for faults in (None, Faults({3: 2})):
-        figures = [draw_trees(s, View(faults=faults, tree=1)) for s in (orbit, schedule)]
+        figures = [on_page(draw_trees, s, View(faults=faults, tree=1)) for s in (orbit, schedule)]
         for name in ("all", "some", "none"):
             found, truth = (by_gid(figure, f"arcs-1-{name}").get_paths() for figure in figures)
             assert [path.vertices.tolist() for path in found] == [path.vertices.tolist() for path in truth]
@@ -128,12 +129,13 @@ def test_trees_of_an_orbit_schedule_are_those_of_node_0():
 
 
 def test_trees_that_cannot_be_drawn():
-    with pytest.raises(ScheduleError, match="tree 9 carries nothing"):
-        draw_trees(s4(), View(tree=9))
-    with pytest.raises(TreecastError, match="the schedule uses no trees"):
-        draw_trees(plan("broadcast", "path:1"))
-    with pytest.raises(TreecastError, match="trees of 282,233 arcs cannot be drawn"):
-        draw_trees(plan("broadcast", "star:8", messages=7))
+    for schedule, view, why in (
+        (s4(), View(tree=9), "tree 9 carries nothing"),
+        (plan("broadcast", "path:1"), USUAL, "the schedule uses no trees"),
+        (plan("broadcast", "star:8", messages=7), USUAL, "trees of 282,233 arcs cannot be drawn"),
+    ):
+        with pytest.raises(TreecastError, match=why):
+            choose(schedule, "svg", "trees", view)
 
 
 def notes(figure):
@@ -141,24 +143,26 @@ def notes(figure):
 
 
 def test_what_is_left_out_of_trees_is_said():
-    assert notes(draw_trees(s4())) == ["on arcs: the names of ports, 2, 3, 4 for 0, 1, 2"]
-    assert notes(draw_trees(plan("broadcast", "star:6"))) == ["labels and ports of arcs are left out: too many nodes"]
-    spare = draw_trees(plan("broadcast", "complete:6", copies=3))
+    assert notes(on_page(draw_trees, s4())) == ["on arcs: the names of ports, 2, 3, 4 for 0, 1, 2"]
+    assert notes(on_page(draw_trees, plan("broadcast", "star:6"))) == [
+        "labels and ports of arcs are left out: too many nodes"
+    ]
+    spare = on_page(draw_trees, plan("broadcast", "complete:6", copies=3))
     assert notes(spare) == ["trees keep their numbers: this schedule uses 0, 1, 4", "on arcs: ports"]
-    null = draw_trees(plan("scatterv", "tree:2,2", lengths=[0, 3, 1, 2, 0, 4, 1]))
+    null = on_page(draw_trees, plan("scatterv", "tree:2,2", lengths=[0, 3, 1, 2, 0, 4, 1]))
     assert notes(null)[0] == "not drawn, since nothing goes there: 1 node (4)"
 
 
 def test_who_hears_from_whom_is_a_tree_without_a_number():
     schedule = plan("broadcast", "mesh:4x4", model="wormhole")
-    figure = draw_trees(schedule)
+    figure = on_page(draw_trees, schedule)
     assert figure.axes[0].texts[0].get_text() == "tree"
     assert len(by_gid(figure, "arcs--1-all").get_paths()) == 15
 
 
 def test_arcs_are_clear_of_the_labels_beside():
     """Between labels a curve is lower than those of the layer above and higher than those below."""
-    figure = draw_trees(plan("broadcast", "torus:4x4x4", messages=3), View(tree=0))
+    figure = on_page(draw_trees, plan("broadcast", "torus:4x4x4", messages=3), View(tree=0))
     for path in by_gid(figure, "arcs-0-all").get_paths():
         above, begin, _, _, end, below = path.vertices
         assert (begin[0], end[0]) == (above[0], below[0])
@@ -167,12 +171,12 @@ def test_arcs_are_clear_of_the_labels_beside():
 
 
 def test_large_networks_have_dots_for_labels():
-    figure = draw_trees(plan("broadcast", "star:6", messages=5))
+    figure = on_page(draw_trees, plan("broadcast", "star:6", messages=5))
     for tree, axes in enumerate(figure.axes):
         assert len(by_gid(axes, f"nodes-{tree}").get_offsets()) == 720
         assert len(by_gid(axes, f"arcs-{tree}-all").get_paths()) == 719
     assert max(figure.get_size_inches()) < 30
-    wide = draw_trees(plan("broadcast", nx.star_graph(129)))
+    wide = on_page(draw_trees, plan("broadcast", nx.star_graph(129)))
     assert len(by_gid(wide, "nodes-0").get_offsets()) == 130
     assert max(wide.get_size_inches()) < 30
 
@@ -265,7 +269,7 @@ def test_names_of_any_kind(tmp_path):
     for kind in KINDS:
         draw(plan("broadcast", graph, messages=2), tmp_path / "a.svg", kind=kind)
         ElementTree.parse(tmp_path / "a.svg")
-    names = [text.get_text() for text in draw_trees(plan("broadcast", graph)).axes[0].texts]
+    names = [text.get_text() for text in on_page(draw_trees, plan("broadcast", graph)).axes[0].texts]
     assert "$x^2$" in names
     assert "a_rather…_a_node" in names
 
@@ -277,7 +281,7 @@ def test_files_that_cannot_be_written(tmp_path):
     with pytest.raises(TreecastError, match="'map' is no kind of picture: write one of trees, space-time"):
         draw(s4(), tmp_path / "a.svg", kind="map")
     (tmp_path / "folder.svg").mkdir()
-    figure = draw_trees(plan("broadcast", "path:2"))
+    figure = on_page(draw_trees, plan("broadcast", "path:2"))
     for path in (tmp_path / "nowhere" / "a.svg", tmp_path / "folder.svg"):
         with pytest.raises(TreecastError, match="cannot be written") as caught:
             save(figure, path)
@@ -287,6 +291,6 @@ def test_files_that_cannot_be_written(tmp_path):
 
 def test_without_matplotlib_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    for make in (lambda: draw_trees(s4()), lambda: draw_space_time(simulate(s4()))):
+    for make in (lambda: on_page(draw_trees, s4()), lambda: draw_space_time(simulate(s4()))):
         with pytest.raises(TreecastError, match=r"^pictures need matplotlib: pip install matplotlib$"):
             make()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from tests.drawing.on_page import on_page
 from treecast.drawing.figures.paths import draw_paths
 from treecast.drawing.figures.times import draw_times
 from treecast.drawing.style import colour
@@ -52,7 +53,7 @@ def job_of(collective, d, k=None, free=False):
 
 @pytest.mark.parametrize(("collective", "d", "k", "free"), [("allgather", 6, None, False), ("broadcast", 5, 2, True)])
 def test_curves_are_the_times(collective, d, k, free):
-    figure = draw_times(job_of(collective, d, k, free))
+    figure = on_page(draw_times, job_of(collective, d, k, free))
     for model in MODELS:
         job = job_of(collective, d, k, free)._replace(model=model)
         found = timings(job, measure=False)
@@ -73,7 +74,7 @@ def test_curves_are_the_times(collective, d, k, free):
 
 
 def test_squares_are_the_fastest():
-    figure = draw_times(job_of("broadcast", 5))
+    figure = on_page(draw_times, job_of("broadcast", 5))
     for d in range(1, 6):
         for k in range(d):
             ends = [fastest([(t.scheme, t.closed) for t in timings(Job("broadcast", model, d, k), measure=False)])[-1][1]
@@ -86,12 +87,12 @@ def test_squares_are_the_fastest():
 
 def test_a_figure_of_no_job():
     with pytest.raises(PlanError):
-        draw_times(job_of("allgather", 4, 4))
+        on_page(draw_times, job_of("allgather", 4, 4))
 
 
 @pytest.mark.parametrize(("d", "k", "free"), [(5, 2, False), (4, 1, True)])  # two crossings, and three, side by side
 def test_labels_of_crossings_that_are_near_lie_apart(d, k, free):
-    check_room(draw_times(job_of("allgather", d, k, free)))
+    check_room(on_page(draw_times, job_of("allgather", d, k, free)))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_labels_of_crossings_that_are_near_lie_apart(d, k, free):
 )  # fmt: skip
 def test_paths_are_drawn_arc_by_arc(spec, node):
     paths = node_disjoint_paths(network(spec), node)
-    figure = draw_paths(paths)
+    figure = on_page(draw_paths, paths)
     check_room(figure)
     written = [text.get_text() for text in figure.axes[0].texts]
     for number, (way, steps) in enumerate(zip(paths.ways, paths.steps, strict=True)):

@@ -11,6 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 
+from tests.drawing.on_page import on_page
 from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.look import Look, drawn_on, read_size
 from treecast.drawing.pictures import draw, lend_letters
@@ -64,7 +65,7 @@ def test_a_figure_has_the_size_asked_for(tmp_path):
     draw(s3(), tmp_path / "one.png", look=Look(size=(6, 4)))
     assert size_of(tmp_path / "one.png") == (900, 600)
     schedule = s3()
-    wide, high = draw_trees(schedule).get_size_inches()
+    wide, high = on_page(draw_trees, schedule).get_size_inches()
     page = drawn_on(lambda page: draw_trees(schedule, View(page=page)), Look(size=(3, None)))
     assert page.figure.get_size_inches() == pytest.approx((3, 3 * high / wide))
 

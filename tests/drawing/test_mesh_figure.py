@@ -5,6 +5,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.image import AxesImage
 
+from tests.drawing.on_page import on_page
 from treecast.cli import main
 from treecast.drawing.figures.mesh_sources import draw_sources
 from treecast.drawing.figures.mesh_steps import draw_steps
@@ -52,7 +53,7 @@ def maps(figure):
 )  # fmt: skip
 def test_a_panel_per_step_with_all_its_messages(spec, root, rings):
     schedule = wormhole(spec, root)
-    figure, rows, grid = draw_steps(schedule), schedule.rows, schedule.network
+    figure, rows, grid = on_page(draw_steps, schedule), schedule.rows, schedule.network
     assert len(figure.axes) == schedule.steps
     total = int(grid.distance(rows.src, rows.dst).sum())
     assert f": total distance {total}" in figure.texts[0].get_text()
@@ -87,7 +88,7 @@ def test_a_panel_per_step_with_all_its_messages(spec, root, rings):
                                             ("mesh:9x1", "3,0"), ("mesh:1x9", "0,3")])  # fmt: skip
 def test_arrows_are_straight_where_no_node_lies_between_and_else_pass_beside(spec, root):
     schedule = wormhole(spec, root)
-    figure, grid, rows = draw_steps(schedule), schedule.network, schedule.rows
+    figure, grid, rows = on_page(draw_steps, schedule), schedule.network, schedule.rows
     for step, axes in enumerate(figure.axes):
         marks = np.concatenate([by_gid(axes, f"{name}-{step}").get_offsets() for name in ("new", "later", "before")])
         apart = np.hypot(*(marks[:, None] - marks[None]).transpose(2, 0, 1))
@@ -113,7 +114,7 @@ def test_arrows_are_straight_where_no_node_lies_between_and_else_pass_beside(spe
 @pytest.mark.parametrize(("spec", "root"), [("torus:6x6", "1,2"), ("ring:12", "7"), ("torus:4x4x4", "0,1,2")])
 def test_what_goes_round_a_torus_is_not_drawn_across_it(spec, root):
     schedule = wormhole(spec, root)
-    figure, found = draw_steps(schedule), 0
+    figure, found = on_page(draw_steps, schedule), 0
     for step, axes in enumerate(figure.axes):
         everything = by_gid(axes, f"later-{step}").get_offsets(), by_gid(axes, f"before-{step}").get_offsets()
         wide = np.ptp(np.concatenate(everything)[:, 0]) if len(everything[0]) else np.inf
@@ -132,7 +133,7 @@ def test_cells_differ_from_the_page_and_their_numbers_from_them(sides):
         linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
         return linear @ (0.2126, 0.7152, 0.0722)
 
-    for image in (image for image in draw_sources(Mesh(sides)).findobj(AxesImage) if image.get_gid() == "map"):
+    for image in (image for image in on_page(draw_sources, Mesh(sides)).findobj(AxesImage) if image.get_gid() == "map"):
         values = image.get_array()
         for text in (text for text in image.axes.texts if text.get_fontsize() == 6.5):
             x, y = (int(at) for at in text.get_position())
@@ -163,8 +164,8 @@ def test_on_the_command_line(tmp_path, capsys):
      (lambda: wormhole("path:1"), "nothing is sent")],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_one_line(make, why):
-    with pytest.raises(TreecastError, match=f"its steps cannot be drawn: {why}") as caught:
-        draw_steps(make())
+    with pytest.raises(TreecastError, match=f"no picture of kind steps: {why}") as caught:
+        draw(make(), kind="steps")
     assert "\n" not in str(caught.value)
 
 
@@ -172,7 +173,7 @@ def test_what_cannot_be_drawn_is_one_line(make, why):
 def test_other_messages_from_one_node_or_to_one_have_panels_too(kind):
     targets = {"targets": ["0,3", "3,3"]} if kind == "multicast" else {}
     schedule = plan(kind, "mesh:4x4", model="wormhole", **targets)
-    figure = draw_steps(schedule)
+    figure = on_page(draw_steps, schedule)
     assert len(figure.axes) == schedule.steps
     gids = {artist.get_gid(): artist for artist in figure.findobj() if artist.get_gid()}
     for step in range(schedule.steps):
@@ -188,7 +189,7 @@ def test_faults_and_large_heat_maps_cannot_be_drawn(tmp_path):
         draw(wormhole("mesh:4x4"), tmp_path / "a.svg", kind="steps", faults=Faults({3: 0}))
     for sides in ((64, 64), (2, 2, 2, 2)):
         with pytest.raises(TreecastError, match="cannot be drawn: choose 3 axes and 2,000 nodes at most"):
-            draw_sources(Mesh(sides))
+            draw(Mesh(sides), tmp_path / "a.svg")
 
 
 @pytest.mark.parametrize("sides", [(8, 8), (16, 16), (16,), (1,)])
@@ -196,7 +197,7 @@ def test_heat_maps_show_bisection_the_paper_and_the_difference(sides):
     ours = np.asarray(minimum(sides)[1].least)
     k = sides[0].bit_length() - 1
     paper = claimed_distance(k, np.moveaxis(np.indices(sides), 0, -1), best_order=True)
-    figure = draw_sources(Mesh(sides))
+    figure = on_page(draw_sources, Mesh(sides))
     found = maps(figure)
     for image, truth in zip(found, (ours, paper, ours - paper), strict=True):
         assert np.array_equal(image, truth.reshape(image.shape))
@@ -205,12 +206,12 @@ def test_heat_maps_show_bisection_the_paper_and_the_difference(sides):
 
 
 def test_heat_maps_of_other_sides():
-    (image,) = maps(draw_sources(Mesh((3, 5))))
+    (image,) = maps(on_page(draw_sources, Mesh((3, 5))))
     assert np.array_equal(image, minimum((3, 5))[1].least)
-    sliced = maps(draw_sources(Mesh((4, 4, 4))))[0]
+    sliced = maps(on_page(draw_sources, Mesh((4, 4, 4))))[0]
     assert np.isnan(sliced[:, [4, 9, 14]]).all()
     least = minimum((4, 4, 4))[1].least
     assert all(np.array_equal(sliced[:, 5 * i : 5 * i + 4], least[i]) for i in range(4))
-    large = draw_sources(Mesh((32, 32)))
+    large = on_page(draw_sources, Mesh((32, 32)))
     assert len(maps(large)) == 3
     assert not [text for axes in large.axes for text in axes.texts if text.get_fontsize() == 6.5]

@@ -9,6 +9,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from tests.drawing.explorer.test_network_view import rails
+from tests.drawing.on_page import on_page
 from treecast.drawing.figures.network import draw_network, used_arcs
 from treecast.drawing.figures.plan_view import PlanView, beside, links_of
 from treecast.drawing.pictures import draw
@@ -61,7 +62,7 @@ def test_links_go_through_no_node():
 
 @pytest.mark.parametrize("spec", ["hypercube:6", "torus:4x4", "ring:9", "dragonfly:3,1"])
 def test_all_that_is_drawn_lies_in_the_picture(spec):
-    figure = draw_network(plan("broadcast", spec))
+    figure = on_page(draw_network, plan("broadcast", spec))
     (axes,) = figure.axes
     paths = by_gid(figure, "links").get_paths()
     lines = [line for path in paths for line in path.to_polygons(axes.transData, closed_only=False)]
@@ -72,7 +73,7 @@ def test_all_that_is_drawn_lies_in_the_picture(spec):
 
 def test_each_tree_lies_over_its_links():
     schedule = plan("broadcast", "star:4", messages=6, copies=3)
-    figure, view = draw_network(schedule), PlanView.of(schedule.network, 0)
+    figure, view = on_page(draw_network, schedule), PlanView.of(schedule.network, 0)
     rows = schedule.rows
     for tree in range(3):
         mine = np.flatnonzero(rows.tree == tree)
@@ -107,7 +108,7 @@ def test_wormhole_messages_go_by_their_routes():
 
 def test_faults_are_crossed_out():
     schedule = plan("broadcast", "mesh:3x3")
-    figure = draw_network(schedule, View(Faults({4: 0, 8: 99}, {(0, 0): 1})))
+    figure = on_page(draw_network, schedule, View(Faults({4: 0, 8: 99}, {(0, 0): 1})))
     view = PlanView.of(schedule.network, 0)
     assert by_gid(figure, "dead").get_offsets().tolist() == [view.at[4].tolist()]
     assert len(by_gid(figure, "cut").get_offsets()) == 1
@@ -131,7 +132,7 @@ def test_every_sort_of_schedule_has_one(kind, where, options, tmp_path):
 
 
 def test_large_networks_have_dots():
-    figure = draw_network(plan("broadcast", "star:6"))
+    figure = on_page(draw_network, plan("broadcast", "star:6"))
     assert len(by_gid(figure, "nodes").get_offsets()) == 720
     assert "labels left out: no room" in [text.get_text() for text in figure.legends[0].get_texts()]
 
@@ -172,7 +173,7 @@ def test_switches_of_hosts_stand_below_and_rails_above():
 
 def test_every_line_ends_in_the_boxes_of_its_nodes():
     """Eight trees over links of capacity 9: the boxes are those that matplotlib draws."""
-    figure = draw_network(plan("broadcast", rails(), messages=64, builder="packed-trees"))
+    figure = on_page(draw_network, plan("broadcast", rails(), messages=64, builder="packed-trees"))
     axes = figure.axes[0]
     FigureCanvasAgg(figure).draw()  # boxes get their size
     boxes = [text.get_bbox_patch().get_window_extent() for text in axes.texts]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from tests.drawing.on_page import on_page
 from tests.oracles.plain import sends_of
 from treecast import plan
 from treecast.cli import main
@@ -74,7 +75,7 @@ def polygons(figure):
 
 
 def test_corners_of_a_scatter_by_hand():
-    figure = draw_parallelograms(plan("scatterv", "path:3", lengths=[0, 1, 2], model="bufferless"))
+    figure = on_page(draw_parallelograms, plan("scatterv", "path:3", lengths=[0, 1, 2], model="bufferless"))
     assert [points.tolist() for points in polygons(figure)] == [
         [[0, 0], [1.5, 0], [3, 1.5], [3, 2], [1.5, 2], [0, 0.5]],
         [[2, 0], [2.5, 0], [3, 0.5], [3, 1], [2.5, 1], [2, 0.5]],
@@ -94,7 +95,7 @@ def test_what_control_flits_say():
 def test_texts_have_room(what):
     collective, where, lengths, model, more = CASES[what]
     schedule = plan(collective, where, lengths=lengths, model=model, **more)
-    figure = draw_parallelograms(schedule)
+    figure = on_page(draw_parallelograms, schedule)
     renderer = FigureCanvasAgg(figure).get_renderer()
     figure.draw(renderer)
     wide, high = figure.get_size_inches() * figure.dpi
@@ -149,11 +150,11 @@ def test_trees_of_such_schedules_and_faults(tmp_path):
     collective, where, lengths, model, more = CASES["certificates"]
     schedule = plan(collective, where, lengths=lengths, model=model, **more)
     assert tree_text(schedule, 0).splitlines()[1].endswith("@9  3 flits")
-    assert len(draw_trees(schedule).axes) == 1
+    assert len(on_page(draw_trees, schedule).axes) == 1
     draw(schedule, tmp_path / "a.svg", kind="space-time", faults=Faults({3: 2}))
     assert b'id="bars-0"' in (tmp_path / "a.svg").read_bytes()
     with pytest.raises(TreecastError, match="no messages of different lengths"):
-        draw_parallelograms(plan("scatter", "path:3"))
+        on_page(draw_parallelograms, plan("scatter", "path:3"))
 
 
 def test_the_verb_draws_them(tmp_path, capsys):

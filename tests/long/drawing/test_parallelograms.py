@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.drawing.on_page import on_page
 from tests.drawing.test_parallelograms import polygons
 from tests.drawing.test_parallelograms import schedule as schedule
 from treecast import plan
@@ -18,7 +19,7 @@ def test_long_and_large_schedules_are_scaled_and_cut():
     assert "left out: the last 260 nodes, of which 52 null" in text
     assert len(text.splitlines()) < 50
     assert max(map(len, text.splitlines())) < 160
-    assert len(polygons(draw_parallelograms(schedule))) == sum(length > 0 for length in lengths)
+    assert len(polygons(on_page(draw_parallelograms, schedule))) == sum(length > 0 for length in lengths)
     far = plan("gatherv", "path:2100", lengths=[0, *[1] * 2099], model="bufferless", builder="shoulder-tap")
     with pytest.raises(TreecastError, match="cannot be drawn, 2,000,000 at most: plan it on a smaller network"):
-        draw_parallelograms(far)
+        on_page(draw_parallelograms, far)

@@ -10,8 +10,9 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.image import AxesImage
 
+from tests.drawing.on_page import on_page
 from tests.drawing.test_figures import KINDS, by_gid, words
-from treecast.drawing.figures import raster
+from treecast.drawing.figures import space_time
 from treecast.drawing.figures.space_time import draw_space_time
 from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.pictures import draw
@@ -31,7 +32,7 @@ HEADS = {"svg": b"<?xml", "png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-"}
 def test_texts_have_room(what):
     schedule = plan("broadcast", what, messages=200)  # over trees
     trace = simulate(schedule, Faults({schedule.network.nodes - 1: 2}))
-    for figure in (draw_trees(schedule), draw_space_time(trace, 9)):
+    for figure in (on_page(draw_trees, schedule), draw_space_time(trace, 9)):
         renderer = FigureCanvasAgg(figure).get_renderer()
         figure.draw(renderer)
         wide, high = figure.get_size_inches() * figure.dpi
@@ -71,7 +72,7 @@ def counts_by_hand(trace):
 
 @pytest.mark.parametrize(("cells", "tall", "wide"), [((1000, 1500), 1, 1), ((100, 4), 8, 4)])
 def test_large_networks_are_rasters(monkeypatch, cells, tall, wide):
-    monkeypatch.setattr(raster, "_CELLS", cells)
+    monkeypatch.setattr(space_time, "_CELLS", cells)
     schedule = plan("broadcast", "star:6", messages=20, copies=2)
     trace = simulate(schedule, Faults({100: 5, 200: 6, 600: 9}))
     figure = draw_space_time(trace)

@@ -5,6 +5,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
+from tests.drawing.on_page import on_page
 from tests.drawing.test_mesh_figure import wormhole
 from treecast.drawing.figures.mesh_sources import draw_sources
 from treecast.drawing.figures.mesh_steps import draw_steps
@@ -18,16 +19,30 @@ HEADS = {"svg": b"<?xml", "png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-"}
 
 
 FIGURES = [
-    *(lambda: draw_steps(wormhole("mesh:8x8", "2,3")), lambda: draw_steps(wormhole("mesh:4x4"))),
-    *(lambda: draw_steps(wormhole("mesh:16x2")), lambda: draw_steps(wormhole("torus:4x4x4", "0,1,2"))),
-    *(lambda: draw_sources(Mesh((5, 7))), lambda: draw_sources(Mesh((1,))), lambda: draw_sources(Mesh((16,)))),
+    *(lambda: on_page(draw_steps, wormhole("mesh:8x8", "2,3")), lambda: on_page(draw_steps, wormhole("mesh:4x4"))),
+    *(
+        lambda: on_page(draw_steps, wormhole("mesh:16x2")),
+        lambda: on_page(draw_steps, wormhole("torus:4x4x4", "0,1,2")),
+    ),
+    *(
+        lambda: on_page(draw_sources, Mesh((5, 7))),
+        lambda: on_page(draw_sources, Mesh((1,))),
+        lambda: on_page(draw_sources, Mesh((16,))),
+    ),
 ]
 
 
 LARGER_FIGURES = [
-    *(lambda: draw_steps(wormhole("path:64", "20")), lambda: draw_steps(wormhole("mesh:16x16", "5,6"))),
-    *(lambda: draw_steps(wormhole("path:200", "7")), lambda: draw_steps(wormhole("torus:20x3"))),
-    *(lambda: draw_sources(Mesh((8, 8))), lambda: draw_sources(Mesh((64,))), lambda: draw_sources(Mesh((4, 4, 4)))),
+    *(
+        lambda: on_page(draw_steps, wormhole("path:64", "20")),
+        lambda: on_page(draw_steps, wormhole("mesh:16x16", "5,6")),
+    ),
+    *(lambda: on_page(draw_steps, wormhole("path:200", "7")), lambda: on_page(draw_steps, wormhole("torus:20x3"))),
+    *(
+        lambda: on_page(draw_sources, Mesh((8, 8))),
+        lambda: on_page(draw_sources, Mesh((64,))),
+        lambda: on_page(draw_sources, Mesh((4, 4, 4))),
+    ),
 ]
 
 
@@ -49,7 +64,7 @@ def test_texts_lie_on_the_page_and_do_not_overlap(make):
 def test_files_are_whole_and_repeatable(tmp_path, suffix):
     for name in ("one", "two"):
         draw(wormhole("mesh:4x4", "1,2"), tmp_path / f"{name}.{suffix}", kind="steps")
-        save(draw_sources(Mesh((4, 4))), tmp_path / f"{name}_map.{suffix}")
+        save(on_page(draw_sources, Mesh((4, 4))), tmp_path / f"{name}_map.{suffix}")
     for end in ("", "_map"):
         one, two = ((tmp_path / f"{name}{end}.{suffix}").read_bytes() for name in ("one", "two"))
         assert one == two

@@ -4,6 +4,7 @@ from collections import defaultdict
 
 import numpy as np
 
+from tests.drawing.on_page import on_page
 from tests.drawing.test_parallelograms import below_of, bound_of, expanded, polygons
 from tests.drawing.test_parallelograms import schedule as schedule
 from treecast.drawing.figures.parallelogram import draw_parallelograms
@@ -12,7 +13,7 @@ from treecast.drawing.passages import CERTIFICATE, CONTROLS
 
 def test_every_message_is_one_shape_that_covers_its_steps_on_every_link(schedule):
     drawn = set()
-    for points in polygons(draw_parallelograms(schedule)):
+    for points in polygons(on_page(draw_parallelograms, schedule)):
         near, far = points[:, 1].min() + 1, points[:, 1].max()
         ways = []
         for y in np.arange(near, far + 1) - 0.5:  # where the outline meets the middle of each strip
@@ -33,7 +34,7 @@ def test_every_message_is_one_shape_that_covers_its_steps_on_every_link(schedule
 
 
 def test_there_is_an_arrow_for_each_control_flit_and_a_word_for_each_kind(schedule):
-    figure = draw_parallelograms(schedule)
+    figure = on_page(draw_parallelograms, schedule)
     rows, arrows = schedule.rows, defaultdict(list)
     for axes in figure.axes:
         for item in axes.collections:

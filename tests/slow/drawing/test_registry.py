@@ -7,6 +7,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from tests.drawing.on_page import on_page
 from tests.drawing.test_registry import lengths, treeless, trees
 from treecast.drawing.arrivals import fewest_steps
 from treecast.drawing.figures.mesh_sources import draw_sources
@@ -48,8 +49,8 @@ def test_pictures_of_other_things(tmp_path):
 
 
 PICTURES = {
-    "trees": (trees(), {"kind": "trees"}, lambda: draw_trees(trees())),
-    "faults": (trees(), {"faults": Faults({3: 1})}, lambda: draw_trees(trees(), View(faults=Faults({3: 1})))),
+    "trees": (trees(), {"kind": "trees"}, lambda: on_page(draw_trees, trees())),
+    "faults": (trees(), {"faults": Faults({3: 1})}, lambda: on_page(draw_trees, trees(), View(faults=Faults({3: 1})))),
     "space-time": (
         trees(),
         {"kind": "space-time"},
@@ -63,20 +64,20 @@ PICTURES = {
     "parallelograms": (
         lengths(),
         {"kind": "space-time"},
-        lambda: draw_parallelograms(lengths()),
+        lambda: on_page(draw_parallelograms, lengths()),
     ),
-    "steps": (treeless(), {"kind": "steps"}, lambda: draw_steps(treeless())),
-    "sources": (network("mesh:4x4"), {}, lambda: draw_sources(network("mesh:4x4"))),
-    "large sources": (network("mesh:20x20"), {}, lambda: draw_sources(network("mesh:20x20"))),
+    "steps": (treeless(), {"kind": "steps"}, lambda: on_page(draw_steps, treeless())),
+    "sources": (network("mesh:4x4"), {}, lambda: on_page(draw_sources, network("mesh:4x4"))),
+    "large sources": (network("mesh:20x20"), {}, lambda: on_page(draw_sources, network("mesh:20x20"))),
     "paths": (
         node_disjoint_paths(network("hypercube:4"), 14, 0, None),
         {},
-        lambda: draw_paths(node_disjoint_paths(network("hypercube:4"), 14, 0, None)),
+        lambda: on_page(draw_paths, node_disjoint_paths(network("hypercube:4"), 14, 0, None)),
     ),
     "times": (
         Job("broadcast", "shouting", 4, 3, False),
         {},
-        lambda: draw_times(Job("broadcast", "shouting", 4, 3, False)),
+        lambda: on_page(draw_times, Job("broadcast", "shouting", 4, 3, False)),
     ),
 }
 

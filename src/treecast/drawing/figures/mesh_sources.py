@@ -7,9 +7,8 @@ import numpy as np
 
 from treecast.description import count_of
 from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Plane, eyes_of, label_every
-from treecast.drawing.registry import FIGURE, USUAL, View, picture
-from treecast.drawing.style import MARGIN, add_panel, empty_figure, heading, hue, letters_on, theme, write
-from treecast.errors import TreecastError
+from treecast.drawing.registry import FIGURE, View, picture
+from treecast.drawing.style import MARGIN, add_panel, heading, hue, letters_on, theme, write
 from treecast.networks import Grid, Mesh
 from treecast.networks.core import Ints
 from treecast.papers.mesh.builders.eyes import claimed_distance, level
@@ -44,9 +43,9 @@ def _why_no_mesh(grid: Grid, view: View) -> str:
     fits=_why_not,
     summary="the total distance of broadcasts on the mesh, by source",
 )
-def draw_sources_of_schedule(schedule: Schedule, view: View) -> Any:
+def draw_sources_of_schedule(schedule: Schedule, view: View) -> None:
     """Draw the total distances of broadcasts on the mesh of a schedule."""
-    return draw_sources(Mesh(getattr(schedule.network, "sides", ())), view)
+    draw_sources(Mesh(getattr(schedule.network, "sides", ())), view)
 
 
 @picture(
@@ -56,15 +55,13 @@ def draw_sources_of_schedule(schedule: Schedule, view: View) -> Any:
     fits=_why_no_mesh,
     summary="the total distance of broadcasts on the mesh, by source",
 )
-def draw_sources(grid: Mesh, view: View = USUAL) -> Any:
-    """Return a figure of the total distance of a broadcast on a mesh, by source, in the fewest steps: by bisection.
+def draw_sources(grid: Mesh, view: View) -> None:
+    """Draw the total distance of a broadcast on a mesh, by source, in the fewest steps: by bisection.
 
     Where the sides are the same power of two: also that of the paper, from eye to eye in the best order of dimensions, and
-    by how much bisection differs. Raises TreecastError for more than three axes or 2,000 nodes.
+    by how much bisection differs.
     """
-    if why := _why_no_mesh(grid, view):
-        raise TreecastError(why)
-    figure, sides = view.page or empty_figure(), grid.sides
+    figure, sides = view.page, grid.sides
     from matplotlib.ticker import MaxNLocator
 
     maps, plane = _distances(grid), Plane.of(sides)
@@ -100,7 +97,6 @@ def draw_sources(grid: Mesh, view: View = USUAL) -> Any:
             shown.locator = MaxNLocator(5 if inner[1] > 1 else 2, integer=True)
             shown.outline.set_visible(False)
             beside.tick_params(length=0, labelsize=7, labelcolor=theme().grey)
-    return figure
 
 
 def _distances(grid: Mesh) -> list[tuple[str, Ints]]:

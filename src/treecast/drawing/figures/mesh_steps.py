@@ -1,13 +1,13 @@
 """The picture of wormhole messages on a mesh or torus: a panel per step, who has heard anything and who sends to whom."""
 
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from treecast.description import count_of
 from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Floats, Plane, eyes_of, label_every
-from treecast.drawing.registry import FIGURE, USUAL, View, picture
+from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
 from treecast.drawing.style import (
     MARGIN,
@@ -15,13 +15,11 @@ from treecast.drawing.style import (
     add_panel,
     colour,
     draw_legend,
-    empty_figure,
     entry,
     theme,
     title,
     write,
 )
-from treecast.errors import TreecastError
 from treecast.networks import Grid
 from treecast.networks.core import Ints
 from treecast.papers.mesh.builders.eyes import total_distance
@@ -36,21 +34,36 @@ _ADJACENT = 1.2  # steps of one node: shorter arrows pass no other node, and are
 
 
 def _why_not(schedule: Schedule, view: View) -> str:
-    return "it shows no faults" if view.faults else _why_no_steps(chosen_rows(schedule, view))
+    if view.faults:
+        return "it shows no faults"
+    schedule = chosen_rows(schedule, view)
+    grid, rows = schedule.network.grid, schedule.rows
+    if grid is None:
+        return f"{schedule.network.spec} is neither mesh nor torus"
+    if schedule.collective.all_source or schedule.collective.sums:
+        return f"this is a schedule of {schedule.collective.kind}"
+    if not schedule.model.routing or bool((rows.port >= 0).any()):
+        return "its messages go from port to port, not to any node"
+    if len(grid.sides) > MOST_AXES:
+        return f"{grid.spec} has more than {MOST_AXES} axes"
+    if grid.nodes > MOST_NODES:
+        return f"{grid.spec} has more than {MOST_NODES:,} nodes"
+    if schedule.steps > _MOST_STEPS:
+        return f"it has more than {_MOST_STEPS} steps"
+    return "" if len(rows) else "nothing is sent"
 
 
 @picture(
     "steps", of=Schedule, into=FIGURE, fits=_why_not, summary="who sends to whom under wormhole switching", rank=40
 )
-def draw_steps(schedule: Schedule, view: View = USUAL) -> Any:
-    """Return a figure of a wormhole broadcast, scatter, …, a panel per step: who has heard anything, and who sends to whom.
+def draw_steps(schedule: Schedule, view: View) -> None:
+    """Draw a wormhole broadcast, scatter, …, a panel per step: who has heard anything, and who sends to whom.
 
     A message is an arrow from its sender to its receiver. Where it goes round a torus it is dashed, leaves at one side and
-    enters at the other. Rings are the eyes of a mesh whose sides are the same power of two. Raises TreecastError for any
-    other schedule, and for one too large to draw.
+    enters at the other. Rings are the eyes of a mesh whose sides are the same power of two.
     """
-    schedule = chosen_rows(schedule, view)
-    figure, grid = view.page or empty_figure(), _grid_of(schedule)
+    figure, schedule = view.page, chosen_rows(schedule, view)
+    grid = cast(Grid, schedule.network.grid)
     plane = Plane.of(grid.sides, grid.wraps)
     unit = plane.unit()
     if plane.line:
@@ -78,7 +91,6 @@ def draw_steps(schedule: Schedule, view: View = USUAL) -> Any:
         _draw_nodes(axes, scene, step)
         _draw_messages(axes, scene, step, -top + 0.1)
     _draw_legend(figure, len(scene.rings) > 0, grid.wraps)
-    return figure
 
 
 def _rows_sent_in(schedule: Schedule, step: int) -> Ints:
@@ -112,34 +124,6 @@ def _steps_heard(schedule: Schedule) -> Ints:
     np.minimum.at(heard, schedule.rows.dst, schedule.rows.step)
     heard[schedule.collective.root] = -1
     return heard
-
-
-def _why_no_steps(schedule: Schedule) -> str:
-    """Return why the steps of a schedule cannot be drawn, or an empty text."""
-    grid, rows = schedule.network.grid, schedule.rows
-    if grid is None:
-        return f"{schedule.network.spec} is neither mesh nor torus"
-    if schedule.collective.all_source or schedule.collective.sums:
-        return f"this is a schedule of {schedule.collective.kind}"
-    if not schedule.model.routing or bool((rows.port >= 0).any()):
-        return "its messages go from port to port, not to any node"
-    if len(grid.sides) > MOST_AXES:
-        return f"{grid.spec} has more than {MOST_AXES} axes"
-    if grid.nodes > MOST_NODES:
-        return f"{grid.spec} has more than {MOST_NODES:,} nodes"
-    if schedule.steps > _MOST_STEPS:
-        return f"it has more than {_MOST_STEPS} steps"
-    return "" if len(rows) else "nothing is sent"
-
-
-def _grid_of(schedule: Schedule) -> Grid:
-    """Return the network of a schedule whose steps can be drawn. Raises TreecastError for others."""
-    why, grid = _why_no_steps(schedule), schedule.network.grid
-    if why or grid is None:
-        raise TreecastError(
-            f"its steps cannot be drawn: {why}; a picture of steps is one of wormhole messages from one node, or to one"
-        )
-    return grid
 
 
 def _draw_grid(axes: Any, plane: Plane, unit: float) -> None:

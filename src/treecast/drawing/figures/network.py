@@ -8,7 +8,7 @@ from treecast.description import count_of
 from treecast.drawing.arrivals import ALL, DEAD, NOTHING, SOME, Moment, moment_of
 from treecast.drawing.figures.plan_view import MOST_NODES, Floats, PlanView, beside, points_on
 from treecast.drawing.frames import MOVING
-from treecast.drawing.registry import FIGURE, USUAL, View, picture
+from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import centre_of, chosen_rows
 from treecast.drawing.style import (
     MARGIN,
@@ -19,7 +19,6 @@ from treecast.drawing.style import (
     colour,
     dashes,
     draw_legend,
-    empty_figure,
     entry,
     letters_on,
     short_label,
@@ -58,13 +57,13 @@ def why_no_network(schedule: Schedule, view: View) -> str:
     by_step=True,
     summary="the network, with the trees laid over it",
 )
-def draw_network(schedule: Schedule, view: View = USUAL) -> Any:
-    """Return a figure of a network with the trees of a schedule laid over it, each in its colour and dashes; or of one step.
+def draw_network(schedule: Schedule, view: View) -> None:
+    """Draw a network with the trees of a schedule laid over it, each in its colour and dashes; or of one step.
 
     Data that goes over no tree has the colour of tree 0, and lines are thicker the more chunks an arc carries. Under faults
     dead nodes and cut links are crossed out.
     """
-    figure, faults = view.page or empty_figure(), view.faults or Faults()
+    figure, faults = view.page, view.faults or Faults()
     part = chosen_rows(schedule, view).of_node_zero()
     steps, centre = view.steps or (0, part.steps + 1), centre_of(part)
     step = view.step if view.step is not None else steps[0] if steps[1] == steps[0] + 1 else None
@@ -87,7 +86,6 @@ def draw_network(schedule: Schedule, view: View = USUAL) -> Any:
             f"step {step} of {schedule.steps}" if step < schedule.steps else f"after {count_of(schedule.steps, 'step')}"
         )
         write(figure, (1 - MARGIN / width, 1 - 0.62 / height), words, 12, weight="bold", ha="right", gid="now")
-    return figure
 
 
 # -- the ground ---------------------------------------------------------------------------------------------------------

@@ -21,14 +21,13 @@ from treecast.drawing.passages import (
     Streams,
     why_no_passages,
 )
-from treecast.drawing.registry import FIGURE, USUAL, View, picture
+from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
 from treecast.drawing.style import (
     add_many,
     add_panel,
     colour,
     draw_legend,
-    empty_figure,
     entry,
     letters_on,
     short_label,
@@ -110,14 +109,14 @@ _T = TypeVar("_T", Shapes, Controls)
 @picture(
     "space-time", of=Schedule, into=FIGURE, fits=why_no_passages, summary="the load of each link, by step", rank=20
 )
-def draw_parallelograms(schedule: Schedule, view: View = USUAL) -> Any:
-    """Return a figure of a scatterv or gatherv: steps to the right, distances from the root downwards.
+def draw_parallelograms(schedule: Schedule, view: View) -> None:
+    """Draw a scatterv or gatherv: steps to the right, distances from the root downwards.
 
     A message is a parallelogram, as many steps wide as it has flits, labelled ``node: flits`` where there is room. Arrows are
     control flits. Null messages stand on the right. Lines: the time taken, and the lower bound. Where messages overlap at the
     root (several ports), each child of the root has a panel. Raises TreecastError when there is too much to draw.
     """
-    figure, schedule = view.page or empty_figure(), chosen_rows(schedule, view)
+    figure, schedule = view.page, chosen_rows(schedule, view)
     streams, bound = Streams(schedule), fewest_steps(schedule, view.faults)
     away = schedule.part.direction == "from"
     passages, controls = streams.passages(), streams.controls()
@@ -160,7 +159,12 @@ def draw_parallelograms(schedule: Schedule, view: View = USUAL) -> Any:
     inner = height - head - foot
     words = "distance from the root" if inner > 1.6 else "distance"
     write(figure, (0.22 / width, 1 - (head + inner / 2) / height), words, 9, rotation=90)
-    return _with_legend(figure, handles, away)
+    from matplotlib.patches import Patch
+
+    handles = {"message " + ("for" if away else "of") + " a node (node: length)": Patch(color=colour(0)), **handles}
+    for name, handle in handles.items():
+        handle.set_label(name)
+    draw_legend(figure, list(handles.values()), bottom=0.05, column=2.3, handlelength=1.8, columnspacing=1.5)
 
 
 class _Scale(NamedTuple):
@@ -318,13 +322,3 @@ def _draw_frame(axes: Any, panel: _Panel, nulls: dict[int, str], scale: _Scale) 
     for far, text in nulls.items():
         look = {"transform": axes.get_yaxis_transform(), "color": theme().grey, "ha": "left"}
         write(axes, (1 + 0.1 / wide, far), text, _FONT, **look)
-
-
-def _with_legend(figure: Any, handles: dict[str, Any], away: bool) -> Any:
-    from matplotlib.patches import Patch
-
-    handles = {"message " + ("for" if away else "of") + " a node (node: length)": Patch(color=colour(0)), **handles}
-    for name, handle in handles.items():
-        handle.set_label(name)
-    draw_legend(figure, list(handles.values()), bottom=0.05, column=2.3, handlelength=1.8, columnspacing=1.5)
-    return figure

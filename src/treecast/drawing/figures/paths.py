@@ -4,13 +4,12 @@ from itertools import pairwise
 from typing import Any
 
 from treecast.description import count_of
-from treecast.drawing.registry import FIGURE, USUAL, View, picture
+from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.style import (
     MARGIN,
     MONO,
     add_panel,
     colour,
-    empty_figure,
     heading,
     letters_on,
     short_label,
@@ -27,13 +26,13 @@ Point = tuple[float, float]
 
 
 @picture("paths", of=Paths, into=FIGURE, summary="node-disjoint paths to a node")
-def draw_paths(paths: Paths, view: View = USUAL) -> Any:
-    """Return a figure of node-disjoint paths; calls of the second phase are dashed, each with its time unit."""
+def draw_paths(paths: Paths, view: View) -> None:
+    """Draw node-disjoint paths; calls of the second phase are dashed, each with its time unit."""
     network = paths.network
     slot = max(1.0, 0.085 * len(short_label(network, paths.node)) + 0.55)
     across = max(3, max(len(way) for way in paths.ways) - 1)
     width, height = max((across + 1 + 2 * _END) * slot + 2 * MARGIN, 6.0), len(paths.ways) * _LINE + _HEAD + _FOOT
-    figure = view.page or empty_figure()
+    figure = view.page
     figure.set_size_inches(width, height)
     ends = f"from {short_label(network, paths.root)} to {short_label(network, paths.node)}"
     heading(figure, f"{count_of(len(paths.ways), 'node-disjoint path')} on {network.spec}", ends)
@@ -49,7 +48,6 @@ def draw_paths(paths: Paths, view: View = USUAL) -> Any:
     if paths.phase:
         note = "solid: call of the first phase   dashed: call of the second phase, with its time unit"
         write_below(figure, 0.22, note)
-    return figure
 
 
 def _draw_path(axes: Any, paths: Paths, number: int, across: int, middle: float) -> None:

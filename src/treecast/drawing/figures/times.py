@@ -4,8 +4,8 @@ from fractions import Fraction
 from math import ceil, log10
 from typing import Any
 
-from treecast.drawing.registry import FIGURE, USUAL, View, picture
-from treecast.drawing.style import add_panel, colour, draw_legend, empty_figure, entry, heading, name_axes, theme, write
+from treecast.drawing.registry import FIGURE, View, picture
+from treecast.drawing.style import add_panel, colour, draw_legend, entry, heading, name_axes, theme, write
 from treecast.papers.hypercube.times import MODELS, SCHEMES, Job, crossings, fastest, timings
 
 _WIDTH, _HEIGHT, _PANEL = 10.5, 8.1, 4.3
@@ -14,14 +14,14 @@ _POINTS = 121
 
 
 @picture("times", of=Job, into=FIGURE, summary="the times of the schemes on a hypercube, under each model")
-def draw_times(job: Job, view: View = USUAL) -> Any:
-    """Return a figure of the schemes' times, by their closed forms, a column per model, whatever that of the job.
+def draw_times(job: Job, view: View) -> None:
+    """Draw the schemes' times, by their closed forms, a column per model, whatever that of the job.
 
     Above: each scheme's time over that of the fastest, by r = Fτ/β; the paper's claims dashed, crossovers marked, and a line
     where the job's own r lies. Below: the fastest scheme by k and d, d from 1 up to 16 at most.
     Raises PlanError when there is no such job.
     """
-    figure, jobs = view.page or empty_figure(), [job._replace(model=model) for model in MODELS]
+    figure, jobs = view.page, [job._replace(model=model) for model in MODELS]
     found = {timing.scheme for each in jobs for timing in timings(each, measure=False)}
     figure.set_size_inches(_WIDTH, _HEIGHT)
     declared = "declared fault-free" if job.fault_free else "not declared fault-free"
@@ -33,7 +33,6 @@ def draw_times(job: Job, view: View = USUAL) -> Any:
         _draw_curves(add_panel(figure, (left, 4.3), (_PANEL, 2.65)), each)
         _draw_map(add_panel(figure, (left, 1.15), (_PANEL, 2.25)), each)
     _legend(figure, [name for name in SCHEMES if name in found])
-    return figure
 
 
 def _plain(axes: Any, heading: str, across: str, up: str) -> None:

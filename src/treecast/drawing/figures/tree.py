@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from treecast.description import count_of
 from treecast.drawing.arrivals import find_received
-from treecast.drawing.registry import FIGURE, USUAL, View, picture
+from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import DrawnTree, chosen_trees, drawn_rows, trees_of, why_no_trees
 from treecast.drawing.style import (
     MARGIN,
@@ -15,14 +15,12 @@ from treecast.drawing.style import (
     add_many,
     add_panel,
     colour,
-    empty_figure,
     short_label,
     theme,
     title,
     write,
     write_below,
 )
-from treecast.errors import TreecastError
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.schedule.tree_of_rows import link_ends
@@ -36,29 +34,20 @@ _WIDEST = 17.0  # inches of trees side by side
 
 
 def _why_not(schedule: Schedule, view: View) -> str:
-    return _why_too_many(schedule, chosen_trees(schedule, view)) or why_no_trees(schedule, view)
-
-
-def _why_too_many(schedule: Schedule, trees: list[int]) -> str:
-    arcs = int(np.isin(schedule.rows.tree, trees).sum())
+    arcs = int(np.isin(schedule.rows.tree, chosen_trees(schedule, view)).sum())
     if arcs <= _MOST_ARCS:
-        return ""
+        return why_no_trees(schedule, view)
     return f"trees of {arcs:,} arcs cannot be drawn: choose fewer trees or nodes, {_MOST_ARCS:,} arcs at most"
 
 
 @picture("trees", of=Schedule, into=FIGURE, fits=_why_not, summary="the trees, side by side", rank=10)
-def draw_trees(schedule: Schedule, view: View = USUAL) -> Any:
-    """Return a figure of the trees of a schedule, the root on top and a layer per depth.
+def draw_trees(schedule: Schedule, view: View) -> None:
+    """Draw the trees of a schedule, the root on top and a layer per depth.
 
     Under faults the dead are crossed out, and an arc is solid, dashed or dotted where all, some or none of its chunks arrive.
-    Raises ScheduleError when the rows of a tree form none, TreecastError when there are too many arcs to draw.
     """
-    figure, faults, rows = view.page or empty_figure(), view.faults or Faults(), schedule.rows
+    figure, faults, rows = view.page, view.faults or Faults(), schedule.rows
     used = chosen_trees(schedule, view)
-    if not used:
-        raise TreecastError("the schedule uses no trees: draw space-time")
-    if why := _why_too_many(schedule, used):
-        raise TreecastError(why)
     arrived = _count_arrived(schedule, faults) if faults else rows.chunks_sent
     drawn = [DrawnTree.of(schedule, tree) for tree in used]
     layouts = [_Layout.of(tree) for tree in drawn]
@@ -86,7 +75,6 @@ def draw_trees(schedule: Schedule, view: View = USUAL) -> Any:
         _draw_frame(panel)
         _draw_arcs(panel)
         _draw_nodes(panel, {u for u, step in faults.nodes.items() if step < schedule.steps})
-    return figure
 
 
 def _notes(schedule: Schedule, drawn: list[DrawnTree], sizes: "_Sizes") -> list[str]:
