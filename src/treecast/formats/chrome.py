@@ -5,6 +5,7 @@ a chunk to that which sends it on. Under faults it shows which messages are real
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -76,7 +77,7 @@ def encode(
     _check_number(messages, *shown)
     fates = _fates_of(messages, dead_nodes, cut_links)
     microseconds = 1e6 * int(np.diff(begins).max(initial=0)) / rate_of(link_cost(schedule, rate=rate))
-    events = [*_threads(schedule.network, shown[0]), *_deaths(schedule.network, fates, microseconds, shown[0])]
+    events = [*_threads(schedule.network, shown[0]), *_deaths(fates, microseconds, shown[0])]
     events += _events(messages, fates, begins, microseconds, shown)
     head: dict[str, object] = {
         "network": schedule.network.spec,
@@ -101,12 +102,10 @@ def _shown_nodes(network: Network, nodes: str) -> NDArray[np.bool_]:
 
 def _shown_steps(messages: Messages, steps: str) -> NDArray[np.bool_]:
     """Return which messages are of steps that are shown: bool (messages,)."""
-    first, colon, stop = steps.partition(":")
-    if not colon or not all(
-        not part or (part.isascii() and part.isdigit() and len(part) < 10) for part in (first, stop)
-    ):
+    found = re.fullmatch("([0-9]{0,9}):([0-9]{0,9})", steps)
+    if not found:
         raise FormatError(f"{steps!r} are no steps: write FIRST:STOP, as in 3:8")
-    return (messages.step >= int(first or 0)) & (messages.step < int(stop or messages.schedule.steps))
+    return (messages.step >= int(found[1] or 0)) & (messages.step < int(found[2] or messages.schedule.steps))
 
 
 def _check_number(messages: Messages, nodes: NDArray[np.bool_], steps: NDArray[np.bool_]) -> None:
@@ -156,7 +155,7 @@ def _threads(network: Network, shown: NDArray[np.bool_]) -> Iterator[_Event]:
                 yield {"ph": "M", "name": "thread_name", "pid": node, "tid": thread, "args": {"name": words}}
 
 
-def _deaths(network: Network, fates: _Fates, microseconds: float, shown: NDArray[np.bool_]) -> Iterator[_Event]:
+def _deaths(fates: _Fates, microseconds: float, shown: NDArray[np.bool_]) -> Iterator[_Event]:
     """Yield a mark where a node dies, and one at the sending thread of an arc that is cut."""
     marks = [(step, node, "p", "dies", 0) for node, step in sorted(fates.faults.nodes.items())]
     marks += [(step, node, "t", "is cut", 2 * port) for (node, port), step in sorted(fates.faults.arcs.items())]

@@ -125,7 +125,7 @@ def _lines(text: str, reading: Reading) -> Iterator[tuple[int, str]]:
             if not inside and part.partition("*/")[2].strip():
                 raise FormatError(f"line {line}: comments stand on lines of their own")
         elif part.startswith("//"):
-            reading.comments.take(part[2:].strip(), line)
+            reading.comment(part[2:].strip(), line)
         elif part:
             yield line, part
     if inside:

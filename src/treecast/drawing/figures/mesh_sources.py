@@ -1,7 +1,7 @@
 """The picture of all broadcasts on a mesh under wormhole switching: the least total distance, by source."""
 
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -84,12 +84,14 @@ def draw_sources(grid: Mesh, view: View) -> None:
     )
     least = min(int(values.min()) for _, values in maps[:2])
     most = max(int(values.max()) for _, values in maps[:2])
-    sheet = _Sheet(grid, plane, unit, written)
+    at = (plane.places(grid) - plane.edge).astype(np.int64).T
     for i, (name, values) in enumerate(maps):
         x = MARGIN + i % columns * panel[0] + left
         y = height - head - i // columns * panel[1] - top - inner[1]
         axes = add_panel(figure, (x, y), inner)
-        image = _draw_map(axes, sheet, values, (least, most) if i < 2 else None)
+        image = _draw_map(axes, at, plane, unit, values, (least, most) if i < 2 else None)
+        for value, place in zip(values.reshape(-1).tolist(), at.T.tolist(), strict=True) if written else ():
+            write(axes, place, _number(value), 6.5, color=letters_on(image.to_rgba(value)))
         _write_above(axes, name, values, top)
         if not written:
             beside = add_panel(figure, (x + inner[0] + 0.1, y), (0.12, inner[1]))
@@ -128,24 +130,15 @@ def _tick(value: float, _: int) -> str:
     return _number(round(value))
 
 
-class _Sheet(NamedTuple):
-    """How heat maps lie: ``unit`` inches between two nodes, and whether numbers are written in the cells."""
+def _draw_map(axes: Any, at: Ints, plane: Plane, unit: float, values: Ints, limits: tuple[int, int] | None) -> Any:
+    """Draw one heat map, and return its image: pale is low; without limits, values are differences, none of them positive.
 
-    grid: Mesh
-    plane: Plane
-    unit: float
-    written: bool
-
-
-def _draw_map(axes: Any, sheet: _Sheet, values: Ints, limits: tuple[int, int] | None) -> Any:
-    """Draw one heat map, and return its image: pale is low; without limits, values are differences, none of them positive."""
-
-    grid, plane, unit, written = sheet
+    ``at``: the columns and rows of the nodes, ``unit`` inches apart.
+    """
     low, high = limits or (min(int(values.min()), -1), 0)
     inks = [hue(0, -0.85), hue(0), hue(0, 0.5)] if limits else [hue(5), hue(5, -0.6), _NONE_LESS]
     cells = np.full((plane.rows, int(plane.width)), np.nan)
-    right, down = (plane.places(grid) - plane.edge).astype(np.int64).T
-    cells[down, right] = values.reshape(-1)
+    cells[at[1], at[0]] = values.reshape(-1)
     look: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest", "gid": "map"}
     image = axes.imshow(cells, cmap=theme().shades("distances", inks), vmin=low, vmax=max(high, low + 1), **look)
     # thin white lines part the cells, as far as these are larger than the lines
@@ -163,7 +156,4 @@ def _draw_map(axes: Any, sheet: _Sheet, values: Ints, limits: tuple[int, int] | 
     axes.set_yticks(list(rows), [str(i) for i in rows])
     for i, start in enumerate(starts if plane.slices else ()):
         write(axes, (start + (plane.columns - 1) / 2, -0.5), f"{i},·,·", 7, offset=(0, 6), color=theme().grey)
-    if written:
-        for value, x, y in zip(values.reshape(-1).tolist(), right.tolist(), down.tolist(), strict=True):
-            write(axes, (x, y), _number(value), 6.5, color=letters_on(image.to_rgba(value)))
     return image

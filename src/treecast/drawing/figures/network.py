@@ -92,9 +92,8 @@ def draw_network(schedule: Schedule, view: View) -> None:
 
 
 class _Scene(NamedTuple):
-    """A figure of a network: its page, the axes whose unit is an inch, and where everything lies."""
+    """A network on a page: axes whose unit is an inch, and where everything lies."""
 
-    figure: Any
     axes: Any
     view: PlanView
 
@@ -109,7 +108,7 @@ class _Scene(NamedTuple):
         left = (inner[0] - view.size[0]) / 2
         axes.set(xlim=(-left, inner[0] - left), ylim=(view.size[1] + _AROUND, -_AROUND))
         axes.set_axis_off()
-        return _Scene(figure, axes, view)
+        return _Scene(axes, view)
 
 
 def _stretches(schedule: Schedule, mine: Ints) -> tuple[Ints, Ints, Ints]:

@@ -122,11 +122,10 @@ def _lines(trace: Trace, small: bool) -> Ints:
 
 
 class _Sheet(NamedTuple):
-    """The axes of a run, one for each stretch of steps: side by side, in boxes of the page. ``order``: the nodes by line."""
+    """The axes of a run, one for each stretch of steps: side by side, in boxes of the page."""
 
     axes: list[Any]
     boxes: list[_Box]
-    order: Ints
     distance: Ints
     right: float
 
@@ -159,7 +158,7 @@ class _Sheet(NamedTuple):
         if small:
             found[0].set_yticks(range(nodes), labels, family=MONO, fontsize=min(8, each * 50), parse_math=False)
         distance = network.distance(centre_of(trace.schedule), order)
-        return _Sheet(found, boxes, order, distance, (right - 0.4) / (boxes[-1][2] * width))
+        return _Sheet(found, boxes, distance, (right - 0.4) / (boxes[-1][2] * width))
 
 
 def _draw_lines(axes: Any, sheet: _Sheet, trace: Trace, line: Ints) -> list[Any]:

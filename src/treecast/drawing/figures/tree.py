@@ -110,13 +110,7 @@ def _hears(schedule: Schedule, tree: int, layout: "_Layout", arrived: Ints) -> l
     below = link_ends(schedule)[1][mine]
     planned = np.bincount(below, rows.chunks_sent[mine], schedule.network.nodes)
     there = np.bincount(below, arrived[mine], schedule.network.nodes)
-    found: list[int] = []
-    for node, above in zip(layout.node, layout.above, strict=True):
-        if above < 0 or there[node] == planned[node]:
-            found.append(2)
-        else:
-            found.append(1 if there[node] > 0 else 0)
-    return found
+    return np.where(there == planned, 2, there > 0)[layout.node].tolist()
 
 
 def _count_arrived(schedule: Schedule, faults: Faults) -> Ints:

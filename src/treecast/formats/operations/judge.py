@@ -167,10 +167,10 @@ def schedule_said(listed: Listed, pairs: Pairs) -> Schedule | None:
 
     Raises FormatError when they say nothing of some send, or name a thing that is not there.
     """
-    said, program = listed.comments.said, listed.program
-    if not listed.comments.header and not len(said.operation):
+    said, program = listed.said, listed.program
+    if not listed.header and not len(said.operation):
         return None
-    header = dict(listed.comments.header)
+    header = dict(listed.header)
     size = header.pop("bytes", None)
     if not {"network", "collective"} <= set(header):
         raise FormatError("the comments of this file say the contents of messages, but not the network and collective")
@@ -197,7 +197,7 @@ def schedule_said(listed: Listed, pairs: Pairs) -> Schedule | None:
 
 def _check_sizes(listed: Listed, pairs: Pairs, begins: Ints) -> None:
     """Raise FormatError when a message has not the bytes of its chunks."""
-    carried, size = listed.comments.said, listed.program.size
+    carried, size = listed.said, listed.program.size
     said, table, last = np.zeros(len(size), np.int64), carried.payloads, len(begins) - 1
     inside = Payloads(table.start, np.minimum(table.first, last), np.minimum(table.stop, last))
     np.add.at(said, carried.operation, sizes_of(inside, begins)[carried.payload])
@@ -211,7 +211,7 @@ def find_early(listed: Listed, order: Order) -> Iterator[tuple[int, str]]:
 
     Where messages combine, one may go in the step of the send before it.
     """
-    said, pairs, step = listed.comments.said, order.pairs, np.full(len(listed.program), NEVER)
+    said, pairs, step = listed.said, order.pairs, np.full(len(listed.program), NEVER)
     np.minimum.at(step, said.operation, said.step)
     half = dict[int, int]()  # half steps: sends begin in the first half, receives end with the second
     for send, receive in zip(pairs.send.tolist(), pairs.receive.tolist(), strict=True):
@@ -231,9 +231,9 @@ def find_missing(listed: Listed, order: Order, schedule: Schedule) -> Iterator[t
     receives, before = receives_before(order)
     place = {one: k for some in receives.values() for k, one in enumerate(some)}
     chunks = defaultdict[int, list[int]](list)
-    for send, ranges in listed.comments.said.each():
+    said = listed.said
+    for send, ranges in said.each():
         chunks[send] += [chunk for first, stop in ranges for chunk in range(first, stop)]
-    said = listed.comments.said
     step = dict(zip(said.operation.tolist(), said.step.tolist(), strict=True))
     brought = defaultdict[tuple[int, int], int](int)
     arrivals = sorted(zip(pairs.send.tolist(), pairs.receive.tolist(), strict=True), key=lambda ends: step[ends[0]])

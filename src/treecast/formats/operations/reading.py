@@ -6,8 +6,7 @@ file is a schedule; without them its sends and receives are judged alone.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -47,41 +46,6 @@ class Said(NamedTuple):
             yield operation, self.payloads.ranges(payload)
 
 
-@dataclass
-class Comments:
-    """The comments of a file; ``header``: the job, in the words of treecast's own formats, or nothing."""
-
-    header: Header = field(default_factory=dict[str, str])
-    _known: dict[str, int] = field(default_factory=dict[str, int])  # chunks as they were written, and the payload
-    _ranges: list[list[tuple[int, int]]] = field(default_factory=list[list[tuple[int, int]]])
-    _numbers: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
-    _waiting: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])  # comments on the next send
-
-    def take(self, text: str, line: int) -> None:
-        """Take in a comment of a line, without the marks that make it one. Raises FormatError for a wrong one of treecast's."""
-        if found := _CARRIED.fullmatch(text):
-            *numbers, chunks = found.groups()
-            payload = self._known.setdefault(chunks, len(self._ranges))
-            try:
-                self._ranges += [read_ranges(chunks.replace(";", ","))] if payload == len(self._ranges) else []
-            except FormatError as error:
-                raise FormatError(f"line {line}: {error}") from None
-            self._waiting.append((*map(int, numbers), payload))
-        elif text.startswith(_MARK) and not read_word(self.header, text.removeprefix(_MARK), "bytes"):
-            raise FormatError(f"line {line}: {shorten(text)!r} is no 'treecast WORD VALUE', each word once")
-
-    def sent(self, operation: int) -> None:
-        """Give the comments on the next send to this one."""
-        self._numbers += [(operation, *numbers) for numbers in self._waiting]
-        self._waiting = []
-
-    @cached_property
-    def said(self) -> Said:
-        """The comments on the messages of a file that was read to its end."""
-        operation, step, port, tree, payload = np.array(self._numbers, np.int64).reshape(-1, 5).T
-        return Said(operation, step, port, tree, payload, Payloads.of(self._ranges))
-
-
 def comments_of_job(messages: Messages, begins: Ints, mark: str = _MARK) -> list[str]:
     """Return the comments that say the job, without the marks that make them comments."""
     collective = messages.schedule.collective
@@ -101,42 +65,61 @@ def comments_of(messages: Messages, which: Ints) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """The operations that a file lists, and its comments. ``eager``: whether a send may end before its receive has begun."""
+    """The operations that a file lists, and its comments: ``header``, the job in the words of treecast's own formats, or nothing.
+
+    ``eager``: whether a send may end before its receive has begun.
+    """
 
     format: str
     program: Program
-    comments: Comments
+    header: Header
+    said: Said
     eager: bool
 
 
-@dataclass
 class Reading:
-    """A file that is being read."""
+    """A file that is being read, and how many ranks it has so far."""
 
-    format: str
-    ranks: int = 0
-    rows: list[tuple[int, int, int, int, int, int]] = field(default_factory=list[tuple[int, int, int, int, int, int]])
-    waits: list[tuple[int, int, bool]] = field(default_factory=list[tuple[int, int, bool]])
-    comments: Comments = field(default_factory=Comments)
+    def __init__(self, format: str) -> None:  # noqa: A002
+        self.format, self.ranks = format, 0
+        self._rows, self._waits = list[tuple[int, ...]](), list[tuple[int, int, bool]]()
+        self._header: Header = {}
+        self._payloads = dict[str, tuple[int, list[tuple[int, int]]]]()  # by chunks as they were written
+        self._said, self._waiting = list[tuple[int, ...]](), list[tuple[int, ...]]()  # the latter on the next send
+
+    def comment(self, text: str, line: int) -> None:
+        """Take in a comment of a line, without the marks that make it one. Raises FormatError for a wrong one of treecast's."""
+        if found := _CARRIED.fullmatch(text):
+            *numbers, chunks = found.groups()
+            if chunks not in self._payloads:
+                try:
+                    self._payloads[chunks] = len(self._payloads), read_ranges(chunks.replace(";", ","))
+                except FormatError as error:
+                    raise FormatError(f"line {line}: {error}") from None
+            self._waiting.append((*map(int, numbers), self._payloads[chunks][0]))
+        elif text.startswith(_MARK) and not read_word(self._header, text.removeprefix(_MARK), "bytes"):
+            raise FormatError(f"line {line}: {shorten(text)!r} is no 'treecast WORD VALUE', each word once")
 
     def add(self, row: tuple[int, int, int, int, int], line: int) -> int:
-        """Add (rank, kind, peer, tag, size) and return its number."""
-        if len(self.rows) >= MOST:
+        """Add (rank, kind, peer, tag, size) and return its number; the comments before a send are on it."""
+        number = len(self._rows)
+        if number >= MOST:
             raise FormatError(f"line {line}: more than {MOST:,} operations are too many to judge")
-        self.rows.append((*row, line))
+        self._rows.append((*row, line))
         if row[1] == SEND:
-            self.comments.sent(len(self.rows) - 1)
-        return len(self.rows) - 1
+            self._said += [(number, *numbers) for numbers in self._waiting]
+            self._waiting = []
+        return number
 
     def wait(self, waiting: int, other: int, begun: bool = False) -> None:
         """Let an operation wait for the end of another, or only until that one has ``begun``."""
-        if len(self.waits) >= 2 * MOST:
+        if len(self._waits) >= 2 * MOST:
             raise FormatError(f"more than {2 * MOST:,} waits are too many to judge")
-        self.waits.append((waiting, other, begun))
+        self._waits.append((waiting, other, begun))
 
     def listed(self, eager: bool) -> Listed:
         """Return the operations. Raises FormatError when an operation names a rank that is not there."""
-        table = np.array(self.rows, np.int64).reshape(-1, 6)
+        table = np.array(self._rows, np.int64).reshape(-1, 6)
         rank, kind, peer, tag, size, line = (column.copy() for column in table.T)
         wrong = np.flatnonzero((kind > 0) & ((peer >= self.ranks) | (peer == rank)))
         if len(wrong):
@@ -144,7 +127,7 @@ class Reading:
             raise FormatError(
                 f"line {line[k]}: rank {rank[k]} has no message with rank {peer[k]}: ranks are 0 to {self.ranks - 1}"
             )
-        waits = np.array(self.waits, np.int64).reshape(-1, 3)
+        waits = np.array(self._waits, np.int64).reshape(-1, 3)
         late, early, begun = waits[np.argsort(waits[:, 0], kind="stable")].T
         words = {SEND: "send to {}, tag {}", RECEIVE: "receive from {}, tag {}", 0: "work"}
 
@@ -167,7 +150,10 @@ class Reading:
             begun=begun > 0,
             where=where,
         )
-        return Listed(self.format, program, self.comments, eager)
+        operation, step, port, tree, payload = np.array(self._said, np.int64).reshape(-1, 5).T
+        payloads = Payloads.of([ranges for _, ranges in self._payloads.values()])
+        said = Said(operation, step, port, tree, payload, payloads)
+        return Listed(self.format, program, self._header, said, eager)
 
 
 def number(text: str, line: int, most: int = 10**LONGEST) -> int:

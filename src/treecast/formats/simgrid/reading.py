@@ -49,7 +49,7 @@ def read_traces(data: bytes) -> Listed:
     for line, raw in enumerate(text_of(data, "trace").split("\n"), 1):
         text = raw.strip()
         if text.startswith("#"):
-            reading.comments.take(text[1:].strip(), line)
+            reading.comment(text[1:].strip(), line)
         elif text:
             _read(reading, ranks, text.split(), line)
     if sorted(ranks) != list(range(len(ranks))) or not ranks:
