@@ -214,14 +214,12 @@ def _draw_streams(axes: Any, trace: Trace, line: Ints) -> list[Any]:
     for i, (gid, (name, ink)) in enumerate(lanes.names.items()):
         mine = np.flatnonzero(lanes.of_row[runs.row] == i)
         top = line[rows.dst[runs.row[mine]]] + highest + i * tall
-        _add_bars(
-            axes, (runs.start[mine], runs.stop[mine]), (top, top + tall * 0.88), facecolors=ink, gid=f"bars-{gid}"
-        )
+        across = runs.start[mine], runs.stop[mine]
+        _add_bars(axes, across, (top, top + tall * 0.88), facecolors=ink, gid=f"bars-{gid}")
         mine = first[lanes.of_row[runs.row[first]] == i]
-        source, target = line[rows.src[runs.row[mine]]], line[rows.dst[runs.row[mine]]] + highest + (i + 0.44) * tall
-        ends = np.stack(
-            [np.column_stack([runs.start[mine], source]), np.column_stack([runs.start[mine] + 1, target])], axis=1
-        )
+        begin, row = runs.start[mine], runs.row[mine]
+        target = line[rows.dst[row]] + highest + (i + 0.44) * tall
+        ends = np.stack([np.column_stack([begin, line[rows.src[row]]]), np.column_stack([begin + 1, target])], axis=1)
         alpha = 0.4 if len(rows) <= 150 else 0.25
         add_many(axes, "Line", ends, colors=ink, linewidths=0.8, gid=f"strokes-{gid}", zorder=2, alpha=alpha)
         if i < MOST_NAMED:

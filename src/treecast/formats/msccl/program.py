@@ -151,15 +151,11 @@ class Algorithm:
 # -- rule shape --------------------------------------------------------------------------------------------------------
 
 
-Note = Callable[[NDArray[np.bool_], Callable[[int], str]], bool]
-"""Notes the entries that a mask marks; returns whether there are any."""
-
-
 class _Finder:
-    """Notes breaches of rule ``shape``: of GPUs, threadblocks and steps, and of the file as a whole."""
+    """Notes breaches of rule ``shape`` that a mask marks, of GPUs, threadblocks and steps; each returns whether there are any."""
 
     def __init__(self, algorithm: Algorithm, found: Findings) -> None:
-        def noting(where: Where) -> Note:
+        def noting(where: Where) -> Callable[[NDArray[np.bool_], Callable[[int], str]], bool]:
             return lambda wrong, say: found.these("shape", np.flatnonzero(wrong), say, where)
 
         self.gpus, self.blocks, self.steps = map(noting, (algorithm.of_gpu, algorithm.of_block, algorithm.of_step))
@@ -173,9 +169,8 @@ class _Finder:
 def judge_shape(found: Findings, program: Algorithm) -> bool:
     """Judge ``shape``: the limits of the format, and whether all that it names is there. Return whether to go on."""
     finder = _Finder(program, found)
-    fine = _check_sizes(program, finder)
-    fine &= _check_blocks(program, finder)
-    fine = fine and _check_steps(program, finder)
+    sized, joined = _check_sizes(program, finder), _check_blocks(program, finder)
+    fine = sized and joined and _check_steps(program, finder)
     if fine:
         _check_waits(program, finder)
     most = np.diff(program.first_block).max(initial=0)
@@ -227,9 +222,8 @@ def _check_blocks(program: Algorithm, found: _Finder) -> bool:
             continue
         used = np.flatnonzero(peer >= 0)
         key = (block["gpu"][used] * n + peer[used]) * program.channels + block["chan"][used]
-        twice = np.ones(program.blocks, bool)
+        twice = peer >= 0
         twice[used[np.unique(key, return_index=True)[1]]] = False
-        twice[peer < 0] = False
         wrong |= found.blocks(
             twice, lambda b, way=way, peer=peer: f"another threadblock has {way} {peer[b]} on chan {block['chan'][b]}"
         )
@@ -246,12 +240,11 @@ def _check_steps(program: Algorithm, found: _Finder) -> bool:
     count = np.diff(program.start)
     found.blocks(count > MOST_STEPS, lambda b: f"{count[b]} steps: the most are {MOST_STEPS}")
     moving = step["type"] != NOP
-    units = step["cnt"]
+    units, gpu = step["cnt"], block["gpu"][at]
     wrong = found.steps(moving & (units < 1), lambda s: f"cnt is {units[s]}: it is 1 to {MOST_AT_ONCE}")
     found.steps(moving & (units > MOST_AT_ONCE), lambda s: f"cnt is {units[s]}: it is 1 to {MOST_AT_ONCE}")
     for way, table in (("send", SEND), ("recv", RECEIVE)):
         wrong |= found.steps(program.does(table) & (block[way][at] < 0), lambda _, way=way: f"its tb has no {way}")
-    gpu = block["gpu"][at]
     for buffer, offset, table in (("srcbuf", "srcoff", READ), ("dstbuf", "dstoff", WRITE)):
         size = program.chunks[gpu, step[buffer]]
         used = program.does(table)

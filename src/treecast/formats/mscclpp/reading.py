@@ -50,9 +50,7 @@ def _noting(found: Findings, where: Where) -> Generator[None]:
 
 
 def read_plan(data: bytes, found: Findings) -> Plan | None:
-    """Return the plan, or None where its shape is wrong; judge ``shape``. Raises FormatError when it is no JSON, or passes a
-    limit.
-    """
+    """Return the plan, or None where its shape is wrong; judge ``shape``. Raises FormatError for no JSON, or past a limit."""
     plan, tables = _parse(data), list[_Table]()
     with _noting(found, ()):
         listed = _items(plan, "gpus")
@@ -61,7 +59,11 @@ def read_plan(data: bytes, found: Findings) -> Plan | None:
         collective, name = (one_line(_word(plan, key)) for key in ("collective", "name"))
         protocol = _word(plan, "protocol", ("Simple", "LL"))
         flags = [_flag(plan, key) for key in ("inplace", "reuse_resources")]
-        tables += [_Table(gpu, g, len(listed)) for g, gpu in enumerate(listed)]
+        for g, gpu in enumerate(listed):
+            try:
+                tables.append(_Table(gpu, g, len(listed)))
+            except WrongError as error:
+                raise WrongError(f"gpus[{g}]: {error}") from None
         gpus = tuple(_read_gpu(gpu, g, tables[g], found) for g, gpu in enumerate(listed))
         if found.judged("shape"):
             return Plan(name[:80], collective, flags[0], flags[1], protocol == "LL", gpus, _pair(tables))
@@ -145,12 +147,6 @@ class _Table:
     """What the numbers of a GPU name: the peer of each channel, the groups of its switches, remote buffers, semaphores."""
 
     def __init__(self, gpu: Any, g: int, count: int) -> None:
-        try:
-            self._read(gpu, g, count)
-        except WrongError as error:
-            raise WrongError(f"gpus[{g}]: {error}") from None
-
-    def _read(self, gpu: Any, g: int, count: int) -> None:
         if _object(gpu, "an entry of gpus").get("id") != g:
             raise WrongError(f"its id is not {g}: ids are positions")
         self.peers: dict[str, list[int]] = {kind: [] for kind in _LINKED}
@@ -276,8 +272,8 @@ class _Ops:
         adds = _word({"reduce_op": "sum", **op}, "reduce_op", ("sum", "max", "min"))
         found = Op(name, where, by, ends, part=part, adds=adds)
         form = found.form or FORMS[name]
-        sources = self._pieces(op, "src_buff", (form.sources, form.more[0]), by)
-        targets = self._pieces(op, "dst_buff", (form.targets, form.more[1]), by)
+        sources = self._pieces(op, "src_buff", form.sources, form.more[0], by)
+        targets = self._pieces(op, "dst_buff", form.targets, form.more[1], by)
         if form.each and len(sources) != len(targets):
             raise WrongError(f"{len(sources)} places to read and {len(targets)} to write: as many are needed")
         if len({piece.size for piece in sources + targets}) > 1:
@@ -297,8 +293,7 @@ class _Ops:
             if self.table.peers[by][number] != piece.owners[0][0]:
                 raise WrongError(f"its channel leads to gpu {self.table.peers[by][number]}, its buffer is elsewhere")
 
-    def _pieces(self, op: _Object, key: str, form: tuple[str, bool], by: str) -> tuple[Piece, ...]:
-        letters, more = form
+    def _pieces(self, op: _Object, key: str, letters: str, more: bool, by: str) -> tuple[Piece, ...]:
         listed = _objects(op, key)
         if len(listed) > MOST_PLACES or len(listed) < 1 or (len(listed) > len(letters) and not more):
             raise WrongError(f"{key} has {len(listed)} places")
