@@ -10,7 +10,7 @@ import pytest
 
 from treecast import discovery, formats
 from treecast.errors import FormatError
-from treecast.formats import registry, settings
+from treecast.formats import registry
 from treecast.plans import plan
 
 PAGE = Path(__file__).parents[2] / "docs/formats.md"
@@ -144,6 +144,6 @@ def test_decorators_are_read_as_text(tmp_path):
     assert "listed_entries" not in sys.modules
 
 
-@pytest.mark.parametrize("module", [formats, registry, settings, discovery])
+@pytest.mark.parametrize("module", [formats, registry, discovery])
 def test_examples_run(module):
     assert doctest.testmod(module).failed == 0

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from treecast.formats.registry import exporter
-from treecast.formats.settings import ADDING, BYTES
+from treecast.formats.registry import ADDING, BYTES, exporter
 from treecast.programs.messages import chunk_places, messages_of, of_schedule
 from treecast.programs.program import ADD, RECEIVE, SEND, Program
 from treecast.ragged import Ints

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from treecast.description import spell_range
 from treecast.errors import FormatError
-from treecast.formats.registry import Setting, exporter
-from treecast.formats.settings import BYTES, RATE, link_cost
+from treecast.formats.registry import BYTES, RATE, Setting, exporter, link_cost
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.programs.messages import Messages, chunk_places, messages_of, parcels

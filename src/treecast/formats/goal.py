@@ -13,8 +13,7 @@ from treecast.errors import FormatError, shorten
 from treecast.formats.native.header import one_line, text_of
 from treecast.formats.operations.judge import judge_listed
 from treecast.formats.operations.reading import MOST_RANKS, Listed, Reading, comments_of, comments_of_job, number
-from treecast.formats.registry import Told, begins_like, exporter, judged
-from treecast.formats.settings import ADDING, BYTES
+from treecast.formats.registry import ADDING, BYTES, Told, begins_like, exporter, judged
 from treecast.programs.messages import chunk_places, messages_of, of_schedule
 from treecast.programs.program import RECEIVE, SEND
 from treecast.programs.verdict import FileVerdict

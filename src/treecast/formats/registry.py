@@ -6,6 +6,7 @@ package: an ``@exporter`` on the function that makes the bytes, an ``@importer``
 An exporter may take *settings*, which are keywords of its function, flags of the command line and keywords of ``save``.
 """
 
+import math
 import os
 import re
 import warnings
@@ -16,8 +17,11 @@ from typing import Any, TypeVar
 
 from treecast.discovery import import_all
 from treecast.errors import FormatError, TreecastError
+from treecast.models import Cost
 from treecast.programs.verdict import FileVerdict
 from treecast.schedule import Schedule
+from treecast.schedule.costs import Costs
+from treecast.units import parse_bytes, parse_rate, parse_seconds
 
 HEAD = 512
 """How many of the first bytes of a file must tell its format."""
@@ -25,6 +29,7 @@ DEFAULT = "text"
 """The format of files whose name ends in no suffix of a format, and of bytes that no importer recognises."""
 
 _OF_TEXT = ("", ".txt")
+_WAYS = ("strip", "scratch")
 _RENAMED = {"bandwidth": "rate", "kill_nodes": "dead_nodes"}
 """Settings that were called otherwise before version 0.2."""
 
@@ -251,3 +256,63 @@ def exporter_named(name: str) -> Exporter:
     if name not in known:
         raise FormatError(f"{name!r} is no format that can be written: choose one of {', '.join(known)}")
     return known[name]
+
+
+# -- settings of several exporters, and how their texts are read -------------------------------------------------------
+
+
+def read_number(text: str) -> float:
+    """Return a number above 0. Raises FormatError when it is none.
+
+    >>> read_number("125e6")
+    125000000.0
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise FormatError(f"{text!r} will not do: write a number above 0, as in 125e6")
+    return number
+
+
+BYTES = Setting(
+    name="bytes",
+    keyword="size",
+    summary="How much data there is, all blocks together: 16MiB; by default as planned, or 64KiB a chunk.",
+    read=parse_bytes,
+)
+RATE = Setting(
+    name="rate",
+    summary="The rate of a link: 12.5GB/s, 100Gbit/s; by default as planned, or 125MB/s.",
+    read=parse_rate,
+)
+LATENCY = Setting(
+    name="latency",
+    summary="The latency of a link: 1us; by default as planned, or 1us.",
+    read=parse_seconds,
+)
+ADDING = Setting(
+    name="adding",
+    summary="The nanoseconds that a node takes to add a number of 8 bytes; by default adding takes no time.",
+    read=read_number,
+)
+
+
+def _read_way(text: str) -> str:
+    if text not in _WAYS:
+        raise FormatError(f"copies are {' or '.join(_WAYS)}, not {text!r}")
+    return text
+
+
+COPIES = Setting(
+    name="copies",
+    summary="Further copies of a chunk: strip (left out, the default), or scratch (received where nobody reads).",
+    read=_read_way,
+)
+
+
+def link_cost(schedule: Schedule, latency: float | None = None, rate: float | None = None) -> Cost:
+    """Return the cost of a link: as said, else as the schedule was planned for, else 1 us and 125 MB/s."""
+    own = schedule.costs.default if schedule.costs is not None else Costs.of(1e-6, 125e6).default
+    return Cost(own.startup if latency is None else latency, own.per_byte if rate is None else 1 / rate)

@@ -16,8 +16,7 @@ from treecast.errors import FormatError, TreecastError, shorten
 from treecast.formats.native.header import Header, number, one_line, read_word, schedule_of, text_of
 from treecast.formats.native.text import read_ranges
 from treecast.formats.operations.reading import comments_of_job
-from treecast.formats.registry import begins_with, exporter, importer
-from treecast.formats.settings import BYTES
+from treecast.formats.registry import BYTES, begins_with, exporter, importer
 from treecast.networks import Network
 from treecast.programs.messages import chunk_places, messages_of, sizes_of
 from treecast.ragged import Ints

@@ -22,8 +22,7 @@ from treecast.formats.msccl.program import (
     MOST_SHARING,
     MOST_STEPS,
 )
-from treecast.formats.registry import exporter
-from treecast.formats.settings import COPIES
+from treecast.formats.registry import COPIES, exporter
 from treecast.programs.buffers import MOST_AT_ONCE, Buffers, between_ranks, on_buffers
 from treecast.programs.messages import messages_of
 from treecast.programs.order import find_pairs

@@ -17,8 +17,7 @@ import numpy as np
 from treecast.description import count_of
 from treecast.errors import FormatError
 from treecast.formats.mscclpp.plan import BUFFERS
-from treecast.formats.registry import exporter
-from treecast.formats.settings import COPIES
+from treecast.formats.registry import COPIES, exporter
 from treecast.programs.buffers import Buffers, between_ranks, on_buffers
 from treecast.programs.messages import messages_of
 from treecast.programs.order import find_pairs

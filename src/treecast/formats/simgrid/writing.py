@@ -12,8 +12,7 @@ import numpy as np
 
 from treecast.errors import FormatError
 from treecast.formats.operations.reading import comments_of, comments_of_job
-from treecast.formats.registry import Setting, exporter
-from treecast.formats.settings import BYTES, LATENCY, RATE, link_cost, read_number
+from treecast.formats.registry import BYTES, LATENCY, RATE, Setting, exporter, link_cost, read_number
 from treecast.models import Cost, Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of, next_hops
