@@ -6,6 +6,7 @@ bytes.
 
 import os
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -17,20 +18,22 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from treecast.drawing.frames import GIF, MOVING, check_frames, write_frames, write_gif
 from treecast.drawing.look import PLAIN, Look, drawn_on
-from treecast.drawing.registry import FIGURE, Picture, View, choose_first, frame_of, medium_of
+from treecast.drawing.registry import FIGURE, GIF, MOVING, STEP_NUMBER, Picture, View, choose_first, frame_of, medium_of
 from treecast.drawing.style import SUBTITLE, TITLE, matplotlib
 from treecast.errors import TreecastError
 from treecast.files import write_whole
 from treecast.formats import load
 from treecast.keywords import checks_keywords
+from treecast.progress import report
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Failing, faults_of
 
 __all__ = ["Drawing", "draw", "save"]
 
 _DPI = 150
+_MOST_FRAMES = 400
+_MILLISECONDS, _LAST = 700, 2500  # how long a step of a GIF is shown, and the end
 _SHOWN = ("text", "svg", "html")
 """The media of a picture that goes into no file, in the order in which they are tried."""
 # dates and versions are left out, so that the same picture is the same bytes
@@ -192,19 +195,57 @@ class Drawing(str):
 
 
 def _draw_moving(subject: Schedule, output: str | os.PathLike[str], how: tuple[Picture, View, Look]) -> None:
-    """Draw a picture for each step, and one of the end."""
+    """Draw a picture for each step, and one of the end. Raises TreecastError for more than anybody looks at."""
     entry, view, look = how
-    if medium_of(output) == GIF and look.transparent:
+    as_gif = medium_of(output) == GIF
+    if as_gif and look.transparent:
         raise TreecastError("a GIF has a ground: leave out transparent, or write frames/")
     first, stop = view.steps or (0, subject.steps + 1)
-    steps = check_frames(first, min(stop - 1, subject.steps))
+    steps = range(first, min(stop, subject.steps + 1))
+    if len(steps) > _MOST_FRAMES:
+        raise TreecastError(
+            f"{len(steps):,} frames are more than the {_MOST_FRAMES} that are drawn: choose some steps, as in --steps 0:40"
+        )
 
-    def frame(step: int, format: str) -> bytes:  # noqa: A002
-        page = drawn_on(lambda page: entry.draw(subject, replace(view, page=page, step=step)), look)
-        dpi = 100 if medium_of(output) == GIF else _DPI
-        return figure_bytes(page.figure, format, f"{entry.summary}, in step {step}", (look.transparent, dpi))
+    def frames(format: str) -> Iterator[bytes]:  # noqa: A002
+        for done, step in enumerate(steps):
+            report(done, len(steps), "frames")
+            page = drawn_on(lambda page, step=step: entry.draw(subject, replace(view, page=page, step=step)), look)
+            how = look.transparent, 100 if as_gif else _DPI
+            yield figure_bytes(page.figure, format, f"{entry.summary}, in step {step}", how)
 
-    (write_gif if medium_of(output) == GIF else write_frames)(output, steps, frame)
+    if as_gif:
+        _write_gif(output, frames("png"))
+    else:
+        _write_frames(Path(output), steps, frames)
+
+
+def _write_frames(path: Path, steps: range, frames: Callable[[str], Iterator[bytes]]) -> None:
+    """Write a file for each step: into a folder, or under names with a place for the number, as in ``frames/%d.svg``."""
+    if STEP_NUMBER.search(path.name) is None:
+        path /= f"step-%0{len(str(steps[-1]))}d.png"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TreecastError(f"the folder {os.fspath(path.parent)!r} cannot be made: {error.strerror}") from None
+    wide = int(STEP_NUMBER.findall(path.name)[0] or 0)
+    for step, data in zip(steps, frames(path.suffix.lower()[1:]), strict=True):
+        write_whole(path.with_name(STEP_NUMBER.sub(f"{step:0{wide}}", path.name)), data)
+
+
+def _write_gif(path: str | os.PathLike[str], frames: Iterator[bytes]) -> None:
+    """Write a GIF with a frame for each step, that begins again when it ends."""
+    from PIL import Image
+
+    images: list[Any] = []
+    for frame in frames:
+        with Image.open(BytesIO(frame)) as one:
+            image: Any = one.convert("RGB")
+            images.append(image.quantize(colors=128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE))
+    data = BytesIO()
+    shown = [_MILLISECONDS] * (len(images) - 1) + [_LAST]
+    images[0].save(data, format="GIF", save_all=True, append_images=images[1:], duration=shown, loop=0, optimize=False)
+    write_whole(path, data.getvalue())
 
 
 def _check(subject: object, tree: int | None, faulty: bool, steps: tuple[int, int] | None) -> None:

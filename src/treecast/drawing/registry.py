@@ -7,14 +7,14 @@ This module imports neither numpy nor matplotlib. ``listed_kinds`` reads the ent
 """
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from treecast.discovery import decorators, import_all
-from treecast.drawing.frames import FRAMES, is_folder
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 FIGURE = ("svg", "png", "pdf", "axes")
 """The media of a picture that matplotlib draws: three sorts of files, and axes of somebody's own figure."""
+FRAMES, GIF = "frames", "gif"
+MOVING = (GIF, FRAMES)
+"""The media of pictures that move: a folder with a file for each step, or a GIF."""
+STEP_NUMBER = re.compile(r"%0?(\d*)d")
+"""The place for the number of a step in the name of a file."""
+_OF_FRAMES = (".png", ".svg", ".pdf")
 USUAL_RANK = 50
 _HIGH = 720  # pixels of a page in a notebook
 TEXT = ("text",)
@@ -175,6 +181,21 @@ def medium_of(path: str | os.PathLike[str]) -> str:
     if not suffix or suffix not in media:
         raise TreecastError(f"{os.fspath(path)!r} is no picture: its name must end in {', '.join(suffixes())}")
     return media[suffix]
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path asks for a file for each step: it is a folder, or has a place for the number of the step.
+
+    Raises TreecastError where such files would be no figures.
+    """
+    text = os.fspath(path)
+    if text.endswith(("/", os.sep)):
+        return True
+    if STEP_NUMBER.search(Path(text).name) is None:
+        return False
+    if Path(text).suffix.lower() not in _OF_FRAMES:
+        raise TreecastError(f"frames are figures: {text!r} must end in {', '.join(_OF_FRAMES)}")
+    return True
 
 
 def listed_kinds(of: str = "Schedule") -> dict[str, str]:

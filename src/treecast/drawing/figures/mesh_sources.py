@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from treecast.description import count_of
-from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Plane, eyes_of, label_every
+from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Floats, Plane, eyes_of, label_every
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.style import MARGIN, add_panel, heading, hue, letters_on, theme, write
 from treecast.networks import Grid, Mesh
@@ -89,7 +89,9 @@ def draw_sources(grid: Mesh, view: View) -> None:
         x = MARGIN + i % columns * panel[0] + left
         y = height - head - i // columns * panel[1] - top - inner[1]
         axes = add_panel(figure, (x, y), inner)
-        image = _draw_map(axes, at, plane, unit, values, (least, most) if i < 2 else None)
+        cells = np.full((plane.rows, int(plane.width)), np.nan)
+        cells[at[1], at[0]] = values.reshape(-1)
+        image = _draw_map(axes, cells, plane, unit, (least, most) if i < 2 else None)
         for value, place in zip(values.reshape(-1).tolist(), at.T.tolist(), strict=True) if written else ():
             write(axes, place, _number(value), 6.5, color=letters_on(image.to_rgba(value)))
         _write_above(axes, name, values, top)
@@ -130,15 +132,10 @@ def _tick(value: float, _: int) -> str:
     return _number(round(value))
 
 
-def _draw_map(axes: Any, at: Ints, plane: Plane, unit: float, values: Ints, limits: tuple[int, int] | None) -> Any:
-    """Draw one heat map, and return its image: pale is low; without limits, values are differences, none of them positive.
-
-    ``at``: the columns and rows of the nodes, ``unit`` inches apart.
-    """
-    low, high = limits or (min(int(values.min()), -1), 0)
+def _draw_map(axes: Any, cells: Floats, plane: Plane, unit: float, limits: tuple[int, int] | None) -> Any:
+    """Draw one heat map, and return its image: pale is low; without limits, values are differences, none of them positive."""
+    low, high = limits or (min(int(np.nanmin(cells)), -1), 0)
     inks = [hue(0, -0.85), hue(0), hue(0, 0.5)] if limits else [hue(5), hue(5, -0.6), _NONE_LESS]
-    cells = np.full((plane.rows, int(plane.width)), np.nan)
-    cells[at[1], at[0]] = values.reshape(-1)
     look: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest", "gid": "map"}
     image = axes.imshow(cells, cmap=theme().shades("distances", inks), vmin=low, vmax=max(high, low + 1), **look)
     # thin white lines part the cells, as far as these are larger than the lines

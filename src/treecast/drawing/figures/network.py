@@ -7,8 +7,7 @@ import numpy as np
 from treecast.description import count_of
 from treecast.drawing.arrivals import ALL, DEAD, NOTHING, SOME, Moment, moment_of
 from treecast.drawing.figures.plan_view import MOST_NODES, Floats, PlanView, beside, points_on
-from treecast.drawing.frames import MOVING
-from treecast.drawing.registry import FIGURE, View, picture
+from treecast.drawing.registry import FIGURE, MOVING, View, picture
 from treecast.drawing.shapes import centre_of, chosen_rows
 from treecast.drawing.style import (
     MARGIN,
