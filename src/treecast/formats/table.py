@@ -13,7 +13,7 @@ import numpy as np
 
 from treecast.description import spell_range
 from treecast.errors import FormatError, TreecastError, shorten
-from treecast.formats.native.header import Header, number, one_line, read_word, schedule_of, text_of
+from treecast.formats.native.header import Header, is_whole, number, one_line, read_word, schedule_of, text_of
 from treecast.formats.native.text import read_ranges
 from treecast.formats.operations.reading import comments_of_job
 from treecast.formats.registry import BYTES, begins_with, exporter, importer
@@ -24,7 +24,6 @@ from treecast.schedule import Payloads, Rows, Schedule
 
 _COLUMNS = ("step", "src", "dst", "src_label", "dst_label", "port", "tree", "chunks", "bytes")
 _HEAD = ",".join(_COLUMNS)
-_LONGEST = 18  # digits of a number
 
 
 @exporter("csv", suffix=".csv", summary="a table of messages, for spreadsheets and data frames", settings=(BYTES,))
@@ -122,7 +121,6 @@ def _node(network: Network, number: str, label: str) -> int:
 
 
 def _number(text: str) -> int:
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST):
+    if not is_whole(text.removeprefix("-"), 18):
         raise FormatError(f"{shorten(text)!r} is no number")
     return int(text)

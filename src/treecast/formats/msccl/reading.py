@@ -12,6 +12,7 @@ import numpy as np
 from treecast.errors import FormatError
 from treecast.formats.msccl.program import BUFFERS, LONGEST_NAME, ROOMS, TYPES, Algorithm
 from treecast.formats.msccl.program import COLLECTIVES as KNOWN
+from treecast.formats.native.header import is_whole
 from treecast.programs.verdict import Findings
 from treecast.ragged import Ints
 
@@ -82,8 +83,7 @@ class Reading:
             return -2
         found = self._number.get(text)
         if found is None:
-            digits = text.removeprefix("-")
-            if not (digits.isascii() and digits.isdigit() and len(digits) < 10):
+            if not is_whole(text.removeprefix("-"), 9):
                 self.wrong(f"{name} is a whole number, not {text[:40]!r}")
                 return -2
             found = int(text)
@@ -154,8 +154,8 @@ def _algorithm(reading: Reading) -> Algorithm | None:
     defaults = {"outofplace": str(1 - min(max(numbers["inplace"], 0), 1)), "minBytes": "0", "maxBytes": str(2**27)}
     if absent := [name for name in defaults if name not in said]:
         reading.found.notes.append(f"{', '.join(absent)} are not said: Azure's executor refuses such a file")
-    least, most = (_size((defaults | said)[name]) for name in ("minBytes", "maxBytes"))
-    if least is None or most is None or least > most:
+    least, most = ((defaults | said)[name] for name in ("minBytes", "maxBytes"))
+    if not (is_whole(least, 18) and is_whole(most, 18) and int(least) <= int(most)):
         reading.wrong("minBytes and maxBytes are numbers of bytes, the first the smaller")
     numbers["outofplace"] = reading.whole(defaults | said, "outofplace", "algo")
     coll = _SPELLED.get(said.get("coll", ""), said.get("coll", ""))
@@ -191,10 +191,6 @@ def _algorithm(reading: Reading) -> Algorithm | None:
         start=start,
         step=step,
     )
-
-
-def _size(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def _columns(reading: Reading) -> tuple[dict[str, Ints], Ints, dict[str, Ints]]:

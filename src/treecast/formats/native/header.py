@@ -272,7 +272,7 @@ def _lengths(header: Header, where: Network) -> Lengths | None:
     if "lengths" not in header:
         return None
     words = header["lengths"].split()
-    if not all(word.isascii() and word.isdigit() and len(word) <= 10 for word in words):
+    if not all(is_whole(word, 10) for word in words):
         raise FormatError("lengths are whole numbers of flits, one for each node, or pair of nodes, in their order")
     if "sequence" in header and len(words) != where.nodes:
         raise FormatError(f"{len(words):,} lengths are given for {where.nodes:,} nodes in sequence: one for each")
@@ -285,7 +285,7 @@ def _owners(header: Header, where: Network) -> tuple[tuple[int, int], ...]:
     if header.get("owners") == "0:":
         return NO_OWNERS
     runs = [word.partition(":") for word in header.get("owners", "").split()]
-    if not all(first.isascii() and first.isdigit() and len(first) <= 19 and label for first, _, label in runs):
+    if not all(is_whole(first) and label for first, _, label in runs):
         raise FormatError("owners are written as the first sum of each run and a node, as in 'owners 0:a 12:b'")
     return tuple((int(first), where.node(label)) for first, _, label in runs)
 
@@ -298,10 +298,15 @@ def _check(header: Header) -> None:
             )
 
 
+def is_whole(text: str, digits: int = 19) -> bool:
+    """Return whether a text is a whole number from 0 on, of so many digits at most, and of no other alphabet's."""
+    return text.isascii() and text.isdigit() and len(text) <= digits
+
+
 def number(header: Header, word: str, most: int = 10**18, least: int = 0) -> int:
     """Return the number that a word of a header has (1 by default). Raises FormatError for none from ``least`` to ``most``."""
     text = header.get(word, "1")
-    if not (text.isascii() and text.isdigit() and len(text) <= 19 and least <= int(text) <= most):
+    if not (is_whole(text) and least <= int(text) <= most):
         raise FormatError(f"{word} is a whole number from {least} to {most}, not {shorten(text)!r}")
     return int(text)
 

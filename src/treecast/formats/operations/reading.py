@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.errors import FormatError, shorten
-from treecast.formats.native.header import Header, header_of, read_word
+from treecast.formats.native.header import Header, header_of, is_whole, read_word
 from treecast.formats.native.text import read_ranges
 from treecast.programs.messages import Messages
 from treecast.programs.program import RECEIVE, SEND, Place, Program
@@ -158,6 +158,6 @@ class Reading:
 
 def number(text: str, line: int, most: int = 10**LONGEST) -> int:
     """Return a whole number up to ``most``. Raises FormatError when it is none."""
-    if not (text.isascii() and text.isdigit() and len(text) <= LONGEST and int(text) <= most):
+    if not (is_whole(text, LONGEST) and int(text) <= most):
         raise FormatError(f"line {line}: {text[:40]!r} is no whole number up to {most:,}")
     return int(text)
