@@ -13,7 +13,6 @@ from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.graph import circle
-from treecast.ragged import places as places_within
 
 _SIZE = 10_000
 _MOST_STRESSED = 700  # nodes whose pairs are placed by distance
@@ -191,7 +190,7 @@ def _in_layers(network: Network, layer: Ints, falling: bool) -> Places:
         for at in range(int(layer.min()), int(layer.max()) + 1)[:: 1 if turn % 2 else -1]:
             mine = np.flatnonzero(layer == at)
             if turn == 0:
-                x[mine] = (places_within(np.array([len(mine)])) + 0.5) / len(mine)
+                x[mine] = (np.arange(len(mine)) + 0.5) / len(mine)
                 continue
             joined = (layer[src] == at) & (layer[dst] != at)
             total = np.bincount(src[joined], x[dst[joined]], network.nodes)[mine]

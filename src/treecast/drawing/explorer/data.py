@@ -19,6 +19,7 @@ from treecast.drawing.shapes import centre_of
 from treecast.errors import TreecastError
 from treecast.formats.native.text import digest_of
 from treecast.lower_bounds import best
+from treecast.ragged import starts
 from treecast.schedule import Schedule
 from treecast.schedule.atoms import cut_into_atoms
 from treecast.verification.report import beside_bound
@@ -92,8 +93,7 @@ def _routes(part: Schedule) -> dict[str, Any]:
         return {}
     route, arc = network.channels(rows.src.astype(np.int64), rows.dst.astype(np.int64))
     order = np.argsort(route, kind="stable")
-    start = np.concatenate([[0], np.cumsum(np.bincount(route, minlength=len(rows)))])
-    return {"routeStart": start, "routeArc": arc[order]}
+    return {"routeStart": starts(np.bincount(route, minlength=len(rows))), "routeArc": arc[order]}
 
 
 def facts_of(schedule: Schedule) -> dict[str, Any]:

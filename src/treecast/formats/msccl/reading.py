@@ -14,7 +14,7 @@ from treecast.formats.msccl.program import BUFFERS, LONGEST_NAME, ROOMS, TYPES, 
 from treecast.formats.msccl.program import COLLECTIVES as KNOWN
 from treecast.formats.native.header import is_whole
 from treecast.programs.verdict import Findings
-from treecast.ragged import Ints
+from treecast.ragged import Ints, starts
 
 _LONGEST = 256  # characters of a value
 _MOST_DEEP = 32
@@ -200,7 +200,7 @@ def _columns(reading: Reading) -> tuple[dict[str, Ints], Ints, dict[str, Ints]]:
     begin = np.append(np.array(reading.first, np.int64), len(steps))
     order = np.argsort(blocks[:, 0], kind="stable")
     count = np.diff(begin)[order]
-    start = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+    start = starts(count)
     if not np.array_equal(order, np.arange(len(order))):
         steps = steps[np.repeat(begin[:-1][order] - start[:-1], count) + np.arange(len(steps))]
     block = {name: np.ascontiguousarray(blocks[order, i]) for i, name in enumerate(("gpu", *_BLOCK))}

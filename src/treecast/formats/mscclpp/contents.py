@@ -106,13 +106,12 @@ class Flow:
         size = np.array([[plan.sizes[store] - lo for store, lo in own] for own in stores])
         given = np.array([gpu.chunks[0] * plan.units for gpu in gpus])
         size[:, 0] = given
-        total = int(self.first[-1])
         return Places(
             ranks=len(gpus),
             units=plan.units,
             base=base,
             size=size,
-            total=total,
+            total=int(self.first[-1]),
             given=given,
             inplace=plan.written.inplace,
         )
@@ -139,13 +138,9 @@ class Flow:
         store = int(np.searchsorted(self.first, place, side="right")) - 1
         return self.plan.name(store % len(self.plan.sizes), place - int(self.first[store]))
 
-    @property
-    def begins(self) -> Ints:
-        """The step in which each message goes, as if it were alone on its arc: when its data is there."""
-        return self._early[1]
-
     @cached_property
-    def _early(self) -> tuple[list[int], Ints]:
+    def early(self) -> tuple[list[int], Ints]:
+        """The step in which each move and each message goes, as if that were alone on its arc: when its data is there."""
         return self._time(range(len(self.moves)), alone=True)
 
     def _time(self, order: Iterable[int], *, alone: bool) -> tuple[list[int], Ints]:
@@ -178,8 +173,7 @@ class Flow:
     def sent(self) -> Sent:
         """Return all messages unit by unit, no two at once on an arc."""
         src, dst, slot, units, _ = self.table
-        early = self._early[0]
-        _, began = self._time(sorted(range(len(early)), key=early.__getitem__), alone=False)
+        _, began = self._time(np.argsort(self.early[0], kind="stable").tolist(), alone=False)
         step = np.repeat(began, units) + places(units)
         value = self.contents.value[np.repeat(slot, units) + places(units)]
         return Sent(np.repeat(src, units), np.repeat(dst, units), step, value)

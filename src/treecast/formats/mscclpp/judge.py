@@ -68,12 +68,12 @@ def _judge(file: Judged, written: Plan, told: Told) -> None:
         found.notes.append(f"collective {written.collective[:40]!r} has no known result, so delivery is not judged")
     if flow is None:
         return
-    src, dst, _, units, at = flow.table
+    (src, dst, _, units, at), (_, begins) = flow.table, flow.early
     if told.network is not None:
         if any(flow.plan.steps[j][k].op.name in _GROUPS for j, k, _ in flow.order.done):
             raise FormatError("a plan that uses a switch is judged on a complete network: leave --network out")
-        file.judge_links(at, (src, dst), (flow.begins, units), flow.where, named=True)
-    file.note_figures((src, dst), units, int((flow.begins + units).max(initial=0)), flow.sent())
+        file.judge_links(at, (src, dst), (begins, units), flow.where, named=True)
+    file.note_figures((src, dst), units, int((begins + units).max(initial=0)), flow.sent())
 
 
 def _turns(written: Plan, told: Told) -> tuple[int, ...]:

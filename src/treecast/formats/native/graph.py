@@ -39,11 +39,9 @@ def words_of(graph: Network) -> dict[str, str]:
     nodes = graph.nodes
     key, count = np.unique(np.repeat(np.arange(nodes), np.diff(first)) * nodes + target, return_counts=True)
     u, v = np.divmod(key, nodes)
-    there = np.searchsorted(key, v * nodes + u)
-    found = key[np.minimum(there, max(len(key) - 1, 0))] == v * nodes + u
-    back = np.where(found, count[np.minimum(there, max(len(key) - 1, 0))], 0)
-    both, alone = np.where(u < v, np.minimum(count, back), 0), count - np.minimum(count, back)
-    links = _spell(u, "-", v, both) + _spell(u, ">", v, alone)
+    there = np.minimum(np.searchsorted(key, v * nodes + u), max(len(key) - 1, 0))
+    both = np.minimum(count, np.where(key[there] == v * nodes + u, count[there], 0))
+    links = _spell(u, "-", v, np.where(u < v, both, 0)) + _spell(u, ">", v, count - both)
     words = {NODES: " ".join(graph.labels(np.arange(nodes)))}
     words |= {LINKS: " ".join(links)} if links else {}
     if graph.relays is not None:
