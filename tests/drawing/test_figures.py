@@ -13,8 +13,8 @@ from matplotlib.image import AxesImage
 
 from tests.drawing.on_page import on_page
 from treecast.collectives import Collective
-from treecast.drawing.arrivals import find_received
-from treecast.drawing.figures.space_time import draw_space_time
+from treecast.drawing.arrivals import fewest_steps, find_received
+from treecast.drawing.figures.space_time import draw_run_on
 from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.pictures import draw, save
 from treecast.drawing.registry import USUAL, View, choose
@@ -125,7 +125,7 @@ def test_trees_of_an_orbit_schedule_are_those_of_node_0():
         for name in ("all", "some", "none"):
             found, truth = (by_gid(figure, f"arcs-1-{name}").get_paths() for figure in figures)
             assert [path.vertices.tolist() for path in found] == [path.vertices.tolist() for path in truth]
-    assert len(draw_space_time(simulate(orbit)).axes) == 1
+    assert len(on_page(draw_run_on, orbit).axes) == 1
 
 
 def test_trees_that_cannot_be_drawn():
@@ -185,7 +185,7 @@ def test_large_networks_have_dots_for_labels():
 def test_space_time_has_a_bar_and_a_stroke_for_each_row(copies):
     schedule = s4(copies)
     network, rows = schedule.network, schedule.rows
-    figure = draw_space_time(simulate(schedule), bound=7)
+    figure, bound = on_page(draw_run_on, schedule), fewest_steps(schedule, None)
     axes = figure.axes[0]
     names = [text.get_text() for text in axes.get_yticklabels()]
     far = network.distance(0, np.arange(24)).tolist()
@@ -207,16 +207,16 @@ def test_space_time_has_a_bar_and_a_stroke_for_each_row(copies):
         "tree 2",
         *(["pale: a spare copy"] if copies > 1 else []),
         "complete",
-        "lower bound: 7 steps",
+        f"lower bound: {bound} steps",
     ]
-    assert by_gid(axes, "bound").get_xdata() == [7, 7]
+    assert by_gid(axes, "bound").get_xdata() == [bound, bound]
 
 
 def test_space_time_under_faults():
     schedule = s4(2)
     faults = replace(two_dying(schedule), arcs={(0, 0): 2})
     trace = simulate(schedule, faults)
-    axes = draw_space_time(trace).axes[0]
+    axes = on_page(draw_run_on, schedule, View(faults)).axes[0]
     network, runs = schedule.network, find_received(trace)
     line = {network.node(text.get_text()): i for i, text in enumerate(axes.get_yticklabels())}
     for tree in range(3):
@@ -239,8 +239,9 @@ def test_space_time_under_faults():
 
 
 def test_a_long_stream_is_quick_to_draw():
-    trace = simulate(plan("broadcast", "star:6", messages=2_000_000, copies=5), Faults({100: 500_000}))
-    figure = draw_space_time(trace)
+    schedule = plan("broadcast", "star:6", messages=2_000_000, copies=5)
+    trace = simulate(schedule, Faults({100: 500_000}))
+    figure = on_page(draw_run_on, schedule, View(trace.faults))
     (image,) = (artist for artist in figure.findobj(AxesImage) if artist.get_gid() == "raster")
     steps_in_cell = -(-trace.schedule.steps // 1500)
     whole = np.asarray(image.get_array()).sum() * steps_in_cell
@@ -291,6 +292,6 @@ def test_files_that_cannot_be_written(tmp_path):
 
 def test_without_matplotlib_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    for make in (lambda: on_page(draw_trees, s4()), lambda: draw_space_time(simulate(s4()))):
+    for make in (lambda: on_page(draw_trees, s4()), lambda: on_page(draw_run_on, s4())):
         with pytest.raises(TreecastError, match=r"^pictures need matplotlib: pip install matplotlib$"):
             make()

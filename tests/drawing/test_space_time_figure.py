@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from tests.drawing.on_page import on_page
 from treecast.drawing.arrivals import find_received, find_spare
-from treecast.drawing.figures.space_time import draw_space_time, find_windows
+from treecast.drawing.figures.space_time import draw_run_on, find_windows
 from treecast.drawing.look import Look, drawn_on
 from treecast.drawing.registry import View, choose
 from treecast.plans import plan
@@ -51,9 +52,9 @@ def test_sums_are_never_spare():
 
 def test_what_goes_over_no_tree_has_the_colours_of_ports():
     schedule = plan("allgather", "hypercube:3", model="whispering", survive=2)
-    figure = draw_space_time(simulate(schedule))
+    figure = on_page(draw_run_on, schedule)
     assert names(figure)[:3] == ["over port 0", "over port 1", "over port 2"]
-    trace = simulate(schedule)
+    trace = simulate(schedule.of_node_zero())
     runs = find_received(trace)
     for port in range(3):
         assert (
@@ -64,7 +65,7 @@ def test_what_goes_over_no_tree_has_the_colours_of_ports():
 
 def test_nodes_without_part_have_no_line():
     schedule = plan("multicast", "mesh:4x4", model="wormhole", targets=["0,3", "3,3"])
-    figure = draw_space_time(simulate(schedule))
+    figure = on_page(draw_run_on, schedule)
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["0,0", "0,3", "3,3"]
     assert by_gid(figure, "notes").get_text() == "left out: 13 nodes without part in it"
     assert names(figure)[0] == "messages"
@@ -73,7 +74,7 @@ def test_nodes_without_part_have_no_line():
 def test_long_stretches_are_cut():
     schedule = plan("broadcast", "star:4", messages=300, copies=3)
     trace = simulate(schedule)
-    runs, figure = find_received(trace), draw_space_time(trace)
+    runs, figure = find_received(trace), on_page(draw_run_on, schedule)
     windows = find_windows(runs, schedule.steps)
     shown = np.zeros(schedule.steps + 1, bool)
     for first, stop in windows:
@@ -94,7 +95,7 @@ def test_some_steps_are_drawn():
 
 def test_where_finished_sums_go_out():
     schedule = plan("allreduce", "hypercube:3", messages=4)
-    figure = draw_space_time(simulate(schedule))
+    figure = on_page(draw_run_on, schedule)
     assert "finished sums go out" in names(figure)
     sums, rows = schedule.part.sums, schedule.of_node_zero().rows
     first = [

@@ -13,9 +13,10 @@ from matplotlib.image import AxesImage
 from tests.drawing.on_page import on_page
 from tests.drawing.test_figures import KINDS, by_gid, words
 from treecast.drawing.figures import space_time
-from treecast.drawing.figures.space_time import draw_space_time
+from treecast.drawing.figures.space_time import draw_run_on
 from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.pictures import draw
+from treecast.drawing.registry import USUAL, View
 from treecast.plans import plan
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import simulate
@@ -31,8 +32,9 @@ HEADS = {"svg": b"<?xml", "png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-"}
 )
 def test_texts_have_room(what):
     schedule = plan("broadcast", what, messages=200)  # over trees
-    trace = simulate(schedule, Faults({schedule.network.nodes - 1: 2}))
-    for figure in (on_page(draw_trees, schedule), draw_space_time(trace, 9)):
+    faulty = View(Faults({schedule.network.nodes - 1: 2}))
+    runs = [on_page(draw_run_on, schedule, view) for view in (faulty, USUAL)]
+    for figure in (on_page(draw_trees, schedule), *runs):
         renderer = FigureCanvasAgg(figure).get_renderer()
         figure.draw(renderer)
         wide, high = figure.get_size_inches() * figure.dpi
@@ -75,7 +77,7 @@ def test_large_networks_are_rasters(monkeypatch, cells, tall, wide):
     monkeypatch.setattr(space_time, "_CELLS", cells)
     schedule = plan("broadcast", "star:6", messages=20, copies=2)
     trace = simulate(schedule, Faults({100: 5, 200: 6, 600: 9}))
-    figure = draw_space_time(trace)
+    figure = on_page(draw_run_on, schedule, View(trace.faults))
     (image,) = (artist for artist in figure.findobj(AxesImage) if artist.get_gid() == "raster")
     truth = counts_by_hand(trace)
     rows, columns = -(-720 // tall), -(-schedule.steps // wide)

@@ -11,7 +11,7 @@ from treecast.drawing.figures.mesh_steps import draw_steps
 from treecast.drawing.figures.network import draw_network
 from treecast.drawing.figures.parallelogram import draw_parallelograms
 from treecast.drawing.figures.paths import draw_paths
-from treecast.drawing.figures.space_time import draw_space_time
+from treecast.drawing.figures.space_time import draw_run_on
 from treecast.drawing.figures.times import draw_times
 from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.look import Look, drawn_on
@@ -23,7 +23,6 @@ from treecast.papers.hypercube.times import MODELS, Job
 from treecast.papers.paths import node_disjoint_paths
 from treecast.plans import plan
 from treecast.simulation.faults import parse_faults
-from treecast.simulation.replay import simulate
 
 
 def test_a_dark_figure_has_no_dark_letters():
@@ -31,7 +30,7 @@ def test_a_dark_figure_has_no_dark_letters():
     collect = plan("scatterv", "tree:3,2", lengths=3)
     for drawing in (
         lambda page: draw_trees(schedule, View(faults=parse_faults(schedule.network, ["213"]), page=page)),
-        lambda page: draw_space_time(simulate(schedule), page=page),
+        lambda page: draw_run_on(schedule, View(page=page)),
         lambda page: draw_network(schedule, View(page=page)),
         lambda page: draw_network(schedule, View(page=page, step=2)),
         lambda page: draw_parallelograms(collect, View(page=page)),

@@ -9,12 +9,11 @@ from matplotlib.figure import Figure
 
 from tests.drawing.on_page import on_page
 from tests.drawing.test_registry import lengths, treeless, trees
-from treecast.drawing.arrivals import fewest_steps
 from treecast.drawing.figures.mesh_sources import draw_sources
 from treecast.drawing.figures.mesh_steps import draw_steps
 from treecast.drawing.figures.parallelogram import draw_parallelograms
 from treecast.drawing.figures.paths import draw_paths
-from treecast.drawing.figures.space_time import draw_space_time
+from treecast.drawing.figures.space_time import draw_run_on
 from treecast.drawing.figures.times import draw_times
 from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.pictures import draw
@@ -25,7 +24,6 @@ from treecast.papers.hypercube.times import Job
 from treecast.papers.paths import node_disjoint_paths
 from treecast.plans import plan
 from treecast.simulation.faults import Faults
-from treecast.simulation.replay import simulate
 
 
 def test_too_many_arcs_for_trees_are_drawn_as_a_run_by_default():
@@ -54,12 +52,12 @@ PICTURES = {
     "space-time": (
         trees(),
         {"kind": "space-time"},
-        lambda: draw_space_time(simulate(trees()), fewest_steps(trees(), None)),
+        lambda: on_page(draw_run_on, trees()),
     ),
     "raster": (
         plan("broadcast", "star:6", messages=9),
         {"kind": "space-time", "faults": Faults({9: 3})},
-        lambda: draw_space_time(simulate(plan("broadcast", "star:6", messages=9), Faults({9: 3}))),
+        lambda: on_page(draw_run_on, plan("broadcast", "star:6", messages=9), View(Faults({9: 3}))),
     ),
     "parallelograms": (
         lengths(),

@@ -17,7 +17,6 @@ from treecast.drawing.style import (
     add_many,
     colour,
     draw_legend,
-    empty_figure,
     hue,
     short_label,
     theme,
@@ -44,36 +43,21 @@ _Box = tuple[float, float, float, float]
     "space-time", of=Schedule, into=FIGURE, summary="the arrivals at each node, by tree and step", rank=30, by_step=True
 )
 def draw_run_on(schedule: Schedule, view: View) -> None:
-    """Draw the run of a schedule on a page, and without faults also the lower bound of its steps."""
-    schedule = chosen_rows(schedule, view)
-    trace = replay(schedule.of_node_zero(), view.faults)
-    draw_space_time(trace, fewest_steps(schedule, view.faults), schedule, view.page, steps=view.steps)
-
-
-def draw_space_time(
-    trace: Trace,
-    bound: int | None = None,
-    of: Schedule | None = None,
-    page: Any = None,
-    *,
-    steps: tuple[int, int] | None = None,
-) -> Any:
-    """Return a figure of a run: steps to the right, a line per node that takes part, nearest the root on top.
+    """Draw the run of a schedule: steps to the right, a line per node that takes part, nearest the root on top.
 
     A bar is a stream that a node receives, in the colour of its tree, pale where the node had it already; where there are no
     trees the port has the colour. A stroke leads to it from the sender, for the first chunk. A cross: the node dies. A
-    tick: from here on it has all that it wants. ``bound``: a dashed line at that many steps. ``of``: the orbit schedule of
-    which this is the part of node 0, for the title. ``steps``: the first step to draw and the one behind the last; by
-    default all, but long stretches in which nothing begins or ends. Beyond 200 nodes the picture is a raster: the number of
-    chunks that nodes receive in each step. ``page``: the page to draw on instead of a new figure.
+    tick: from here on it has all that it wants. A dashed line: the lower bound, without faults. Unless steps are asked for,
+    long stretches in which nothing begins or ends are left out. Beyond 200 nodes the picture is a raster: the number of
+    chunks that nodes receive in each step.
     """
-    figure = page or empty_figure()
-    network = trace.schedule.network
-    last = max(trace.schedule.steps, bound or 0, 1)
+    figure, schedule = view.page, chosen_rows(schedule, view)
+    trace, bound = replay(schedule.of_node_zero(), view.faults), fewest_steps(schedule, view.faults)
+    network, last = trace.schedule.network, max(trace.schedule.steps, bound or 0, 1)
     small = network.nodes <= _MOST_LINES
-    windows = [(0, last) if steps is None else (steps[0], min(steps[1], last))]
+    windows = [(0, last) if view.steps is None else (view.steps[0], min(view.steps[1], last))]
     order = _lines(trace, small)
-    if small and steps is None:
+    if small and view.steps is None:
         windows = find_windows(find_received(trace), last)
     notes = _notes(trace, order, windows) if small else []
     sheet = _Sheet.on(figure, trace, order, windows)
@@ -81,7 +65,7 @@ def draw_space_time(
     line[order] = np.arange(len(order))
     handles: list[Any] = []
     if small:
-        title(figure, of or trace.schedule, trace.faults)
+        title(figure, schedule, trace.faults)
         for axes in sheet.axes:
             handles = _draw_lines(axes, sheet, trace, line)
             handles += _draw_marks(axes, trace, line, small, bound)
@@ -90,13 +74,12 @@ def draw_space_time(
         beside = figure.add_axes((left + wide * (1 - _SCALE), bottom, wide * _SCALE, high))
         drawn = _draw_raster(axes, beside, trace, line, last)
         axes.set_xlim(windows[0])
-        title(figure, of or trace.schedule, trace.faults, f": raster of {drawn}")
+        title(figure, schedule, trace.faults, f": raster of {drawn}")
         handles += _draw_marks(axes, trace, line, small, bound)
     for axes, (first, stop), (_, _, part, _) in zip(sheet.axes, windows, sheet.boxes, strict=True):
         _set_ticks(axes, stop - first, part * figure.get_size_inches()[0], small)
     write_below(figure, -0.76, "  ·  ".join(notes), va="center", gid="notes")
     draw_legend(figure, handles, bottom=0.08, column=1.7, handlelength=1.6, columnspacing=1.6)
-    return figure
 
 
 def find_windows(runs: Received, last: int) -> list[tuple[int, int]]:
