@@ -6,46 +6,17 @@
 True
 """
 
+import re
 from importlib import import_module
 from typing import Any
 
 from treecast.description.notebook import show_also as _show_also
 
-_NAMES = {
-    # nouns: places, jobs, machines, and looks
-    "networks": ("Network", "network", "families"),
-    "networks.wired": ("Machine", "machine"),
-    "collectives": ("Collective",),
-    "models": ("Model", "Cost"),
-    "plans.built": ("Job",),
-    "schedule": ("Schedule", "Rows", "Payloads", "Claims", "Recipe"),
-    "schedule.trees": ("TreeSet",),
-    "simulation.faults": ("Faults", "parse_faults", "random_faults"),
-    # verbs
-    "simulation.survival": ("reliability",),
-    "plans": ("job", "plan", "program", "repair", "builders", "alternatives", "disjoint_trees"),
-    "api": ("bounds", "verify", "judge", "simulate", "sweep", "run", "elect", "export", "advise", "diff", "paths"),
-    "protocols": ("agrees",),
-    "papers.theorems": ("check_theorems",),
-    "papers.compare": ("compare",),
-    "drawing.look": ("Look",),
-    "drawing.pictures": ("draw",),
-    "formats": ("load", "save"),
-    "tcp": ("connect",),
-    # results
-    "lower_bounds": ("Bound",),
-    "verification.report": ("Report", "Violation"),
-    "simulation.replay": ("Trace",),
-    "simulation.lies": ("Lies",),
-    "simulation.sweeps": ("Sweep",),
-    "simulation.losses": ("Reliability",),
-    "execution.local": ("Execution",),
-    "execution.election": ("Election",),
-    # errors
-    "errors": ("DeliveryError", "Evicted", "TreecastError"),
-}
-"""The public names by the module that they come from; ``__init__.pyi`` says the same to type checkers."""
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
+with open(f"{__file__}i", encoding="utf-8") as _stub:
+    _HOME = {
+        name: module for module, name in re.findall(r"^from treecast\.(\S+) import (\w+)", _stub.read(), re.MULTILINE)
+    }
+"""The module that each public name comes from, as ``__init__.pyi`` lists them."""
 _PACKAGES = ("extend", "mpi", "tcp", "torch")
 
 __version__ = "0.2.0.dev0"

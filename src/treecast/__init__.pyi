@@ -1,6 +1,6 @@
 """The public names: what to plan with, what judges, runs and draws a plan, and the results.
 
-Type checkers read them here; they are those of the table in ``__init__.py``.
+Type checkers read them here, and so does ``__init__.py``, which imports each when it is first used.
 """
 
 from treecast.api import advise as advise
