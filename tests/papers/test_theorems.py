@@ -7,7 +7,6 @@ from tests import statements
 from treecast.errors import PlanError
 from treecast.networks import Star
 from treecast.papers.hypercube import statements as hypercube
-from treecast.papers.hypercube import totals
 from treecast.papers.star import collectives as star_collectives
 from treecast.papers.star import statements as star
 from treecast.papers.star import tables as star_tables
@@ -167,14 +166,14 @@ def test_costs_of_the_hypercube_paper():
 
 @pytest.mark.parametrize("name", ["cost", "erratum: phases", "erratum: shouting", "… four phases", "k < d-1, shout"])
 def test_other_costs_are_found_out(monkeypatch, name):
-    said = totals.measured
-    monkeypatch.setattr(totals, "measured", lambda *job: said(*job)._replace(chunks=said(*job).chunks + 1))
+    said = hypercube.measured
+    monkeypatch.setattr(hypercube, "measured", lambda *job: said(*job)._replace(chunks=said(*job).chunks + 1))
     assert not verdict(name, 3, "hypercube").holds
 
 
 def test_nodes_that_send_though_nobody_started_them_are_found_out(monkeypatch):
     assert verdict("initiator", 3, "hypercube").holds
-    monkeypatch.setattr(totals, "plan", lambda *args, **options: replace(plan(*args, **options), initiator=None))
+    monkeypatch.setattr(hypercube, "plan", lambda *args, **options: replace(plan(*args, **options), initiator=None))
     assert not verdict("initiator", 3, "hypercube").holds
 
 

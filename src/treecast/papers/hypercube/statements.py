@@ -1,16 +1,18 @@
-"""Statements of Chau & Fu: broadcast and gossip on the hypercube that d - 1 faults leave unharmed."""
+"""Statements of Chau & Fu: broadcast and gossip on the hypercube that d - 1 faults leave unharmed, and their costs.
 
-from collections.abc import Iterator
-from itertools import combinations, product
+Where the paper is in error, its own words are checked, and found false; an erratum is the right statement.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, combinations, product
 from math import comb
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from treecast.lower_bounds import best
 from treecast.networks import Hypercube
-from treecast.papers.hypercube.times import MODELS, Job
-from treecast.papers.hypercube.totals import cost
+from treecast.papers.hypercube.times import MODELS, Job, Time, claimed, measured
 from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
 from treecast.plans.ways.trees.calling_paths import calling_trees
@@ -26,13 +28,28 @@ from treecast.verification.trees import find_meeting_ways, find_shared_arc
 from treecast.verification.verifier import verify
 
 _MOST_VERIFIED = 7  # dimensions of cubes whose plans are all verified
+_MOST_FAILING = 4  # dimensions of cubes in which all sets of dead nodes are tried
+_OURS = "dimension-order"
+_Part = TypeVar("_Part")
 
 stated = Statements()
-"""The statements of the paper, in its order; where a statement is wrong, the right one."""
+"""The statements of the paper, those on costs last."""
 
 
-def _planned(collective: str, d: int, k: int, model: str = "whispering", fault_free: bool = False) -> Schedule:
-    return plan(collective, Hypercube(d), survive=k, model=model, builder="dimension-order", fault_free=fault_free)
+def _planned(
+    collective: str, d: int, k: int, model: str = "whispering", fault_free: bool = False, scheme: str = _OURS
+) -> Schedule:
+    return plan(collective, Hypercube(d), survive=k, model=model, builder=scheme, fault_free=fault_free)
+
+
+def _cost(scheme: str, job: Job) -> tuple[int, int]:
+    """Return start-ups and chunks of a planned schedule."""
+    time = measured(scheme, job)
+    return (-1, -1) if time is None else time[:2]
+
+
+def _claim(scheme: str, job: Job) -> Time:
+    return claimed(scheme, job) or Time(-1, -1, "", "")
 
 
 @stated("Theorem 1", "every node has d node-disjoint calling paths from the originator", 1, 10, 14)
@@ -51,7 +68,7 @@ def _orders(d: int) -> Claims:
     for _ in range(5):
         order, root = rng.permutation(d).tolist(), int(rng.integers(cube.nodes))
         trees = calling_trees(cube, order, root)
-        rows = plan("broadcast", cube, root=root, survive=d - 1, builder="dimension-order", order=order).rows
+        rows = plan("broadcast", cube, root=root, survive=d - 1, builder=_OURS, order=order).rows
         right = find_meeting_ways(trees) is None and not (calls(rows, trees) == NEVER).any()
         yield right, f"order {order}, root {root}"
     yield True, ""
@@ -114,7 +131,6 @@ def _fault_free(d: int) -> Claims:
 _Kind = Literal["nodes", "links", "arcs", "nodes+links"]
 _KINDS: tuple[_Kind, ...] = ("nodes", "links", "arcs", "nodes+links")
 _ARCS: tuple[_Kind, ...] = ("arcs", "nodes+links")
-_OURS = "dimension-order"
 
 
 def _survives(collective: str, d: int) -> Claims:
@@ -173,13 +189,16 @@ stated("tight, nodes", "k units of phase two do not suffice for k nodes, k ≥ 2
 )
 
 
+def _fewer_sends(d: int) -> int:
+    """Return how many transmissions gossip that survives d - 1 faults saves, beside Fraigniaud's scheme."""
+    theirs = _planned("allgather", d, d - 1, scheme="fraigniaud")
+    return theirs.transmissions - _planned("allgather", d, d - 1).transmissions
+
+
 @stated("Fraigniaud", "k = d-1: less by n-1-d Fτ and n (n-1-d) sends, not n-1 and n (n-1)", 2, 10, 14)
 def _beside_fraigniaud(d: int) -> Claims:
-    """Time and transmissions of gossip that d - 1 faults leave unharmed, beside Fraigniaud's scheme, as planned."""
     n, job = 1 << d, Job("allgather", "whispering", d, d - 1)
-    ours, theirs = cost("dimension-order", job), cost("fraigniaud", job)
-    sends = plan("allgather", Hypercube(d), survive=d - 1, model="whispering", builder="fraigniaud").transmissions
-    fewer = sends - _planned("allgather", d, d - 1).transmissions
+    ours, theirs, fewer = _cost(_OURS, job), _cost("fraigniaud", job), _fewer_sends(d)
     gain = theirs[1] - ours[1]
     right = ours[0] == theirs[0] == 2 * d and gain == n - 1 - d and fewer == n * (n - 1 - d)
     yield right, f"{gain:,} Fτ of {theirs[1]:,}, {fewer:,} transmissions"
@@ -187,11 +206,10 @@ def _beside_fraigniaud(d: int) -> Claims:
 
 @stated("0 < k < d-1", "whispering, Fraigniaud's gossip is faster, by (n + k + 2 - 2^(k+2)) Fτ", 3, 10, 12)
 def _fewer_faults(d: int) -> Claims:
-    """For k < d - 1: beside Fraigniaud's scheme, which sends fewer chunks then: (k+1)(n-1)."""
     n, said = 1 << d, ""
     for k in range(1, d - 1):
         job = Job("allgather", "whispering", d, k)
-        ours, theirs = cost("dimension-order", job), cost("fraigniaud", job)
+        ours, theirs = _cost(_OURS, job), _cost("fraigniaud", job)
         more = ours[1] - theirs[1]
         yield ours[0] == theirs[0] and more == n + k + 2 - (4 << k) and more > 0, f"k = {k}: {more} chunks"
         said = f"k = {k}: {more:,} Fτ more than {theirs[1]:,}"
@@ -214,19 +232,118 @@ def _propagation(d: int) -> Claims:
     yield True, "; ".join(said)
 
 
+def _fewer_than(d: int, parts: Iterable[_Part]) -> Iterator[tuple[_Part, ...]]:
+    """Return all sets of at most d - 1 parts."""
+    return chain.from_iterable(combinations(parts, size) for size in range(d))
+
+
 def _fault_sets(d: int) -> Iterator[Faults]:
     """Yield all sets of at most d - 1 nodes, and all of as many links."""
     links = [(u, u ^ 1 << port, port) for port in range(d) for u in range(1 << d) if not u >> port & 1]
-    for size in range(d):
-        for nodes in combinations(range(1 << d), size):
-            yield Faults(dict.fromkeys(nodes, 0))
-        for cut in combinations(links, size):
-            yield Faults({}, {(end, port): 0 for u, v, port in cut for end in (u, v)})
+    for nodes in _fewer_than(d, range(1 << d)):
+        yield Faults(dict.fromkeys(nodes, 0))
+    for cut in _fewer_than(d, links):
+        yield Faults({}, {(end, port): 0 for u, v, port in cut for end in (u, v)})
 
 
 @stated("shouting", "if nodes answer nothing they heard: n/2 Fτ, nd/2 sends a source, not 2(n-1) Fτ", 2, 10, 12)
 def _shouting(d: int) -> Claims:
     n, schedule = 1 << d, _planned("allgather", d, d - 1, "shouting")
     sizes, job = schedule.message_sizes.tolist(), Job("allgather", "shouting", d, d - 1)
-    right = sizes == [*(comb(d - 1, step) for step in range(d)), 0] and cost("fraigniaud", job) == (d + 1, n - 1)
+    right = sizes == [*(comb(d - 1, step) for step in range(d)), 0] and _cost("fraigniaud", job) == (d + 1, n - 1)
     yield right and schedule.transmissions == n * n * d // 2, f"{sum(sizes):,} Fτ, not {2 * (n - 1):,}"
+
+
+# --- costs: T = a β + b Fτ, as the planned schedules have it ---
+
+
+stated("section 4", "gossip, whispering: 2d β + (n-1)(d-1) Fτ", 2, 2, 2, false_from=2)(
+    lambda d: _said(_OURS, "whispering", d)
+)
+
+
+def _said(scheme: str, model: str, d: int) -> Claims:
+    """Gossip that survives d-1 faults in the time that the paper says."""
+    job = Job("allgather", model, d, d - 1)
+    said, planned = _claim(scheme, job), _cost(scheme, job)
+    yield said[:2] == planned, f"{planned[1]:,} Fτ, not {said.chunks:,}"
+
+
+@stated("… sends", "n (n-1) fewer than Fraigniaud's scheme", 2, 2, 2, false_from=2)
+def _said_fewer(d: int) -> Claims:
+    n, fewer = 1 << d, _fewer_sends(d)
+    yield fewer == n * (n - 1), f"{fewer:,}, not {n * (n - 1):,}"
+
+
+stated("… shouting", "gossip: (d+1) β + 2(n-1) Fτ", 2, 2, 2, false_from=2)(lambda d: _said("answering", "shouting", d))
+
+
+@stated("cost", "broadcast, k ≥ 1: (d+k+1)(β + Fτ); of k = d-1 the last Fτ under some faults alone", 2, 7, 12)
+def _broadcast(d: int) -> Claims:
+    for k in range(1, d):
+        job = Job("broadcast", "whispering", d, k)
+        units = d + k + 1
+        yield _claim(_OURS, job)[:2] == (units, units), f"k = {k}: the paper says {units}"
+        right = _cost(_OURS, job) == (units, units - (k == d - 1))
+        yield right, f"k = {k}: {_cost('dimension-order', job)}"
+    said = f"{2 * d} β + {2 * d - 1} Fτ without faults"
+    if 1 < d <= _MOST_FAILING:
+        one, failing = _planned("broadcast", d, d - 1), _fewer_than(d, range(1, 1 << d))
+        most = max(replay(one, Faults(dict.fromkeys(nodes, 0))).steps for nodes in failing)
+        yield most == 2 * d, "the last unit stays silent, whatever fails"
+    yield True, said
+
+
+@stated("erratum: phases", "four phases: 4d β + (2d-1) Fτ + (nd-n+1) Fτ; fault-free (4d-2) β", 2, 6, 7)
+def _four_phases(d: int) -> Claims:
+    n, job = 1 << d, Job("allgather", "whispering", d, d - 1)
+    said, free = _claim("four-phases", job), _claim("four-phases", job._replace(fault_free=True))
+    right = said[:2] == (4 * d, 2 * d + (n - 1) * (d - 1)) and free.startups == 4 * d - 1
+    yield right, f"the paper says {said.formula}"
+    right = _cost("four-phases", job) == (4 * d, 2 * d - 1 + n * d - n + 1)
+    right = right and _cost("four-phases", job._replace(fault_free=True))[0] == 2 * (2 * d - 1)
+    yield right, f"{4 * d} β + {2 * d - 1 + n * d - n + 1:,} Fτ, not {said.chunks:,} Fτ"
+
+
+@stated("erratum: shouting", "as in the paper it costs (n-1) Fτ, not 2(n-1) Fτ", 2, 10, 12)
+def _answering(d: int) -> Claims:
+    """A message of step s has the C(d, s) sources at that distance."""
+    n, job = 1 << d, Job("allgather", "shouting", d, d - 1)
+    schedule = _planned("allgather", d, d - 1, "shouting", scheme="answering")
+    sizes = [1, d - 1, *(comb(d, step) for step in range(2, d + 1))]
+    right = schedule.message_sizes.tolist() == sizes and _cost("answering", job) == (d + 1, n - 1)
+    right = right and schedule.transmissions == n * (n * d - n + 1)
+    right = right and _claim("answering", job)[:2] == (d + 1, 2 * (n - 1))
+    free = _cost("answering", job._replace(fault_free=True))
+    yield right and free == (d, n - 2), f"{n - 1:,} Fτ, not {2 * (n - 1):,}; fault-free {n - 2:,}"
+
+
+@stated("… four phases", "(2d+2) β + (d+1) Fτ + (n-1) Fτ; fault-free 2d β + d Fτ + (n-2) Fτ", 2, 6, 7)
+def _answering_started(d: int) -> Claims:
+    n, job = 1 << d, Job("allgather", "shouting", d, d - 1)
+    free = job._replace(fault_free=True)
+    right = _claim("answering-four-phases", job)[:2] == (2 * d + 2, d + 1 + 2 * (n - 1))
+    right = right and _cost("answering-four-phases", job) == (2 * d + 2, d + 1 + n - 1)
+    right = right and _cost("answering-four-phases", free) == (2 * d, d + n - 2)
+    yield right, f"{2 * d + 2} β + {d + n} Fτ, not {d + 1 + 2 * (n - 1)} Fτ"
+
+
+@stated("initiator", "a dead initiator starts nobody: nothing is sent, both models", 1, 4, 6)
+def _nobody_started(d: int) -> Claims:
+    for model in ("whispering", "shouting"):
+        for initiator in (0, (1 << d) - 1):
+            started = plan("allgather", Hypercube(d), survive=d - 1, model=model, initiator=initiator)
+            yield not replay(started, Faults({initiator: 0})).transmissions, f"{model}, initiator {initiator}"
+    yield True, ""
+
+
+@stated("k < d-1, shout", "gossip in d β + n/2 Fτ; Fraigniaud's takes (d+1) β, and no fewer Fτ", 2, 9, 12)
+def _beside_shouting(d: int) -> Claims:
+    n, said = 1 << d, ""
+    for k in range(d - 1):
+        job = Job("allgather", "shouting", d, k)
+        ours, theirs = _cost(_OURS, job), _cost("fraigniaud", job)
+        right = ours == (d, n // 2) and theirs == (d + 1, n - max(1, (1 << d - 1 - k) - 1)) and theirs[1] >= ours[1]
+        yield right, f"k = {k}: {ours} and {theirs}"
+        said = f"k = {k}: {d} β + {n // 2:,} Fτ, {d + 1} β + {theirs[1]:,} Fτ"
+    yield True, said
