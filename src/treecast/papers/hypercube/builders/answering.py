@@ -1,22 +1,73 @@
-"""The shouting broadcast and gossip of Chau & Fu as the paper has them: nodes answer the messages they receive.
+"""The schemes of Chau & Fu as the paper has them: one node starts the gossip of all, and under shouting nodes answer messages.
 
-Communication model: shouting: store-and-forward, full duplex, all ports, messages combine.
+Communication model: store-and-forward, full duplex, messages combine; *whispering*: a node exchanges with one neighbour in
+a step; *shouting*: with all.
 Source: Chau & Fu, "An Optimal (d-1)-Fault-Tolerant All-to-All Broadcasting Scheme for d-Dimensional Hypercubes", section 2.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from treecast.networks import Hypercube
-from treecast.papers.hypercube.builders.four_phases import INITIATOR, start_by_initiator
 from treecast.plans.built import Built, Job
 from treecast.plans.order import ORDER, check_order
-from treecast.plans.registry import builder
-from treecast.plans.whole.combining.dimension_order import CUBE, FAULT_FREE, claimed, count_messages, last_of, shouted
-from treecast.schedule import Claims, Rows
+from treecast.plans.registry import Option, builder
+from treecast.plans.whole.combining.dimension_order import (
+    CUBE,
+    FAULT_FREE,
+    claimed,
+    count_messages,
+    last_of,
+    shouted,
+    shouting,
+    whispering,
+)
+from treecast.schedule import Claims, Payloads, Rows
 
+INITIATOR = Option(
+    name="initiator",
+    summary="The node that starts the others, instead of all starting at once.",
+    read=lambda text, network: network.node(text),
+    write=lambda node, network: network.label(node),
+)
 SHOUTED: dict[str, Any] = CUBE | {"under": ("shouting",), "sparing": True, "baseline": True}
+
+
+@builder(
+    "four-phases",
+    "allgather",
+    sparing=True,
+    orbit=False,
+    baseline=True,
+    options=(ORDER, FAULT_FREE, INITIATOR),
+    summary="Chau & Fu: one node starts the others",
+    **CUBE,
+)
+def four_phases(job: Job[Hypercube]) -> Built:
+    """Combining: gossip that one node starts: its broadcast tells the others, and then they all broadcast at once.
+
+    Twice as many steps as gossip that all start at once, n (nd - n + 1) messages in all for k = d-1 when whispering.
+    Not an orbit. A node that was not started sends nothing. So the schedule survives any k faults other than the initiator's.
+    """
+    return start_by_initiator(whispering if job.model.ports == "one" else shouting, job)
+
+
+def start_by_initiator(build: Callable[[Job[Hypercube]], Built], job: Job[Hypercube]) -> Built:
+    """Return the gossip of a job that the initiator's broadcast starts, every broadcast as ``build`` makes it."""
+    cube, collective = job.network, job.collective
+    initiator = cube.check_node(job.options.get("initiator", 0))
+    rows, claims, *_ = build(job.doing("broadcast"))
+    source = np.repeat(np.arange(cube.nodes), len(rows))
+    again = np.tile(np.arange(len(rows)), cube.nodes)
+    first = np.arange(cube.nodes) * collective.messages
+    table = Payloads.of_ranges(first, first + collective.messages)
+    columns = {name: column[again] for name, column in rows.columns().items()}
+    columns |= {"src": columns["src"] ^ source, "dst": columns["dst"] ^ source, "payload": source}
+    moved = Rows.of(table, **columns | {"step": columns["step"] + claims.steps * (source != initiator)})
+    twice = claims.steps * (2 if cube.nodes > 1 else 1)
+    return Built(moved, Claims(twice, claims.transmissions * cube.nodes), copies=claimed(job), initiator=initiator)
 
 
 @builder(
