@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from tests import statements
-from treecast.papers.mesh import formulas
 from treecast.papers.mesh import statements as mesh
 from treecast.papers.mesh.builders import eyes
 from treecast.papers.theorems import PAPERS, check_theorems
@@ -37,8 +36,8 @@ def test_three_dimensions_are_checked_above_k_4(monkeypatch):
 
 
 def test_wrong_formulas_are_found_out(monkeypatch):
-    right_f, right_recurrence = formulas._f, eyes.by_recurrence
-    monkeypatch.setattr(formulas, "_f", lambda *args: right_f(*args) + 1)
+    right_f, right_recurrence = mesh._f, eyes.by_recurrence
+    monkeypatch.setattr(mesh, "_f", lambda *args: right_f(*args) + 1)
     monkeypatch.setattr(eyes, "by_recurrence", lambda k, d: right_recurrence(k, d) + (d == 8))
     for name in ("Lemma 1", "Lemma 2", "eq. (16)"):
         assert not verdict(name, 3).holds, name
