@@ -9,7 +9,6 @@ from treecast.networks import Star
 from treecast.papers.hypercube import statements as hypercube
 from treecast.papers.star import collectives as star_collectives
 from treecast.papers.star import statements as star
-from treecast.papers.star import tables as star_tables
 from treecast.papers.theorems import PAPERS, check_theorems
 from treecast.plans import plan
 from treecast.plans.ways.trees import star as star_trees
@@ -59,7 +58,7 @@ def test_broadcasts_that_lack_a_row_are_found_out(monkeypatch, name):
         return schedule.select(far) if schedule.collective.kind == "broadcast" else schedule
 
     assert verdict(name, 3).holds
-    for module in (star, star_tables):
+    for module in (star, star_collectives):
         monkeypatch.setattr(module, "plan", lacking)
     assert not verdict(name, 3).holds
 
@@ -94,7 +93,7 @@ def test_a_walk_is_the_paper_s_send_by_send():
             order.append(stack.pop())
             stack += tree.children(order[-1])[::-1]
         for dead in range(1, 24):
-            steps, reached = star_tables._walk(tree, 3, dead)
+            steps, reached = star_collectives._walk(tree, 3, dead)
             place = order.index(dead)
             assert reached == set(order[:place])
             back = place - 1 - len(tree.way(dead)[1:-1])  # those that were left again, each with an acknowledgement

@@ -10,7 +10,6 @@ from treecast.papers.hypercube import statements as hypercube
 from treecast.papers.mesh import statements as mesh
 from treecast.papers.star import collectives as star_collectives
 from treecast.papers.star import statements as star
-from treecast.papers.star import tables as star_tables
 from treecast.papers.statement import Finding, Statement
 from treecast.papers.trees import statements as trees
 from treecast.progress import Progress, part_of, report, reporting
@@ -18,7 +17,7 @@ from treecast.progress import Progress, part_of, report, reporting
 __all__ = ["PAPERS", "SIZES", "Finding", "check_theorems"]
 
 PAPERS: dict[str, tuple[Statement, ...]] = {
-    "star": (*star.stated, *star_collectives.stated, *star_tables.stated),
+    "star": (*star.stated, *star_collectives.stated),
     "hypercube": tuple(hypercube.stated),
     "mesh": tuple(mesh.stated),
     "trees": tuple(trees.stated),
