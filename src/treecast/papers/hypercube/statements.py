@@ -36,10 +36,9 @@ stated = Statements()
 """The statements of the paper, those on costs last."""
 
 
-def _planned(
-    collective: str, d: int, k: int, model: str = "whispering", fault_free: bool = False, scheme: str = _OURS
-) -> Schedule:
-    return plan(collective, Hypercube(d), survive=k, model=model, builder=scheme, fault_free=fault_free)
+def _planned(collective: str, d: int, k: int, model: str = "whispering", **how: Any) -> Schedule:
+    asked: dict[str, Any] = {"survive": k, "model": model, "builder": _OURS}
+    return plan(collective, Hypercube(d), **asked | how)
 
 
 def _cost(scheme: str, job: Job) -> tuple[int, int]:
@@ -115,7 +114,7 @@ def _time(d: int) -> Claims:
             units = (d + k + 1 if k else d) if model == "whispering" else d + (0 < k == d - 1)
             least = best(list(verify(planned).bounds), "steps").value if d <= _MOST_VERIFIED else units
             yield planned.steps == units == least, f"{collective}, {model}, k = {k}: {planned.steps} units of {least}"
-        free = tuple(_planned(collective, d, d - 1, model, True).steps for model in MODELS)
+        free = tuple(_planned(collective, d, d - 1, model, fault_free=True).steps for model in MODELS)
         yield free == (2 * d - 1, d), f"{collective}, fault-free: {free[0]} and {free[1]} units"
     yield True, f"{2 * d}, {2 * d - 1}; {d + 1}, {d}" if d > 1 else "1; 1"
 
@@ -123,8 +122,8 @@ def _time(d: int) -> Claims:
 @stated("fault-free", "without faults the last unit is not needed", 1, 10, 12)
 def _fault_free(d: int) -> Claims:
     for model in MODELS:
-        yield not replay(_planned("broadcast", d, d - 1, model, True)).lost, f"broadcast, {model}"
-        yield not gossip(_planned("allgather", d, d - 1, model, True)).missing.any(), f"gossip, {model}"
+        yield not replay(_planned("broadcast", d, d - 1, model, fault_free=True)).lost, f"broadcast, {model}"
+        yield not gossip(_planned("allgather", d, d - 1, model, fault_free=True)).missing.any(), f"gossip, {model}"
     yield True, ""
 
 
@@ -191,7 +190,7 @@ stated("tight, nodes", "k units of phase two do not suffice for k nodes, k ≥ 2
 
 def _fewer_sends(d: int) -> int:
     """Return how many transmissions gossip that survives d - 1 faults saves, beside Fraigniaud's scheme."""
-    theirs = _planned("allgather", d, d - 1, scheme="fraigniaud")
+    theirs = _planned("allgather", d, d - 1, builder="fraigniaud")
     return theirs.transmissions - _planned("allgather", d, d - 1).transmissions
 
 
@@ -309,7 +308,7 @@ def _four_phases(d: int) -> Claims:
 def _answering(d: int) -> Claims:
     """A message of step s has the C(d, s) sources at that distance."""
     n, job = 1 << d, Job("allgather", "shouting", d, d - 1)
-    schedule = _planned("allgather", d, d - 1, "shouting", scheme="answering")
+    schedule = _planned("allgather", d, d - 1, "shouting", builder="answering")
     sizes = [1, d - 1, *(comb(d, step) for step in range(2, d + 1))]
     right = schedule.message_sizes.tolist() == sizes and _cost("answering", job) == (d + 1, n - 1)
     right = right and schedule.transmissions == n * (n * d - n + 1)
