@@ -1,11 +1,11 @@
 """Arguments of several verbs: their annotated types, and how their texts are read."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 
 from treecast.against import AGAINST
 from treecast.asked import OPTIONS, field_of, spell_asked
@@ -18,16 +18,14 @@ from treecast.models import MODELS
 from treecast.units import parse_bytes, parse_count, parse_rate
 
 if TYPE_CHECKING:
-    from cyclopts import Token
-
     from treecast.networks import Network
     from treecast.schedule import Schedule
     from treecast.schedule.costs import Costs
     from treecast.simulation.faults import Faults
 
 
-def _read_by(parse: Callable[[str], int]) -> Callable[[Any, "Sequence[Token]"], int]:
-    def read(type_: Any, tokens: "Sequence[Token]") -> int:
+def _read_by(parse: Callable[[str], int]) -> Callable[[Any, Sequence[Token]], int]:
+    def read(type_: Any, tokens: Sequence[Token]) -> int:
         return parse(tokens[0].value)
 
     return read
@@ -74,7 +72,8 @@ Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1, show_default=Fa
 
 
 @with_options(
-    options_under("The file of a network", 4),
+    "The file of a network",
+    4,
     [(field_of(name), name, option.summary, option.kind) for name, option in OPTIONS.items()],
 )
 class FileOptions:
@@ -82,7 +81,6 @@ class FileOptions:
 
 
 @options_under("Broken parts", 3)
-@dataclass(frozen=True, kw_only=True)
 class BrokenParts:
     """The broken parts of a network, which plans leave out."""
 
@@ -93,7 +91,6 @@ class BrokenParts:
 
 
 @options_under("Broken parts", 3)
-@dataclass(frozen=True, kw_only=True)
 class BrokenOptions(FileOptions, BrokenParts):
     """The options of the file of a network, and the broken parts of the network."""
 
@@ -112,7 +109,6 @@ class BrokenOptions(FileOptions, BrokenParts):
 
 
 @options_under("The job", 1)
-@dataclass(frozen=True, kw_only=True)
 class JobOptions:
     """A collective on a network, beyond their names."""
 
@@ -186,7 +182,6 @@ _Amount = Annotated[str | None, _Signed]
 
 
 @options_under("Bytes and seconds", 2)
-@dataclass(frozen=True, kw_only=True)
 class TimeOptions:
     """The cost of a send, in the units that people have."""
 
@@ -226,7 +221,6 @@ class TimeOptions:
 
 
 @options_under("Bytes and seconds", 2)
-@dataclass(frozen=True, kw_only=True)
 class DataOptions(TimeOptions):
     """The amount of data, and the costs of sends."""
 
@@ -247,7 +241,6 @@ class DataOptions(TimeOptions):
 
 
 @options_under("Bytes and seconds", 2)
-@dataclass(frozen=True, kw_only=True)
 class BytesOptions(DataOptions):
     """The amount of data, the costs of sends, and how data may be cut: then the plan takes the least time."""
 
@@ -274,7 +267,6 @@ class _NodesAndLinks:
 
 
 @options_under("Faults", 3)
-@dataclass(frozen=True, kw_only=True)
 class FaultOptions(_NodesAndLinks):
     """The faults."""
 
@@ -289,7 +281,6 @@ class FaultOptions(_NodesAndLinks):
 
 
 @options_under("Faults", 3)
-@dataclass(frozen=True, kw_only=True)
 class RandomFaultOptions(FaultOptions):
     """The faults, some of them by chance."""
 
@@ -311,7 +302,6 @@ class RandomFaultOptions(FaultOptions):
 
 
 @options_under("Faults", 3)
-@dataclass(frozen=True, kw_only=True)
 class LiarOptions(_NodesAndLinks):
     """The liars: nodes and links that alter the data that they pass on."""
 
@@ -324,7 +314,6 @@ class LiarOptions(_NodesAndLinks):
 
 
 @options_under("Over MPI", 4)
-@dataclass(frozen=True, kw_only=True)
 class MpiOptions:
     """How a run over MPI goes."""
 

@@ -1,25 +1,30 @@
-"""Options that a registry knows: a class that has them as fields, for the command line to read."""
+"""Classes whose fields are options of the command line: written out, or those that a registry knows."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import field, make_dataclass
-from typing import Annotated, TypeVar
+from dataclasses import dataclass, field, make_dataclass
+from typing import Annotated, TypeVar, dataclass_transform
 
 from cyclopts import Group, Parameter
 
 _T = TypeVar("_T")
 
 
-def options_under(head: str, order: int) -> Parameter:
-    """Return the parameter that makes fields of a class options, which ``--help`` shows under a head, in this order."""
-    return Parameter(name="*", group=Group(head, sort_key=order))
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def options_under(head: str, order: int) -> Callable[[type[_T]], type[_T]]:
+    """Return a decorator that makes the fields of a class options, which ``--help`` shows under a head, in this order."""
+    under = Parameter(name="*", group=Group(head, sort_key=order))
+    return lambda options: under(dataclass(frozen=True, kw_only=True)(options))
 
 
-def with_options(under: Parameter, options: Iterable[tuple[str, str, str, type]]) -> Callable[[type[_T]], type[_T]]:
+def with_options(
+    head: str, order: int, options: Iterable[tuple[str, str, str, type]]
+) -> Callable[[type[_T]], type[_T]]:
     """Return a decorator that gives a class fields: options that may be left out, which are then None, False or ().
 
-    ``under``: the head under which help shows them: see ``options_under``. ``options``: of each its field, its name without
-    dashes, its help, and its type: str, int, bool for one without a value, tuple for one with several values.
+    ``head``, ``order``: see ``options_under``. ``options``: of each its field, its name without dashes, its help, and its
+    type: str, int, bool for one without a value, tuple for one with several values.
     """
+    group = Group(head, sort_key=order)
 
     def fill(empty: type[_T]) -> type[_T]:
         fields = [
@@ -27,17 +32,14 @@ def with_options(under: Parameter, options: Iterable[tuple[str, str, str, type]]
                 keyword,
                 Annotated[
                     {str: str | None, int: int | None, bool: bool, tuple: tuple[str, ...]}[kind],
-                    Parameter(
-                        f"--{name}", group=under.group, help=words, show_default=False, consume_multiple=kind is tuple
-                    ),
+                    Parameter(f"--{name}", group=group, help=words, show_default=False, consume_multiple=kind is tuple),
                 ],
                 field(default={bool: False, tuple: ()}.get(kind)),
             )
             for keyword, name, words, kind in options
         ]
-        found = make_dataclass(
-            empty.__name__, fields, bases=(empty,), namespace={"__module__": empty.__module__}, frozen=True
-        )
-        return under(found)
+        namespace = {"__module__": empty.__module__}
+        found = make_dataclass(empty.__name__, fields, bases=(empty,), namespace=namespace, frozen=True)
+        return Parameter(name="*", group=group)(found)
 
     return fill

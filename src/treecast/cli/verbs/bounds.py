@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from treecast.cli import console
 from treecast.cli.arguments import BrokenOptions, JobOptions, Json, Kind, Spec, TimeOptions
+from treecast.description import describe
 from treecast.errors import TreecastError
 
 
@@ -35,7 +36,6 @@ def bounds(
     Example: treecast bounds broadcast star:5 --messages 400 --survive 2
     """
     from treecast import plans
-    from treecast.description import describe
     from treecast.lower_bounds.seconds import bound_seconds
     from treecast.schedule.sizes import sizes_as_said
     from treecast.verification.gap import find_gap

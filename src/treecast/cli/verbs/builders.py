@@ -2,6 +2,7 @@
 
 from treecast.cli import console
 from treecast.cli.arguments import BrokenOptions, JobOptions, Json, Kind, Spec
+from treecast.description import describe
 
 
 def builders(
@@ -20,7 +21,6 @@ def builders(
     The builder that 'plan' takes stands first; those that cannot do the job stand last, with the reason.
     """
     from treecast import plans
-    from treecast.description import describe
 
     network = broken.less(network)
     with console.progress("builders", after=2):

@@ -7,13 +7,14 @@ from cyclopts import Parameter
 from treecast.cli import console
 from treecast.cli.arguments import Copies, Flag, Json, Messages, Spec, Survive
 from treecast.errors import TreecastError
-from treecast.papers.compare import PROBLEMS
+from treecast.papers import compare as comparison
 
 
 def compare(
     *specs: Spec,
     collective: Annotated[
-        str | None, Parameter(help=f"The collective to compare; else the problems of the paper: {', '.join(PROBLEMS)}.")
+        str | None,
+        Parameter(help=f"The collective to compare; else the problems of the paper: {', '.join(comparison.PROBLEMS)}."),
     ] = None,
     messages: Messages = 1,
     copies: Copies = None,
@@ -32,7 +33,6 @@ def compare(
     """
     from treecast import networks
     from treecast.collectives import find_kind
-    from treecast.papers import compare as comparison
     from treecast.plans import copies_of
 
     if tables:

@@ -2,6 +2,7 @@
 
 from treecast.cli import console
 from treecast.cli.arguments import File, Json
+from treecast.description import describe
 
 
 def diff(before: File, after: File, /, *, as_json: Json = False) -> int:
@@ -12,7 +13,6 @@ def diff(before: File, after: File, /, *, as_json: Json = False) -> int:
     Nodes are the same if they have the same labels, so the second plan may be on the network without its broken parts.
     """
     from treecast import api, formats
-    from treecast.description import describe
     from treecast.plans.timing import seconds_of
 
     old, new = formats.load(before), formats.load(after)

@@ -7,8 +7,7 @@ from cyclopts import Parameter
 
 from treecast.cli import console
 from treecast.cli.arguments import FaultOptions, File, Flag, Output, read_steps
-from treecast.cli.files import load
-from treecast.cli.told import PlaceOptions
+from treecast.cli.files import PlaceOptions, load
 from treecast.drawing.registry import listed_kinds
 from treecast.errors import TreecastError
 

@@ -6,9 +6,8 @@ from cyclopts import Parameter
 
 from treecast.cli import console
 from treecast.cli.arguments import File
-from treecast.cli.files import load, warn_of_suffix
-from treecast.cli.options import options_under, with_options
-from treecast.cli.told import PlaceOptions
+from treecast.cli.files import PlaceOptions, load, warn_of_suffix
+from treecast.cli.options import with_options
 from treecast.formats.registry import exporter_named, exporters, format_of_name
 
 
@@ -27,7 +26,7 @@ def _settings() -> list[tuple[str, str, str, type]]:
     ]
 
 
-@with_options(options_under("Options of formats", 1), _settings())
+@with_options("Options of formats", 1, _settings())
 class Settings:
     """The settings of exporters."""
 

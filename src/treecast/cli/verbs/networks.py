@@ -2,6 +2,7 @@
 
 from treecast.cli import console
 from treecast.cli.arguments import BrokenOptions, Json, Spec
+from treecast.description import describe
 
 
 def networks(spec: Spec | None = None, /, *, broken: BrokenOptions = BrokenOptions(), as_json: Json = False) -> int:
@@ -10,7 +11,6 @@ def networks(spec: Spec | None = None, /, *, broken: BrokenOptions = BrokenOptio
     Example: treecast networks star:5
     """
     from treecast.collectives import COLLECTIVES
-    from treecast.description import describe
     from treecast.networks import families, network
     from treecast.plans import builders
 

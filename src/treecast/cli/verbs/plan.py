@@ -2,18 +2,15 @@
 
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from treecast.cli import console
 from treecast.cli.arguments import BrokenOptions, BytesOptions, JobOptions, Json, Kind, Output, Spec
 from treecast.cli.files import check_output, show_plan
-from treecast.cli.options import options_under, with_options
+from treecast.cli.options import with_options
+from treecast.description import Description, describe
 from treecast.errors import TreecastError
 from treecast.plans import all_builders, all_options
-
-if TYPE_CHECKING:
-    from treecast.description import Description
-    from treecast.schedule import Schedule
+from treecast.schedule import Schedule
 
 
 def builder_options() -> list[tuple[str, str, str, type]]:
@@ -27,7 +24,7 @@ def builder_options() -> list[tuple[str, str, str, type]]:
     return found
 
 
-@with_options(options_under("Options of builders", 5), builder_options())
+@with_options("Options of builders", 5, builder_options())
 class BuilderOptions:
     """The options of builders."""
 
@@ -61,7 +58,6 @@ def plan(
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
     from treecast import plans
-    from treecast.description import describe
     from treecast.formats.registry import format_of_name
     from treecast.plans.after.loss import Loss
     from treecast.plans.timing import seconds_of
@@ -80,7 +76,7 @@ def plan(
             )
         chunk = str(job.flit_bytes) if amount.latency is not None or amount.rate is not None else None
 
-    def planned_on(where: str) -> "Schedule":
+    def planned_on(where: str) -> Schedule:
         return plans.plan(
             collective,
             where,
@@ -98,7 +94,7 @@ def plan(
     schedule, took = replace(schedule, costs=amount.read(schedule.network)), perf_counter() - began
     report = verify(schedule)
 
-    def shown() -> "Description":
+    def shown() -> Description:
         found = describe(report).joined(plans.facts(schedule, report.depth), after="trees")
         if compare_with is not None:
             found = found.joined(describe(Loss(schedule, planned_on(compare_with))), after="steps")

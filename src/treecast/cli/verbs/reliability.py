@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 
 from treecast.cli import console
 from treecast.cli.arguments import Json, Output, Seed, check_numbers
@@ -15,12 +15,10 @@ from treecast.cli.files import load, show_drawn
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:
-    from cyclopts import Token
-
     from treecast.simulation.losses import Reliability
 
 
-def _read_chance(type_: Any, tokens: "Sequence[Token]") -> float:
+def _read_chance(type_: Any, tokens: Sequence[Token]) -> float:
     """Return a probability that people write as ``0.01`` or ``1%``; one that is out of range is refused where it is used."""
     if (chance := _chance(tokens[0].value)) is None:
         raise TreecastError(f"{tokens[0].value!r} is no probability: write 0.01, or 1%")

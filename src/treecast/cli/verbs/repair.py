@@ -1,13 +1,8 @@
 """``treecast repair``."""
 
-from typing import TYPE_CHECKING
-
 from treecast.cli.arguments import File, Json, Names, Output, check_numbers
-from treecast.cli.files import check_output, show_plan
-from treecast.cli.told import PlaceOptions
-
-if TYPE_CHECKING:
-    from treecast.description import Description
+from treecast.cli.files import PlaceOptions, check_output, show_plan
+from treecast.description import Description, describe
 
 
 def repair(
@@ -42,7 +37,6 @@ def repair(
         Write the new schedule to this file.
     """
     from treecast import formats, plans
-    from treecast.description import describe
     from treecast.plans.timing import seconds_of
     from treecast.verification.verifier import verify
 
@@ -51,7 +45,7 @@ def repair(
     found = plans.repair(formats.load(file, told.read()), dead_nodes=dead_nodes, cut_links=cut_links, within=within)
     report = verify(found.schedule)
 
-    def shown() -> "Description":
+    def shown() -> Description:
         lines = describe(report).joined(describe(found), after="steps")
         return lines.joined(seconds_of(found.schedule, found.before), after="steps")
 

@@ -16,8 +16,8 @@ from treecast.cli.arguments import (
     RandomFaultOptions,
     check_numbers,
 )
-from treecast.cli.files import load
-from treecast.cli.told import PlaceOptions
+from treecast.cli.files import PlaceOptions, load
+from treecast.description import describe
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ def run(
     output
         Write the data that arrives into this new folder, a file for each node. Over MPI: of scatterv and gatherv only.
     """
-    from treecast.description import describe
     from treecast.execution.on_files import run_on_files
 
     if over.mpi:
@@ -91,7 +90,6 @@ def _flit(schedule: "Schedule", asked: int | None) -> int:
 
 
 def _run_over_mpi(file: str, data: str, over: MpiOptions, as_json: bool, *, flit: int | None, **asked: Any) -> int:
-    from treecast.description import describe
     from treecast.mpi.job.run import Request, make_request
     from treecast.mpi.job.start import run_over_mpi
 

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from treecast.cli.arguments import File, Flag, Json, read_steps
-from treecast.cli.files import load, show_rows
-from treecast.cli.told import PlaceOptions
+from treecast.cli.files import PlaceOptions, load, show_rows
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from treecast.cli import console
 from treecast.cli.arguments import DataOptions, File, Flag, Json, LiarOptions, RandomFaultOptions
-from treecast.cli.files import load
-from treecast.cli.told import PlaceOptions
+from treecast.cli.files import PlaceOptions, load
+from treecast.description import describe
 from treecast.errors import TreecastError
 
 
@@ -30,7 +30,6 @@ def simulate(
         Let every node of a scatterv or gatherv work out its sends on its own, and compare them with the schedule.
     """
     from treecast import protocols
-    from treecast.description import describe
     from treecast.drawing.text.space_time import completion_text
     from treecast.simulation import replay
     from treecast.simulation.lies import replay_lies

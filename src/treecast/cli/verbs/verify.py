@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from treecast.cli import console
 from treecast.cli.arguments import File, Flag, Json, ModelName, Output, Seed, TimeOptions, check_numbers
-from treecast.cli.files import save
-from treecast.cli.told import ToldOptions
+from treecast.cli.files import ToldOptions, save
+from treecast.description import describe
 from treecast.errors import TreecastError
 from treecast.simulation.fault_sets import Kind
 
@@ -52,7 +52,6 @@ def verify(
         Also write the schedule to this file if it is right.
     """
     from treecast import formats
-    from treecast.description import describe
     from treecast.plans.timing import seconds_of
     from treecast.simulation import sweeps
     from treecast.simulation.spreading import processes
