@@ -16,10 +16,11 @@ from treecast.lower_bounds import best
 from treecast.networks import Hypercube, Network, Star
 from treecast.networks.core import Ints, ints
 from treecast.papers.compare import tables
-from treecast.papers.star.statements import TREES, levels
+from treecast.papers.star.statements import TREES
 from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
 from treecast.plans.ways.trees import star as star_trees
+from treecast.plans.ways.trees.spanning import breadth_first
 from treecast.schedule import Schedule
 from treecast.schedule.trees import Tree
 from treecast.simulation.sweeps import sweep
@@ -169,7 +170,7 @@ def _one_message(n: int) -> Claims:
 
 @stated("t_n", "Σ distances is n! (n + 2/n + H_n - 4)", 2, 8, 9)
 def _t_n(n: int) -> Claims:
-    total = int(levels(Star(n)).sum())
+    total = int(breadth_first(Star(n), 0).depth.sum())
     harmonic = sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0))
     yield total == factorial(n) * (n + Fraction(2, n) + harmonic - 4), f"{total:,}"
 

@@ -8,9 +8,11 @@ import numpy as np
 
 from treecast.lower_bounds import best, schedule_bounds
 from treecast.networks import Star, permutations
+from treecast.networks.core import Ints
 from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
 from treecast.plans.ways.trees import star as star_trees
+from treecast.plans.ways.trees.spanning import breadth_first
 from treecast.schedule.trees import TreeSet
 from treecast.simulation.fault_sets import Kind
 from treecast.simulation.faults import Faults
@@ -26,11 +28,11 @@ stated = Statements()
 """The statements of sections 2 to 4, in the order of the paper."""
 
 
-def _every(star: Star) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _every(star: Star) -> Ints:
     return np.arange(star.nodes)
 
 
-def _hole(star: Star) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _hole(star: Star) -> Ints:
     """Return the position of symbol 1 in every node, counted from 0."""
     return permutations.symbol_at(permutations.inverse(star.words(_every(star)), star.n), 0)
 
@@ -40,20 +42,9 @@ def _disjoint(n: int) -> TreeSet:
     return star_trees.disjoint_trees(Star(n), paper=True)
 
 
-def levels(star: Star) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return how far each node is from node 0, by breadth-first search."""
-    table, level = star.neighbor_table(), np.full(star.nodes, -1)
-    front, depth = np.array([0]), 0
-    while len(front):
-        level[front] = depth
-        front, depth = np.unique(table[front]), depth + 1
-        front = front[level[front] < 0]
-    return level
-
-
 @stated("distance", "the distance to I is s + c, or s + c - 2; the diameter ⌊3(n-1)/2⌋", 2, 8, 9)
 def _distances(n: int) -> Claims:
-    star, level = Star(n), levels(Star(n))
+    star, level = Star(n), breadth_first(Star(n), 0).depth
     same = bool((level == star.distance(0, _every(star))).all())
     yield same and int(level.max()) == star.diameter, str(star.diameter)
 

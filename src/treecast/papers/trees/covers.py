@@ -39,7 +39,7 @@ def _two_trees(n: int) -> Claims:
     for where in (network(f"mesh:{side}x{side}"), network(f"torus:{side}x{side}")):
         found = [_links(tree) for tree in _found(where, 0).trees]
         half = len(found) // 2
-        both = [_spanning(set[frozenset[int]]().union(*part)) for part in (found[:half], found[half:])]
+        both = [_spanning(set[frozenset[int]]().union(*part), 0) for part in (found[:half], found[half:])]
         reached = {v for tree in both for v in (0, *tree)}
         links = [frozenset(link) for tree in both for link in tree.items()]
         right = len(reached) == n and len(links) == len(set(links)) and all(both)
@@ -65,18 +65,10 @@ def _networks(n: int) -> Iterator[Network]:
 
 def _links(tree: Tree) -> set[frozenset[int]]:
     """Return the links of a tree, each with its two ends; a part that does not lead to the root has none."""
-    return {frozenset((v, above)) for v, above in enumerate(tree.parent.tolist()) if above >= 0 and _leads_up(tree, v)}
-
-
-def _leads_up(tree: Tree, v: int) -> bool:
-    for _ in range(len(tree.parent)):
-        if v == tree.root:
-            return True
-        above = int(tree.parent[v])
-        if above < 0 or v not in tree.network.neighbors(above):
-            return False
-        v = above
-    return False
+    parents = tree.parent.tolist()
+    links = [(v, above) for v, above in enumerate(parents) if above >= 0 and v in tree.network.neighbors(above)]
+    reached = _spanning({frozenset(link) for link in links}, tree.root)
+    return {frozenset((v, parents[v])) for v in reached}
 
 
 def _wrong(found: list[Tree], root: int) -> str:
@@ -111,12 +103,13 @@ def _named_covers(n: int) -> Claims:
     yield True, "; ".join(said) or f"no such network of {n} nodes"
 
 
-def _spanning(links: set[frozenset[int]]) -> dict[int, int]:
-    """Return the node above each node but 0, in a tree of some links."""
-    above, front = dict[int, int](), [0]
+def _spanning(links: set[frozenset[int]], root: int) -> dict[int, int]:
+    """Return the node above each node but the root that some links lead to, in a tree of these links."""
+    above, front = {root: root}, [root]
     for v in front:
         for w in sorted(other for link in links if v in link for other in link - {v}):
-            if w and w not in above:
+            if w not in above:
                 above[w] = v
                 front.append(w)
+    del above[root]
     return above

@@ -11,9 +11,8 @@ import numpy as np
 
 from treecast.networks.core import Ints, ints
 from treecast.papers.statement import Claims, Statements
-from treecast.papers.trees.cases import network_of, random_cases, rooted_trees, tree_of
+from treecast.papers.trees.cases import Case, random_cases, rooted_trees, tree_of
 from treecast.papers.trees.gatherings import ends_earlier
-from treecast.plans import plan
 from treecast.plans.lengths import lengths_of
 from treecast.plans.whole.bufferless.scatter import ORDERS
 from treecast.progress import report
@@ -95,9 +94,8 @@ def _start_times(n: int) -> Claims:
     """Without taking for granted that there are no gaps: any steps in which messages may begin to leave the root."""
     cases = 0
     for parents in rooted_trees(n):
-        tree = network_of(parents)
         for lengths in product(range(3), repeat=n - 1):
-            schedule = plan("scatterv", tree, lengths=[0, *lengths], model="bufferless", builder="farthest-first")
+            schedule = Case(tree_of(parents), ints([0, *lengths])).planned("scatterv", builder="farthest-first")
             yield not ends_earlier(parents, (0, *lengths), schedule.steps) and verify(schedule), f"{parents}, {lengths}"
             cases += 1
     yield True, f"{cases:,} cases"
@@ -123,17 +121,9 @@ def _multiport(n: int) -> Claims:
             flits = rng.integers(0, 4, n)
             flits[0] = 0
             tree = tree_of(parents)
-            least = 0
-            for child in set(tree.branch[1:].tolist()):
-                mine = np.flatnonzero(tree.branch == child)
-                least = max(least, int(_brute(tree.depth[mine].tolist(), flits[None, mine])[2][0]))
-            schedule = plan(
-                "scatterv",
-                tree.network,
-                lengths=flits.tolist(),
-                model="bufferless-multiport",
-                builder="farthest-first",
-            )
+            branches = [np.flatnonzero(tree.branch == child) for child in set(tree.branch[1:].tolist())]
+            least = max(int(_brute(tree.depth[mine].tolist(), flits[None, mine])[2][0]) for mine in branches)
+            schedule = Case(tree, flits).planned("scatterv", "bufferless-multiport", builder="farthest-first")
             yield schedule.steps == least and verify(schedule), f"{parents}, {flits.tolist()}"
             said += 1
     yield True, f"{said} cases"
