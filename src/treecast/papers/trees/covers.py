@@ -5,6 +5,7 @@ the mesh, the de Bruijn network and the hypercube have covers. Its figures are l
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from treecast.networks import Network, network
 from treecast.networks.core import ints
@@ -105,11 +106,9 @@ def _named_covers(n: int) -> Claims:
 
 def _spanning(links: set[frozenset[int]], root: int) -> dict[int, int]:
     """Return the node above each node but the root that some links lead to, in a tree of these links."""
-    above, front = {root: root}, [root]
-    for v in front:
-        for w in sorted(other for link in links if v in link for other in link - {v}):
-            if w not in above:
-                above[w] = v
-                front.append(w)
-    del above[root]
-    return above
+    import networkx
+
+    nx: Any = networkx  # its functions have no types
+    graph = nx.Graph(map(tuple, links))
+    graph.add_node(root)
+    return dict(nx.bfs_predecessors(graph, root, sort_neighbors=sorted))
