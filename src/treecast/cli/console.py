@@ -9,7 +9,7 @@ from threading import Timer
 from typing import TextIO
 
 from treecast.description import Description, Table, describe, spell
-from treecast.description.text import spell_lines
+from treecast.description.words import spell_lines
 from treecast.progress import reporting
 
 _STYLES = {"good": "green", "bad": "bold red", "quiet": "dim"}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import cast
 
-from treecast.description.description import Description, Table
+from treecast.description import Description, Table
 from treecast.description.words import spell
 
 _STYLES = {"good": "color: #1a7f37", "bad": "color: #c00; font-weight: bold", "quiet": "color: #888"}
