@@ -17,7 +17,7 @@ from treecast.execution.bufferless import run_bufferless
 from treecast.formats.native.text import Listing
 from treecast.models import MODELS
 from treecast.papers import compare, paths
-from treecast.papers.hypercube.schemes import compare_schemes
+from treecast.papers.hypercube.times import compare_schemes
 from treecast.progress import reporting
 from treecast.simulation.bit_replay import Gossip, gossip
 from treecast.simulation.faults import Faults

@@ -8,7 +8,7 @@ from treecast.cli.arguments import Flag, Json, Output, TimeOptions
 from treecast.cli.files import show_drawn
 from treecast.description import describe
 from treecast.errors import TreecastError
-from treecast.papers.hypercube.times import COLLECTIVES
+from treecast.papers.hypercube.times import COLLECTIVES, compare_schemes
 from treecast.units import parse_bytes
 
 
@@ -40,7 +40,6 @@ def times(
         Also draw a picture into this file: SVG, PNG or PDF.
     """
     from treecast import networks
-    from treecast.papers.hypercube.schemes import compare_schemes
 
     if costs.costs is not None:
         raise TreecastError("times are of links that cost alike: write --latency and --rate")

@@ -6,14 +6,16 @@ Source of the claims: Chau & Fu, "An Optimal (d-1)-Fault-Tolerant All-to-All Bro
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple
 
 from treecast.collectives import kinds
+from treecast.description import Description, Table, describe
 from treecast.errors import PlanError
 from treecast.models import Cost
-from treecast.networks import Hypercube
+from treecast.networks import Hypercube, Network
 from treecast.plans import plan
 
 SCHEMES = ("dimension-order", "fraigniaud", "four-phases", "answering", "answering-four-phases")
@@ -76,6 +78,11 @@ class Timing(NamedTuple):
     closed: Time
     measured: Time | None
     why: str
+
+    @property
+    def times(self) -> dict[str, Time | None]:
+        """The three of them by their titles."""
+        return {"claimed": self.claimed, "closed form": self.closed, "measured": self.measured}
 
 
 class Crossing(NamedTuple):
@@ -284,3 +291,99 @@ def fastest(times: Sequence[tuple[str, Time]]) -> list[tuple[Fraction, tuple[str
         if not found or found[-1][1] != names:
             found.append((start, names))
     return found
+
+
+# --- side by side ---
+
+
+@dataclass(frozen=True)
+class Schemes:
+    """The times of every scheme that does a job under one model, and the cost of a send, where seconds are asked for."""
+
+    timings: tuple[Timing, ...]
+    cost: Cost | None = None
+    chunk_bytes: int = 1
+
+    @property
+    def job(self) -> Job:
+        """The collective."""
+        return self.timings[0].job
+
+    def seconds(self, time: Time | None) -> tuple[object, ...]:
+        """Return the seconds of a time as a cell of a table; no cell where no seconds are asked for."""
+        if self.cost is None:
+            return ()
+        return ("-" if time is None else time.seconds(self.cost, self.chunk_bytes),)
+
+
+def compare_schemes(
+    network: Network,
+    survive: int | None = None,
+    collective: str = "allgather",
+    *,
+    fault_free: bool = False,
+    cost: Cost | None = None,
+    chunk_bytes: int = 1,
+) -> list[Schemes]:
+    """Return the times of all schemes of a collective on a hypercube, model by model.
+
+    ``survive``: how many faults must do no harm, d - 1 by default. ``fault_free``: the cube is declared to be without faults,
+    so steps that serve only under faults are left out. ``cost``: of a send, to tell times in seconds, a node's message having
+    ``chunk_bytes``. Raises PlanError for other networks, and when there is no such job.
+    """
+    if not network.flips_bits:
+        raise PlanError(f"these are times of schemes on hypercubes, as in hypercube:6, not on {network.spec}")
+    k = network.diameter - 1 if survive is None else survive
+    jobs = [Job(collective, model, network.diameter, k, fault_free) for model in MODELS]
+    return [Schemes(tuple(timings(job)), cost, chunk_bytes) for job in jobs]
+
+
+@describe.register
+def _(schemes: Schemes) -> Description:
+    job, closed = schemes.job, [(timing.scheme, timing.closed) for timing in schemes.timings]
+    figures = job._asdict() | {
+        "schemes": [_figures(schemes, timing) for timing in schemes.timings],
+        "crossovers": [crossing._asdict() | {"r": crossing.r and str(crossing.r)} for crossing in crossings(closed)],
+        "fastest": [{"from": str(r), "schemes": list(names)} for r, names in fastest(closed)],
+    }
+    free = ", declared fault-free" if job.fault_free else ""
+    title = f"{job.model}: {job.collective} on hypercube:{job.d}, {job.k} faults to survive{free}"
+    notes = [f"{timing.scheme}: {timing.why}" for timing in schemes.timings if timing.why]
+    notes += map(_spell_crossing, crossings(closed))
+    for r, names in fastest(closed):
+        since = f"from Fτ/β = {r} on" if r else "whatever Fτ/β" if len(fastest(closed)) == 1 else "at first"
+        notes.append(f"fastest {since}: {' and '.join(names)}")
+    seconds = () if schemes.cost is None else ("seconds",)
+    columns = ("scheme", "", "x β", "x Fτ", *seconds, "formula")
+    return Description(figures, tables=(Table(columns, _rows(schemes), title, tuple(notes)),))
+
+
+def _rows(schemes: Schemes) -> list[tuple[object, ...]]:
+    rows = list[tuple[object, ...]]()
+    for timing in schemes.timings:
+        for title, time in timing.times.items():
+            seconds = schemes.seconds(time)
+            if time is None:
+                rows.append((timing.scheme, title, "-", "-", *seconds, "-"))
+            else:
+                formula = time.formula if time is not timing.measured else ""
+                rows.append((timing.scheme, title, time.startups, time.chunks, *seconds, formula))
+    return rows
+
+
+def _figures(schemes: Schemes, timing: Timing) -> dict[str, object]:
+    def written(time: Time | None) -> dict[str, object] | None:
+        seconds = schemes.seconds(time)
+        return time and time._asdict() | ({"seconds": seconds[0]} if seconds else {})
+
+    times = {title.replace(" ", "_"): written(time) for title, time in timing.times.items()}
+    return {"scheme": timing.scheme, **times, "why": timing.why}
+
+
+def _spell_crossing(crossing: Crossing) -> str:
+    if crossing.equal:
+        return f"{crossing.first} and {crossing.second} take the same time"
+    if crossing.r is None:
+        return f"{crossing.first} is never slower than {crossing.second}"
+    at = f"Fτ/β = {crossing.r}" + (f" = {float(crossing.r):.3g}" if crossing.r.denominator > 1 else "")
+    return f"{crossing.first} is faster than {crossing.second} up to {at}, slower from there on"
