@@ -89,16 +89,19 @@ def _beside(n: int) -> Claims:
 # --- gather on any tree ---
 
 
-def _both(case: Case, ports: str = "one") -> tuple[Certificates, Certificates]:
-    slots, walk = (certificates(case.tree, case.flits, ports, collect) for collect in ("slots", "walk"))
-    return slots, walk
+def _both(case: Case) -> tuple[Certificates, Certificates]:
+    return certificates(case.tree, case.flits), certificates(case.tree, case.flits, "one", "walk")
+
+
+def _at_the_end(n: int) -> Case:
+    """Return a path whose end, farthest from the root, has one flit."""
+    return Case(breadth_first(network(f"path:{n}"), 0), ints([0] * (n - 1) + [1]))
 
 
 @stated("Theorem 3", "TRANSMISSION-CERTIFICATE: 2B + C + M steps, C of collecting", 2, 24, 60, false_from=3)
 def _theorem_3(n: int) -> Claims:
     """The paper's words, with C as measured; a path whose end has one flit, and random trees."""
-    end = Case(breadth_first(network(f"path:{n}"), 0), ints([0] * (n - 1) + [1]))
-    for case in (end, *random_cases(n, _TRIES)):
+    for case in (_at_the_end(n), *random_cases(n, _TRIES)):
         found = certificates(case.tree, case.flits)
         most = 2 * found.tokens + found.collection + case.total
         yield found.steps <= most, f"{case.tree.network.spec}: {found.steps} steps, not {most}"
@@ -141,7 +144,7 @@ def _figure(n: int) -> Claims:
         if case.total:
             excess.append(found.steps - (2 * found.tokens + _sorting(case) + case.total))
     met = sum(value <= 0 for value in excess)
-    path = certificates(breadth_first(network(f"path:{n}"), 0), ints([0] * (n - 1) + [1]))  # where nothing is sorted
+    path, _ = _both(_at_the_end(n))  # where nothing is sorted
     over = path.steps - (2 * path.tokens + 1)
     right = over == 2 * (n - 1) - 1 > 0
     yield right, f"{met} of {len(excess)} trees meet it, the worst is {max(excess):.1f} over; a path {over}"
@@ -201,30 +204,29 @@ def _farthest_alone(n: int) -> Claims:
     yield True, f"M + {2 * (n - 1) - 1} steps at B = {n - 1}"
 
 
-def _kinds() -> list[tuple[str, str, dict[str, str]]]:
-    gathers = [("gatherv", model, {"collect": collect}) for model in _MODELS for collect in ("slots", "walk")]
-    return [*gathers, *(("scatterv", model, {}) for model in _MODELS)]
+_KINDS: tuple[tuple[str, str, dict[str, str]], ...] = (
+    *(("gatherv", model, {"collect": collect}) for model in _MODELS for collect in ("slots", "walk")),
+    *(("scatterv", model, {}) for model in _MODELS),
+)
 
 
 @stated("collisions", "none, and nothing is kept: all schedules verified", 2, 12, 40)
 def _no_conflict(n: int) -> Claims:
-    for case in random_cases(n, _PLANNED):
-        for kind, model, options in _kinds():
-            report = verify(case.planned(kind, model, **options))
-            if not report:
-                yield False, f"{kind} {options}: {report.violations[0].text}"
-    yield True, f"{_PLANNED} trees, {len(_kinds())} schedules each"
+    for case, (kind, model, options) in product(random_cases(n, _PLANNED), _KINDS):
+        report = verify(case.planned(kind, model, **options))
+        if not report:
+            yield False, f"{kind} {options}: {report.violations[0].text}"
+    yield True, f"{_PLANNED} trees, {len(_KINDS)} schedules each"
 
 
 @stated("distributed", "state machines that know only their neighbours say just that", 2, 12, 40)
 def _distributed(n: int) -> Claims:
-    for case in random_cases(n, _PLANNED):
-        for kind, model, options in _kinds():
-            yield agrees(case.planned(kind, model, **options)), f"{kind} {options}, {model}"
+    for case, (kind, model, options) in product(random_cases(n, _PLANNED), _KINDS):
+        yield agrees(case.planned(kind, model, **options)), f"{kind} {options}, {model}"
     rng = np.random.default_rng(n)
     for model in _MODELS:
         yield agrees(_on_path([0, *rng.integers(0, 6, n - 1).tolist()], model)), f"shoulder-tap, {model}"
-    yield True, f"{_PLANNED} trees, {len(_kinds())} schedules each, and paths"
+    yield True, f"{_PLANNED} trees, {len(_KINDS)} schedules each, and paths"
 
 
 @stated("walk", "phases 1 and 2 as in the text take 2(N-1) steps, slots never more", 2, 24, 60)
