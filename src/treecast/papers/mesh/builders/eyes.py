@@ -61,20 +61,19 @@ def broadcast(job: Job[Mesh]) -> Built:
 
     Option ``order``: the dimensions as they take turns in every phase, 0 … d-1 when not given. All M messages go in one.
     """
-    return _broadcast(job, job.options.get("order"), best_order=False)
+    return _broadcast(job, best_order=False)
 
 
 @builder("eyes-best-order", "broadcast", **_EYES)
 def broadcast_in_best_order(job: Job[Mesh]) -> Built:
     """One-port, wormhole: broadcast from eye to eye, in each box in the order of least distance."""
-    return _broadcast(job, None, best_order=True)
+    return _broadcast(job, best_order=True)
 
 
-def _broadcast(job: Job[Mesh], order: Sequence[int] | None, best_order: bool) -> Built:
+def _broadcast(job: Job[Mesh], best_order: bool) -> Built:
     mesh, collective = job.network, job.collective
-    k = level(mesh)
-    d = len(mesh.sides)
-    fixed = list(check_order(d, order))
+    k, d = level(mesh), len(mesh.sides)
+    fixed = list(check_order(d, job.options.get("order")))
     at = mesh.coordinates(mesh.check_node(collective.root))[None, :]
     steps: list[tuple[Ints, Ints]] = []
     for size in range(k, 0, -1):
