@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import cache, update_wrapper
+from functools import cache, cached_property, partial, update_wrapper
 from hashlib import blake2b
 from importlib import import_module
 from itertools import islice
@@ -21,7 +21,7 @@ from pathlib import Path
 from threading import RLock
 from time import thread_time
 from types import FunctionType
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -72,8 +72,6 @@ class Kernel:
         self.function: Any = function
         self.arrays, self.inline, self.work = arrays, inline, work
         self.spent = 0.0  # seconds interpreted
-        self._plain: Any = None
-        self._machine_code: Any = None
         self._run: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -99,30 +97,24 @@ class Kernel:
             self.spent += taken
             _interpreted += taken
 
-    @property
+    @cached_property
     def plain(self) -> Callable[..., Any]:
         """The Python function, which calls other kernels interpreted."""
-        if self._plain is None:
-            self._plain = _copy(self.function, _space(self, "plain"), self.function.__qualname__)
-        return self._plain
+        return _copy(self.function, _space(self, "plain"), self.function.__qualname__)
 
-    @property
+    @cached_property
     def machine_code(self) -> Any:
         """The compiler's object, which compiles when it is called, and calls other kernels compiled."""
-        if self._machine_code is None:
-            numba: Any = import_module("numba")  # by name: numba has no types, and strict checking would follow it
-            copy = _copy(self.function, _space(self, "machine_code"), self.stored_name)
-            options: dict[str, Any] = {
-                "nogil": True,
-                "no_cfunc_wrapper": True,
-            }  # no C code calls it: a twelfth of the time
-            options |= {"inline": "always"} if self.inline else {}
-            try:
-                self._machine_code = numba.njit(cache=True, **options)(copy)
-                _forgive(self._machine_code)
-            except RuntimeError:  # nowhere to keep it
-                self._machine_code = numba.njit(**options)(copy)
-        return self._machine_code
+        numba: Any = import_module("numba")  # by name: numba has no types, and strict checking would follow it
+        copy = _copy(self.function, _space(self, "machine_code"), self.stored_name)
+        # no C code calls it: a twelfth of the time
+        options = {"nogil": True, "no_cfunc_wrapper": True, "inline": "always" if self.inline else "never"}
+        try:
+            kept = numba.njit(cache=True, **options)(copy)
+        except RuntimeError:  # nowhere to keep it
+            return numba.njit(**options)(copy)
+        _forgive(kept)
+        return kept
 
     @property
     def stored_name(self) -> str:
@@ -166,24 +158,13 @@ class Kernel:
         return self._run
 
 
-@overload
-def njit(function: Callable[..., Any], /) -> Kernel: ...
-@overload
-def njit(
-    *, work: Callable[..., float] | None = None, arrays: bool = False
-) -> Callable[[Callable[..., Any]], Kernel]: ...
-def njit(
-    function: Callable[..., Any] | None = None, /, *, work: Callable[..., float] | None = None, arrays: bool = False
-) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
-    """Make a kernel of ``function``; see there for ``work`` and ``arrays``."""
-    if function is not None:
-        return Kernel(function)
-    return lambda later: Kernel(later, work, arrays=arrays)
+def njit(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Make a kernel of ``function``; see there for ``work``, ``arrays`` and ``inline``."""
+    return Kernel(function, **options) if function else partial(Kernel, **options)
 
 
-def inline(function: Callable[..., Any]) -> Kernel:
-    """Make a kernel of ``function`` that is compiled into each of its callers."""
-    return Kernel(function, inline=True)
+inline = njit(inline=True)
+"""Make a kernel of a function that is compiled into each of its callers."""
 
 
 def compilable(function: Function) -> Function:
