@@ -184,10 +184,10 @@ def trace(
     left, right, bare = np.empty(reading, np.int64), np.empty(reading, np.int64), np.empty(2 * reading, np.int64)
     pairs = np.empty((2, using + reading), np.int64)
     atoms = places.ranks * places.most
-    columns = (moves.units, moves.read_start, moves.reads, moves.write_start, moves.writes)
+    columns = (moves.operation, moves.units, moves.read_start, moves.reads, moves.write_start, moves.writes)
     none = np.empty(0, np.int64) if twins is None else twins
     outputs = (writer, left, right, bare, pairs[0], pairs[1], found)
-    trace_values(moves.operation, lane, *columns, none, value, places.total, *outputs, atoms)
+    trace_values(columns, lane, none, value, places.total, *outputs, atoms)
     sums, bares, count = found.tolist()
     used = np.unique(pairs[:, :count], axis=1) if count else pairs[:, :0]
     return Contents(

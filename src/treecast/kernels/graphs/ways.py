@@ -19,9 +19,9 @@ def _one_more(first, target, source, into, entering, root, goal, price, used, lo
     it grows.
 
     -1, and nothing changed, where there is no more. ``price``: of each arc, int64; 1 makes ways as short as can be. ``used``:
-    whether an arc lies on a way. ``lone``: of several arcs from root to goal only one is used: they are one link.
-    Ways of least price share no link either, where of several arcs from one node to another only one is given: two that go over a
-    link both ways can exchange their rests, and are cheaper.
+    whether an arc lies on a way. ``lone``: of several arcs from root to goal only one is used: they are one link. Ways of least
+    price share no link either, where of several arcs from one node to another only one is given: two that go over a link both
+    ways can exchange their rests, and are cheaper.
     """
     nodes = len(first) - 1
     far, by = np.full(nodes, _FAR, np.int64), np.zeros(nodes, np.int64)
@@ -94,40 +94,19 @@ def _count(a, more, table, taken, begin, sharing, load, price, inner):
             price[sharing[i] + inner] += change
 
 
-@njit(
-    work=lambda first, target, source, behind, entering, start, goal, order, copies, *others: (
-        8 * len(target) * len(order) * copies
-    )
-)
-def priced_ways(
-    first,
-    target,
-    source,
-    behind,
-    entering,
-    start,
-    goal,
-    order,
-    copies,
-    table,
-    taken,
-    begin,
-    sharing,
-    load,
-    price,
-    way,
-    length,
-    inner,
-):
+@njit(work=lambda network, ends, order, copies, *others: 8 * len(network[1]) * len(order) * copies)
+def priced_ways(network, ends, order, copies, table, taken, sharing, load, price, way, length, inner):
     """Choose so many ways for each pair anew, pair after pair in a certain ``order``, at the least total price.
 
-    The ways of pair p, from ``start[p]`` to ``goal[p]``, are the arcs in ``way[p]``, one way behind the other, and ``length[p]``
-    says how long each is; 0 where it has none yet. ``inner``: so many arcs, the first ones, lead from where ways come into a node
-    to where they go out; they cost nothing, and no way names them. Without such the ways of a pair may share nodes, though no
-    arc. Arc ``inner + a`` takes the resources ``taken[a]``, and those that take resource r are ``sharing[begin[r]] …``.
-    ``load`` counts the ways over each resource; one that n ways use adds ``table[n]`` to the ``price`` of its arcs. The arcs into
-    v are ``entering[behind[v]] …``. Return whether there are so many ways for all pairs.
+    ``network``: first, target, source, behind and entering. The ways of pair p, from ``ends[0][p]`` to ``ends[1][p]``, are the
+    arcs in ``way[p]``, one way behind the other, and ``length[p]`` says how long each is; 0 where it has none yet. ``inner``:
+    so many arcs, the first ones, lead from where ways come into a node to where they go out; they cost nothing, and no way
+    names them. Without such the ways of a pair may share nodes, though no arc. Arc ``inner + a`` takes the resources
+    ``taken[a]``, and those that take resource r are ``sharing[1][sharing[0][r]] …``. ``load`` counts the ways over each
+    resource; one that n ways use adds ``table[n]`` to the ``price`` of its arcs. The arcs into v are ``entering[behind[v]] …``.
+    Return whether there are so many ways for all pairs.
     """
+    (first, target, source, behind, entering), (start, goal), (begin, sharers) = network, ends, sharing
     used = np.zeros(len(target), np.bool_)
     for i in range(len(order)):
         p = order[i]
@@ -135,7 +114,7 @@ def priced_ways(
         for x in range(copies):
             total += length[p, x]
         for j in range(total):
-            _count(way[p, j], -1, table, taken, begin, sharing, load, price, inner)
+            _count(way[p, j], -1, table, taken, begin, sharers, load, price, inner)
         for _ in range(copies):
             if _one_more(first, target, source, behind, entering, start[p], goal[p], price, used, inner > 0) < 0:
                 return False
@@ -149,7 +128,7 @@ def priced_ways(
                 used[a], u = False, target[a]
                 if a >= inner:
                     way[p, j] = a
-                    _count(a, 1, table, taken, begin, sharing, load, price, inner)
+                    _count(a, 1, table, taken, begin, sharers, load, price, inner)
                     j += 1
             length[p, x] = j - begun
     return True

@@ -81,8 +81,8 @@ def run_program(start, units, sends, receives, into, out, wait, room, at, why):
 def find_longest(first, head, length, missing, time, order):
     """Fill ``time`` with the longest way to each point, and ``order`` with the points as they are reached; return how many are.
 
-    From point p ways ``first[p] … first[p+1]-1`` lead to points ``head``, each so long; ``missing[p]``, which is used up, is how
-    many lead to p. Points on a circle, and behind one, are not reached.
+    From point p ways ``first[p] … first[p+1]-1`` lead to points ``head``, each so long; ``missing[p]``, which is used up, is
+    how many lead to p. Points on a circle, and behind one, are not reached.
     """
     done, points, left = 0, len(order), 0
     stack = np.empty(points, np.int64)
@@ -129,39 +129,21 @@ def spread_clocks(order, before, pair, wait, block, index, column, columns, cloc
             clock[here + column[block[s]]] = index[s] + 1
 
 
-@njit(work=lambda order, lane, units, *_: 14 * int(units.sum()) + len(order))
-def trace_values(
-    order,
-    lane,
-    units,
-    read_start,
-    reads,
-    write_start,
-    writes,
-    twins,
-    value,
-    quiet,
-    writer,
-    left,
-    right,
-    bare,
-    earlier,
-    later,
-    found,
-    atoms,
-):
+@njit(work=lambda moves, *_: 14 * int(moves[1].sum()) + len(moves[0]))
+def trace_values(moves, lane, twins, value, quiet, writer, left, right, bare, earlier, later, found, atoms):
     """Follow values through the places of all ranks; note reads of places that nobody wrote, and which accesses must be
     ordered.
 
-    Move i is part of operation ``order[i]`` and does the same for each of ``units[i]`` places one behind the other: it adds up
-    the values it reads at ``reads[read_start[i]] … `` and writes the sum to ``writes[write_start[i]] …``. ``value`` holds the
-    value of each place (-1: none), and at the end its last value; values from ``atoms`` on are sums of ``left`` and
-    ``right``. A write to place p wipes out the values in ``twins[2p]`` and ``twins[2p+1]``, if there are twins and they are not
-    -1. ``writer`` gets the operation that wrote a place last, or -1; ``bare`` the operations and places of reads of places that
-    nobody wrote, alternately. Accesses by operations ``earlier[i]`` and ``later[i]``, of different lanes, are to one place, and
-    one of them writes. Places from ``quiet`` on are those of messages: nothing is noted of them. ``found`` gets the number of
-    sums, bare reads and pairs.
+    ``moves``: order, units, read_start, reads, write_start and writes. Move i is part of operation ``order[i]`` and does the
+    same for each of ``units[i]`` places one behind the other: it adds up the values it reads at ``reads[read_start[i]] … `` and
+    writes the sum to ``writes[write_start[i]] …``. ``value`` holds the value of each place (-1: none), and at the end its last
+    value; values from ``atoms`` on are sums of ``left`` and ``right``. A write to place p wipes out the values in ``twins[2p]``
+    and ``twins[2p+1]``, if there are twins and they are not -1. ``writer`` gets the operation that wrote a place last, or -1;
+    ``bare`` the operations and places of reads of places that nobody wrote, alternately. Accesses by operations ``earlier[i]``
+    and ``later[i]``, of different lanes, are to one place, and one of them writes. Places from ``quiet`` on are those of
+    messages: nothing is noted of them. ``found`` gets the number of sums, bare reads and pairs.
     """
+    order, units, read_start, reads, write_start, writes = moves
     sums, bares, pairs, count = 0, 0, 0, 0
     most = 1
     for i in range(len(order)):

@@ -19,9 +19,8 @@ def replay(start, row, time, src, dst, arc, node_dies, arc_dies, back, begins, a
 
     ``src, dst, arc``: by row. ``node_dies, arc_dies``: the step of each fault, int64 (N,) and (arcs,). ``arrival``, int32
     (atoms, N), and ``via``, the row of the first arrival, are lowered; ``moved``, bool (moves,), is set where a node sent it,
-    whether or not it arrives.
-    ``back``: of a sparing schedule the arc back of each row, of any other one empty. ``begins``: int32 (N,), the step from which
-    each node sends; NEVER for one that is not started.
+    whether or not it arrives. ``back``: of a sparing schedule the arc back of each row, of any other one empty. ``begins``:
+    int32 (N,), the step from which each node sends; NEVER for one that is not started.
     """
     sparing = len(back) > 0
     said = np.empty(len(arc_dies) if sparing else 0, np.int64)  # the step at which an atom went over each arc first
@@ -104,40 +103,18 @@ def next_sets(first, elements, sets):
                 current[i] = current[i - 1] + 1
 
 
-def _sets_times_moves(sets, element_node, element_arcs, start, row, *others):
-    return (len(sets) + 63) // 64 * len(row) * 2
-
-
-@njit(work=_sets_times_moves)
-def first_failing(
-    sets,
-    element_node,
-    element_arcs,
-    start,
-    row,
-    time,
-    src,
-    dst,
-    arc,
-    nodes,
-    arcs,
-    back,
-    order,
-    own,
-    given_start,
-    given_node,
-    wanted_start,
-    wanted_node,
-    lacking,
-):
+@njit(work=lambda sets, elements, moves, *others: (len(sets) + 63) // 64 * len(moves[1]) * 2)
+def first_failing(sets, elements, moves, sizes, back, order, own, given, wanted, lacking):
     """Replay the moves under 64 fault sets at once, one bit of a word each; faults are there from the start.
 
-    ``sets``: int64 (m, f), elements. Element e is node ``element_node[e]`` (or -1) and the arcs ``element_arcs[e]``, int64
-    (elements, 2), -1 for none. ``order``: int64 (atoms,), in which atoms are replayed; the ``own`` first ones are those of the
-    initiator, and a node sends others from when it has the first. ``given_*``, ``wanted_*``: which nodes hold, and must get,
-    each atom. ``lacking``: int64 (m,), gets how many living nodes do not get an atom that a living node held. Return (set, node,
-    atom) of the first, or -1s.
+    ``sets``: int64 (m, f), ``elements``: of each its node (or -1), and its arcs, int64 (elements, 2), -1 for none. ``moves``:
+    start, row, time, src, dst and arc; ``sizes``: how many nodes and arcs there are. ``order``: int64 (atoms,), in which atoms
+    are replayed; the ``own`` first ones are those of the initiator, and a node sends others from when it has the first.
+    ``given``, ``wanted``: which nodes hold, and must get, each atom, where they begin and the nodes. ``lacking``: int64 (m,),
+    gets how many living nodes do not get an atom that a living node held. Return (set, node, atom) of the first, or -1s.
     """
+    (element_node, element_arcs), (start, row, time, src, dst, arc), (nodes, arcs) = elements, moves, sizes
+    (given_start, given_node), (wanted_start, wanted_node) = given, wanted
     dead_node, dead_arc = np.zeros(nodes, np.int64), np.zeros(arcs, np.int64)
     held, begun, started = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
     sparing = len(back) > 0

@@ -119,8 +119,8 @@ def _ways(job: Job[Network], share: int, seed: int) -> Ways:
     kept, most, chance = (way, length), 1 << 62, np.random.default_rng(seed)
     for turn in range(_TURNS):
         order = chance.permutation(count)
-        ends = (pairs.source + inner, pairs.target, order, copies)
-        if not priced_ways(*arcs[:5], *ends, table, taken, *sharing, load, price, way, length, inner):
+        ends = (pairs.source + inner, pairs.target)
+        if not priced_ways(arcs[:5], ends, order, copies, table, taken, sharing, load, price, way, length, inner):
             raise PlanError(
                 f"there are no {copies} {apart(job.against)} paths from each node to each on {network.spec}"
             )

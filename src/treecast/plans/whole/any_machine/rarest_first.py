@@ -123,8 +123,8 @@ def exchanged(
 
     nodes, chunks = has.shape
     sent, busy = np.empty((nodes * chunks, 3), np.int32), np.full((wanted.resources, 2), -1)
-    taken = (wanted.resource, wanted.key, busy)
-    columns = (*arcs_of(network)[:5], *taken, has.copy(), wants, np.stack(fixed, axis=1))
+    taken = (wanted.resource, wanted.key)
+    columns = (arcs_of(network)[:5], taken, busy, has.copy(), wants, np.stack(fixed, axis=1))
     most = 4 * (chunks + nodes) + int(fixed.step.max(initial=0))
     count, steps = spread(*columns, alone, together, by_need, number_of_seed(seed), most, sent)
     if steps < 0:
