@@ -1,12 +1,11 @@
 """Lower bounds of scatters and gathers of messages of different lengths."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from treecast.collectives import Collective, Lengths
 from treecast.graphs.flows import away
 from treecast.lower_bounds.bound import Bound
+from treecast.lower_bounds.job import Job
 from treecast.lower_bounds.one_port import in_turns
 from treecast.models import Model
 from treecast.networks import Network
@@ -28,34 +27,23 @@ def of_lengths(collective: Collective, lengths: Lengths, network: Network, model
     there = network if collective.direction == "from" else network.reversed()
     every = np.arange(network.nodes)
     far = np.maximum(there.distance(collective.root, every), 0)  # nobody sends to relays that are not reached
-    job = _Job(there, collective.root, lengths.flits, model)
-    sends = Bound("transmissions", int((lengths.flits * far).sum()), "Σ length x distance", "shortest ways")
-    found = [*_clock(job, "steps", far, "distance"), sends]
+    job, root, flits = Job(there, 1, 1, model), collective.root, lengths.flits
+    sends = Bound("transmissions", int((flits * far).sum()), "Σ length x distance", "shortest ways")
+    found = [*_clock(job, root, flits, "steps", far, "distance"), sends]
     if collective.direction == "to":
-        found += _clock(job, "told", network.distance(collective.root, every) + far, "there and back")
-        if (value := _calls(job, far)) is not None:
+        found += _clock(job, root, flits, "told", network.distance(root, every) + far, "there and back")
+        if (value := _calls(job, root, flits, far)) is not None:
             said = "each node calls its children one after the other, in the best order"
             found.append(Bound("told", value, "calls + length + distance - 1, of the worst message", said))
     return found
 
 
-@dataclass(frozen=True)
-class _Job:
-    """Messages of some flits for, or from, each node; ``network`` leads from the root, turned round in a gather."""
-
-    network: Network
-    root: int
-    flits: Ints
-    model: Model
-
-
-def _clock(job: _Job, of: str, far: Ints, word: str) -> list[Bound]:
+def _clock(job: Job, root: int, flits: Ints, of: str, far: Ints, word: str) -> list[Bound]:
     """Return the bounds of steps where the last flit of a message of l flits arrives after l + ``far`` - 1 steps at least."""
-    flits, root = job.flits, job.root
     if job.model.combining:  # any number of flits go in a step
         farthest = int(far[flits > 0].max(initial=0))
         return [Bound(of, farthest, f"{word} of the farthest message", "a flit goes one arc a step")]
-    ports = 1 if job.model.ports == "one" else job.network.degree_at(root)
+    ports = job.ports(root)
     value = _far_flits(flits, far, np.zeros_like(far), np.array([ports]))
     words = "for distance ≥ D" if of == "steps" else "D or more arcs there and back"
     found = [Bound(of, value, f"⌈flits {words} / ports⌉ + D - 1, for the worst D", _SOURCES[of])]
@@ -77,7 +65,7 @@ _SOURCES = {
 _MOST_CALLED = 2**14  # nodes of a tree whose calls are put in order
 
 
-def _calls(job: _Job, far: Ints) -> int | None:
+def _calls(job: Job, root: int, flits: Ints, far: Ints) -> int | None:
     """Return the fewest steps in which a tree of one-port nodes is told to begin and its last flits come up; None elsewhere.
 
     A node's word comes from its parent, which calls its children one after the other; who needs longest comes first. That is
@@ -86,8 +74,8 @@ def _calls(job: _Job, far: Ints) -> int | None:
     network, nodes = job.network, job.network.nodes
     if job.model.ports == "all" or nodes > _MOST_CALLED or not network.both_ways or network.arcs != 2 * (nodes - 1):
         return None
-    last = far if job.model.combining else job.flits + far - 1
-    return in_turns(network, job.root, tuple(np.where(job.flits > 0, last, 0).tolist()))
+    last = far if job.model.combining else flits + far - 1
+    return in_turns(network, root, tuple(np.where(flits > 0, last, 0).tolist()))
 
 
 def _wormhole(lengths: Lengths) -> list[Bound]:
