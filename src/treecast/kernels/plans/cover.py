@@ -57,28 +57,17 @@ def in_turn(first, target, link, root, flits, parent, by, depth, used, dealt):
 
 
 @njit
-def extend(first, target, link, root, trees, most, parent, by, depth, used):
-    """Let trees grow over links that are free, level by level, in the order ``trees``, no deeper than ``most``."""
+def extend(first, target, link, root, trees, most, member, parent, by, depth, used):
+    """Let trees grow over links that are free, level by level, in the order ``trees``, no deeper than ``most``.
+
+    ``member``: int64 (k, N), the nodes by their depth in each tree, those outside first.
+    """
     k, n = parent.shape
-    member, count = np.empty((k, n), np.int32), np.zeros(k, np.int64)
-    place = np.empty(n + 1, np.int64)
-    for t in range(k):  # its nodes by depth
-        for d in range(n + 1):
-            place[d] = 0
-        for v in range(n):
-            if depth[t, v] > 0:
-                place[depth[t, v]] += 1
-        for d in range(n):
-            place[d + 1] += place[d]
-        count[t] = place[n]
-        for v in range(n - 1, -1, -1):
-            if depth[t, v] > 0:
-                place[depth[t, v]] -= 1
-                member[t, place[depth[t, v]]] = v
     grown, grown_to = np.empty((k, n), np.int32), np.zeros(k, np.int64)
-    at, level = np.zeros(k, np.int64), 1
-    now = np.zeros(k, np.int64)
-    going = True
+    at, now, level, going = np.zeros(k, np.int64), np.zeros(k, np.int64), 1, True
+    for t in range(k):
+        while at[t] < n and depth[t, member[t, at[t]]] <= 0:
+            at[t] += 1
     while going and level < most:
         going = False
         for t in trees:
@@ -86,7 +75,7 @@ def extend(first, target, link, root, trees, most, parent, by, depth, used):
             for turn in range(2):  # those that were there, and those that have grown, of this level
                 while True:
                     if turn == 0:
-                        if at[t] == count[t] or depth[t, member[t, at[t]]] > level:
+                        if at[t] == n or depth[t, member[t, at[t]]] > level:
                             break
                         u = member[t, at[t]]
                         at[t] += 1
@@ -102,7 +91,7 @@ def extend(first, target, link, root, trees, most, parent, by, depth, used):
                             used[link[i]] = True
                             grown[t, grown_to[t]] = v
                             grown_to[t] += 1
-            if at[t] < count[t] or now[t] < grown_to[t]:
+            if at[t] < n or now[t] < grown_to[t]:
                 going = True
         level += 1
 

@@ -215,7 +215,7 @@ class _Search:
         turn = np.arange(self.trees)
         least, kept, stale = sys.maxsize, list[_Tables](), 0
         while True:
-            extend(*known, turn, deepest, parent, by, depth, used)
+            extend(*known, turn, deepest, np.argsort(depth, axis=1, kind="stable"), parent, by, depth, used)
             options = [dealt] if kept else [dealt, *(np.zeros_like(dealt) for _ in orders)]
             results: list[tuple[int, Ints, Ints]] = []
             for number, option in enumerate(options):
