@@ -8,7 +8,7 @@ or data that nobody can have is sent anew straight.
 
 import os
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import blake2b
@@ -109,17 +109,28 @@ class Trees:
         self._cuts = frozenset((r, other) for r in members for other in _LOST.unpack_from(places[r], _DIGEST))
         return [bytes(places[rank][:_DIGEST]) for rank in members]
 
-    def _plans(self, group: Group) -> Iterator[Steps[Network | None]]:
-        """Yield how all agree on the network of the next plan, which is None where there is none."""
-        for tried in range(_TRIES):
-            yield self._next(group, tried)
+    def _try(self, group: Group, shape: Shape, go: Callable[[Network], set[int]]) -> Steps[Failed | None]:
+        """Bring data by a plan, and by another without the dead where some rank lacks data; return all that have failed.
 
-    def _next(self, group: Group, tried: int) -> Steps[Network | None]:
-        if tried:
-            group.restart()
-            yield from self._tell(group)
-            group.restart()
-        return self._left(group.agreement.members)
+        ``go``: carries a plan over a network out, and returns whose data this rank lacks then. None where there is no plan, or
+        data is lacking still.
+        """
+        for tried in range(_TRIES):
+            if tried:
+                group.restart()
+                yield from self._tell(group)
+                group.restart()
+            members = group.agreement.members
+            where = self._left(members)
+            if where is None or not {shape.source, shape.target} <= {None, *members}:
+                break
+            for rank in go(where):
+                group.lack(rank)
+            failed = yield from group.settle(shape._replace(redo=True))
+            if failed is not None:
+                return tuple(sorted({*failed, *(set(group.began) - set(members))}))
+        group.restart()
+        return None
 
     def _left(self, members: Sequence[int]) -> Network | None:
         """Return the network of the members over links that no rank has lost; None where they are in pieces, or one alone."""
@@ -151,22 +162,19 @@ class Trees:
         """Bring pieces of ranks to all by a plan, and, where some rank lacks some, by another; in the end each fetches them."""
         shape, every = task.shape, group.agreement.members
         pieces = {rank: task.pieces[rank] for rank in every} if shape.source is None else {shape.source: task.pieces[0]}
-        has = {group.rank} & set(pieces)
-        for tried, agreed in enumerate(self._plans(group)):
-            where = yield from agreed
-            members = set(group.agreement.members)
-            if where is None or shape.source not in {None, *members}:
-                break
+        has, tried = {group.rank} & set(pieces), list[Network]()
+
+        def go(where: Network) -> set[int]:
+            tried.append(where)
             lacking = self._carry(group, where, kind, task)
-            has |= pieces.keys() & members - lacking
-            for rank in lacking:
-                group.lack(rank)
-            failed = yield from group.settle(shape._replace(redo=True))
-            if failed is not None and not tried:
-                return failed
-            if failed is not None:
-                break
-        group.restart()
+            has.update(pieces.keys() & set(group.agreement.members) - lacking)
+            return lacking
+
+        failed = yield from self._try(group, shape, go)
+        if failed is not None and len(tried) == 1:
+            return failed
+        if failed is not None:  # some may lack data of those who were out before the last try
+            group.restart()
         for rank, piece in pieces.items():
             if rank in has:
                 group.hold(rank, piece)
@@ -176,19 +184,8 @@ class Trees:
 
     def _personal(self, group: Group, kind: Kind, task: Task, straight: Steps[Failed]) -> Steps[Failed]:
         """Bring blocks to one rank each by a plan, and, where some rank lacks some, by another; in the end straight."""
-        shape = task.shape
-        for agreed in self._plans(group):
-            where = yield from agreed
-            members = group.agreement.members
-            if where is None or not {shape.source, shape.target} <= {None, *members}:
-                break
-            for source in self._carry(group, where, kind, task):
-                group.lack(source)
-            failed = yield from group.settle(shape._replace(redo=True))
-            if failed is not None:
-                return tuple(sorted({*failed, *(set(group.began) - set(members))}))
-        group.restart()
-        return (yield from straight)
+        failed = yield from self._try(group, task.shape, lambda where: self._carry(group, where, kind, task))
+        return (yield from straight) if failed is None else failed
 
     def _sum(
         self, group: Group, kind: Kind, ends: tuple[Piece | None, Piece, Any], straight: Callable[..., Steps[Failed]]
@@ -200,22 +197,16 @@ class Trees:
             given = scratch(len(out))
             spread.copy_here(given, out)
 
-        for agreed in self._plans(group):
-            where = yield from agreed
+        def go(where: Network) -> set[int]:
             members, me = group.agreement.members, group.agreement.members.index(group.rank)
-            if where is None:
-                break
             spread.copy_here(out, given)
             operation, _ = parts.cut_up(kind.name, where, [-(-len(received) // len(members))], self._rate)
             role = self._role(group, operation, me)
             run = partial(_Lane(self._direct, group).hold, role)
-            if not parts.carry_sum(received, how, me, role, run):
-                group.lack(group.rank)
-            failed = yield from group.settle(Shape(kind.name, redo=True))
-            if failed is not None:
-                return tuple(sorted(set(range(group.size)) - set(members)))
-        group.restart()
-        return (yield from straight(given, out, how))
+            return set() if parts.carry_sum(received, how, me, role, run) else {group.rank}
+
+        failed = yield from self._try(group, Shape(kind.name), go)
+        return (yield from straight(given, out, how)) if failed is None else failed
 
 
 class _Lane(Links):
