@@ -11,8 +11,9 @@ Source: flooding with sequence numbers, as in link-state routing (Perlman 1983);
 import selectors
 from collections import deque
 from collections.abc import Collection, Sequence
+from selectors import SelectorKey
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 from treecast.transport.base import Key, Kind, Piece
 from treecast.transport.sockets import Sockets
@@ -23,12 +24,6 @@ _CREDIT = _WINDOW // 4  # bytes taken after which the sender is told so
 _EARLY = 1 << 14  # pieces of a rank that may come before their turn
 _CLOSING = 10.0  # seconds for which others are waited for at the end
 _BYTES, _TAKEN, _GONE, _DONE = range(4)
-
-
-class Ready(NamedTuple):
-    """A stream as a selector names it."""
-
-    data: Any
 
 
 class Stream:
@@ -109,7 +104,7 @@ class Links:
         self.streams = {peer: Stream(self, peer) for peer in range(direct.size) if peer != direct.rank}
         self._next = dict.fromkeys(range(direct.size), 0)
         self._early: dict[int, dict[int, tuple[Key, bytes]]] = {peer: {} for peer in self.streams}
-        self._registered: dict[int, tuple[Stream, int, Any]] = {}
+        self._registered: dict[Stream, SelectorKey] = {}
         self._gone = set[int]()
         self._done = set[int]()  # who waits for nothing any more
         self._wires: dict[int, Any] = {}  # of streams; a piece that a rank sends to anybody is a sign of life
@@ -170,25 +165,25 @@ class Links:
 
     def register(self, stream: Stream, events: int, data: Any) -> None:
         """Look for events of a stream."""
-        self._registered[id(stream)] = stream, events, data
+        self._registered[stream] = SelectorKey(stream, stream.peer, events, data)  # type: ignore[arg-type]
         self._wires[stream.peer] = data
 
     modify = register
 
     def unregister(self, stream: Stream) -> None:
         """Look for no more events of a stream."""
-        del self._registered[id(stream)]
+        del self._registered[stream]
 
-    def select(self, seconds: float) -> list[tuple[Ready, int]]:
+    def select(self, seconds: float) -> list[tuple[SelectorKey, int]]:
         """Return the streams that are ready, with their events, after moving bytes over links; wait for some as long as given."""
         found = self._ready()
         self.direct.move(0 if found else seconds)
         self.direct.watch_time(True)
         return found or self._ready()
 
-    def _ready(self) -> list[tuple[Ready, int]]:
-        looked = ((data, stream.events(events)) for stream, events, data in self._registered.values())
-        return [(Ready(data), events) for data, events in looked if events]
+    def _ready(self) -> list[tuple[SelectorKey, int]]:
+        looked = ((key, stream.events(key.events)) for stream, key in self._registered.items())
+        return [(key, events) for key, events in looked if events]
 
     def linger(self, others: Collection[int]) -> None:
         """Send on pieces that others still wait for, until all others have said that they wait for nothing any more."""
