@@ -11,7 +11,7 @@ from treecast.errors import DeliveryError, LabError, PlanError
 from treecast.lab.outside import check_machine, run_in_lab
 from treecast.lab.wiring import plan_wiring
 from treecast.networks import network
-from treecast.tcp.places import at_links
+from treecast.tcp.start import at_links
 
 LITTLE, MUCH = 8, 12_000
 WHEEL = "mesh:2x3"

@@ -10,9 +10,8 @@ import pytest
 
 from treecast.errors import PlanError
 from treecast.tcp.meeting import Place
-from treecast.tcp.places import Start, find_start
 from treecast.tcp.proof import StrangerError, Trust, Who, greet, read_secret
-from treecast.tcp.start import Options, start_job
+from treecast.tcp.start import Options, Start, find_start, start_job
 
 SECRET = bytes(range(32))
 SLURM = {"SLURM_PROCID": "2", "SLURM_NTASKS": "8", "SLURM_JOB_ID": "300", "SLURM_STEP_ID": "1"}

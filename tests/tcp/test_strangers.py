@@ -14,9 +14,8 @@ import pytest
 
 from treecast.tcp.comm import Comm
 from treecast.tcp.meeting import Place
-from treecast.tcp.places import Start
 from treecast.tcp.proof import Tls, Trust
-from treecast.tcp.start import Options, start_job
+from treecast.tcp.start import Options, Start, start_job
 
 SECRET = bytes(range(32))
 

@@ -114,9 +114,8 @@ def init(
     from treecast.calls.options import check_common
     from treecast.tcp.comm import Comm
     from treecast.tcp.meeting import TooLateError
-    from treecast.tcp.places import Start, find_start, read_places
     from treecast.tcp.proof import Tls, Trust, read_secret
-    from treecast.tcp.start import Options, start_job
+    from treecast.tcp.start import Options, Start, find_start, read_places, start_job
 
     check_common(survive, on_error, deadline=deadline, late=late)
     trust = Trust(read_secret() if secret is None else secret, None if tls is None else Tls(*tls))

@@ -11,8 +11,8 @@ from treecast.errors import PlanError
 from treecast.groups.members import name_ranks
 from treecast.tcp import init
 from treecast.tcp.comm import Comm
-from treecast.tcp.places import find_start
 from treecast.tcp.proof import read_secret
+from treecast.tcp.start import find_start
 from treecast.torch.group import ProcessGroup, number_of
 from treecast.torch.settings import Settings, read_settings
 from treecast.torch.work import dist
