@@ -153,9 +153,7 @@ class Communicator:
         for rank in beside.lost:
             transport.shut(rank)
         transport.close()
-        if transport.settle():
-            self.comm.Free()
-        transport.let_go()
+        transport.free()
 
 
 def builder_of(kind: str, where: Network, survive: int) -> str:

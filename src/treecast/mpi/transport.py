@@ -356,6 +356,14 @@ class MpiTransport(Transport):
         self.wait(lambda: bool(self.lost) or all(self._due.get(rank) in (0, self._came[rank]) for rank in others))
         return not (self.lost or fails) and all(self._due.values())
 
+    def free(self) -> None:
+        """Free the communicators, after ``close``, unless something may still come on them: that could wait for ever."""
+        if self.settle():
+            self.comm.Free()
+            if self.together is not None:
+                self.together.comm.Free()
+        self.let_go()
+
     def let_go(self) -> None:
         """Keep the memory of messages under way, as long as MPI may use it."""
         left = [request for _, request in self._said] + [posted.request for posted in self._posted]

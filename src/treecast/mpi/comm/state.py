@@ -1,5 +1,7 @@
 """The state that treecast keeps of a communicator: it hangs on the handle, and goes when the communicator is freed."""
 
+import sys
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import count
 from time import monotonic
@@ -7,8 +9,11 @@ from typing import Any
 
 from mpi4py import MPI
 
-from treecast.calls.table import Rank
+from treecast.calls.collectives import has_holes
+from treecast.calls.table import Failed, Rank
+from treecast.errors import DeliveryError
 from treecast.groups.group import Group
+from treecast.groups.members import name_ranks
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
 from treecast.mpi.comm.requests import Worker
 from treecast.mpi.communicator import Communicator
@@ -96,14 +101,9 @@ class Base:
 
     def free(self) -> None:
         """Free the communicators; after a death they stay, since freeing them could wait for ever."""
-        transport, together = self.transport, self.transport.together
         not_before_the_end(self.end)
         self._part()
-        if transport.settle():
-            transport.comm.Free()
-            if together is not None:
-                together.comm.Free()
-        transport.let_go()
+        self.transport.free()
 
 
 class State:
@@ -138,6 +138,27 @@ class State:
         """The ranks that have failed, as far as is known."""
         return set(self.base.transport.lost) if "base" in vars(self) else set()
 
+    def tell_failed(self, call: tuple[str, int], failed: Failed, target: int | None, on_failed: str) -> None:
+        """Say that data of the dead is missing in a call that is over, as ``on_failed`` of ``wrap`` asks for.
+
+        ``call``: the name and the number of the call. ``target``: the one rank that has a result, None when all do. All living
+        ranks know the same ``failed``, so either all raise or none. The line comes once for each rank that has died. Raises
+        DeliveryError with ``raise``; and with ``warn`` where blocks of the result are not those that the caller takes them for.
+        """
+        if on_failed == "ignore" or not failed:
+            return
+        (name, number), news = call, sorted(set(failed) - self.told)
+        self.told.update(news)
+        lost = target is not None and failed == (target,)
+        holes = not lost and has_holes(name)
+        if holes or on_failed == "raise":
+            why = _left_out(failed, name, lost, holes)
+            raise DeliveryError(f"{name}: {why}; go on with Shrink, or wrap with on_failed='ignore'")
+        if news and self.rank.rank == min(set(self.base.group.agreement.members) - set(failed)):
+            why = _left_out(news, name, lost, holes)
+            sys.stderr.write(f"treecast: {name}, call {number} of its communicator: {why}, now and in later calls\n")
+            sys.stderr.flush()
+
     def free(self) -> None:
         """Free all that is kept of MPI."""
         self.worker.stop()
@@ -146,6 +167,18 @@ class State:
             self.base.free()
             if "plans" in vars(self):
                 self.plans.free(self.base.transport)
+
+
+def _left_out(ranks: Sequence[int], name: str, lost: bool, holes: bool) -> str:
+    """Return who has died, and the result without them."""
+    has, its = ("have", "their") if len(ranks) > 1 else ("has", "its")
+    if lost:
+        without = "nobody has the result, which was for it"
+    elif holes:
+        without = f"{its} part of the result is {'None' if name.islower() else 'whatever was there before'}"
+    else:
+        without = f"the result leaves out {its} data"
+    return f"{name_ranks(ranks)} {has} died, and {without}"
 
 
 _KEY: list[int] = []  # under which a communicator keeps its state

@@ -16,7 +16,6 @@ from treecast.calls.table import Failed, Job, Row, job_of, read_now
 from treecast.errors import PlanError
 from treecast.groups.group import Group
 from treecast.groups.shape import Shape
-from treecast.mpi.comm.missing import tell_failed
 from treecast.mpi.comm.options import Options, check_options
 from treecast.mpi.comm.quick import Lane, quick_of
 from treecast.mpi.comm.requests import Again, Pending
@@ -137,7 +136,7 @@ class Comm(MPI.Intracomm):
         found, failed = self._carry_out(number, job.read, job.carry, plans)
         self._last = began, perf_counter(), failed, *((trees.name, trees.network) if trees else ("straight", ""))
         if failed:
-            tell_failed(self._state, (name, number), failed, job.target, self._options.on_failed)
+            self._state.tell_failed((name, number), failed, job.target, self._options.on_failed)
         return found
 
     def _go_straight(self, row: Row, number: int, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
