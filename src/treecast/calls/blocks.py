@@ -26,7 +26,7 @@ def bcast(ours: Rank, buf: Any, root: int = 0) -> Asked:
             data = ours.reader.send(buf)
             return Given((data, root), len(data))
         place = ours.reader.receive(buf)
-        return Given((place.pieces[0], root), len(place.pieces[0]), (place.finish,))
+        return Given((place.pieces[0], root), len(place.pieces[0]), place.finish)
 
     return Asked(read, (None, root))
 
@@ -38,7 +38,7 @@ def _allgather(blocks: str) -> Callable[..., Asked]:
             mine = None if ours.in_place(sendbuf) else ours.reader.send(sendbuf)
             if mine is not None:
                 check_own(ours, mine, place.pieces[ours.rank])
-            return Given((mine, place.pieces), sum(map(len, place.pieces)), (place.finish,))
+            return Given((mine, place.pieces), sum(map(len, place.pieces)), place.finish)
 
         return Asked(read, (None, None))
 
@@ -53,7 +53,7 @@ def _alltoall(blocks: str) -> Callable[..., Asked]:
             out = _copies(ours, place.pieces) if here else ours.reader.send(sendbuf, blocks)
             check_own(ours, out[ours.rank], place.pieces[ours.rank])
             parts = (out, place.pieces, blocks == "blocks")
-            return Given(parts, sum(map(len, place.pieces)), (place.finish,))
+            return Given(parts, sum(map(len, place.pieces)), place.finish)
 
         return Asked(read, (None, None))
 
@@ -76,13 +76,13 @@ def _scatter(blocks: str) -> Callable[..., Asked]:
         def read() -> Given:
             if ours.rank != root:
                 place = ours.reader.receive(recvbuf)
-                return Given((None, place.pieces[0], root, equal), len(place.pieces[0]) * ours.size, (place.finish,))
+                return Given((None, place.pieces[0], root, equal), len(place.pieces[0]) * ours.size, place.finish)
             out = ours.reader.send(sendbuf, blocks)
             if ours.in_place(recvbuf):
                 return Given((out, None, root, equal), sum(map(len, out)))
             place = ours.reader.receive(recvbuf)
             check_own(ours, out[root], place.pieces[0])
-            return Given((out, place.pieces[0], root, equal), sum(map(len, out)), (place.finish,))
+            return Given((out, place.pieces[0], root, equal), sum(map(len, out)), place.finish)
 
         return Asked(read, (None, None, root))
 
@@ -103,7 +103,7 @@ def _gather(blocks: str) -> Callable[..., Asked]:
             mine = None if ours.in_place(sendbuf) else ours.reader.send(sendbuf)
             if mine is not None:
                 check_own(ours, mine, place.pieces[root])
-            return Given((mine, place.pieces, root, equal), sum(map(len, place.pieces)), (place.finish,))
+            return Given((mine, place.pieces, root, equal), sum(map(len, place.pieces)), place.finish)
 
         return Asked(read, (None, None, root), target=root)
 

@@ -20,7 +20,7 @@ def _read_sum(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any) -> Given:
         sent = ours.reader.entries(sendbuf, writable=False)
         check_alike(sent, received)
     how = _how(ours, received, op)
-    return Given((sent and sent.piece, received.piece, how), len(received.piece), (received.finish,))
+    return Given((sent and sent.piece, received.piece, how), len(received.piece), received.finish)
 
 
 def _how(ours: Rank, entries: Entries, op: Any) -> Sums:
@@ -72,7 +72,7 @@ def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None)
         block = sent.number // ours.size
         out = received.piece[: len(sent.piece) // ours.size]
         parts = (sent.piece, out, [block] * ours.size, _how(ours, sent, op))
-        return Given(parts, len(sent.piece), (received.finish,))
+        return Given(parts, len(sent.piece), received.finish)
 
     return Asked(read, (None, None, [0] * ours.size, None))
 
@@ -91,7 +91,7 @@ def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = Non
         if recvcounts is not None or in_place:
             counts = _counts(ours, recvcounts)
             _check_counts(ours, sent, received, counts, in_place)
-        return Given((sent, received, counts, _how(ours, sent, op)), len(sent.piece), (received.finish,))
+        return Given((sent, received, counts, _how(ours, sent, op)), len(sent.piece), received.finish)
 
     def carry(call: Call, parts: tuple[Any, ...]) -> Failed:
         sent, received, counts, how = parts

@@ -36,11 +36,11 @@ class Rank(NamedTuple):
 
 
 class Given(NamedTuple):
-    """Arguments that were read: the parts for the algorithm, their bytes as thresholds count them, and the last steps."""
+    """Arguments that were read: the parts for the algorithm, their bytes as thresholds count them, and the last step."""
 
     parts: tuple[Any, ...]
     total: int
-    finishes: tuple[Callable[[], None] | None, ...] = ()
+    finish: Callable[[], None] | None = None
 
 
 class Asked(NamedTuple):
@@ -132,9 +132,8 @@ def row(
             def carry(call: "Call", given: Given | None) -> tuple[None, Failed]:
                 parts = asked.blank if given is None else given.parts
                 failed = call(algorithm, *parts) if asked.carry is None else asked.carry(call, parts)
-                for finish in () if given is None else given.finishes:
-                    if finish is not None:
-                        finish()
+                if given is not None and given.finish is not None:
+                    given.finish()
                 return None, failed
 
             return Job(asked.read, carry, asked.target)
