@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from time import monotonic, sleep
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
@@ -29,19 +29,11 @@ _GRACE = 2.0  # seconds that a launcher has to end a rank when another has faile
 _JOINED: list["Job"] = []
 
 
-class Welcome(NamedTuple):
-    """The words to a newcomer: the members, the number of the last call, and of the next group."""
-
-    members: list[int]
-    number: int
-    next_group: int
-
-
 class Job:
     """The things that all communicators of this process share.
 
     ``transport``: the connections. ``links``: those of a named network, and the network. ``next_group``: a number that no
-    group has.
+    group has. ``welcome``: the words to a newcomer: the members, the number of the last call, and of the next group.
     """
 
     def __init__(
@@ -59,11 +51,10 @@ class Job:
         self._said_bye = set[int]()
         self._applicants: dict[int, tuple[bytes, socket.socket]] = {}
         self._workers: dict[int, ThreadPoolExecutor] = {}
-        self._last: dict[
-            int, Future[Any]
-        ] = {}  # of each group, the call that was begun last: all before it is done first
+        # of each group, the call that was begun last: all before it is done first
+        self._last: dict[int, Future[Any]] = {}
         self.is_over, self.late, self.sure, self.relays = False, late, False, False
-        self.welcome: Welcome | None = None
+        self.welcome: tuple[list[int], int, int] | None = None
         for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.WELCOME):
             transport.on(kind, self._hear)
         transport.on(Kind.ABORT, self._end_with)
@@ -150,7 +141,7 @@ class Job:
             if not all(isinstance(seat, int) and 0 <= seat < self.transport.size for seat in members):
                 raise ValueError("members that are none")
             self.relays = bool(key.instance)
-            self.welcome = Welcome(list(members), key.call, key.stage)
+            self.welcome = list(members), key.call, key.stage
 
     def wait_for_welcome(self, survive: int) -> Group:
         """Wait until the others take this newcomer in; return the group of all ranks."""
