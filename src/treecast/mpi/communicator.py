@@ -53,14 +53,14 @@ class PlanTransport(MpiTransport):
 class Communicator:
     """A duplicate of the user's communicator, which returns errors, and how many operations went over it.
 
-    ``hosts[r]``: the first rank on the host of rank r.
+    ``hosts[r]``: the first rank on the host of rank r; these speak for their hosts.
     """
 
     def __init__(self, comm: Any, mpi: Any, hosts: list[int]) -> None:
         self.transport = PlanTransport(mpi, comm.Dup(), _EPOCHS)
         self.mpi, self.comm, self.tags, self.epoch = mpi, self.transport.comm, self.transport.tags, 0
         self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
-        self.hosts = hosts
+        self.hosts, self._speaks = hosts, sorted(set(hosts))
         self._rates: dict[tuple[Network, str], float] = {}
         self._named: dict[str, Network] = {}
 
@@ -83,11 +83,6 @@ class Communicator:
             self._time_probe(1, aim, sources)  # opens connections
             self._rates[where, model] = _PROBE / min(self._time_probe(_PROBE, aim, sources) for _ in range(2))
         return self._rates[where, model]
-
-    @property
-    def _speaks(self) -> list[int]:
-        """The first rank of each host."""
-        return sorted(set(self.hosts))
 
     def _time_probe(self, size: int, aim: int | None, sources: list[int]) -> float:
         """Return the seconds until all have sent ``size`` bytes to a rank each, or to none, and got as many from each of some."""

@@ -164,13 +164,30 @@ class Comm(MPI.Intracomm):
         state.worker.wait()
         return self._do(row.name, job._replace(read=lambda: given), number, row)
 
-    def _begin(self, row: Row, job: Job) -> Pending:
+    def _begin(self, row: Row, /, *arguments: Any, **named: Any) -> Pending:
+        """Begin a nonblocking collective."""
+        return self._begin_job(row, job_of(row.make, self._state.rank, arguments, named))
+
+    def _begin_job(self, row: Row, job: Job) -> Pending:
         """Have the worker carry out a call; the arguments are read at once."""
         state, number, (job, is_right) = self._state, self._take_number(), read_now(job)
         request = state.worker.begin(lambda: self._do(f"I{row.name.lower()}", job, number, row))
         if not is_right:
             request.Wait()  # which raises it
         return request
+
+    def _get_ready(self, row: Row, /, *arguments: Any, **named: Any) -> Again:
+        """Return the request of a persistent collective, each start of which is a nonblocking one."""
+        state, number = self._state, self._take_number()
+        named.pop("info", None)
+        if arguments and isinstance(arguments[-1], MPI.Info):
+            arguments = arguments[:-1]
+        state.worker.wait()
+        began, job = perf_counter(), job_of(row.make, state.rank, arguments, named)
+        # errors are said now, and to all: a start is too late for that
+        self._carry_out(number, job.read, lambda call, _: call(_begun))
+        self._last = (began, perf_counter(), (), "straight", "")
+        return Again.of(lambda: self._begin_job(row, job))
 
     # -- one method for each collective ------------------------------------------------------------------------------
 
@@ -181,8 +198,8 @@ class Comm(MPI.Intracomm):
             setattr(cls, name, cls._making_method(name))
         for name, row in ROWS.items():
             setattr(cls, name, cls._own_method(row))
-            setattr(cls, f"I{name.lower()}", cls._nonblocking_method(row))
-            setattr(cls, f"{name}_init", cls._persistent_method(row))
+            for other, own in ((f"I{name.lower()}", cls._begin), (f"{name}_init", cls._get_ready)):
+                setattr(cls, other, cls._surviving_method(other, row, own))
         for name in OBJECTS:
             setattr(cls, name, cls._object_method(name))
 
@@ -255,38 +272,15 @@ class Comm(MPI.Intracomm):
         return method
 
     @staticmethod
-    def _nonblocking_method(row: Row) -> Callable[..., MPI.Request]:
-        """Return the method of a nonblocking collective: of a worker's where failures are to be survived."""
-        parents = Comm.by_mpi(f"I{row.name.lower()}")
+    def _surviving_method(name: str, row: Row, own: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a method that is MPI's where nothing is to be survived, and ``own`` else, with the row before its arguments."""
+        parents = Comm.by_mpi(name)
 
         @wraps(parents)
-        def method(self: Comm, *arguments: Any, **named: Any) -> MPI.Request:
+        def method(self: Comm, *arguments: Any, **named: Any) -> Any:
             if not self._options.survive:
                 return parents(self, *arguments, **named)
-            return self._begin(row, job_of(row.make, self._state.rank, arguments, named))
-
-        return method
-
-    @staticmethod
-    def _persistent_method(row: Row) -> Callable[..., MPI.Prequest]:
-        """Return the method of a persistent collective, each start of which is a nonblocking one."""
-        parents = Comm.by_mpi(f"{row.name}_init")
-
-        @wraps(parents)
-        def method(self: Comm, *arguments: Any, **named: Any) -> MPI.Prequest:
-            state, options = self._state, self._options
-            if not options.survive:
-                return parents(self, *arguments, **named)
-            named.pop("info", None)
-            if arguments and isinstance(arguments[-1], MPI.Info):
-                arguments = arguments[:-1]
-            number = self._take_number()
-            state.worker.wait()
-            began, job = perf_counter(), job_of(row.make, state.rank, arguments, named)
-            # errors are said now, and to all: a start is too late for that
-            self._carry_out(number, job.read, lambda call, _: call(_begun))
-            self._last = (began, perf_counter(), (), "straight", "")
-            return Again.of(lambda: self._begin(row, job))
+            return own(self, row, *arguments, **named)
 
         return method
 
