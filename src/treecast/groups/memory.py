@@ -1,7 +1,7 @@
 """Memory for the calls of a group, which later ones have again, as new memory is slow; and the data that is kept of them."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +14,6 @@ _MOST = 1 << 26  # bytes that are kept for later calls
 def scratch(count: int) -> Piece:
     """Return ``count`` bytes of new memory."""
     return np.empty(count, np.uint8).data
-
-
-class Kept(Protocol):
-    """Kept of a call by a rank: the data of ranks."""
-
-    def get(self, rank: int, default: Any = None, /) -> Piece | None: ...  # noqa: D102
 
 
 class Blocks:
@@ -35,6 +29,10 @@ class Blocks:
         bounds, here = self.bounds, rank - self.first
         first, last = (here * bounds, (here + 1) * bounds) if isinstance(bounds, int) else bounds[here : here + 2]
         return memoryview(self.whole)[first:last]
+
+
+Kept = Mapping[int, Piece] | Blocks
+"""Kept of a call by a rank: the data of ranks."""
 
 
 class Memory:

@@ -81,9 +81,8 @@ def launch(
     if not program:
         raise PlanError("there is nothing to start: write treecast launch --tcp -n 4 -- COMMAND …")
     named = (environment or {}).get("TREECAST_NETWORK")
-    if named is not None and (
-        where is None or None in where
-    ):  # other hosts may have the file of a network, and this one not
+    # other hosts may have the file of a network, and this one not
+    if named is not None and (where is None or None in where):
         from treecast.tcp.start import network_of_ranks
 
         network_of_ranks(named, count)

@@ -17,7 +17,7 @@ from typing import Any
 from treecast.algorithms import spread
 from treecast.calls.call import Call
 from treecast.calls.collectives import ROWS
-from treecast.calls.table import Algorithm
+from treecast.calls.table import Algorithm, Failed
 from treecast.collectives import Kind, find_unequal
 from treecast.engine import blocks as parts
 from treecast.engine.blocks import Task, bytes_of, task_of
@@ -44,7 +44,6 @@ _RATE = 1e9  # bits per second of a link, where nobody says
 _TAGS = 1 << 31  # others are of data that is fetched
 _FOREVER = 1e9
 
-Failed = tuple[int, ...]
 Planned = tuple[Any, Steps[Failed]]
 """The words of all ranks alike on a call, None where it goes straight, and its steps by a plan, which need not be begun."""
 
