@@ -47,15 +47,15 @@ class Bound:
                 part.copy_(own)
         for step in self._steps:
             self._do(step, memory, bounds, OPS[op])
-        if op == "AVG" and self._wanted:
+        if op == "AVG":
             for first, stop in self._wanted:
                 part = memory[bounds[first] : bounds[stop]]
                 divide(part, collective.nodes, part)
         if in_place:
             return tensor
-        got = torch.cat([memory[bounds[a] : bounds[b]] for a, b in self._wanted]) if self._wanted else None
-        if got is None:
+        if not self._wanted:
             return tensor if out is None else out
+        got = torch.cat([memory[bounds[a] : bounds[b]] for a, b in self._wanted])
         into = tensor.new_empty(got.numel()) if out is None else out
         into.copy_(got.view(into.shape))
         return into
