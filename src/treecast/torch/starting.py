@@ -21,12 +21,7 @@ _JOINED: list[str] = []
 
 
 def create(options: Any, _more: Any = None) -> ProcessGroup:
-    """Return the process group that torch asks for: that of all ranks, or a part of it. Raises PlanError as ``find_comm``."""
-    return ProcessGroup(*find_comm(options))
-
-
-def find_comm(options: Any) -> tuple[Comm, Any, list[int], str]:
-    """Return the parts of a process group: its communicator, torch's options, its ranks, and the meaning of holes.
+    """Return the process group that torch asks for: that of all ranks, or a part of it.
 
     Raises PlanError when the ranks do not find one another, or a part has ranks that have failed.
     """
@@ -42,7 +37,7 @@ def find_comm(options: Any) -> tuple[Comm, Any, list[int], str]:
         comm = Comm(process, process.add_group(seats, min(settings.survive, len(seats) - 1), ident))
     else:
         comm = _join(options, settings)
-    return comm, options, ranks, settings.holes
+    return ProcessGroup(comm, options, ranks, settings.holes)
 
 
 def _join(options: Any, settings: Settings) -> Comm:
