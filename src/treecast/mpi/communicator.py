@@ -51,14 +51,14 @@ class PlanTransport(MpiTransport):
 
 
 class Communicator:
-    """A duplicate of the user's communicator, which returns errors, and how many operations went over it.
+    """A duplicate of the user's communicator, which returns errors, for operations by plans.
 
     ``hosts[r]``: the first rank on the host of rank r; these speak for their hosts.
     """
 
     def __init__(self, comm: Any, mpi: Any, hosts: list[int]) -> None:
         self.transport = PlanTransport(mpi, comm.Dup(), _EPOCHS)
-        self.mpi, self.comm, self.tags, self.epoch = mpi, self.transport.comm, self.transport.tags, 0
+        self.mpi, self.comm, self.tags = mpi, self.transport.comm, self.transport.tags
         self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
         self.hosts, self._speaks = hosts, sorted(set(hosts))
         self._rates: dict[tuple[Network, str], float] = {}
@@ -132,14 +132,13 @@ class Communicator:
             return broadcast_role(operation, self.hosts, root, self.rank, self.tags)
         return role_of(operation, self.rank, self.tags)
 
-    def run(self, operation: Operation, role: Role, part: Part, deadline: float | None) -> Outcome:
-        """Carry out one operation, with tags that no operation shortly before it had."""
-        self.epoch = (self.epoch + 1) % _EPOCHS
+    def run(self, operation: Operation, role: Role, part: Part, deadline: float | None, number: int) -> Outcome:
+        """Carry out one operation, with tags that no operation shortly before it had; ``number``: of the call, alike at all."""
         patience = _FOREVER if deadline is None else deadline
         beside = [rank for rank, host in enumerate(self.hosts) if host == self.hosts[self.rank]]
         # a silent rank would keep its turn: so where failures are to be survived there are none
         turns = Turns[Any](AT_ONCE, beside) if operation.model == ONE_PORT and not operation.survive else None
-        return Engine(self.transport.links(self.epoch), role.transfers, part, patience, turns=turns).run()
+        return Engine(self.transport.links(number), role.transfers, part, patience, turns=turns).run()
 
     def free(self, beside: MpiTransport) -> None:
         """Free the duplicate, unless something may still come on it; ``beside``: its ranks, as far as they are lost to others."""

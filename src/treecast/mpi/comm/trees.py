@@ -129,8 +129,7 @@ class Trees:
         return not call.refused
 
     def _run(self, call: Call, operation: Operation, role: Role, part: Part) -> set[int]:
-        self._ours.epoch = call.number  # the same at all ranks, whatever each of them has refused before
-        outcome = self._ours.run(operation, role, part, self._options.deadline)
+        outcome = self._ours.run(operation, role, part, self._options.deadline, call.number)
         for rank in outcome.dead:
             call.group.lose(rank, True)
         return outcome.held
