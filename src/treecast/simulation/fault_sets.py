@@ -131,9 +131,10 @@ class SetReplay:
         given, wanted = (_by_atom(atoms, h) for h in (schedule.part.given(), schedule.part.wanted()))
         self.bounds = atoms.bounds
         self.work = 2 * len(row) + network.nodes * (len(atoms) + 1) + network.nodes * network.ports
-        by_move = np.arange(len(row)), moves.time, src, dst, arc, network.nodes, network.nodes * network.ports + 1
+        by_move = moves.start, np.arange(len(row)), moves.time, src, dst, arc
+        sizes = network.nodes, network.nodes * network.ports + 1
         back = back[row] if len(back) else back.copy()
-        self._given = node, arcs, moves.start, *by_move, back, order, own, *given, *wanted
+        self._given = (node, arcs), by_move, sizes, back, order, own, given, wanted
 
     def try_sets(self, sets: Ints) -> tuple[Ints, Hit | None]:
         """Replay under each set, int64 (sets, size); return how many living nodes lack something, and the first such set.
