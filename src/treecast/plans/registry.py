@@ -276,8 +276,11 @@ def builder(
 
 
 def any_machine(name: str, *kinds: str, **more: Any) -> Callable[[Build], Build]:
-    """Register a builder as ``builder`` does, for every model in which nodes keep their messages; it is no model's own choice."""
-    return builder(name, *kinds, under=(), any_model=True, **more)
+    """Register a builder as ``builder`` does, for every model in which nodes keep their messages.
+
+    It is no model's own choice, and makes no orbits.
+    """
+    return builder(name, *kinds, under=(), any_model=True, orbit=False, **more)
 
 
 def _without_combining(build: Build) -> Build:

@@ -180,7 +180,6 @@ def _fits(job: Job[Any]) -> str:
     "reduce-broadcast",
     "allreduce",
     fits=_fits,
-    orbit=False,
     summary="the trees and paths of a plan of few messages, again and again: finished sums go out while others come in",
 )
 @any_machine(
@@ -192,7 +191,6 @@ def _fits(job: Job[Any]) -> str:
     by_root=True,
     most_copies=every_port,
     fits=_fits,
-    orbit=False,
     summary="the trees and paths of a plan of few messages, again and again, in as few steps as they leave",
 )
 def by_periods(job: Job[Network]) -> Built:

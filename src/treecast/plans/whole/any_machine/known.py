@@ -148,15 +148,12 @@ def least_steps(job: Job[Any]) -> int:
     return tightest(known, "steps").value
 
 
-_ANY: dict[str, Any] = {"fits": no_ways, "orbit": False}
-
-
 @any_machine(
     "overlapping-list",
     "reduce-broadcast",
     "allreduce",
     summary="the trees and paths of the best plan for all ports, timed anew: finished sums go out while others come in",
-    **_ANY,
+    fits=no_ways,
 )
 @any_machine(
     "list-schedule",
@@ -169,7 +166,7 @@ _ANY: dict[str, Any] = {"fits": no_ways, "orbit": False}
     by_root=True,
     most_copies=every_port,
     summary="the trees and paths of the best plan for all ports, or trees of even loads, timed anew",
-    **_ANY,
+    fits=no_ways,
 )
 def list_schedule(job: Job[Network]) -> Built:
     """Any machine: a list schedule of the ways of a plan for all ports, timed from its end and from its start again.

@@ -49,7 +49,6 @@ def _as_alltoallv(job: Job[Network]) -> Job[Network]:
     most_copies=every_port,
     by_root=True,
     fits=_why_not,
-    orbit=False,
     summary="as an alltoallv in which the root alone sends, or receives",
 )
 def one_row(job: Job[Network]) -> Built:

@@ -51,7 +51,6 @@ def _fits(job: Job[Network]) -> str:
     "allgather",
     "allgatherv",
     fits=_fits,
-    orbit=False,
     summary="step by step, each free arc sends the rarest chunk that the other end lacks; timed from both ends again",
 )
 def rarest_first(job: Job[Network]) -> Built:

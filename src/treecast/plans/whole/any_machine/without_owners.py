@@ -40,7 +40,7 @@ _ASKED = Option(
     summary="Partial sums are exchanged where they meet, and no rank owns a sum: it may take fewer steps.",
     flag=True,
 )
-_SHARED: dict[str, Any] = {"options": (_ASKED,), "needs": _ASKED.keyword, "orbit": False}
+_SHARED: dict[str, Any] = {"options": (_ASKED,), "needs": _ASKED.keyword}
 
 
 def _no_halves(job: Job[Network]) -> str:
@@ -216,6 +216,7 @@ def _claims(job: Job[Network]) -> Claims:
     on=_by_bits,
     under=("whispering", "one-port,combining", "shouting"),
     claims=_claims,
+    orbit=False,
     summary="all that has been added so far is exchanged with the node that differs in one bit after the other",
     **_SHARED,
 )

@@ -38,7 +38,6 @@ def _claims(job: Job[Network]) -> Claims:
     "allgather",
     fits=_fits,
     claims=_claims,
-    orbit=False,
     summary="each node sends on the chunk it got last, around a cycle through all nodes",
 )
 def hamiltonian_cycle(job: Job[Network]) -> Built:
