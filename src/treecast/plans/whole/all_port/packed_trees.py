@@ -17,15 +17,15 @@ from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
 from treecast.networks.kept import kept
 from treecast.plans.built import Built, Job
-from treecast.plans.registry import Option, builder, whole_number
+from treecast.plans.registry import builder
 from treecast.plans.times.pipelines import rows_of_streams, sends_of_streams, streams, uneven_streams
 from treecast.plans.ways.trees import axes, rotated
 from treecast.plans.ways.trees.disjoint import known_trees
 from treecast.plans.ways.trees.independent import independent_trees
 from treecast.plans.ways.trees.packed import packed_trees
 from treecast.plans.ways.ways import Ways
-from treecast.plans.whole.all_port.independent_trees import list_of_trees
 from treecast.plans.whole.all_port.tree_facts import facts_of_trees
+from treecast.plans.whole.all_port.trees_of_every_root import SEED, list_of_trees, seed_of
 from treecast.schedule import Claims, Rows, Schedule
 from treecast.schedule.trees import TreeSet
 
@@ -39,13 +39,6 @@ class _Choice(NamedTuple):
     steps: int
     carried: list[list[tuple[int, int]]]
     rows: Rows | None = None  # where trees share arcs, so that streams go one after the other
-
-
-SEED = Option(
-    name="tree-seed",
-    summary="What the search for packed trees begins with: the same seed gives the same trees.",
-    read=whole_number("seed", 0, 999_999_999),
-)
 
 
 def _lacks_need(network: Network) -> str:
@@ -83,7 +76,7 @@ def _claims(job: Job[Network]) -> Claims:
 
 
 def _facts(job: Job[Network], schedule: Schedule, depth: int) -> Description:
-    found, seed = facts_of_trees(job, schedule, depth), _seed(job)
+    found, seed = facts_of_trees(job, schedule, depth), seed_of(job)
     return found.adding({"seed": seed}, {"seed": seed}) if schedule.trees > 1 else found
 
 
@@ -111,13 +104,11 @@ def over_packed_trees(job: Job[Network]) -> Built:
     return Built(found.rows or rows_of_streams(found.trees, found.carried), _claims(job))
 
 
-def _seed(job: Job[Network]) -> int:
-    return int(job.options.get(SEED.keyword, 1))
-
-
 def _choice_of(job: Job[Network]) -> _Choice:
     collective = job.collective
-    return _choice(job.network, collective.root, collective.messages, job.copies, against=job.against, seed=_seed(job))
+    return _choice(
+        job.network, collective.root, collective.messages, job.copies, against=job.against, seed=seed_of(job)
+    )
 
 
 @kept(16)
