@@ -5,7 +5,7 @@ import pytest
 import treecast
 from treecast.errors import PlanError
 from treecast.networks import network
-from treecast.plans.whole.one_port.chain import path_through_all
+from treecast.plans.whole.one_port.hamiltonian import path_through_all
 
 
 @pytest.mark.parametrize(

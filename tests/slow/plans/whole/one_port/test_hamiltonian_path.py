@@ -7,7 +7,7 @@ from networkx.generators.atlas import graph_atlas_g
 
 import treecast
 from treecast.networks import network
-from treecast.plans.whole.one_port.chain import path_through_all
+from treecast.plans.whole.one_port.hamiltonian import path_through_all
 
 SMALL = [graph for graph in graph_atlas_g() if 2 <= len(graph) <= 6 and nx.is_connected(graph)]
 

@@ -1,11 +1,14 @@
-"""A broadcast over one port from each node to the next, along a way through all nodes: the best there is for long messages.
+"""A broadcast and an allgather over one port from each node to the next, along a path or a cycle through all nodes.
 
 Communication model: store-and-forward, one-port, full or half duplex, one message of fixed length per arc and step.
 
 A node of a tree tells its children one after the other. So a long message takes as many steps a chunk as the busiest node has
 children: along a Hamiltonian path one, with a row for each arc however long the message is. Where a node sends or receives, or
-has one partner in a step, the chunks follow each other two steps apart. Such a path is looked for by going on to the node with
-the fewest ways on (Warnsdorff 1823). Where none is left, the end of the path is turned round (Pósa 1976), or it begins anew.
+has one partner in a step, the chunks follow each other two steps apart. Along a Hamiltonian cycle each node sends on the chunk it
+got last, and hears something new in every step. With half duplex, and an even number of nodes, every other one sends in turn.
+
+A path is looked for by going on to the node with the fewest ways on (Warnsdorff 1823). Where none is left, the end of the path is
+turned round (Pósa 1976), or it begins anew.
 """
 
 from random import Random
@@ -15,11 +18,12 @@ import numpy as np
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.kept import kept
-from treecast.plans.built import Built, Job, rows_between
+from treecast.plans.built import Built, Job, rows_between, rows_of_blocks
 from treecast.plans.registry import any_machine
 from treecast.schedule import Claims, Payloads
 
-_MOST_NODES, _MOST_WORK = 2**11, 2**19  # arcs that a search looks at
+_MOST_NODES, _MOST_IN_CYCLE = 2**11, 2**10
+_MOST_WORK = 2**19  # arcs that a search looks at
 
 
 def _fits(job: Job[Network]) -> str:
@@ -58,6 +62,38 @@ def hamiltonian_path(job: Job[Network]) -> Built:
     table, steps = Payloads.of_ranges([0], [messages]), (messages - 1) * _pace(job) + 1
     rows = rows_between(job.network, table, place, path[:-1], path[1:], steps=steps, tree=0, payload=0)
     return Built(rows, _claims(job))
+
+
+def _fits_cycle(job: Job[Network]) -> str:
+    network, model = job.network, job.model
+    if model.ports != "one" or model.combining or (model.partner == "same" and not model.half_port):
+        return "is for one port, where a message is one chunk, and a node may have two partners"
+    if network.relays is not None or not 3 <= network.nodes <= _MOST_IN_CYCLE:
+        return f"is for 3 to {_MOST_IN_CYCLE:,} nodes, none of them a relay"
+    if model.half_port and network.nodes % 2:
+        return "is for an even number of nodes, of which every other one sends"
+    return "" if path_through_all(network, 0, closed=True) else "finds no cycle through all nodes"
+
+
+def _claims_of_cycle(job: Job[Network]) -> Claims:
+    others, messages = job.network.nodes - 1, job.collective.messages
+    return Claims((1 + job.model.half_port) * messages * others, messages * others * job.network.nodes)
+
+
+@any_machine(
+    "hamiltonian-cycle",
+    "allgather",
+    fits=_fits_cycle,
+    claims=_claims_of_cycle,
+    summary="each node sends on the chunk it got last, around a cycle through all nodes",
+)
+def hamiltonian_cycle(job: Job[Network]) -> Built:
+    """One-port: M (N - 1) steps, the fewest; of half duplex 2 M (N - 1), the fewest. M N (N - 1) transmissions, the fewest."""
+    cycle, nodes = np.array(path_through_all(job.network, 0, closed=True)), job.network.nodes
+    messages, half = job.collective.messages, int(job.model.half_port)
+    place, turn = (each.ravel() for each in np.indices((nodes, nodes - 1)))
+    src, dst, step = cycle[place], cycle[(place + 1) % nodes], ((1 + half) * turn + half * (place % 2)) * messages
+    return Built(rows_of_blocks(job, step, src, dst, cycle[(place - turn) % nodes]), _claims_of_cycle(job))
 
 
 @kept(64)
