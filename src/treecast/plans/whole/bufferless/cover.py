@@ -117,11 +117,6 @@ def least_steps(near: Tree, flits: Ints, degree: int) -> int:
     options=(FIRST,),
     summary="down several trees that share no arc, the farthest first in each",
 )
-def scatter(job: Job[Network]) -> Built:
-    """Bufferless, multi-port: scatter over a cover; in each of its trees the farthest destinations first."""
-    return _over_cover(job, job.options.get("first", "farthest"))
-
-
 @builder(
     "cover",
     "gatherv",
@@ -130,15 +125,14 @@ def scatter(job: Job[Network]) -> Built:
     baseline=True,
     summary="up several trees that share no arc, as if all knew when to begin",
 )
-def gather(job: Job[Network]) -> Built:
-    """Bufferless, multi-port: gather over a cover, the nearest received first: the ideal, as if all knew when to begin."""
-    return _over_cover(job, job.options.get("first", "nearest"))
+def over_cover(job: Job[Network]) -> Built:
+    """Bufferless, multi-port: scatter over a cover; in each of its trees the farthest destinations first.
 
-
-def _over_cover(job: Job[Network], first: str) -> Built:
+    Or gather over a cover, the nearest received first: the ideal, as if all knew when to begin.
+    """
     network = job.network if job.collective.direction == "from" else job.network.reversed()
     found = cover(network, job.collective.root, lengths_of(job.collective).flits)
-    return build_streams(job.collective, found.trees, found.dealt, "all", first)
+    return build_streams(job, found.trees, found.dealt)
 
 
 class _Search:

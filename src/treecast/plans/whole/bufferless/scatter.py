@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.collectives import Collective, Lengths
+from treecast.collectives import Lengths
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
@@ -41,11 +41,6 @@ FIRST = Option(name="first", summary="Which messages go first.", choices=ORDERS)
     options=(TREE, FIRST),
     summary="down one tree, the farthest first (FDF)",
 )
-def scatter(job: Job[Network]) -> Built:
-    """Bufferless: scatter down one tree, the farthest destinations first, or in another order for comparison."""
-    return _over_one_tree(job, job.options.get("first", "farthest"))
-
-
 @builder(
     "nearest-first",
     "gatherv",
@@ -54,34 +49,29 @@ def scatter(job: Job[Network]) -> Built:
     baseline=True,
     summary="up one tree, as if all knew when to begin",
 )
-def gather(job: Job[Network]) -> Built:
-    """Bufferless: gather up one tree, the nearest received first: the ideal, as if every node knew when to begin."""
-    return _over_one_tree(job, job.options.get("first", "nearest"))
+def over_one_tree(job: Job[Network]) -> Built:
+    """Bufferless: scatter down one tree, the farthest destinations first, or another order for comparison.
 
-
-def _over_one_tree(job: Job[Network], first: str) -> Built:
-    collective, ports = job.collective, job.model.ports
+    Or gather up one tree, the nearest received first: the ideal, as if every node knew when to begin.
+    """
+    collective, ports, flits = job.collective, job.model.ports, lengths_of(job.collective).flits
     network = job.network if collective.direction == "from" else job.network.reversed()
-    flits = lengths_of(collective).flits
-    found = spanning_tree(
-        network,
-        collective.root,
-        job.options.get("tree", "breadth-first"),
-        flits,
-        lambda tree: streams_steps(tree, flits, ports),
-    )
-    return build_streams(collective, [found], np.zeros(network.nodes, np.int64), ports, first)
+    kind = job.options.get("tree", "breadth-first")
+    found = spanning_tree(network, collective.root, kind, flits, lambda tree: streams_steps(tree, flits, ports))
+    return build_streams(job, [found], np.zeros(network.nodes, np.int64))
 
 
-def build_streams(collective: Collective, trees: Sequence[Tree], dealt: Ints, ports: str, first: str) -> Built:
+def build_streams(job: Job[Network], trees: Sequence[Tree], dealt: Ints) -> Built:
     """Return a scatter, or the ideal gather, over trees that share no arc: node v's message goes by ``trees[dealt[v]]``.
 
     With one port all messages form one stream at the root; otherwise each child of the root has one, in each tree.
     """
-    lengths, nodes = lengths_of(collective), collective.nodes
+    collective, nodes, lengths = job.collective, job.network.nodes, lengths_of(job.collective)
+    away = collective.direction == "from"
+    first = job.options.get("first", "farthest" if away else "nearest")
     depth = _of_own_tree([tree.depth for tree in trees], dealt)
     branch = _of_own_tree([tree.branch for tree in trees], dealt)
-    stream = np.zeros(nodes, np.int64) if ports == "one" else dealt * nodes + branch
+    stream = np.zeros(nodes, np.int64) if job.model.ports == "one" else dealt * nodes + branch
     sequence = np.lexsort((*_key(first, depth, lengths.flits, trees, dealt), stream))
     numbered = replace(collective, lengths=Lengths(lengths.flits, sequence))
     begin, flits = lengths_of(numbered).first, lengths.flits
@@ -89,7 +79,6 @@ def build_streams(collective: Collective, trees: Sequence[Tree], dealt: Ints, po
     base = np.full(int(stream.max(initial=0)) + 1, np.iinfo(np.int64).max)
     np.minimum.at(base, stream, begin)
     place = begin - base[stream]  # flits of the same stream before each message
-    away = collective.direction == "from"
     wait = np.zeros(len(base), np.int64)
     if not away:  # the root hears nothing before the first message can be there
         np.maximum.at(wait, stream[some], (depth - 1 - place)[some])

@@ -47,7 +47,7 @@ def scattered(parents, lengths, first="farthest"):
     where = network_of(parents)
     collective = Collective("scatterv", where.nodes, 1, 0, (), Lengths.of([0, *lengths]))
     job = Job(where, collective, model_of("bufferless"), options={"first": first})
-    return tree_scatter.scatter(job).claims.steps
+    return tree_scatter.over_one_tree(job).claims.steps
 
 
 @lru_cache(8)
