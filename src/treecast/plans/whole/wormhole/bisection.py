@@ -7,14 +7,17 @@ Let B be a set of at most 2^T nodes, and s a node of it. D(B, T)[s] is the least
 
     D(part of s, T-1)[s] + min over t in the other part of (|s - t| + D(other part, T-1)[t])
 
-over cuts of B into two parts of at most 2^(T-1) nodes. A box is cut straight where both parts are then small enough, and along
-a staircase otherwise. The inner minimum is an L1 distance transform: two sweeps per axis. Source: the model and its optimum
-are those of Cang & Wu; the recursion is treecast's, and its result is never above theirs.
+over cuts of B into two parts of at most 2^(T-1) nodes. A box is cut straight where both parts are then small enough, and
+along a staircase otherwise, which goes through the nodes in one of the orders by coordinates. The inner minimum is an L1
+distance transform: two sweeps per axis. Source: the model and its optimum are those of Cang & Wu; the recursion is
+treecast's, and its result is never above theirs.
 """
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import permutations, product
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +26,6 @@ from treecast.collectives import Collective
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, check_memory
-from treecast.plans.whole.wormhole.divisions import Effort, divisions
 from treecast.plans.whole.wormhole.symmetry import Shape
 from treecast.progress import report
 from treecast.schedule import Claims, Payloads, Rows
@@ -34,6 +36,22 @@ _WIDE = 128  # longer lines are worth a call each
 _SMALL = 512  # nodes: the tables of many such meshes are kept, they take little memory
 _CELLS_AT_ONCE = 1 << 16  # of how many cells the cuts of a set are looked at together
 _BYTES_PER_NODE = 200  # that a table and a schedule take, measured
+_BEST_PLANES = 3  # how many planes per axis are tried of a large set
+_MOST_KEPT = 512  # cells of a box whose orders are kept
+
+
+class Effort(NamedTuple):
+    """How many cuts are tried: numbers of nodes.
+
+    ``small``: sets up to this size are cut along staircases even where straight cuts fit. ``many``: larger sets are cut along
+    fewer staircases. ``large``: larger sets are not cut along all planes. ``narrow``: larger sets are cut along one plane per
+    axis, and along the staircases across the longest axis.
+    """
+
+    small: int
+    many: int
+    large: int
+    narrow: int = 2**62
 
 
 THOROUGH, USUAL, HASTY = Effort(36, 64, 1024), Effort(0, 64, 1024), Effort(0, 4, 12)
@@ -175,6 +193,69 @@ def _window(cut: Cut, part: int) -> tuple[slice, ...]:
     return tuple(slice(c, c + s) for c, s in zip(cut.corners[part], shape, strict=True))
 
 
+def divisions(mask: NDArray[np.bool_], most: int, effort: Effort) -> NDArray[np.bool_]:
+    """Return the low parts of the cuts that leave both parts at most ``most`` nodes: bool (cuts, *shape), each once.
+
+    They are straight cuts; and staircases if there is none, and in small sets that are not to be halved exactly.
+    """
+    size = int(np.count_nonzero(mask))
+    lows = _straight(mask, size, most, effort)
+    if lows and (size > effort.small or size == 2 * most):
+        return np.array(lows)
+    few = size > (effort.many if mask.ndim <= 3 else effort.many // 2)
+    counts = sorted({size - min(most, size - 1), min(most, size - 1)})
+    lows += _staircases(mask, counts, few=few, longest=size > effort.narrow)
+    return np.array(list({low.tobytes(): low for low in lows}.values()))
+
+
+def _straight(mask: NDArray[np.bool_], size: int, most: int, effort: Effort) -> list[NDArray[np.bool_]]:
+    lows: list[NDArray[np.bool_]] = []
+    for axis in range(mask.ndim):
+        below = np.cumsum(mask.sum(axis=tuple(a for a in range(mask.ndim) if a != axis)))
+        planes = np.flatnonzero((below <= most) & (size - below <= most) & (below < size) & (below > 0))
+        if size > min(effort.large, effort.narrow):  # there may be many: take those that halve best
+            order = np.argsort(np.abs(2 * below[planes] - size), kind="stable")
+            planes = planes[order[: 1 if size > effort.narrow else _BEST_PLANES]]
+        for plane in planes.tolist():
+            low = mask.copy()
+            low[tuple(slice(None) if a != axis else slice(plane + 1, None) for a in range(mask.ndim))] = False
+            lows.append(low)
+    return lows
+
+
+def _staircases(mask: NDArray[np.bool_], counts: list[int], *, few: bool, longest: bool) -> list[NDArray[np.bool_]]:
+    """Return the first nodes of a set, as many as each of ``counts`` says, in each of several orders by coordinates."""
+    find = _orders if mask.size <= _MOST_KEPT else _orders.__wrapped__
+    orders = find(mask.shape, few, longest)
+    inside = mask.reshape(-1)[orders]
+    number = np.cumsum(inside, axis=1)
+    chosen = inside[:, None] & (number[:, None] <= np.array(counts)[:, None])  # (orders, counts, cells)
+    lows = np.empty_like(chosen)
+    np.put_along_axis(lows, orders[:, None], chosen, axis=-1)
+    return list(lows.reshape(-1, *mask.shape))
+
+
+@lru_cache(256)
+def _orders(shape: Shape, few: bool, longest: bool) -> Ints:
+    """Return the cells of a box in each of several orders by coordinates: int64 (orders, cells).
+
+    The axes in any order, and counted backwards, all but the first; if ``few``, none backwards; if ``longest``, the longest
+    axis comes first, the others by length.
+    """
+    cells = np.indices(shape).reshape(len(shape), -1)
+    axes = permutations(range(len(shape)))
+    if longest:
+        axes = [tuple(np.argsort([-side for side in shape], kind="stable").tolist())]
+    flips = [(1,) * (len(shape) - 1)] if few else list(product((1, -1), repeat=len(shape) - 1))
+    return np.array(
+        [
+            np.lexsort([cells[a] * f for a, f in zip(order, (1, *flip), strict=True)][::-1])
+            for order in axes
+            for flip in flips
+        ]
+    )
+
+
 def _boxes(parts: NDArray[np.bool_]) -> tuple[list[Shape], list[Shape]]:
     """Return the corners of the bounding boxes of several parts, bool (parts, *shape), and where the boxes stop."""
     low, high = list[list[int]](), list[list[int]]()
@@ -220,7 +301,7 @@ def sends(tables: Bisection, whole: Table, source: int) -> tuple[Ints, Ints, Int
     strides = np.array([prod(shape[axis + 1 :]) for axis in range(len(shape))], np.int64)
     at = np.array(np.unravel_index(source, shape), np.int64)[:, None]
     active: dict[int, tuple[Table, list[tuple[Ints, Ints]]]] = {id(whole): (whole, [(np.zeros_like(at), at)])}
-    found: list[tuple[Ints, Ints, Ints]] = []
+    found = [np.zeros((3, 0), np.int64)]
     for step in range(whole.steps):
         after: dict[int, tuple[Table, list[tuple[Ints, Ints]]]] = {}
         for table, places in active.values():
@@ -241,12 +322,9 @@ def sends(tables: Bisection, whole: Table, source: int) -> tuple[Ints, Ints, Int
                             kept[1].append((offset, place))
                         there = corner[:, mine] + np.array(cut.corners[1 - part])[:, None] + target
                         here_all = corner[:, mine] + here[:, mine]
-                        found.append((np.full(len(mine), step), strides @ here_all, strides @ there))
+                        found.append(np.stack([np.full(len(mine), step), strides @ here_all, strides @ there]))
         active = after
-    if not found:
-        none = np.empty(0, np.int64)
-        return none, none, none
-    step, src, dst = (np.concatenate(column) for column in zip(*found, strict=True))
+    step, src, dst = np.concatenate(found, axis=1)
     return step, src, dst
 
 
