@@ -2,14 +2,28 @@
 here.
 
 No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Akl no two translates share an arc.
+
+The builder ``disjoint-ways`` has x node-disjoint paths of its own for every destination, and no x ways are shorter in total
+(graphs/ways.py). So the sends are as few as there can be. Nodes of one type have ways of the same lengths: a renaming of ports
+carries those of one node to another. The nodes of a necklace with a node for every port have ways that are rotations of one
+another: a way of l arcs takes l steps in which all ports are busy. A node of a shorter necklace takes that one of several
+renamings which lets all ports be used equally. The hops to these nodes are packed by a list schedule, with a few whole necklaces
+that fill up the steps.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
+from random import Random
+from typing import NamedTuple
 
 import numpy as np
 
-from treecast.networks import Cayley, Rotational
-from treecast.plans.built import NO_ROWS, Built, Job, joined
+from treecast.graphs.ways import disjoint_ways
+from treecast.networks import Cayley, Network, Rotational
+from treecast.networks.core import Ints
+from treecast.networks.kept import kept
+from treecast.plans.built import NO_ROWS, Built, Job, best_of, joined
 from treecast.plans.registry import builder, every_port
 from treecast.plans.times.pipelines import rows_into
 from treecast.plans.times.timetable import list_paths
@@ -17,7 +31,12 @@ from treecast.plans.ways.shares import hops, shares
 from treecast.plans.ways.trees.disjoint import TREES, trees_of_job
 from treecast.plans.whole.all_port.priced_paths import paths_of_node_zero
 from treecast.ragged import starts
-from treecast.schedule import Claims, Payloads
+from treecast.schedule import Claims, Payloads, Rows
+
+_MOST_NODES = 2**22  # of a network in which ways are searched for
+_RENAMINGS = 60  # that are drawn for a node of a short necklace
+_SPARED = (0, 1, 2, 4, 8, 16)  # whole necklaces that help to fill up the steps of the short ones
+_MOST_WORK = 1_500_000  # hops tried, of all tries
 
 
 @builder(
@@ -67,7 +86,7 @@ def over_shortest_paths(job: Job[Cayley]) -> Built:
     """All-port: over shortest paths; aims at max(diameter, ⌈M Σ distances / degree⌉) steps, the lower bound. x = 1."""
     network, messages, nodes = job.network, job.collective.messages, np.arange(1, job.network.nodes)
     parts, later, done, sent = [NO_ROWS], [0], 0, 0
-    for layers, size in lengths_of_runs(messages, network.ports) if len(nodes) else ():
+    for layers, size in _lengths_of_runs(messages, network.ports) if len(nodes) else ():
         timed = paths_of_node_zero(network, layers)
         chunk = np.repeat(nodes, layers) * messages + sent + np.tile(np.arange(layers), len(nodes)) * size
         ways = replace(timed.ways, payloads=Payloads.of_ranges(chunk, chunk + size))
@@ -78,7 +97,194 @@ def over_shortest_paths(job: Job[Cayley]) -> Built:
     return Built(joined(parts, later), Claims(done, sends))
 
 
-def lengths_of_runs(messages: int, ports: int) -> list[tuple[int, int]]:
+def _lengths_of_runs(messages: int, ports: int) -> list[tuple[int, int]]:
     """Return (layers, size): first as many runs of chunks as there are ports, each ``size`` long; then single chunks."""
     each, rest = divmod(messages, ports)
     return [(layers, size) for layers, size in ((ports, each), (rest, 1)) if layers and size]
+
+
+def _too_large(network: Network) -> str:
+    return "" if network.nodes <= _MOST_NODES else f"searches for paths among at most {_MOST_NODES:,} nodes"
+
+
+@builder(
+    "disjoint-ways",
+    "alltoall",
+    on=(Rotational, _too_large),
+    most_copies=every_port,
+    summary="x disjoint paths of least total length to each node, necklace by necklace",
+)
+def over_disjoint_ways(job: Job[Rotational]) -> Built:
+    """All-port: node 0 sends each node its messages over x = ``copies`` disjoint paths of least total length.
+
+    As few transmissions as there can be: M N times the sum of those lengths. In nearly all cases the steps are these by the
+    number of arcs, rounded up; on the hypercube they are even (see ``_Search.least``).
+    """
+    network, messages = job.network, job.collective.messages
+    parts, later, done, sent = [NO_ROWS], [0], 0, 0
+    if network.nodes == 1:
+        return Built(NO_ROWS, Claims(0, 0))
+    search, begin = _search(network, job.copies), np.arange(network.nodes) * messages
+    for layers, run in _lengths_of_runs(messages, network.ports):
+        packed, count = search.best(layers), layers * run
+        whole = list(chain.from_iterable(search.whole[packed.spared :]))
+        parts.append(_rotated(network, whole, begin + sent, count))
+        later += [done, done + count * _hops(whole)]
+        first = [sent + way.destination * messages + way.layer * run for way in packed.ways]
+        parts.append(_rows(network, packed.ways, packed.began, np.array(first, np.int64), run))
+        done, sent = later[-1] + run * packed.steps, sent + count
+    return Built(joined(parts, later), Claims(done, messages * network.nodes * search.hops))
+
+
+class _Way(NamedTuple):
+    """One way of node 0 to a destination, for one of several runs of chunks."""
+
+    destination: int
+    number: int
+    layer: int
+    ports: Sequence[int]
+
+
+class _Packed(NamedTuple):
+    """Ways, when each of their hops begins, in how many steps all is done, and how many whole necklaces are among them.
+
+    ``added`` are the steps without those in which the whole necklaces alone would keep all ports busy.
+    """
+
+    ways: list[_Way]
+    began: Ints
+    steps: int
+    added: int
+    spared: int
+
+
+class _Search:
+    """The ways to all nodes of a network; ``best`` packs those to the nodes of short necklaces."""
+
+    def __init__(self, network: Rotational, copies: int) -> None:
+        k = network.ports
+        self.network = network
+        self.ways = {v: disjoint_ways(network, 0, v, copies) for v in network.types()}
+        self.hops = sum(count * sum(map(len, self.ways[v])) for v, count in network.types().items())
+        first, size = (column.tolist() for column in network.necklaces())
+        self.whole = sorted((self._ways_to(v) for v, s in zip(first, size, strict=True) if s == k), key=_hops)
+        short = [(v, i) for v, s in zip(first, size, strict=True) if s < k for i in range(s)]
+        self.short = [self._choices(int(network.rotate(v, i))) for v, i in short]
+
+    def _ways_to(self, node: int, chance: Random | None = None) -> list[_Way]:
+        kind, renaming = self.network.renaming(node, chance)
+        ways = enumerate(self.ways[kind])
+        return [_Way(node, number, 0, tuple(renaming[port] for port in way)) for number, way in ways]
+
+    def _choices(self, node: int) -> list[list[_Way]]:
+        """Return the ways to a node by several renamings: one of those that use the ports equally often."""
+        chance = Random(node)
+        found = {self._uses(ways).tobytes(): ways for ways in (self._ways_to(node, chance) for _ in range(_RENAMINGS))}
+        return list(found.values())
+
+    def _uses(self, ways: list[_Way]) -> Ints:
+        """Return how often some ways use each port."""
+        return np.bincount([port for way in ways for port in way.ports], minlength=self.network.ports)
+
+    def least(self, layers: int) -> int:
+        """Return the least steps that the short necklaces can add, for so many runs of chunks.
+
+        On the hypercube a way uses a port an odd number of times if its destination differs from node 0 in that bit, else an
+        even number. Every bit is 1 in 2^(d-1) nodes, so for d > 1 every port is used an even number of times in all.
+        """
+        together = layers * sum(map(_hops, self.whole))
+        steps = -(-layers * self.hops // self.network.ports) - together
+        return steps + (steps + together) % 2 if self.network.flips_bits and self.network.ports > 1 else steps
+
+    def best(self, layers: int) -> _Packed:
+        """Return the shortest packing of several tries; the first that cannot be shorter."""
+        if not self.short:
+            return _Packed([], np.empty(0, np.int64), 0, 0, 0)
+        return best_of(self._tried(layers), lambda packed: (packed.added,), self.least(layers))
+
+    def _tried(self, layers: int) -> Iterator[_Packed]:
+        chance, choices, work = Random(layers), self.short * layers, 0
+        uses = [np.array([self._uses(ways) for ways in each]) for each in choices]
+        while work <= _MOST_WORK:
+            nodes = [each[i] for each, i in zip(choices, _evened(uses, chance), strict=True)]
+            short = [way._replace(layer=i // len(self.short)) for i, ways in enumerate(nodes) for way in ways]
+            for spared in _SPARED[: 1 + len(self.whole)]:
+                yield (packed := self._packed(short, layers, spared))
+                work += len(packed.began)
+            work += sum(map(len, uses))
+
+    def _packed(self, short: list[_Way], layers: int, spared: int) -> _Packed:
+        """Return the ways to short necklaces, and those to the first whole ones, packed together."""
+        k = self.network.ports
+        ways, spare = list(short), list(chain.from_iterable(self.whole[:spared]))
+        for turn in range(k if spare else 0):
+            turned = self.network.rotate([way.destination for way in spare], turn).tolist()
+            for way, node in zip(spare, turned, strict=True):
+                ports = tuple((port + turn) % k for port in way.ports)
+                ways += [_Way(node, way.number, layer, ports) for layer in range(layers)]
+        number, _, port = _flat(ways)
+        began, steps = list_paths(self.network, number, port, np.ones_like(port))
+        return _Packed(ways, began, steps, steps - layers * _hops(spare), spared)
+
+
+@kept(8)
+def _search(network: Rotational, copies: int) -> _Search:
+    """Return the ways; however many messages go over them, they are the same."""
+    return _Search(network, copies)
+
+
+def _evened(uses: list[Ints], chance: Random) -> list[int]:
+    """Choose a row of each table so that the sum of the rows is as even as changes of one choice at a time make it."""
+    taken = [chance.randrange(len(use)) for use in uses]
+    total = np.array([use[i] for use, i in zip(uses, taken, strict=True)]).sum(axis=0)
+    order, better = list(range(len(uses))), True
+    while better:
+        better = False
+        chance.shuffle(order)
+        for item in order:
+            without = total - uses[item][taken[item]]
+            uneven = ((without + uses[item]) ** 2).sum(axis=1)
+            i = int(uneven.argmin())
+            if uneven[i] < uneven[taken[item]]:
+                taken[item], total, better = i, without + uses[item][i], True
+    return taken
+
+
+def _hops(ways: Sequence[_Way]) -> int:
+    return sum(len(way.ports) for way in ways)
+
+
+def _flat(ways: Sequence[_Way]) -> tuple[Ints, Ints, Ints]:
+    """Return the number of its way, its place in it, and its port, for every hop."""
+    length = np.array([len(way.ports) for way in ways], np.int64)
+    number = np.repeat(np.arange(len(ways)), length)
+    place = np.arange(len(number)) - starts(length)[number]
+    return number, place, np.fromiter(chain.from_iterable(way.ports for way in ways), np.int64, len(number))
+
+
+def _arcs(network: Network, ways: Sequence[_Way]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Return source, target and port of every hop, and the number of its way to its node, and in all."""
+    number, place, port = _flat(ways)
+    source, target = np.zeros_like(port), np.zeros_like(port)
+    for hop in range(int(place.max(initial=-1)) + 1):
+        at = np.flatnonzero(place == hop)
+        source[at] = target[at - 1] if hop else 0
+        target[at] = network.neighbor(source[at], port[at])
+    return source, target, port, np.array([way.number for way in ways], np.int64)[number], number
+
+
+def _rows(network: Network, ways: Sequence[_Way], step: Ints, first: Ints, run: int) -> Rows:
+    """Return the rows of runs of chunks over some ways, the first chunk of each, and when their hops begin in runs."""
+    source, target, port, tree, number = _arcs(network, ways)
+    table = Payloads.of_ranges(first, first + run)
+    return Rows.of(table, step=step * run, src=source, dst=target, port=port, tree=tree, payload=number)
+
+
+def _rotated(network: Rotational, ways: Sequence[_Way], first: Ints, run: int) -> Rows:
+    """Return the rows of ways that go one behind the other, and of all their rotations; ``first``: the chunk of each node."""
+    k, (source, target, port, tree, number) = network.ports, _arcs(network, ways)
+    node = np.array([way.destination for way in ways], np.int64)[number]
+    src, dst, payload = (np.concatenate([network.rotate(each, i) for i in range(k)]) for each in (source, target, node))
+    step, tree, turned = np.arange(len(port)) * run, np.tile(tree, k), (port + np.arange(k)[:, None]).ravel() % k
+    table = Payloads.of_ranges(first, first + run)
+    return Rows.of(table, step=np.tile(step, k), src=src, dst=dst, port=turned, tree=tree, payload=payload)
