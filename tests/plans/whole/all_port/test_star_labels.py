@@ -11,7 +11,7 @@ from treecast.errors import PlanError
 from treecast.networks import Star, network
 from treecast.plans import disjoint_trees, plan
 from treecast.plans.times.packing import pack
-from treecast.plans.whole.all_port import star_labels
+from treecast.plans.whole.all_port import label_sets
 from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify
 
@@ -73,28 +73,28 @@ def test_the_sets_come_in_any_order_and_back():
     star = Star(5)
     masks = np.random.default_rng(1).integers(0, 16, star.nodes)
     masks[0] = 0
-    node, turn = star_labels.by_necklaces(star)  # stored are the sets that nodes would have, turned back to the least
+    node, turn = label_sets.by_necklaces(star)  # stored are the sets that nodes would have, turned back to the least
     kept = ((masks[node] >> turn) | (masks[node] << (4 - turn))) & 15
-    assert np.array_equal(star_labels.read_sets(star, 0, kept.astype(np.uint8).tobytes()), masks)
+    assert np.array_equal(label_sets.read_sets(star, 0, kept.astype(np.uint8).tobytes()), masks)
 
 
 def test_sets_are_what_the_file_is_to_hold():
-    found = star_labels.known_sets()
+    found = label_sets.known_sets()
     assert set(found) == {(n, copies) for n in range(4, 9) for copies in range(2, n - 1)}
     for (n, copies), data in found.items():
-        many = np.bitwise_count(star_labels.read_sets(Star(n), copies, data)[1:])
+        many = np.bitwise_count(label_sets.read_sets(Star(n), copies, data)[1:])
         assert many.min() == copies
         assert many.sum() == copies * (factorial(n) - 1) + SPARE.get((n, copies), 0)
 
 
 def test_a_damaged_file_makes_no_schedule(monkeypatch):
-    known = dict(star_labels.known_sets())
+    known = dict(label_sets.known_sets())
     right = known[5, 2]
     refused = 0
     for place in range(0, len(right), 7):
         for change in (1, 3, 8):
             known[5, 2] = right[:place] + bytes([right[place] ^ change]) + right[place + 1 :]
-            monkeypatch.setattr(star_labels, "known_sets", lambda: known)
+            monkeypatch.setattr(label_sets, "known_sets", lambda: known)
             try:
                 schedule = plan("allgather", "star:5", copies=2, builder="label-sets")
             except PlanError as error:
@@ -109,15 +109,15 @@ def test_a_damaged_file_makes_no_schedule(monkeypatch):
 
 
 def test_a_file_that_cannot_be_read_is_an_error(monkeypatch, tmp_path):
-    whole = Path(star_labels.__file__).with_name("star_labels.npz").read_bytes()
-    monkeypatch.setattr(star_labels, "files", lambda package: tmp_path)
+    whole = Path(label_sets.__file__).with_name("star_labels.npz").read_bytes()
+    monkeypatch.setattr(label_sets, "files", lambda package: tmp_path)
     for text in (None, b"", b"no archive", whole[: len(whole) // 2], whole[:3000] + bytes(500) + whole[3500:]):
         if text is not None:
             (tmp_path / "star_labels.npz").write_bytes(text)
-        star_labels.known_sets.cache_clear()
+        label_sets.known_sets.cache_clear()
         with pytest.raises(PlanError, match=r"^the label sets .* cannot be read: [^\n]+; install it again$"):
-            star_labels.known_sets()
-    star_labels.known_sets.cache_clear()
+            label_sets.known_sets()
+    label_sets.known_sets.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,13 @@ def test_the_search_finds_sets(n, copies):
 
 def test_a_search_without_time_still_gives_closed_sets():
     star, trees = Star(5), disjoint_trees("star:5", trees="paper")
-    masks = star_labels.find(trees, star_labels.begin(star, 3), moves=8, hot=0.7)
+    masks = label_sets.find(trees, label_sets.begin(star, 3), moves=8, hot=0.7)
     assert (np.bitwise_count(masks[1:]) >= 3).all()
     assert pack(trees, masks[None]).steps >= 90
 
 
 def test_what_has_no_sets_goes_by_whole_trees(monkeypatch):
-    monkeypatch.setattr(star_labels, "known_sets", dict)
+    monkeypatch.setattr(label_sets, "known_sets", dict)
     assert plan("allgather", "star:5", copies=3).recipe.builder == "disjoint-trees"
     filled = plan("allgather", "star:5", copies=3, messages=4)
     assert (filled.recipe.builder, filled.steps) == ("label-sets", 3 * 119)
