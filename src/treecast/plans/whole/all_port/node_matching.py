@@ -21,7 +21,7 @@ from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.plans.built import NO_ROWS, Built, Job, joined, rows_over
-from treecast.plans.lengths import in_streams
+from treecast.plans.lengths import Streams, in_streams
 from treecast.plans.registry import builder
 from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.ragged import places
@@ -34,22 +34,10 @@ _MOST_WORK = 2**28  # chunks looked at in all tries, about: a third of a second
 
 
 class _Plan(NamedTuple):
-    """An allgather of so many chunks of each node, int64 (N,); its sends: int32 (3, sends), step, arc as in ``arcs_of``, chunk.
+    """An allgather of some chunks; its sends: int32 (3, sends), step, arc as in ``arcs_of``, chunk, numbered node by node."""
 
-    Chunks are numbered node by node.
-    """
-
-    counts: Ints
     steps: int
     sends: NDArray[np.int32]
-
-
-class _Part(NamedTuple):
-    """A plan that carries ``size`` chunks where it says one, in streams; ``before`` of each node went before, int64 (N,)."""
-
-    plan: _Plan
-    size: int
-    before: Ints
 
 
 def _lacks_need(job: Job[Network]) -> str:
@@ -79,37 +67,35 @@ def over_node_matchings(job: Job[Network]) -> Built:
     network, collective = job.network, job.collective
     sends = int(collective.sizes().sum()) * (network.nodes - 1)
     if not sends:
-        return Built(_rows(job, []), Claims(0, 0))
-    found = list[tuple[int, list[_Part]]]()
-    for parts in _unequal(job) if collective.lengths is not None else _equal(job):
-        found.append((sum(part.plan.steps * part.size for part in parts), parts))
+        return Built(NO_ROWS, Claims(0, 0))
+    found = list[tuple[int, list[tuple[_Plan, Streams]]]]()
+    for streams in _unequal(job) if collective.lengths is not None else _equal(job):
+        parts = [(matched(network, tuple(some.counts.tolist())), some) for some in streams]
+        found.append((sum(part.steps * some.size for part, some in parts), parts))
         if is_least(found[-1][0], collective, network, model("all-port")):
             break
     steps, parts = min(found, key=lambda each: each[0])
     return Built(_rows(job, parts), Claims(steps, sends))
 
 
-def _equal(job: Job[Network]) -> Iterator[list[_Part]]:
+def _equal(job: Job[Network]) -> Iterator[list[Streams]]:
     """Yield ways to carry M messages of each node: so many at once, again and again, and the rest with the last of them."""
-    network, messages = job.network, job.collective.messages
-    one = np.ones(network.nodes, np.int64)
-    for each in _numbers(network, messages):
+    messages, one = job.collective.messages, np.ones(job.network.nodes, np.int64)
+    for each in _numbers(job.network, messages):
         times, rest = divmod(messages, each)
         if rest:  # goes with the last of the others: chunks sent together fill the arcs better
             times, rest = times - 1, rest + each
-        parts = [_Part(_planned(network, one * each), times, 0 * one)] if times else []
-        yield parts + ([_Part(_planned(network, one * rest), 1, each * times * one)] if rest else [])
+        parts = [Streams(one * each, times, 0 * one)] if times else []
+        yield parts + ([Streams(one * rest, 1, each * times * one)] if rest else [])
 
 
-def _unequal(job: Job[Network]) -> Iterator[list[_Part]]:
+def _unequal(job: Job[Network]) -> Iterator[list[Streams]]:
     """Yield ways to carry blocks of different lengths: a plan of as many flits as are matched one by one, then of those left.
 
     All flits at once where they are few enough. Else each stands for a stream of s, and the rest of each block follows.
     """
-    network, flits = job.network, job.collective.sizes()
     for most in (_MOST_MATCHED // 16, _MOST_MATCHED // 256):
-        streams = in_streams(flits, most // max(1, network.nodes - 1))
-        yield [_Part(_planned(network, counts), size, before) for counts, size, before in streams]
+        yield list(in_streams(job.collective.sizes(), most // max(1, job.network.nodes - 1)))
 
 
 def _numbers(network: Network, messages: int) -> list[int]:
@@ -133,11 +119,6 @@ def _is_least(steps: int, network: Network, counts: Ints) -> bool:
     return is_least(steps, collective, network, model("all-port"))
 
 
-def _planned(network: Network, counts: Ints) -> _Plan:
-    """Return the best plan that was found for so few chunks of each node. Raises PlanError."""
-    return matched(network, tuple(counts.tolist()))
-
-
 @kept(8)
 def matched(network: Network, chunks: tuple[int, ...]) -> _Plan:
     """Return the best plan that was found for so few chunks of each node. Raises PlanError."""
@@ -157,7 +138,7 @@ def matched(network: Network, chunks: tuple[int, ...]) -> _Plan:
         if _is_least(fewest, network, counts):
             break
     step, slot, chunk = found.T
-    return _Plan(counts, fewest, np.stack([step, arcs.entering[slot], chunk]))
+    return _Plan(fewest, np.stack([step, arcs.entering[slot], chunk]))
 
 
 def _tries(chunks: int, nodes: int, arcs: int) -> int:
@@ -165,14 +146,13 @@ def _tries(chunks: int, nodes: int, arcs: int) -> int:
     return int(np.clip(_MOST_WORK // max(work, 1), 1, _TRIES))
 
 
-def _rows(job: Job[Network], parts: list[_Part]) -> Rows:
-    """Return the rows of plans, one after the other."""
-    network, block = job.network, job.collective.begins()
-    found, later = [NO_ROWS], [0, 0]
-    for plan, size, before in parts:
-        step, arc, chunk = plan.sends
-        first = np.repeat(block + before, plan.counts) + places(plan.counts) * size
+def _rows(job: Job[Network], parts: list[tuple[_Plan, Streams]]) -> Rows:
+    """Return the rows of plans, one after the other: where a plan says one chunk it carries a stream."""
+    found, later = list[Rows](), [0]
+    for (steps, sends), (counts, size, before) in parts:
+        step, arc, chunk = sends
+        first = np.repeat(job.collective.begins() + before, counts) + places(counts) * size
         table = Payloads.of_ranges(first, first + size)
-        found.append(rows_over(network, table, step.astype(np.int64) * size, arc, payload=chunk))
-        later.append(later[-1] + plan.steps * size)
+        found.append(rows_over(job.network, table, step.astype(np.int64) * size, arc, payload=chunk))
+        later.append(later[-1] + steps * size)
     return joined(found, later[:-1])
