@@ -74,7 +74,7 @@ def _runs(needed: Ints) -> tuple[Ints, Ints, Ints]:
     left = _filled(needed)
     least = total = most = int(left[0].sum())
     row_of, column_of = np.full((2, nodes), -1)
-    every, parts = np.arange(nodes), list[tuple[Ints, Ints, Ints]]()
+    every, parts = np.arange(nodes), [(row_of[:0],) * 3]
     while total:
         least = int(widest_matching(left, least, row_of, column_of))
         sent = np.minimum(rest[every, column_of], least)
@@ -83,30 +83,21 @@ def _runs(needed: Ints) -> tuple[Ints, Ints, Ints]:
         left[every, column_of] -= least
         rest[every, column_of] -= sent
         total -= least
-    if not parts:
-        return every[:0], every[:0], every[:0]
     pair, step, steps = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((step, pair))
-    return _joined(pair[order], step[order], steps[order])
-
-
-def _joined(pair: Ints, step: Ints, steps: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the same runs, where those of a pair that follow each other at once are one."""
-    fresh = np.ones(len(pair), np.bool_)
+    pair, step, steps = pair[order], step[order], steps[order]
+    fresh = np.ones(len(pair), np.bool_)  # those of a pair that follow each other at once are one
     fresh[1:] = (np.diff(pair) != 0) | (step[1:] != (step + steps)[:-1])
     begins = np.flatnonzero(fresh)
     return pair[begins], step[begins], np.add.reduceat(steps, begins)
 
 
 def _filled(needed: Ints) -> Ints:
-    """Return a matrix that is nowhere less, and whose rows and columns all have the greatest sum."""
-    found, most = needed.copy(), max(int(needed.sum(axis=axis).max()) for axis in (0, 1))
-    rows, columns = most - found.sum(axis=1), most - found.sum(axis=0)
-    r = c = 0
-    while r < len(found) and c < len(found):
-        more = min(int(rows[r]), int(columns[c]))
-        found[r, c] += more
-        rows[r] -= more
-        columns[c] -= more
-        r, c = r + (rows[r] == 0), c + (columns[c] == 0)
-    return found
+    """Return a matrix that is nowhere less, and whose rows and columns all have the greatest sum.
+
+    What rows and columns lack are lengths on two lines; where a piece of one lies beside a piece of the other, they share it.
+    """
+    most = max(int(needed.sum(axis=axis).max()) for axis in (0, 1))
+    rows, columns = (starts(most - needed.sum(axis=axis)) for axis in (1, 0))
+    shared = np.minimum(rows[1:, None], columns[1:]) - np.maximum(rows[:-1, None], columns[:-1])
+    return needed + np.maximum(shared, 0)
