@@ -29,7 +29,7 @@ from treecast.plans.times.pipelines import rows_into
 from treecast.plans.times.timetable import list_paths
 from treecast.plans.ways.shares import hops, shares
 from treecast.plans.ways.trees.disjoint import TREES, trees_of_job
-from treecast.plans.whole.all_port.priced_paths import paths_of_node_zero
+from treecast.plans.whole.all_port.priced_ways import paths_of_node_zero
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 

@@ -1,47 +1,251 @@
-"""Scatter in several copies, and alltoall, on any network: disjoint paths to each node, chosen by price.
+"""Alltoall and scatter over paths chosen by price: on any network, by any demands, each pair of nodes by itself.
 
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step; or any other model.
-Each pair of nodes takes x ways that share no node between the ends (or no link, or no arc) and are cheapest together: a flow of
-least cost. An arc has a price for its length, and each of its resources on the machine, itself, a link or a port, costs more, the
-more ways use it. Pairs choose anew, one after the other, while that makes the most used resource less used. Then a list schedule:
-of the chunks that wait for an arc, the one that has farthest to go goes first. At least one of the ways avoids any x - 1 nodes or
-links, whenever they fail. One copy may go round arcs that all shortest paths use: 26 steps of an alltoall on debruijn:2,4 instead
-of 29.
+A resource of an arc on the machine, itself, a link or a port, costs more, the more ways use it: 4^(12 (n+1-B)/B) for n ways, if
+none of it need be used by more than B. Pairs choose anew, one after the other, until nothing is used by more than B or they have
+chosen 12 times. Then a list schedule: of the chunks that wait for an arc, the one that has farthest to go, or the most waiting
+ahead, goes first.
+
+*Paths*: each pair takes the cheapest of its shortest ways. Where blocks differ in length, a way counts by its length. Where
+messages combine, ways over the same ports in the same order are tried, too: hops that go together take one step.
+
+*Ways*: each pair takes x ways that share no node between the ends (or no link, or no arc) and are cheapest together: a flow of
+least cost, in which an arc has a price for its length, too. At least one of the ways avoids any x - 1 nodes or links, whenever
+they fail. One copy may go round arcs that all shortest paths use: 26 steps of an alltoall on debruijn:2,4 instead of 29.
 """
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.against import apart
 from treecast.errors import PlanError
 from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart
+from treecast.graphs.separators import best_separator
 from treecast.graphs.ways import split
 from treecast.lower_bounds import best, bounds
-from treecast.models import takes
+from treecast.models import Takes, model, takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job
+from treecast.networks.kept import kept
+from treecast.plans.built import NO_ROWS, Built, Job, best_of
 from treecast.plans.registry import builder
-from treecast.plans.times.timetable import Timed, listed, there_and_back
+from treecast.plans.times.timetable import Timed, listed, there_and_back, translated
+from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.plans.ways.ways import Ways, grouped
-from treecast.plans.whole.all_port.priced_paths import UNIT, least_load, orders, prices
-from treecast.ragged import starts
+from treecast.ragged import places, starts
+from treecast.schedule import Claims
 
-_TURNS, _TRIES = 12, 8
-_MOST_WORK = 2**26  # arcs, pairs and copies, multiplied
+_TURNS, _TRIES = 12, 6
+_MOST_HOPS, _MOST_OF_ORBIT = 2**22, 2**17  # of all ways; where every node has the same part, orbits do as well
+_MOST_WORK = 2**23  # hops of all tries
+_ALIGNED = -1  # in place of a seed: ways that are not chosen by price
+_MANY_HOPS, _MOST_LOAD = 2**16, 2**12  # of blocks of different lengths: hops of runs; how finely loads are told apart
+_UNIT = 2**20  # the price of an arc with the load that it should have
+_LENGTH = _UNIT // 8  # the price of a hop beside that, where ways are no shortest ones
+_TRIES_APART = 8
+_MOST_WORK_APART = 2**26  # arcs, pairs and copies, multiplied
 _SHARE_OF_ONE = 2**5  # … of one copy, which has shortest ways, too
-_LENGTH = UNIT // 8  # the price of a hop beside the price of an arc for being used
+
+
+def _too_many_hops(job: Job[Network]) -> str:
+    network = job.network
+    most = _MOST_OF_ORBIT if network.seen_alike and job.collective.alike else _MOST_HOPS
+    pairs = network.rank_count * (network.rank_count - 1)
+    if pairs > most or pairs * (network.diameter if network.diameter_is_cheap else 1) // 2 > most:
+        return f"finds a way for each pair of nodes, up to about {most:,} hops"
+    return ""
+
+
+@builder(
+    "priced-paths",
+    "alltoall",
+    "alltoallv",
+    any_model=True,
+    fits=_too_many_hops,
+    orbit=False,
+    summary="a shortest way for each pair of nodes, chosen by price so that arcs are used alike",
+)
+def over_priced_paths(job: Job[Network]) -> Built:
+    """All-port, or any other model: each message goes a shortest way; those of a pair in up to 4 streams of equal length. x = 1.
+
+    As few transmissions as there can be: M times the sum of all distances.
+    """
+    if not job.collective.demands().any():
+        return Built(NO_ROWS, Claims(0, 0))
+    least = _least(job)
+    share = _least_load(job, least)
+
+    def tried() -> Iterator[tuple[Ways, int]]:
+        work, one_way_each = 0, job.network.arcs == 2 * (job.network.nodes - 1)  # a tree: other prices change nothing
+        for size, seed in _tries(job):
+            ways = _shortest(job, size, share, seed)
+            yield ways, max(0, seed)
+            work += 2 * len(ways)
+            if work > _MOST_WORK or (one_way_each and job.collective.lengths is None):
+                return
+
+    return _listed(job, tried(), least)
+
+
+def _least(job: Job[Network]) -> int:
+    known = bounds(job.collective, job.network, job.copies, job.model, against=job.against)
+    return best(known, "steps").value
+
+
+def _listed(job: Job[Network], tried: Iterable[tuple[Ways, int]], least: int) -> Built:
+    """Return the list schedule of the fewest steps of ways and their seeds, which are tried until ``least`` steps do."""
+    found = list[Timed]()
+    for ways, seed in tried:
+        for keys in _orders(ways, takes(job.model, job.network), seed):
+            found.append(listed(ways, job.model, keys))
+            if found[-1].steps == least:
+                return found[-1].built()
+    return there_and_back(*found, least=least).built()
+
+
+def _least_load(job: Job[Network], least: int) -> int:
+    """Return how many chunks some arc has to carry, by the bound ``least`` of steps, less those in which a cut is idle."""
+    cut = best_separator(job.network) if job.collective.lengths is None else None
+    chunks = job.copies * job.collective.messages
+    return least - (cut.late if cut is not None and -(-chunks * cut.pairs // cut.arcs) + cut.late == least else 0)
+
+
+def _tries(job: Job[Network]) -> list[tuple[int, int]]:
+    """Return for each attempt how many chunks a run has at most, and the seed of the ways.
+
+    Runs of a block are alike. Those of blocks of different lengths are short first, as they get past each other.
+    """
+    messages, flits = job.collective.messages, job.collective.demands()
+    if job.collective.lengths is None:
+        some = [
+            (messages // parts, seed) for parts in (2, 3, 4) if messages % parts == 0 for seed in range(_TRIES // 3)
+        ]
+        together = [(messages, _ALIGNED)] if job.model.combining else []
+        return [*together, *((messages, seed) for seed in range(_TRIES)), *some]
+    far, size = _distances_from_all(job.network).astype(np.int64), 1
+    while (hops := int((-(-flits[job.network.ranks] // size) * far).sum())) > _MANY_HOPS and size < flits.max():
+        size *= 2
+    sizes = {size, *(-(-int(flits.max()) // parts) for parts in (4, 2, 1) if hops <= _MOST_HOPS)}
+    return [(each, seed) for each in sorted(sizes) for seed in range(_TRIES // 3)]
+
+
+def _orders(ways: Ways, wanted: Takes, seed: int) -> list[list[Ints]]:
+    """Return the keys of orders in which hops of paths may go: those farthest from the end, or with the most waiting ahead.
+
+    Of those equally far from the end the first are, in one order, those whose targets are fewest numbers behind their sources: so
+    all nodes send to different ones at a time.
+    """
+    taken = wanted.resource[ways.arc]
+    load = np.bincount(taken.ravel())[taken].max(axis=1, initial=0)
+    chance = np.random.default_rng(seed).permutation(len(ways)) if seed else np.zeros_like(ways.arc)
+    left = ways.heights
+    ahead = load + left
+    for hop in range(1, int(left.max(initial=1))):  # the most that anything ahead has to carry
+        later = np.flatnonzero(left > hop)
+        ahead[later] = np.maximum(ahead[later], load[later + hop] + left[later] - hop)
+    arcs, run, number = arcs_of(ways.network), ways.payload, np.zeros(ways.network.nodes, np.int64)
+    number[ways.network.ranks] = np.arange(ways.network.rank_count)
+    source = arcs.tail[ways.arc[np.searchsorted(run, run)]]
+    target = arcs.head[ways.arc[np.searchsorted(run, run, side="right") - 1]]
+    behind = (number[target] - number[source]) % ways.network.rank_count
+    return [[-left, chance], [-ahead, -left, chance], *([] if seed else [[-left, behind]])]
+
+
+def _shortest(job: Job[Network], size: int, share: int, seed: int) -> Ways:
+    """Return shortest ways of runs of at most so many chunks of each pair; no more than ``share`` chunks are to take anything."""
+    network, flits, equal = job.network, job.collective.demands(), job.collective.lengths is None
+    of, to = np.nonzero(flits[network.ranks])
+    block, parts = network.ranks[of] * network.nodes + to, -(-flits[network.ranks[of], to] // size)
+    part = places(parts) * size
+    of, goal, block = (np.repeat(column, parts) for column in (of, to, block))
+    chunk, lasts = job.collective.begins()[block] + part, np.minimum(job.collective.sizes()[block] - part, size)
+    unit = size if equal else -(-share // _MOST_LOAD)  # of loads
+    weight, share = -(-lasts // unit), -(-share // unit)
+    pairs = _Pairs(network, takes(job.model, network), _distances_from_all(network), of, goal, weight)
+    routed = pairs.aligned() if seed == _ALIGNED else pairs.routed(share, seed)
+    return Ways.of_paths(network, *routed, chunk=chunk, size=lasts)
 
 
 class _Pairs(NamedTuple):
-    """The source and the target of each pair of nodes, and the first chunk and the length of its block."""
+    """Pairs of nodes: ``of`` is a row of ``far``, the distances from some nodes, ``goal`` a node, ``weight`` the load of a way.
 
-    source: Ints
-    target: Ints
-    chunk: Ints
-    size: Ints
+    int64 (pairs,) each.
+    """
+
+    network: Network
+    wanted: Takes
+    far: NDArray[np.int16]
+    of: Ints
+    goal: Ints
+    weight: Ints
+
+    def routed(self, share: int, seed: int) -> tuple[Ints, Ints]:
+        """Return shortest ways chosen by price: where that of each pair begins, and the arcs of all, one way behind the other."""
+        from treecast.kernels.plans.priced_paths import route
+
+        arcs, first = arcs_of(self.network), starts(self.far[self.of, self.goal])
+        arc, load = np.full(first[-1], -1, np.int64), np.zeros(self.wanted.resources, np.int64)
+        chance, state = np.random.default_rng(seed), number_of_seed(seed)
+        columns = (*arcs[1:5], self.wanted.resource, self.far, self.of, self.goal, self.weight, first)
+        for _ in range(_TURNS):
+            order = chance.permutation(len(self.of))
+            state = np.uint64(route(*columns, order, _prices(share), state, load, arc))
+            if load.max() <= share:
+                break
+        return first, arc
+
+    def aligned(self) -> tuple[Ints, Ints]:
+        """Return shortest ways of which those of a node make a tree, over ports of low numbers first: many go together."""
+        arcs, first = arcs_of(self.network), starts(self.far[self.of, self.goal])
+        up, arc = np.full(self.far.shape, -1), np.empty(first[-1], np.int64)
+        for a in np.lexsort((arcs.tail, arcs.port))[::-1].tolist():
+            near = self.far[:, arcs.tail[a]] + 1 == self.far[:, arcs.head[a]]
+            up[near, arcs.head[a]] = a
+        here, at = self.goal.copy(), first[1:].copy()
+        while len(left := np.flatnonzero(at > first[:-1])):
+            at[left] -= 1
+            arc[at[left]] = up[self.of[left], here[left]]
+            here[left] = arcs.tail[arc[at[left]]]
+        return first, arc
+
+
+def paths_of_node_zero(network: Network, runs: int) -> Timed:
+    """Return ways of node 0 to all nodes, for several runs of a chunk each, and when their hops begin; all do so, translated.
+
+    The ways are shortest ones, chosen by price so that ports are used alike. Run i to node j is chunk (j - 1) runs + i.
+    """
+    goal = np.repeat(np.arange(1, network.nodes), runs)
+    far = network.distance(0, np.arange(network.nodes)).astype(np.int16)[None]
+    pairs = _Pairs(network, translated(network), far, goal * 0, goal, np.ones_like(goal))
+    chunk, hops = np.arange(len(goal)), int(far[0, goal].sum())
+    share, tries = -(-hops // network.ports), max(1, min(_TRIES, _MOST_OF_ORBIT // hops))
+    tables = (
+        listed(
+            replace(ways, arc=pairs.wanted.resource[ways.arc, 0]), model("all-port"), keys, wanted=pairs.wanted
+        )._replace(ways=ways)  # arcs of node 0 stand for all of the same port
+        for seed in range(2, 2 + tries)  # 0 and 1 are those of runs of all pairs: list schedules try both builders
+        for ways in [Ways.of_paths(network, *pairs.routed(share, seed), chunk=chunk, size=np.ones_like(chunk))]
+        for keys in _orders(ways, pairs.wanted, seed)
+    )
+    return best_of(tables, lambda timed: timed.cost, max(share, int(far.max())))
+
+
+def _prices(share: int) -> Ints:
+    """Return the prices of an arc that 0, 1, 2 … ways use already, if no arc is to carry more than ``share``: int64."""
+    used = np.arange(2 * share + 2)
+    exponent = 12 * (used + 1 - share) / max(share, 1)
+    return np.minimum(_UNIT * 4.0**exponent, 2.0**40).astype(np.int64) + 1
+
+
+@kept(4)
+def _distances_from_all(network: Network) -> NDArray[np.int16]:
+    """Return how many arcs lead from each rank (row) to each node, -1 where no way does: int16 (ranks, N)."""
+    return network.distance(network.ranks[:, None], np.arange(network.nodes)).astype(np.int16)
 
 
 def _why_not(job: Job[Network]) -> str:
@@ -51,7 +255,7 @@ def _why_not(job: Job[Network]) -> str:
         return "is for several copies, or an alltoall on a network that does not look the same from every node"
     if network.rank_count == 1:
         return ""
-    count, most = (network.rank_count - 1) * (network.rank_count if job.collective.all_source else 1), _MOST_WORK
+    count, most = (network.rank_count - 1) * (network.rank_count if job.collective.all_source else 1), _MOST_WORK_APART
     if copies == 1:
         most //= _SHARE_OF_ONE
     if network.nodes * network.degree * count * copies > most:
@@ -66,11 +270,6 @@ def _why_not(job: Job[Network]) -> str:
                 return f"needs {copies} {apart(job.against)} paths from every node to {end}, but {start} has {few.ways}"
             return f"needs {copies} {apart(job.against)} paths from {start} to every node, but {end} has {few.ways}"
     return ""
-
-
-def _pairs(job: Job[Network]) -> _Pairs:
-    block, source, target = job.collective.addressed()
-    return _Pairs(source, target, job.collective.begins()[block], job.collective.sizes()[block])
 
 
 _WAYS: dict[str, Any] = {
@@ -90,25 +289,21 @@ def over_priced_ways(job: Job[Network]) -> Built:
 
     Raises PlanError when there are not so many ways.
     """
-    network, found, size = job.network, list[Timed](), int(_pairs(job).size.max(initial=1))
-    least = best(bounds(job.collective, network, job.copies, job.model, against=job.against), "steps").value
-    for seed in range(_TRIES if network.rank_count > 1 else 1):
-        ways = _ways(job, -(-least_load(job, least) // size), seed)
-        found += [listed(ways, job.model, keys) for keys in orders(ways, takes(job.model, network), seed)]
-        if min(timed.steps for timed in found) == least:
-            break
-    return there_and_back(*found, least=least).built()
+    least, tries = _least(job), _TRIES_APART if job.network.rank_count > 1 else 1
+    return _listed(job, ((_apart(job, least, seed), seed) for seed in range(tries)), least)
 
 
-def _ways(job: Job[Network], share: int, seed: int) -> Ways:
-    """Return a run of all messages for each way of each pair; nothing is to be taken by more than ``share`` runs."""
+def _apart(job: Job[Network], least: int, seed: int) -> Ways:
+    """Return a run of all messages for each way of each pair; no more are to take anything than ``least`` steps allow."""
     from treecast.kernels.graphs.ways import priced_ways
 
-    network, copies, pairs = job.network, job.copies, _pairs(job)
-    arcs, count, inner = arcs_of(network, single=job.against == "links"), len(pairs.source), 0
+    network, copies, (block, source, target) = job.network, job.copies, job.collective.addressed()
+    chunk, size = job.collective.begins()[block], job.collective.sizes()[block]
+    share = -(-_least_load(job, least) // int(size.max(initial=1)))
+    arcs, count, inner = arcs_of(network, single=job.against == "links"), len(source), 0
     if job.against == "nodes":
         arcs, inner = split(arcs), network.nodes
-    wanted, table = takes(job.model, network), prices(share) + _LENGTH
+    wanted, table = takes(job.model, network), _prices(share) + _LENGTH
     number = arcs_of(network).number(arcs.tail[inner:] - inner, arcs.port[inner:])
     taken = wanted.resource[number]
     load, price = np.zeros(wanted.resources, np.int64), np.full(len(arcs.head), table[0] * taken.shape[1])
@@ -119,7 +314,7 @@ def _ways(job: Job[Network], share: int, seed: int) -> Ways:
     kept, most, chance = (way, length), 1 << 62, np.random.default_rng(seed)
     for turn in range(_TURNS):
         order = chance.permutation(count)
-        ends = (pairs.source + inner, pairs.target)
+        ends = (source + inner, target)
         if not priced_ways(arcs[:5], ends, order, copies, table, taken, sharing, load, price, way, length, inner):
             raise PlanError(
                 f"there are no {copies} {apart(job.against)} paths from each node to each on {network.spec}"
@@ -133,6 +328,5 @@ def _ways(job: Job[Network], share: int, seed: int) -> Ways:
     way, length = kept
     total = length.sum(axis=1)
     arc = number[way[np.arange(way.shape[1]) < total[:, None]] - inner]
-    chunk, size = np.repeat(pairs.chunk, copies), np.repeat(pairs.size, copies)
-    tree = np.tile(np.arange(copies), count)
+    chunk, size, tree = np.repeat(chunk, copies), np.repeat(size, copies), np.tile(np.arange(copies), count)
     return Ways.of_paths(network, starts(length.reshape(-1)), arc, chunk=chunk, size=size, tree=tree)
