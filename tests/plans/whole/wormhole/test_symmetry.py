@@ -38,7 +38,7 @@ def test_nodes_are_carried_by_a_symmetry(sides):
             assert moved[image] == root
             assert sorted(moved.tolist()) == nodes.tolist()
             assert (there[moved][:, moved] == here).all()
-    moved = symmetry.reorder(sides, nodes)
+    moved = symmetry.nodes_of_shape(sides)[nodes]
     assert [symmetry.place_in_shape(sides, v) for v in moved.tolist()] == nodes.tolist()
 
 

@@ -23,7 +23,7 @@ def _depth(job: Job[Complete]) -> int:
     return (job.network.nodes - 1).bit_length()
 
 
-def _claims_of_broadcast(job: Job[Complete]) -> Claims:
+def _claims(job: Job[Complete]) -> Claims:
     others = job.network.nodes - 1
     sources = job.network.nodes if job.collective.all_source else 1
     return Claims(_depth(job) * turn(job), job.collective.messages * others * sources)
@@ -34,7 +34,7 @@ def _claims_of_broadcast(job: Job[Complete]) -> Claims:
     "broadcast",
     on=Complete,
     under=(*EITHER, *COMBINING_HALF),
-    claims=_claims_of_broadcast,
+    claims=_claims,
     summary="down a binomial tree: in each turn every informed node informs one more",
 )
 def broadcast(job: Job[Complete]) -> Built:
@@ -47,7 +47,7 @@ def broadcast(job: Job[Complete]) -> Built:
     step, source, skip = _spread([min(2**step, nodes) for step in range(_depth(job) + 1)])
     src = job.network.translate(root, source)
     dst = job.network.translate(src, skip)
-    return Built(_one_block(job, step, src, dst), _claims_of_broadcast(job))
+    return Built(_one_block(job, step, src, dst), _claims(job))
 
 
 @builder(
@@ -55,7 +55,7 @@ def broadcast(job: Job[Complete]) -> Built:
     "allgather",
     on=Complete,
     under=COMBINING,
-    claims=_claims_of_broadcast,
+    claims=_claims,
     summary="Bruck et al.: in each step a node gets nearly as much again as it has, from one node",
 )
 def allgather(job: Job[Complete]) -> Built:
@@ -66,7 +66,7 @@ def allgather(job: Job[Complete]) -> Built:
     """
     nodes = job.network.nodes
     step, source, skip = _spread(skips(nodes))
-    return Built(_one_block(job, step, -source % nodes, -(source + skip) % nodes), _claims_of_broadcast(job))
+    return Built(_one_block(job, step, -source % nodes, -(source + skip) % nodes), _claims(job))
 
 
 def _spread(known: list[int]) -> tuple[Ints, Ints, Ints]:
@@ -89,12 +89,9 @@ def _popcounts(nodes: int) -> int:
     return sum((nodes >> bit + 1 << bit) + max(0, nodes % (2 << bit) - (1 << bit)) for bit in range(nodes.bit_length()))
 
 
-def _claims_of_scatter(job: Job[Complete]) -> Claims:
-    return Claims(_depth(job), job.collective.messages * _popcounts(job.network.nodes))
-
-
-def _claims_of_alltoall(job: Job[Complete]) -> Claims:
-    return Claims(_depth(job), job.collective.messages * _popcounts(job.network.nodes) * job.network.nodes)
+def _claims_by_bits(job: Job[Complete]) -> Claims:
+    sources = job.network.nodes if job.collective.all_source else 1
+    return Claims(_depth(job), job.collective.messages * _popcounts(job.network.nodes) * sources)
 
 
 @builder(
@@ -102,7 +99,7 @@ def _claims_of_alltoall(job: Job[Complete]) -> Claims:
     "scatter",
     on=(Complete, too_large),
     under=(*COMBINING, *COMBINING_HALF),
-    claims=_claims_of_scatter,
+    claims=_claims_by_bits,
     summary="down a binomial tree: half of the blocks that a node has for others in each step",
 )
 def scatter(job: Job[Complete]) -> Built:
@@ -110,7 +107,7 @@ def scatter(job: Job[Complete]) -> Built:
 
     Numbers count from the root. The highest bit comes first, so each step halves the blocks left to be sent.
     """
-    return Built(by_bits(job, [[*range(_depth(job))][::-1]], tree=0), _claims_of_scatter(job))
+    return Built(by_bits(job, [[*range(_depth(job))][::-1]], tree=0), _claims_by_bits(job))
 
 
 @builder(
@@ -118,9 +115,9 @@ def scatter(job: Job[Complete]) -> Built:
     "alltoall",
     on=(Complete, too_large),
     under=COMBINING,
-    claims=_claims_of_alltoall,
+    claims=_claims_by_bits,
     summary="Bruck et al.: in step k all whose distance has bit k set go 2^k labels on",
 )
 def alltoall(job: Job[Complete]) -> Built:
     """One-port, combining: ⌈log2 N⌉ steps, the fewest; a block goes as many arcs as its distance has bits set. An orbit."""
-    return Built(by_bits(job, [[*range(_depth(job))]], tree=0), _claims_of_alltoall(job))
+    return Built(by_bits(job, [[*range(_depth(job))]], tree=0), _claims_by_bits(job))

@@ -66,9 +66,9 @@ def messages_on_mesh(mesh: Mesh, root: int) -> Messages:
 def messages_on_torus(torus: Torus, root: int) -> Messages:
     """Return (step, source, target) of every message of a broadcast, never longer than on the mesh."""
     source, (step, src, dst) = _shortest_in_shape(symmetry.shape_of(torus.sides))
-    begin, src, dst = (symmetry.reorder(torus.sides, nodes) for nodes in (np.array([source]), src, dst))
-    shift = torus.untranslate(int(begin[0]), root)
-    return step, torus.translate(shift, src), torus.translate(shift, dst)
+    number = symmetry.nodes_of_shape(torus.sides)
+    shift = torus.untranslate(int(number[source]), root)
+    return step, torus.translate(shift, number[src]), torus.translate(shift, number[dst])
 
 
 @lru_cache(maxsize=64)
@@ -118,8 +118,7 @@ def least_by_source(sides: Shape) -> Ints:
     shape = symmetry.shape_of(sides)
     best, images = minimum(shape)[1].least.reshape(-1).copy(), symmetry.least_images(shape)
     np.minimum.at(best, images, best.copy())
-    places = [symmetry.place_in_shape(sides, v) for v in range(prod(sides))]
-    return best[images[places]].reshape(sides)
+    return best[images][np.argsort(symmetry.nodes_of_shape(sides))].reshape(sides)
 
 
 @builder("bisection", "scatter", on=Grid, under=WORMHOLE, summary=_METHOD)

@@ -26,10 +26,14 @@ def shape_of(sides: Sequence[int]) -> Shape:
     return tuple(sorted(side for side in sides if side > 1)) or (1,)
 
 
+def nodes_of_shape(sides: Sequence[int]) -> Ints:
+    """Return the node of a mesh that each node of its shape is, when the axes are put in order: int64 (N,)."""
+    return np.arange(prod(sides)).reshape(tuple(sides)).transpose(np.argsort(sides, kind="stable")).reshape(-1)
+
+
 def place_in_shape(sides: Sequence[int], node: int) -> int:
-    """Return the node of the shape that a node of a mesh is when the axes are put in order."""
-    at = [int(c) for c in np.unravel_index(node, tuple(sides))]
-    return int(np.ravel_multi_index(tuple(at[axis] for axis in _axes(sides)) or (0,), shape_of(sides)))
+    """Return the node of the shape that a node of a mesh is, when the axes are put in order."""
+    return int(np.flatnonzero(nodes_of_shape(sides) == node)[0])
 
 
 def images(shape: Shape, node: int) -> Ints:
@@ -57,7 +61,8 @@ def carry(sides: Sequence[int], image: int, root: int, nodes: Ints) -> Ints:
         return side, min(at, side - 1 - at)
 
     begin = sorted(range(len(shape)), key=lambda axis: how_near(shape[axis], int(here[axis])))
-    end = sorted(_axes(sides), key=lambda axis: how_near(sides[axis], int(there[axis])))
+    longer = [axis for axis, side in enumerate(sides) if side > 1]
+    end = sorted(longer, key=lambda axis: how_near(sides[axis], int(there[axis])))
     at = np.unravel_index(nodes, shape)
     moved = np.zeros((len(sides), len(nodes)), np.int64)
     for a, b in zip(begin, end, strict=bool(end)):
@@ -65,26 +70,12 @@ def carry(sides: Sequence[int], image: int, root: int, nodes: Ints) -> Ints:
     return np.ravel_multi_index(tuple(moved), tuple(sides)).astype(np.int64)
 
 
-def reorder(sides: Sequence[int], nodes: Ints) -> Ints:
-    """Return where nodes of the shape go when the axes are put in the order that they have on the mesh."""
-    strides = [prod(sides[axis + 1 :]) for axis in _axes(sides)] or [0]
-    return sum(
-        (at * stride for at, stride in zip(np.unravel_index(nodes, shape_of(sides)), strides, strict=True)), nodes * 0
-    )
-
-
-def _axes(sides: Sequence[int]) -> list[int]:
-    """Return the axes of a mesh that are longer than 1, in the order in which they stand in its shape."""
-    return sorted((axis for axis, side in enumerate(sides) if side > 1), key=lambda axis: sides[axis])
-
-
 def never_meet(shape: Shape, messages: Messages, *, wraps: bool = False) -> bool:
     """Return whether no two messages of a step share a channel, on the mesh or torus with its axes in any order."""
-    step, *ends = messages
+    step, src, dst = messages
     for order in permutations(range(len(shape))):
         sides = tuple(shape[axis] for axis in order)
-        at = [np.unravel_index(end, shape) for end in ends]
-        src, dst = (np.ravel_multi_index(tuple(c[axis] for axis in order), sides).astype(np.int64) for c in at)
-        if not is_contention_free(Torus(sides) if wraps else Mesh(sides), step, src, dst):
+        number = np.arange(prod(shape)).reshape(sides).transpose(np.argsort(order)).reshape(-1)
+        if not is_contention_free(Torus(sides) if wraps else Mesh(sides), step, number[src], number[dst]):
             return False
     return True
