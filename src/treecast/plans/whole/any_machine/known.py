@@ -4,6 +4,9 @@ Communication model: any in which nodes keep the chunks that they relay, and mes
 The ways of a schedule hold on every machine, and copies are a property of ways alone. So every collective that has a plan for all
 ports on a network has one under every other machine, too: a list schedule of its ways, with all copies. Many messages may also
 go the ways of few by turns.
+
+A scatter or gather of messages of different lengths is an alltoallv in which one node alone sends, or hears: the matrix of
+demands has one row, or one column, that is not empty. Its chunks are numbered alike, so the rows are the same.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from treecast.collectives import Collective
+from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import bounds, tightest
 from treecast.models import MODELS, Model, model, takes
 from treecast.networks import Network
 from treecast.plans.built import Built, Job, best_of
-from treecast.plans.registry import Builder, any_machine, builders, every_port
+from treecast.plans.lengths import lengths_of
+from treecast.plans.registry import Builder, any_machine, builders, every_port, fitting
 from treecast.plans.times.timetable import Timed, listed, there_and_back
 from treecast.plans.ways.even_trees import even_ways
 from treecast.plans.ways.ways import Ways
@@ -29,6 +33,7 @@ _ALL_PORT = next(iter(MODELS.values()))
 _MOST_PAIRS = 2**21  # of a source and a node, and of copies
 _FEW = 2**14  # hops of plans of which all are tried, not the first alone, and in more orders
 _TRIES = 20  # of those
+_MOST_NODES = 2**10  # of which all pairs have a place in the matrix of demands
 _FEW_TOGETHER = 2**16  # … where messages combine: the best for all ports is often not the best there
 
 
@@ -204,3 +209,44 @@ def pruned_broadcast(job: Job[Network]) -> Built:
     wanted = np.isin(np.arange(job.network.nodes), job.collective.targets)
     pruned = ((ways.to(wanted), None) for ways, _ in known_ways(_as_broadcast(job)))
     return _fewest(job, pruned)
+
+
+def _no_matrix(job: Job[Any]) -> str:
+    nodes = job.network.nodes
+    if nodes > _MOST_NODES:
+        return f"looks at each pair of {nodes:,} nodes, {_MOST_NODES:,} at most"
+    return "" if job.copies == 1 else no_ways(_as_alltoallv(job))
+
+
+def _as_alltoallv(job: Job[Network]) -> Job[Network]:
+    """Return the alltoallv in which the messages of a job alone have flits."""
+    collective, nodes = job.collective, job.network.nodes
+    lengths = lengths_of(collective)
+    along, across = (1, nodes) if collective.direction == "to" else (nodes, 1)
+    block = collective.root * along + np.arange(nodes) * across
+    flits = np.zeros(nodes * nodes, np.int64)
+    flits[block] = lengths.flits
+    first = block[lengths.sequence]
+    sequence = np.concatenate([first, np.setdiff1d(np.arange(nodes * nodes), first)])
+    whole = replace(collective, kind="alltoallv", root=0, lengths=Lengths(flits, sequence))
+    return replace(job, collective=whole, likeness=None)
+
+
+@any_machine(
+    "one-row",
+    "scatterv",
+    "gatherv",
+    most_copies=every_port,
+    by_root=True,
+    fits=_no_matrix,
+    summary="as an alltoallv in which the root alone sends, or receives",
+)
+def one_row(job: Job[Network]) -> Built:
+    """Any machine: the schedule of an alltoallv in which the messages of the root alone are not empty.
+
+    It is not proved how near the bound this is: each schedule shows it.
+    """
+    from treecast.plans.choice import run_best
+
+    whole = _as_alltoallv(job)
+    return run_best(whole, fitting(builders(whole.collective.kind, whole.network), whole))[1]
