@@ -7,6 +7,9 @@ Source: Chau & Fu, "An Optimal (d-1)-Fault-Tolerant All-to-All Broadcasting Sche
 
 With k faults to survive it takes as few steps as there can be: whispering d, d + k + 1 from k = 1 on; shouting d, and
 d + 1 for k = d - 1 ≥ 1. The paper takes a step more for k = 0, and shouting for every k.
+
+Its baseline is Fraigniaud, "Asymptotically optimal broadcasting and gossiping in faulty hypercube multicomputers" (1992), as
+Chau & Fu cite it: down k + 1 arc-disjoint trees.
 """
 
 from typing import Any
@@ -18,6 +21,7 @@ from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job
 from treecast.plans.order import ORDER, check_order
 from treecast.plans.registry import Option, builder, every_port
+from treecast.plans.ways.trees.calling_paths import calling_trees
 from treecast.schedule import Claims, Payloads, Rows
 
 FAULT_FREE = Option(
@@ -140,3 +144,35 @@ def _claiming(job: Job[Hypercube], rows: Rows, sends: int) -> Built:
     sources = job.network.nodes if job.collective.all_source else 1
     steps = int(rows.step.max(initial=-1)) + 1
     return Built(rows, Claims(steps, sends * sources * job.collective.messages), copies=claimed(job))
+
+
+@builder(
+    "fraigniaud",
+    "broadcast",
+    "allgather",
+    options=(ORDER,),
+    baseline=True,
+    summary="Fraigniaud: arc-disjoint trees, one dimension after the other (whispering) or all at once (shouting)",
+    **CUBE,
+)
+def fraigniaud(job: Job[Hypercube]) -> Built:
+    """Combining: Fraigniaud's scheme under the model's ports, the baseline: down k + 1 = ``copies`` arc-disjoint trees.
+
+    Each arc carries everything. Whispering a dimension a step, d + k + 1 steps, (k+1)(n-1) messages; shouting all at once, d + 1
+    steps.
+    """
+    cube, collective, copies, order = job.network, job.collective, job.copies, job.options.get("order")
+    trees = calling_trees(cube, order, collective.root)
+    others = np.delete(np.arange(cube.nodes), collective.root)
+    tree, dst = (ends.ravel() for ends in np.indices((copies if len(others) else 0, len(others))))
+    dst = others[dst]
+    src, port, depth = (column[tree, dst] for column in (trees.parent, trees.port, trees.depths.astype(np.int64)))
+    step, steps = depth - 1, int(depth.max(initial=0))
+    if job.model.ports == "one":
+        place = np.argsort(check_order(cube.d, order))[port]
+        step = place + cube.d * ((place < tree) | ((place == tree) & (src != collective.root)))
+        steps = cube.d + copies if cube.d > 1 else cube.d
+    table = Payloads.of([[(0, collective.messages)]])
+    rows = Rows.of(table, step=step, steps=1, src=src, dst=dst, port=port, tree=tree, payload=0)
+    sources = cube.nodes if collective.all_source else 1
+    return Built(rows, Claims(steps, len(tree) * sources * collective.messages))
