@@ -5,7 +5,7 @@ import pytest
 from treecast.networks import Mesh, network
 from treecast.plans import plan
 from treecast.plans.whole.wormhole import bisection
-from treecast.plans.whole.wormhole.contention import is_contention_free
+from treecast.plans.whole.wormhole.bisection import is_contention_free
 from treecast.simulation.replay import simulate
 from treecast.verification.verifier import verify
 

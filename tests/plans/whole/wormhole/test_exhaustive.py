@@ -16,7 +16,7 @@ from treecast.models import model
 from treecast.networks import Mesh, Torus, network
 from treecast.papers.mesh.builders.eyes import optimum, total_distance
 from treecast.plans import plan
-from treecast.plans.whole.wormhole import contention
+from treecast.plans.whole.wormhole import bisection
 from treecast.verification.verifier import verify
 
 
@@ -190,4 +190,4 @@ def test_links_meet_or_not_in_either_order_of_axes():
     mesh = Mesh((2, 2))
     step, src = np.array([0, 0]), np.array([0, 1])
     for targets in permutations((2, 3)):  # 0>2 1>3 straight; 0>3 1>2 cross
-        assert contention.is_contention_free(mesh, step, src, np.array(targets)) == (targets == (2, 3))
+        assert bisection.is_contention_free(mesh, step, src, np.array(targets)) == (targets == (2, 3))

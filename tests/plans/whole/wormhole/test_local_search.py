@@ -12,8 +12,7 @@ from treecast.networks import network
 from treecast.papers.mesh.builders.eyes import total_distance
 from treecast.plans import plan
 from treecast.plans.whole.wormhole import local_search
-from treecast.plans.whole.wormhole.bisection import minimum, sends
-from treecast.plans.whole.wormhole.contention import is_contention_free
+from treecast.plans.whole.wormhole.bisection import is_contention_free, minimum, sends
 from treecast.verification.verifier import verify
 
 

@@ -12,7 +12,7 @@ from treecast.networks import network
 from treecast.plans import plan
 from treecast.plans.built import Job
 from treecast.plans.whole.wormhole import multicast
-from treecast.plans.whole.wormhole.contention import is_contention_free
+from treecast.plans.whole.wormhole.bisection import is_contention_free
 from treecast.verification.verifier import verify
 
 MODELS = [f"{name}{half}" for name in WORMHOLE for half in ("", ",half")]

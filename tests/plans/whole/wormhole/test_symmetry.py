@@ -11,8 +11,7 @@ from treecast.networks import Mesh, Torus
 from treecast.papers.mesh.builders.eyes import total_distance
 from treecast.plans import plan
 from treecast.plans.whole.wormhole import local_search, spreading, symmetry
-from treecast.plans.whole.wormhole.bisection import minimum
-from treecast.plans.whole.wormhole.contention import is_contention_free
+from treecast.plans.whole.wormhole.bisection import is_contention_free, minimum
 from treecast.verification.verifier import verify
 
 SIDES = [(5,), (1,), (5, 5), (5, 4), (3, 3, 3), (3, 4, 3), (6, 1, 3), (2, 2, 2, 2), (1, 1, 2)]

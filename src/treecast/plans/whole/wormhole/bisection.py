@@ -23,13 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.collectives import Collective
-from treecast.networks import Network
+from treecast.models import MODELS, WORMHOLE
+from treecast.networks import Grid, Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, check_memory
-from treecast.plans.whole.wormhole.symmetry import Shape
 from treecast.progress import report
 from treecast.schedule import Claims, Payloads, Rows
 
+Shape = tuple[int, ...]
+ROUTINGS = tuple(MODELS[name].routing for name in WORMHOLE)
 _SHIFT = 32  # a value and the node that attains it in one integer: value << 32 | node
 _FAR = np.int64(2**29) << _SHIFT
 _WIDE = 128  # longer lines are worth a call each
@@ -326,6 +328,23 @@ def sends(tables: Bisection, whole: Table, source: int) -> tuple[Ints, Ints, Int
         active = after
     step, src, dst = np.concatenate(found, axis=1)
     return step, src, dst
+
+
+def is_contention_free(
+    grid: Grid, step: Ints, src: Ints, dst: Ints, routings: tuple[str, ...] = ROUTINGS, *, links: bool = True
+) -> bool:
+    """Return whether no two messages of a step share a channel, under each of the routings.
+
+    A message holds all channels of its route while it is sent. With ``links`` the two directions of a link count as one channel
+    (half duplex).
+    """
+    for routing in routings:
+        route, channel = grid.channels(src, dst, routing, links)
+        order = np.lexsort((channel, step[route]))
+        when, used = step[route][order], channel[order]
+        if bool(((when[1:] == when[:-1]) & (used[1:] == used[:-1])).any()):
+            return False
+    return True
 
 
 def build_from_messages(

@@ -17,8 +17,7 @@ from treecast.lower_bounds import MOST_SEARCHED, search, taking_part
 from treecast.networks import Grid, Mesh, Torus
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import WORMHOLE, builder
-from treecast.plans.whole.wormhole.bisection import build_from_messages
-from treecast.plans.whole.wormhole.contention import is_contention_free
+from treecast.plans.whole.wormhole.bisection import build_from_messages, is_contention_free
 
 _TRIES = 1000  # of broadcasts of the least distance
 Message = tuple[int, int, int]

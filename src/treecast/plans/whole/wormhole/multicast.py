@@ -25,8 +25,7 @@ from treecast.networks.core import Ints, ints
 from treecast.plans.built import Built, Job, check_memory
 from treecast.plans.registry import WORMHOLE, builder
 from treecast.plans.whole.wormhole import bisection, spreading
-from treecast.plans.whole.wormhole.bisection import HASTY, THOROUGH, Bisection, Effort, Shape
-from treecast.plans.whole.wormhole.contention import is_contention_free
+from treecast.plans.whole.wormhole.bisection import HASTY, THOROUGH, Bisection, Effort, Shape, is_contention_free
 
 _OTHER, _MIRRORS = Effort(0, 0, 4), 8
 _FEW = 16  # nodes of which all cuts are tried that bisection knows

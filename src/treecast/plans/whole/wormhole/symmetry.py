@@ -14,9 +14,8 @@ import numpy as np
 
 from treecast.networks import Mesh, Torus
 from treecast.networks.core import Ints, ints
-from treecast.plans.whole.wormhole.contention import is_contention_free
+from treecast.plans.whole.wormhole.bisection import Shape, is_contention_free
 
-Shape = tuple[int, ...]
 Messages = tuple[Ints, Ints, Ints]
 """Step, source and target of each."""
 
