@@ -69,8 +69,6 @@ def _why_not(job: Job[Network]) -> str:
 
 def _claims(job: Job[Network]) -> Claims:
     """Return the fewest steps over the trees that are found; Mx(N - 1) transmissions, and those to relays."""
-    if job.network.nodes == 1:
-        return Claims(0, 0)
     found = _choice_of(job)
     return Claims(found.steps, sends_of_streams(found.trees, found.carried))
 
@@ -98,8 +96,6 @@ def over_packed_trees(job: Job[Network]) -> Built:
 
     The least T with Σ max(0, T - d_i + 1) ≥ Mx; every living node gets everything under any x-1 faults.
     """
-    if job.network.nodes == 1:
-        return Built(rows_of_streams(packed_trees(job.network, 0, 1), [[]]), Claims(0, 0))
     found = _choice_of(job)
     return Built(found.rows or rows_of_streams(found.trees, found.carried), _claims(job))
 
@@ -114,10 +110,10 @@ def _choice_of(job: Job[Network]) -> _Choice:
 @kept(16)
 def _choice(network: Network, root: int, messages: int, copies: int, *, against: Against, seed: int) -> _Choice:
     """Return the trees that take the fewest steps of all numbers of trees, and the chunks of each. Raises PlanError."""
-    if copies > 1:
+    if copies > 1 and network.nodes > 1:
         return _apart(network, root, messages, copies, against=against, seed=seed)
     far, best = network.eccentricity(root), _over(packed_trees(network, root, 1), messages, 1)
-    most = 1 if messages == 1 else fewest_ways(network, root, ranks=True).ways
+    most = 1 if messages == 1 or network.nodes == 1 else fewest_ways(network, root, ranks=True).ways
     numbers = [number for number in range(most, 1, -1) if -(-messages // number) + far - 1 < best.steps]
     for number in numbers:
         if -(-messages // number) + far - 1 < best.steps:

@@ -132,15 +132,11 @@ def allgather(job: Job[Complete]) -> Built:
 
 def _turns_of_allgather(job: Job[Complete]) -> tuple[Ints, Ints, Ints, Ints]:
     """Return the turn, source, target and tree of each row, for the block of node 0."""
-    others, columns = np.arange(1, job.network.nodes), list[tuple[Ints, ...]]()
-    if job.copies == 1:
-        columns.append((others * 0, others, others * 0))
-    for tree in range(job.copies if job.copies > 1 else 0):
-        relay = tree + 1
-        targets = others[others != relay]
-        source = np.concatenate([[0], np.full(len(targets), relay)])
-        columns.append((source, np.concatenate([[relay], targets]), np.full(len(source), tree)))
-    source, target, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
+    others = np.arange(1, job.network.nodes)
+    tree, place = (index.ravel() for index in np.indices((job.copies, len(others))))
+    source, target = place * 0, others[place]
+    if job.copies > 1:  # first to the relay, and from there to all others in order
+        source, target = np.where(place, tree + 1, 0), np.where(place, others[place - (place <= tree)], tree + 1)
     when, shift = np.arange(len(source)), (target - source) % job.network.nodes
     if job.model.combining and job.copies > 1:
         when = _turns_of_shifts(shift, np.where(source > 0, tree, -1), len(others) + shift - 1)
