@@ -17,13 +17,13 @@ Nobody can verify that by one rule for each node: sets of contributions are carr
 
 from dataclasses import replace
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from treecast.collectives.collective import NO_OWNERS
 from treecast.lower_bounds import best, bounds
-from treecast.models import Model, Takes, takes
+from treecast.models import Takes, takes
 from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Ints
@@ -87,13 +87,13 @@ def _grown(job: Job[Network], chance: Random) -> Ways:
     Where the network looks alike from all nodes they are translates of one, in which ports are used alike.
     """
     network, arcs, groups = job.network, arcs_of(job.network), _groups(job)
-    centres = _Centres.of(network, arcs, job.model)
+    far, centres = _centres(job)
     tail, head, port, back = arcs.tail.astype(np.int64), arcs.head.astype(np.int64), arcs.port, _back(network, arcs)
     alike = network.seen_alike and groups > 1
     kind = port if alike else np.arange(len(tail))
     load, trees = np.zeros(int(kind.max()) + 1, np.int64), list[tuple[Ints, Ints, Ints]]()
     for _ in range(1 if alike else groups):
-        ends, middle, down = _tree(network, centres, load[kind] + load[kind[back]], chance)
+        ends, middle, down = _tree(job, far, centres, load[kind] + load[kind[back]], chance)
         used = np.concatenate([middle, down])
         np.add.at(load, kind[used], 1)
         np.add.at(load, kind[back[used]], 1)
@@ -119,13 +119,25 @@ def _grown(job: Job[Network], chance: Random) -> Ways:
     )
 
 
-def _tree(network: Network, centres: "_Centres", load: Ints, chance: Random) -> tuple[Ints, Ints, Ints]:
+def _centres(job: Job[Network]) -> tuple[Ints, Ints]:
+    """Return all distances, and where contributions to a sum may meet: from there no node is far.
+
+    They are numbers of arcs, one for each link, if links carry both ways at once; else of nodes.
+    """
+    network, arcs, half = job.network, arcs_of(job.network), job.model.duplex == "half"
+    every = np.arange(network.nodes)
+    far = network.distance(every[:, None], every)
+    depth = far.max(axis=1) if half else np.minimum(far[arcs.tail], far[arcs.head]).max(axis=1)
+    return far, np.flatnonzero((depth == depth.min()) & (half or arcs.tail < arcs.head))
+
+
+def _tree(job: Job[Network], far: Ints, centres: Ints, load: Ints, chance: Random) -> tuple[Ints, Ints, Ints]:
     """Return the nodes of a centre, the arc between them, and an arc down to each other node, nearest first: of least load."""
-    arcs, load = arcs_of(network), load.copy()
-    shares = centres.shares(arcs, load)
-    at = min(centres.number.tolist(), key=lambda c: (shares[c], chance.random()))
-    ends = centres.ends(arcs, at)
-    away = centres.far[ends].min(axis=0)
+    arcs, load, half = arcs_of(job.network), load.copy(), job.model.duplex == "half"
+    shares = np.bincount(arcs.tail, load, len(far)) if half else load
+    at = min(centres.tolist(), key=lambda c: (shares[c], chance.random()))
+    ends = np.array([at] if half else [arcs.tail[at], arcs.head[at]], np.int64)
+    away = far[ends].min(axis=0)
     down, order = list[int](), sorted(np.flatnonzero(away).tolist(), key=lambda v: (away[v], chance.random()))
     for v in order:
         near = [a for a in arcs.entering[arcs.into[v] : arcs.into[v + 1]].tolist() if away[arcs.tail[a]] < away[v]]
@@ -145,30 +157,6 @@ def _hops(nodes: int, ends: Ints, above: Ints, below: Ints) -> tuple[Ints, Ints]
     told = np.where((above == one) & (len(link) == 0), one, nodes + above)
     brings = np.concatenate([above[::-1], nodes + one + link, nodes + below])
     return pairs_of(brings, np.concatenate([below[::-1], one + link, told]))
-
-
-class _Centres(NamedTuple):
-    """Where all contributions to a sum meet: numbers of arcs, one for each link, or of nodes. ``far``: all distances."""
-
-    far: Ints
-    number: Ints
-    of_nodes: bool
-
-    @staticmethod
-    def of(network: Network, arcs: Arcs, machine: Model) -> "_Centres":
-        """Return those from which no node is far; links exchange sums if they carry both ways at once."""
-        every, half = np.arange(network.nodes), machine.duplex == "half"
-        far = network.distance(every[:, None], every)
-        depth = far.max(axis=1) if half else np.minimum(far[arcs.tail], far[arcs.head]).max(axis=1)
-        return _Centres(far, np.flatnonzero((depth == depth.min()) & (half or arcs.tail < arcs.head)), half)
-
-    def ends(self, arcs: Arcs, centre: int) -> Ints:
-        """Return the nodes of one of them."""
-        return np.array([centre] if self.of_nodes else [arcs.tail[centre], arcs.head[centre]])
-
-    def shares(self, arcs: Arcs, load: Ints) -> Ints:
-        """Return the load of each link, or of each node, by that of arcs."""
-        return np.bincount(arcs.tail, load, len(self.far)) if self.of_nodes else load
 
 
 def _taken(job: Job[Network]) -> Takes:
