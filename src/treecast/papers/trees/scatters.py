@@ -14,7 +14,7 @@ from treecast.papers.statement import Claims, Statements
 from treecast.papers.trees.cases import Case, random_cases, rooted_trees, tree_of
 from treecast.papers.trees.gatherings import ends_earlier
 from treecast.plans.lengths import lengths_of
-from treecast.plans.whole.bufferless.scatter import ORDERS
+from treecast.plans.whole.bufferless.one_tree import ORDERS
 from treecast.progress import report
 from treecast.verification.verifier import verify
 

@@ -10,14 +10,14 @@ from tests.tree_cases import MODELS, SHAPES, cases, network_of, on_path, schedul
 from treecast import plan, verify
 from treecast.errors import PlanError
 from treecast.plans.ways.trees.spanning import breadth_first
-from treecast.plans.whole.bufferless import scatter as tree_scatter
-from treecast.plans.whole.bufferless.gather import certificates
+from treecast.plans.whole.bufferless import one_tree
+from treecast.plans.whole.bufferless.one_tree import certificates
 
 # --- Theorem 1 ---
 
 
 @settings(max_examples=50)
-@given(cases(most=12), st.sampled_from(tree_scatter.ORDERS), st.sampled_from(MODELS))
+@given(cases(most=12), st.sampled_from(one_tree.ORDERS), st.sampled_from(MODELS))
 def test_no_order_is_faster_and_all_are_right(case, first, model):
     parents, root, lengths = case
     where = network_of(parents)

@@ -22,7 +22,7 @@ from treecast.plans.built import Built, Job, best_of
 from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import builder
 from treecast.plans.ways.trees.spanning import balanced, best, breadth_first, streams_steps
-from treecast.plans.whole.bufferless.scatter import FIRST, build_streams
+from treecast.plans.whole.bufferless.one_tree import FIRST, build_streams
 from treecast.schedule.trees import Tree
 
 _MOST_CELLS = 2**24  # trees x nodes: beyond, one tree has to do

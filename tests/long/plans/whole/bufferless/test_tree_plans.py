@@ -12,7 +12,7 @@ from treecast import verify
 from treecast.collectives import Collective, Lengths
 from treecast.models import model as model_of
 from treecast.plans.built import Job
-from treecast.plans.whole.bufferless import scatter as tree_scatter
+from treecast.plans.whole.bufferless import one_tree
 
 
 def depths_of(parents):
@@ -47,7 +47,7 @@ def scattered(parents, lengths, first="farthest"):
     where = network_of(parents)
     collective = Collective("scatterv", where.nodes, 1, 0, (), Lengths.of([0, *lengths]))
     job = Job(where, collective, model_of("bufferless"), options={"first": first})
-    return tree_scatter.over_one_tree(job).claims.steps
+    return one_tree.over_one_tree(job).claims.steps
 
 
 @lru_cache(8)

@@ -22,7 +22,7 @@ from treecast.errors import ScheduleError
 from treecast.kernels.schedule.streams import shoulder_taps
 from treecast.networks import Graph, network
 from treecast.plans.ways.trees.spanning import breadth_first
-from treecast.plans.whole.bufferless import gather as tree_gather
+from treecast.plans.whole.bufferless import one_tree
 
 
 @pytest.mark.parametrize(("count", "longest"), [(1, 4), (2, 4), (3, 3), (4, 2)])
@@ -37,7 +37,7 @@ def test_shoulder_tap_on_any_path(lengths):
         schedule = on_path(lengths, model)
         path, flits = breadth_first(schedule.network, 0), schedule.collective.lengths.flits
         start = shoulder_taps(path.order, flits, int(schedule.model.ports == "one"))
-        assert tree_gather._count_runs(path, start, flits) == int((~schedule.rows.control).sum())
+        assert one_tree._count_runs(path, start, flits) == int((~schedule.rows.control).sum())
         assert verify(schedule)
         assert not faults(schedule)
     if sum(lengths):  # certificates take twice the path more, or a step less where the last have nothing
