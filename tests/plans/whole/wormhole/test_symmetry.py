@@ -10,7 +10,7 @@ from tests.plans.whole.wormhole.test_bisection import distances, shapes, symmetr
 from treecast.networks import Mesh, Torus
 from treecast.papers.mesh.builders.eyes import total_distance
 from treecast.plans import plan
-from treecast.plans.whole.wormhole import local_search, spreading, symmetry
+from treecast.plans.whole.wormhole import local_search, spreading
 from treecast.plans.whole.wormhole.bisection import is_contention_free, minimum
 from treecast.verification.verifier import verify
 
@@ -19,26 +19,26 @@ SIDES = [(5,), (1,), (5, 5), (5, 4), (3, 3, 3), (3, 4, 3), (6, 1, 3), (2, 2, 2, 
 
 @pytest.mark.parametrize("sides", SIDES, ids=str)
 def test_images_are_those_by_all_reflections_and_exchanges(sides):
-    shape = symmetry.shape_of(sides)
+    shape = spreading.shape_of(sides)
     numbers = np.arange(prod(shape)).reshape(shape)
     turned = list(symmetries(numbers))
     for node in range(prod(shape)):
         alike = {int(t.reshape(-1)[node]) for t in turned if t.shape == shape}
-        assert symmetry.images(shape, node).tolist() == sorted(alike)
+        assert spreading.images(shape, node).tolist() == sorted(alike)
 
 
 @pytest.mark.parametrize("sides", SIDES, ids=str)
 def test_nodes_are_carried_by_a_symmetry(sides):
-    shape = symmetry.shape_of(sides)
+    shape = spreading.shape_of(sides)
     there, here, nodes = distances(sides), distances(shape), np.arange(prod(sides))
     for root in range(prod(sides)):
-        for image in symmetry.images(shape, symmetry.place_in_shape(sides, root)).tolist():
-            moved = symmetry.carry(sides, image, root, nodes)
+        for image in spreading.images(shape, spreading.place_in_shape(sides, root)).tolist():
+            moved = spreading.carry(sides, image, root, nodes)
             assert moved[image] == root
             assert sorted(moved.tolist()) == nodes.tolist()
             assert (there[moved][:, moved] == here).all()
-    moved = symmetry.nodes_of_shape(sides)[nodes]
-    assert [symmetry.place_in_shape(sides, v) for v in moved.tolist()] == nodes.tolist()
+    moved = spreading.nodes_of_shape(sides)[nodes]
+    assert [spreading.place_in_shape(sides, v) for v in moved.tolist()] == nodes.tolist()
 
 
 def assert_symmetric(shape):
@@ -51,7 +51,7 @@ def assert_symmetric(shape):
     for sides in sorted(set(permutations(shape))):
         mesh = Mesh(sides)
         for root in range(nodes):
-            first = int(symmetry.images(shape, symmetry.place_in_shape(sides, root))[0])
+            first = int(spreading.images(shape, spreading.place_in_shape(sides, root))[0])
             if first in costs and root > 1 and sides != shape:
                 continue  # carried as those are that were looked at
             step, src, dst = spreading.messages_on_mesh(mesh, root)
@@ -64,7 +64,7 @@ def assert_symmetric(shape):
 @pytest.mark.each(7)
 @pytest.mark.parametrize("shape", [*shapes(12), (2, 9), (4, 5), (2, 2, 5), (2, 3, 5), (5, 6)], ids=str)
 def test_all_sources_of_small_meshes(shape):
-    assert_symmetric(symmetry.shape_of(shape))
+    assert_symmetric(spreading.shape_of(shape))
 
 
 def cost(kind, spec, root=0, **more):
@@ -79,7 +79,7 @@ def test_local_search_is_tried_from_few_of_the_best_sources():
     assert len(tried) == spreading._MOST_SOURCES
     least = minimum((3, 15))[1].least.reshape(-1)
     others = [v for v in np.flatnonzero(least == least.min()).tolist() if v not in tried]
-    assert len({int(symmetry.images((3, 15), v)[0]) for v in others}) > len(tried)
+    assert len({int(spreading.images((3, 15), v)[0]) for v in others}) > len(tried)
     assert local_search.fits((3, 15))
     assert not local_search.fits((45,))
 
@@ -89,4 +89,4 @@ def test_the_map_by_source_is_symmetric_and_never_above_the_table(sides):
     found = spreading.least_by_source(sides)
     for turned in symmetries(found):
         assert turned.shape != sides or turned.tolist() == found.tolist()
-    assert found.min() == minimum(symmetry.shape_of(sides))[1].least.min()
+    assert found.min() == minimum(spreading.shape_of(sides))[1].least.min()

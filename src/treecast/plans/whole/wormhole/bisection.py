@@ -31,6 +31,8 @@ from treecast.progress import report
 from treecast.schedule import Claims, Payloads, Rows
 
 Shape = tuple[int, ...]
+Messages = tuple[Ints, Ints, Ints]
+"""Step, source and target of each, by node numbers."""
 ROUTINGS = tuple(MODELS[name].routing for name in WORMHOLE)
 _SHIFT = 32  # a value and the node that attains it in one integer: value << 32 | node
 _FAR = np.int64(2**29) << _SHIFT
@@ -294,8 +296,8 @@ def divide(shape: Shape) -> tuple[Bisection, Table]:
 _of_small, _of_large = lru_cache(maxsize=64)(divide), lru_cache(maxsize=4)(divide)
 
 
-def sends(tables: Bisection, whole: Table, source: int) -> tuple[Ints, Ints, Ints]:
-    """Return (step, source, target) of every message of a broadcast of least distance from ``source``, by levels.
+def sends(tables: Bisection, whole: Table, source: int) -> Messages:
+    """Return the messages of a broadcast of least distance from ``source``, by levels.
 
     Node numbers are those of the whole mesh. All sets of one kind are divided at once.
     """

@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from treecast.networks.core import Ints
-from treecast.plans.whole.wormhole.symmetry import Messages, Shape
+from treecast.plans.whole.wormhole.bisection import Messages, Shape
 
 _FEWEST, _MOST, _MOST_AXES = 17, 256, 3  # nodes; up to 16 and on paths the recursion finds as short ones
 _SEEDS, _CHANGES = (2, 4, 16), 50_000  # of the tries; the seeds that gain most between them on meshes up to 12x12

@@ -25,13 +25,11 @@ from treecast.networks.core import Ints, ints
 from treecast.plans.built import Built, Job, check_memory
 from treecast.plans.registry import WORMHOLE, builder
 from treecast.plans.whole.wormhole import bisection, spreading
-from treecast.plans.whole.wormhole.bisection import HASTY, THOROUGH, Bisection, Effort, Shape, is_contention_free
+from treecast.plans.whole.wormhole.bisection import Bisection, Effort, Messages, Shape, is_contention_free
 
 _OTHER, _MIRRORS = Effort(0, 0, 4), 8
 _FEW = 16  # nodes of which all cuts are tried that bisection knows
 _BYTES_PER_NODE = 60  # of the box around the nodes
-Sends = tuple[Ints, Ints, Ints]
-"""Step, source and target of every message, by node numbers."""
 
 
 class Frame(NamedTuple):
@@ -45,7 +43,7 @@ class Way(NamedTuple):
     """A way of doing a multicast, and its name."""
 
     name: str
-    sends: Callable[[], Sends]
+    sends: Callable[[], Messages]
 
 
 @builder("bisection", "multicast", on=Grid, under=WORMHOLE, summary="recursive bisection of the set of targets")
@@ -70,7 +68,11 @@ def ways(grid: Grid, collective: Collective, model: Model) -> Iterator[Way]:
     nodes = np.array(sorted((*collective.targets, collective.root)), np.int64)
     if len(nodes) == grid.nodes:
         yield Way("broadcast", partial(spreading.messages_of, grid, collective.root))
-    effort, root, straight = THOROUGH if len(nodes) <= _FEW else HASTY, collective.root, (False,) * len(grid.sides)
+    effort, root, straight = (
+        bisection.THOROUGH if len(nodes) <= _FEW else bisection.HASTY,
+        collective.root,
+        (False,) * len(grid.sides),
+    )
     plain = Frame(np.zeros(len(grid.sides), np.int64), straight)
     frames = {"": plain}
     if grid.wraps:
@@ -111,7 +113,7 @@ def _coordinates(grid: Grid, nodes: Ints, frame: Frame) -> Ints:
     return np.where(np.array(frame.mirrored)[:, None], side - 1 - at, at)
 
 
-def _bisect(grid: Grid, nodes: Ints, root: int, frame: Frame, effort: Effort, *, around: Shape = ()) -> Sends:
+def _bisect(grid: Grid, nodes: Ints, root: int, frame: Frame, effort: Effort, *, around: Shape = ()) -> Messages:
     at, begin = _coordinates(grid, nodes, frame), _coordinates(grid, np.array([root]), frame)
     corner = at.min(axis=1, keepdims=True)
     shape = tuple((at.max(axis=1, keepdims=True) - corner + 1)[:, 0].tolist())
@@ -131,7 +133,7 @@ def _bisect(grid: Grid, nodes: Ints, root: int, frame: Frame, effort: Effort, *,
     return step, number(src), number(dst)
 
 
-def _halve_chain(grid: Grid, nodes: Ints, root: int, frame: Frame, last_first: bool) -> Sends:
+def _halve_chain(grid: Grid, nodes: Ints, root: int, frame: Frame, last_first: bool) -> Messages:
     at = _coordinates(grid, nodes, frame)
     chain = nodes[np.lexsort(at if last_first else at[::-1])]
     sends: list[tuple[int, int, int]] = []

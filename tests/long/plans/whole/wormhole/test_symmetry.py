@@ -4,11 +4,11 @@ import pytest
 
 from tests.plans.whole.wormhole.test_bisection import shapes
 from tests.plans.whole.wormhole.test_symmetry import assert_symmetric
-from treecast.plans.whole.wormhole import symmetry
+from treecast.plans.whole.wormhole import spreading
 
 
 @pytest.mark.parametrize(
-    "shape", sorted({symmetry.shape_of(shape) for shape in shapes(64, 13) if len(shape) < 4}), ids=str
+    "shape", sorted({spreading.shape_of(shape) for shape in shapes(64, 13) if len(shape) < 4}), ids=str
 )
 def test_all_sources_of_meshes_up_to_64_nodes(shape):
     assert_symmetric(shape)
