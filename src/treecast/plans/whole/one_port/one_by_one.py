@@ -26,8 +26,7 @@ _TURNS: dict[str, Any] = {"on": Complete, "under": EITHER, "most_copies": every_
 _WITH_HALVES: dict[str, Any] = _TURNS | {"under": (*EITHER, *HALF)}
 
 
-def claims_of_scatter(job: Job[Complete]) -> Claims:
-    """Return the steps and transmissions of x copies of a scatter."""
+def _claims_of_scatter(job: Job[Complete]) -> Claims:
     others, copies = job.network.nodes - 1, job.copies
     turns = len(_turns_of_scatter(job)[0]) if others == 2 else copies * others
     turns = others + copies - 1 if _together(job) else turns
@@ -51,7 +50,7 @@ def _bound(job: Job[Complete]) -> bool:
 @builder(
     "one-by-one",
     "scatter",
-    claims=claims_of_scatter,
+    claims=_claims_of_scatter,
     summary="to one target after the other; more copies by way of relays",
     **_WITH_HALVES,
 )
@@ -75,7 +74,7 @@ def scatter(job: Job[Complete]) -> Built:
     ends = np.concatenate([relay, target[more]]) + 1
     block, tree = np.concatenate([target, target[more]]) + 1, np.concatenate([way, way[more]])
     source, ends, block = (job.network.translate(job.collective.root, u) for u in (source, ends, block))
-    return Built(rows_of_blocks(job, step, source, ends, block, tree=tree), claims_of_scatter(job))
+    return Built(rows_of_blocks(job, step, source, ends, block, tree=tree), _claims_of_scatter(job))
 
 
 def _turns_of_scatter(job: Job[Complete]) -> tuple[Ints, Ints, Ints]:
@@ -98,8 +97,7 @@ def _turns_of_scatter(job: Job[Complete]) -> tuple[Ints, Ints, Ints]:
     return np.arange(len(target)), np.repeat(np.arange(copies)[::-1], others), target
 
 
-def claims_of_allgather(job: Job[Complete]) -> Claims:
-    """Return the steps and transmissions of x copies of an allgather."""
+def _claims_of_allgather(job: Job[Complete]) -> Claims:
     nodes = job.network.nodes
     return Claims(_steps_of_allgather(job) * turn(job), job.collective.messages * job.copies * (nodes - 1) * nodes)
 
@@ -115,7 +113,7 @@ def _steps_of_allgather(job: Job[Complete]) -> int:
 @builder(
     "one-by-one",
     "allgather",
-    claims=claims_of_allgather,
+    claims=_claims_of_allgather,
     summary="to the node k labels on in turn k, without relays; of x copies, each by way of one relay",
     **_TURNS,
 )
@@ -127,7 +125,7 @@ def allgather(job: Job[Complete]) -> Built:
     """
     when, source, target, tree = _turns_of_allgather(job)
     step = when * turn(job)
-    return Built(rows_of_blocks(job, step, source, target, source * 0, tree=tree), claims_of_allgather(job))
+    return Built(rows_of_blocks(job, step, source, target, source * 0, tree=tree), _claims_of_allgather(job))
 
 
 def _turns_of_allgather(job: Job[Complete]) -> tuple[Ints, Ints, Ints, Ints]:
@@ -177,8 +175,7 @@ def allgatherv(job: Job[Complete]) -> Built:
     return Built(rows_of_blocks(job, step, source, target, block, tree=tree), _claims_of_allgatherv(job))
 
 
-def claims_of_alltoall(job: Job[Complete]) -> Claims:
-    """Return the steps and transmissions of x copies of an alltoall."""
+def _claims_of_alltoall(job: Job[Complete]) -> Claims:
     nodes, copies = job.network.nodes, job.copies
     sends = (2 * copies - 1) * (nodes - 1)
     turns = nodes + copies - 2 + (2 * copies > nodes) if job.model.combining and copies > 1 else sends
@@ -188,7 +185,7 @@ def claims_of_alltoall(job: Job[Complete]) -> Claims:
 @builder(
     "one-by-one",
     "alltoall",
-    claims=claims_of_alltoall,
+    claims=_claims_of_alltoall,
     summary="to the node k labels on in turn k; more copies by way of relays",
     **_TURNS,
 )
@@ -209,4 +206,4 @@ def alltoall(job: Job[Complete]) -> Built:
     when, shift = np.arange(len(source)), (target - source) % job.network.nodes
     if job.model.combining and job.copies > 1:
         when = _turns_of_shifts(shift, source - 1, 2 * len(place) - shift)
-    return Built(rows_of_blocks(job, when * turn(job), source, target, block, tree=tree), claims_of_alltoall(job))
+    return Built(rows_of_blocks(job, when * turn(job), source, target, block, tree=tree), _claims_of_alltoall(job))
