@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from treecast.networks.complete import Complete
-from treecast.networks.core import Ints
+from treecast.networks.core import Ints, ints
 from treecast.plans.built import Built, Job, rows_of_blocks
 from treecast.plans.registry import builder, every_port
 from treecast.plans.times.timetable import list_paths
@@ -42,17 +42,22 @@ def scatter(job: Job[Complete]) -> Built:
     Mx steps, as many as the root needs to send them; M (2x - 1) (N - 1) transmissions.
     """
     network, messages, copies = job.network, job.collective.messages, job.copies
-    others = np.arange(1, network.nodes)
-    none, columns = np.zeros_like(others), list[tuple[Ints, ...]]()
-    for way in range(1, copies):
-        relay = (others - 1 + way) % len(others) + 1
-        start, tree = (np.full(len(others), number) for number in ((way - 1) * messages, way))
-        columns += [(start, none, relay, others, tree), (start + 1, relay, others, others, tree)]
-    columns.append((none + (copies - 1) * messages, none, others, others, none))
-    step, source, target, block, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
+    tree, source, target, block = by_relays(network.nodes, copies)
+    step = np.where(tree > 0, tree - 1, copies - 1) * messages + (source > 0)
     source, target, block = (network.translate(job.collective.root, u) for u in (source, target, block))
     rows = rows_of_blocks(job, step, source, target, block, tree=tree)
-    return Built(rows, Claims(copies * messages * min(1, len(others)), messages * len(step)))
+    return Built(rows, Claims(copies * messages * min(1, network.nodes - 1), messages * len(step)))
+
+
+def by_relays(nodes: int, copies: int) -> Ints:
+    """Return the sends to each node 1 … N - 1 over x ways: way, source, target, and the node it is for; int64 (4, sends).
+
+    Way 0 leads from node 0 straight to the target. The relay of way w is w nodes beyond the target, in a circle.
+    """
+    way, onward, place = (ints(index.ravel()) for index in np.indices((copies, 2, nodes - 1)))
+    relay = (place + way) % max(nodes - 1, 1) + 1
+    sends = np.stack([way, onward * relay, np.where(onward, place + 1, relay), place + 1])
+    return sends[:, (way > 0) | (onward == 0)]
 
 
 def _claims_of_allgather(job: Job[Complete]) -> Claims:

@@ -19,6 +19,7 @@ from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_of_blocks
 from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import builder, every_port
+from treecast.plans.whole.all_port.relays import by_relays
 from treecast.plans.whole.one_port.models import EITHER, HALF, check_rows, turn
 from treecast.schedule import Claims
 
@@ -195,15 +196,8 @@ def alltoall(job: Job[Complete]) -> Built:
     M (2x - 1) (N - 1) steps and M (2x - 1) (N - 1) N transmissions, the fewest there can be. Where messages combine, N + x - 2
     steps of more copies, and one more where x is above N/2.
     """
-    others = job.network.nodes - 1
-    place, columns = np.arange(others), list[tuple[Ints, ...]]()
-    columns.append((place * 0, place + 1, place + 1, place * 0))
-    for way in range(1, job.copies):
-        relay = (place + way) % others + 1
-        columns.append((place * 0, relay, place + 1, place * 0 + way))
-        columns.append((relay, place + 1, place + 1, place * 0 + way))
-    source, target, block, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
+    tree, source, target, block = by_relays(job.network.nodes, job.copies)
     when, shift = np.arange(len(source)), (target - source) % job.network.nodes
     if job.model.combining and job.copies > 1:
-        when = _turns_of_shifts(shift, source - 1, 2 * len(place) - shift)
+        when = _turns_of_shifts(shift, source - 1, 2 * (job.network.nodes - 1) - shift)
     return Built(rows_of_blocks(job, when * turn(job), source, target, block, tree=tree), _claims_of_alltoall(job))
