@@ -73,7 +73,7 @@ def test_trees_that_cannot_be_completed_are_packed_anew(monkeypatch: pytest.Monk
     graph = nx.circulant_graph(8, [1, 2])
     trees = packed_trees(network(graph), 0, 4)
     graph.remove_edge(0, 1)
-    monkeypatch.setattr(repaired, "_completed", lambda *arguments: None)
+    monkeypatch.setattr(repaired, "completed", lambda *arguments: False)
     found = repaired_trees(trees, network(graph))
     assert found.anew
     check(found.trees, 3)

@@ -17,7 +17,7 @@ from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.kept import kept
 from treecast.plans.ways.trees.numbered import two_trees
-from treecast.plans.ways.trees.packed import number_of_seed, pack, packed_trees, tree_set
+from treecast.plans.ways.trees.packed import exchanged, pack, packed_trees, tree_set
 from treecast.plans.ways.trees.past_relays import Part, part_for
 from treecast.schedule.trees import TreeSet
 
@@ -42,8 +42,6 @@ def independent_trees(
     >>> len(independent_trees(network("mesh:3x3"), 4, 2))
     2
     """
-    from treecast.kernels.plans.exchanges import exchange
-
     if trees == 1 or (against == "arcs" and network.relays is None):
         return packed_trees(network, root, trees, seed)
     part, least = part_for(network, root, trees, against), least_depth(network, root, trees)
@@ -61,8 +59,8 @@ def independent_trees(
 
     def attempt(target: int, moves: int) -> tuple[int, NDArray[np.int32]]:
         """Return the moves after which trees were found, or -1, and the arcs of the trees."""
-        up, start = pack(network, root, trees, seed + turn, arcs, start=at), number_of_seed(seed + turn)
-        return int(exchange(arcs.tail, arcs.into, arcs.entering, needs, counts, up, target, moves, start)), up
+        up = pack(network, root, trees, seed + turn, arcs, start=at)
+        return exchanged(arcs, up, target, moves, seed + turn, needs, counts), up
 
     while tried < most and (found is None or found.height > least):
         target = least + more if found is None or found is ruled else found.height - 1

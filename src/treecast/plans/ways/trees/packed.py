@@ -57,12 +57,9 @@ def pack(
     ``arcs``: those that there are, between nodes that may be numbered in another way; ``start``: the root among these. Raises
     PlanError when there are not so many trees.
     """
-    from treecast.kernels.plans.edmonds import pack as fill_in
-
     arcs, start = arcs or arcs_of(network), network.check_node(root) if start is None else start
     up, depth = np.full((2, trees, len(arcs.first) - 1), -1, np.int32)
-    few = int(fill_in(*arcs[:5], start, number_of_seed(seed), up, depth))
-    if few >= 0 or (np.delete(up, start, axis=1) < 0).any():
+    if not completed(arcs, start, up, depth, seed):
         raise PlanError(
             f"{network.spec} has no {trees} arc-disjoint spanning trees from {network.label(root)}: "
             "fewer paths lead to some node"
@@ -70,13 +67,33 @@ def pack(
     return up
 
 
-def shortened_by(arcs: Arcs, up: NDArray[np.int32], target: int, moves: int, seed: int) -> int:
-    """Exchange arcs of trees until none is deeper than a target; return how many moves that took, -1 if more than so many."""
+def completed(arcs: Arcs, root: int, up: NDArray[np.int32], depth: NDArray[np.int32], seed: int) -> bool:
+    """Let parts of trees grow, by levels, until they lead everywhere; return whether they do. ``depth``: of nodes in them."""
+    from treecast.kernels.plans.edmonds import pack
+
+    stuck = int(pack(*arcs[:5], root, number_of_seed(seed), up, depth))
+    return stuck < 0 and not (np.delete(up, root, axis=1) < 0).any()
+
+
+def exchanged(
+    arcs: Arcs,
+    up: NDArray[np.int32],
+    target: int,
+    moves: int,
+    seed: int,
+    needs: NDArray[np.int32] | None = None,
+    counts: NDArray[np.bool_] | None = None,
+) -> int:
+    """Exchange arcs of trees until none is deeper than a target; return how many moves that took, -1 if more than so many.
+
+    ``needs``: the resource that a way uses with each arc, which no two ways to a node may share. ``counts``: to which nodes
+    ways count, if not to all.
+    """
     from treecast.kernels.plans.exchanges import exchange
 
-    anything, every = np.zeros(0, np.int32), np.ones(up.shape[1], np.bool_)
-    state = number_of_seed(seed)
-    return int(exchange(arcs.tail, arcs.into, arcs.entering, anything, every, up, target, moves, state))
+    needs = np.zeros(0, np.int32) if needs is None else needs
+    counts = np.ones(up.shape[1], np.bool_) if counts is None else counts
+    return int(exchange(arcs.tail, arcs.into, arcs.entering, needs, counts, up, target, moves, number_of_seed(seed)))
 
 
 def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int, searches: int) -> NDArray[np.int32]:
@@ -89,7 +106,7 @@ def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int, se
         once = _AT_ONCE if turn < _SHORT_TRIES else _LONG
         target = height - 1 if turn else least  # most is gained by all nodes that are too deep at once
         tried, moves, turn = base.copy(), min(left, once * up.size), turn + 1
-        used = shortened_by(arcs, tried, target, moves, seed + turn)
+        used = exchanged(arcs, tried, target, moves, seed + turn)
         left -= moves if used < 0 else used + 1
         now = tree_set(network, root, tried).height
         if now < height:

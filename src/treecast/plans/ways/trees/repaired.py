@@ -17,7 +17,7 @@ from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.plans.ways.trees.independent import needs_of
-from treecast.plans.ways.trees.packed import number_of_seed, packed_trees, shortened_by, tree_set
+from treecast.plans.ways.trees.packed import completed, exchanged, packed_trees, tree_set
 from treecast.schedule.trees import TreeSet
 
 _MOVES = 40  # of a search for shallower trees, for each node of each tree
@@ -55,10 +55,9 @@ def repaired_trees(trees: TreeSet, network: Network, most: int = 0, seed: int = 
     count = min(most or len(trees), fewest_ways(network, root).ways if network.nodes > 1 else 1)
     up, depth, old = _what_hangs(trees, network, root, count)
     kept = up >= 0
-    found = _completed(network, root, up, depth, seed)
-    if found is None:
-        return Repaired(packed_trees(network, root, count, seed), np.zeros_like(kept), old, True)
-    return Repaired(found, kept, old, False)
+    if completed(arcs_of(network), root, up, depth, seed):
+        return Repaired(tree_set(network, root, up), kept, old, False)
+    return Repaired(packed_trees(network, root, count, seed), np.zeros_like(kept), old, True)
 
 
 def shortened(trees: TreeSet, seed: int) -> TreeSet:
@@ -67,7 +66,7 @@ def shortened(trees: TreeSet, seed: int) -> TreeSet:
     """
     network, arcs, up = trees.network, arcs_of(trees.network), _arcs_up(trees)
     target = trees.height - 1
-    if len(trees) < 2 or shortened_by(arcs, up, target, _MOVES * up.size, seed) < 0:
+    if len(trees) < 2 or exchanged(arcs, up, target, _MOVES * up.size, seed) < 0:
         return trees
     return tree_set(network, trees.root, up)
 
@@ -77,8 +76,6 @@ def taken_apart(trees: TreeSet, against: Against, seed: int = 1) -> TreeSet | No
 
     ``trees``: arc-disjoint ones of a network without parallel arcs.
     """
-    from treecast.kernels.plans.exchanges import exchange
-
     network, arcs, up = trees.network, arcs_of(trees.network), _arcs_up(trees)
     if network.relays is not None:
         return None  # trees to all relays may be fewer than those that there are
@@ -86,10 +83,9 @@ def taken_apart(trees: TreeSet, against: Against, seed: int = 1) -> TreeSet | No
         return trees
     if len(arcs_of(network, single=True).head) < len(arcs.head):
         return None
-    needs, moves, state = needs_of(arcs, trees.root, against), 2 * _MOVES * up.size, number_of_seed(seed)
-    counts = np.ones(network.nodes, np.bool_)
-    found = exchange(arcs.tail, arcs.into, arcs.entering, needs, counts, up, trees.height + 1, moves, state) >= 0
-    return tree_set(network, trees.root, up) if found else None
+    needs = needs_of(arcs, trees.root, against)
+    used = exchanged(arcs, up, trees.height + 1, 2 * _MOVES * up.size, seed, needs)
+    return tree_set(network, trees.root, up) if used >= 0 else None
 
 
 def _arcs_up(trees: TreeSet) -> NDArray[np.int32]:
@@ -119,17 +115,6 @@ def _what_hangs(
     up, depth = (np.where(hangs[:, :-1], of, -1).astype(np.int32) for of in (by, level))
     old = np.sort(np.argsort((up < 0).sum(axis=1), kind="stable")[:count])
     return up[old], depth[old], old
-
-
-def _completed(
-    network: Network, root: int, up: NDArray[np.int32], depth: NDArray[np.int32], seed: int
-) -> TreeSet | None:
-    """Return the trees that parts grow into; None where they cannot be completed."""
-    from treecast.kernels.plans.edmonds import pack
-
-    up, depth = up.copy(), depth.copy()
-    stuck = int(pack(*arcs_of(network)[:5], root, number_of_seed(seed), up, depth))
-    return None if stuck >= 0 or (np.delete(up, root, axis=1) < 0).any() else tree_set(network, root, up)
 
 
 def new_nodes(before: Network, network: Network) -> Ints:
