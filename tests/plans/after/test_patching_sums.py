@@ -3,7 +3,7 @@
 import pytest
 
 import treecast
-from treecast.plans.after.patching_sums import patched_sums
+from treecast.plans.after.patching import patched_sums
 
 JOBS = {
     "hypercube": ("reduce", "hypercube:4", {"messages": 2}, 47),

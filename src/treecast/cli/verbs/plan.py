@@ -59,7 +59,7 @@ def plan(
     """
     from treecast import plans
     from treecast.formats.registry import format_of_name
-    from treecast.plans.after.loss import Loss
+    from treecast.plans.after.differences import Loss
     from treecast.plans.timing import seconds_of
     from treecast.units import spell_seconds
     from treecast.verification.verifier import verify

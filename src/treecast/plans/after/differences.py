@@ -1,7 +1,8 @@
 """The rows that two plans of one collective share, and the nodes that must learn of the other rows.
 
 A row is as its two nodes see it: who sends which chunks to whom in which steps. Nodes have their labels, and chunks the node
-whose they are, so that the plans may be on different networks: the second on the rest of the first after faults.
+whose they are, so that the plans may be on different networks: the second on the rest of the first after faults. Then its loss
+is the cost of a network that is less than it was.
 """
 
 from collections import Counter
@@ -13,6 +14,7 @@ import numpy as np
 
 from treecast.description import Description, count_of, describe, list_few
 from treecast.errors import PlanError
+from treecast.lower_bounds import best, schedule_bounds
 from treecast.networks import Network
 from treecast.schedule import Schedule
 
@@ -136,3 +138,26 @@ def _(found: Difference) -> Description:
         "must be told": f"{len(told):,} of {nodes}" + (f": {list_few(list(told), _SHOWN)}" if told else ""),
     }
     return Description(figures, lines)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A plan, and one of the same job on the whole network to compare it with.
+
+    >>> from treecast.plans import plan
+    >>> print(describe(Loss(plan("allgather", "mesh:3x3"), plan("allgather", "torus:3x3"))).lines["loss"])
+    4 steps instead of 2 on torus:3x3, 100.0 % more; bounds 4 and 2
+    """
+
+    schedule: Schedule
+    whole: Schedule
+
+
+@describe.register
+def _(found: Loss) -> Description:
+    steps, before = found.schedule.steps, found.whole.steps
+    least, most = (best(schedule_bounds(each), "steps").value for each in (found.schedule, found.whole))
+    more = f", {abs(100 * (steps / before - 1)):.1f} % {'less' if steps < before else 'more'}" if before else ""
+    said = f"{steps:,} steps instead of {before:,} on {found.whole.network.spec}{more}; bounds {least:,} and {most:,}"
+    figures = {"network": found.whole.network.spec, "steps": before, "lower_bound": most}
+    return Description({"compared_with": figures}, {"loss": said})

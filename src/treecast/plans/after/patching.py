@@ -7,6 +7,11 @@ come by an exchange beside the sends that are kept (plans/whole/any_machine/rare
 rarest of them. Personal data, where each chunk is for one node, goes chunk by chunk on the way that arrives first, from any node
 that holds the chunk. So nothing that is kept ever waits for new sends. A row that still carries stays, even if it leads to
 nobody who wants its chunk.
+
+A reduction backwards is data that spreads, on the network with its arcs turned round: so it is patched backwards, and turned
+again. New rows go last there, and first in the reduction. If it needs steps of its own, all that is kept would begin later, and
+every node would have to be told: then there is no patch. Relays have nothing to add, so one stays only if it passes something
+on. An allreduce of a reduction and a spreading is patched in both halves, if one begins when the other is over.
 """
 
 from itertools import islice, product
@@ -15,17 +20,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.collectives import Collective
+from treecast.collectives import Collective, find_backwards
 from treecast.errors import PlanError
 from treecast.models import takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.plans.built import best_of, joined, rows_over
+from treecast.plans.built import Built, best_of, joined, rows_over
 from treecast.plans.carried import renamed
+from treecast.plans.reversal import one_after_the_other, reverse_in_time
 from treecast.plans.ways.trees.repaired import new_arcs, new_nodes
 from treecast.plans.whole.any_machine.rarest_first import NOTHING, Exchange, exchanged, table, timed
-from treecast.schedule import NO_RECIPE, Payloads, Rows, Schedule
+from treecast.schedule import NO_RECIPE, Claims, Payloads, Rows, Schedule
 
 _MOST_SENDS = 1 << 18  # which are gone through one by one: about a second
 _MOST_WORK = 1 << 22  # arcs, lost chunks and steps of all tries, multiplied
@@ -165,3 +171,69 @@ def new_chunks(collective: Collective, left: Collective, node: Ints) -> Ints:
     """Return the number that each chunk has in the rest, or -1 where its source is gone: int64 (chunks,)."""
     chunk = np.arange(collective.chunks)
     return chunk if collective.traits.blocks == "one" else renamed(chunk, collective, left, node)
+
+
+def patched_sums(schedule: Schedule, left: Network) -> Patch | None:
+    """Return a schedule of sums patched for the rest of its network, where nodes have their labels from before.
+
+    None where something kept would begin later, where halves overlap, without owners, and as of ``patched``.
+
+    >>> from treecast.plans import plan
+    >>> old = plan("reduce", "hypercube:4", messages=2, builder="disjoint-trees")
+    >>> found = patched_sums(old, old.network.without(links=["0b0001-0b0011"]))
+    >>> old.steps, found.schedule.steps, found.hearing.tolist()
+    (5, 5, [0])
+    """
+    collective, network = schedule.collective, schedule.network
+    if not collective.sums or collective.shared:
+        return None
+    kind = collective.traits
+    node = new_nodes(network, left)
+    root = 0 if collective.all_source else int(node[collective.root])
+    made = Collective.over(left, collective.kind, collective.messages, root=root)
+    if kind.backwards:
+        both = _turned(schedule.plain(), kind.backwards, left)
+        return both and _patch(schedule, left, made, reverse_in_time(left, made, both[0]), both[1:])
+    plain, forward = schedule.plain(), kind.there_and_back
+    back = find_backwards(forward)
+    adding = plain.rows.pieces
+    finished = np.zeros(len(plain.rows), np.bool_)
+    finished[adding.row] = adding.first >= collective.sums
+    ends = plain.rows.step.astype(np.int64) + plain.rows.steps
+    begin = int(ends[~finished].max(initial=0))
+    if int(plain.rows.step[finished].min(initial=begin)) < begin:
+        return None
+    start = 0 if collective.all_source else collective.root
+    first = _part(plain, back, plain.rows.take(~finished), start)
+    later = plain.rows.take(finished)
+    columns = later.columns() | {"step": later.step.astype(np.int64) - begin}
+    second = _part(plain, forward, Rows.of(later.payloads.shifted(-collective.sums), **columns), start)
+    there, again = _turned(first, forward, left), patched(second, left)
+    if there is None or again is None or again.schedule.steps > second.steps:
+        return None
+    reduction = reverse_in_time(left, Collective.over(left, back, collective.messages, root=root), there[0])
+    spreading = Built(again.schedule.rows, Claims(again.schedule.steps, again.schedule.transmissions))
+    ends = np.union1d(there[1], again.hearing), np.union1d(there[2], again.sending)
+    return _patch(schedule, left, made, one_after_the_other(made, reduction, spreading), ends)
+
+
+def _part(plain: Schedule, kind: str, rows: Rows, root: int) -> Schedule:
+    """Return one half of a schedule that goes there and back."""
+    collective = Collective.over(plain.network, kind, plain.collective.messages, root=root)
+    return Schedule(plain.network, collective, plain.model, rows)
+
+
+def _turned(reduction: Schedule, forward: str, left: Network) -> tuple[Built, Ints, Ints] | None:
+    """Return the rest of a reduction, patched, as it runs backwards; and the nodes of the reduction as ``Patch`` has them."""
+    turned, steps, messages = reduction.network.reversed(), reduction.steps, reduction.collective.messages
+    collective = Collective.over(turned, forward, messages, root=reduction.collective.root)
+    rows = reverse_in_time(turned, collective, Built(reduction.rows, Claims(steps, reduction.transmissions))).rows
+    relays = turned.relays is not None  # which have nothing to add of their own
+    found = patched(Schedule(turned, collective, reduction.model, rows), left.reversed(), tidy=relays)
+    if found is None or found.schedule.steps > steps:
+        return None
+    return Built(found.schedule.rows, Claims(steps, found.schedule.transmissions)), found.sending, found.hearing
+
+
+def _patch(schedule: Schedule, left: Network, collective: Collective, built: Built, ends: tuple[Ints, Ints]) -> Patch:
+    return Patch(Schedule(left, collective, schedule.model, built.rows), *ends)

@@ -2,8 +2,8 @@
 
 The new schedule is one on the rest of the network, where labels are as before. There are three ways to it, and the one that
 takes the fewest steps is taken; of equal ones that by which fewest nodes receive from others. A schedule of one copy is patched:
-its rows stay in their steps, and free arcs bring the lost chunks (plans/after/patching.py); sums, if nothing has to begin later
-(plans/after/patching_sums.py). A broadcast down trees keeps the part of each tree that hangs from the root
+its rows stay in their steps, and free arcs bring the lost chunks; sums, if nothing has to begin later
+(plans/after/patching.py). A broadcast down trees keeps the part of each tree that hangs from the root
 (plans/ways/trees/repaired.py). All others are planned anew. Nodes that are no longer reached are left out, too, so the others go
 on.
 """
@@ -25,10 +25,8 @@ from treecast.lower_bounds import schedule_bounds, tightest
 from treecast.lower_bounds.depths import least_depth
 from treecast.models import model
 from treecast.networks import Network
-from treecast.plans.after.differences import Difference, all_labels, difference
-from treecast.plans.after.loss import Loss
-from treecast.plans.after.patching import patched, what_is_left
-from treecast.plans.after.patching_sums import patched_sums
+from treecast.plans.after.differences import Difference, Loss, all_labels, difference
+from treecast.plans.after.patching import patched, patched_sums, what_is_left
 from treecast.plans.built import Job
 from treecast.plans.choice import build
 from treecast.plans.copies import most_ways

@@ -24,8 +24,8 @@ import numpy as np
 from treecast.networks import Rotational
 from treecast.networks.core import Ints
 from treecast.plans.built import NO_ROWS, Built, Job, joined
-from treecast.plans.times.packing import Packed
 from treecast.plans.times.pipelines import columns_of, rows_into, streams
+from treecast.plans.times.timetable import Packed
 from treecast.plans.whole.all_port.allgather import assemble
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.trees import TreeSet

@@ -10,7 +10,7 @@ from tests.oracles.allgather import check_rows, least
 from treecast.errors import PlanError
 from treecast.networks import Star, network
 from treecast.plans import disjoint_trees, plan
-from treecast.plans.times.packing import pack
+from treecast.plans.times.timetable import pack
 from treecast.plans.whole.all_port import label_sets
 from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify

@@ -5,7 +5,7 @@ import pytest
 import treecast
 from tests.plans.after.test_patching_sums import JOBS, single_faults
 from treecast.plans.after.differences import difference
-from treecast.plans.after.patching_sums import patched_sums
+from treecast.plans.after.patching import patched_sums
 from treecast.verification.expanded import check_expanded
 
 

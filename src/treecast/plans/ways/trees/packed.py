@@ -91,9 +91,10 @@ def exchanged(
     """
     from treecast.kernels.plans.exchanges import exchange
 
-    needs = np.zeros(0, np.int32) if needs is None else needs
-    counts = np.ones(up.shape[1], np.bool_) if counts is None else counts
-    return int(exchange(arcs.tail, arcs.into, arcs.entering, needs, counts, up, target, moves, number_of_seed(seed)))
+    shared = np.zeros(0, np.int32) if needs is None else needs
+    every, state = np.ones(up.shape[1], np.bool_), number_of_seed(seed)
+    ends = every if counts is None else counts
+    return int(exchange(arcs.tail, arcs.into, arcs.entering, shared, ends, up, target, moves, state))
 
 
 def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int, searches: int) -> NDArray[np.int32]:

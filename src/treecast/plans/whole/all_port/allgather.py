@@ -13,9 +13,8 @@ from treecast.networks import Cayley, Network, Rotational, Torus
 from treecast.networks.core import Ints
 from treecast.plans.built import NO_ROWS, Built, Job, best_of, joined, rows_over
 from treecast.plans.registry import builder, every_port
-from treecast.plans.times.packing import pack
 from treecast.plans.times.pipelines import rows_into, streams
-from treecast.plans.times.timetable import translated
+from treecast.plans.times.timetable import pack, translated
 from treecast.plans.ways.trees.disjoint import TREES, trees_of_job
 from treecast.plans.whole.any_machine.rarest_first import exchanged
 from treecast.schedule import Claims, Payloads, Rows
