@@ -11,7 +11,7 @@ from treecast.errors import TreecastError
 from treecast.networks import Hypercube, network
 from treecast.papers.paths import node_disjoint_paths
 from treecast.plans import disjoint_trees, plan
-from treecast.plans.ways.trees.calling_paths import calling_trees
+from treecast.plans.ways.trees.hypercube import calling_trees
 from treecast.verification.rules.calling import calls
 
 

@@ -11,13 +11,12 @@ from treecast.plans.built import Job
 from treecast.plans.carried import carried, known_node
 from treecast.plans.choice import Alternatives, Candidate, alternatives, choose
 from treecast.plans.copies import copies_of
-from treecast.plans.facts import facts
 from treecast.plans.fastest import plan
 from treecast.plans.job import collective_of, job, node_of
 from treecast.plans.lengths import lengths_by_node, lengths_by_pair
 from treecast.plans.registry import Builder, Option, all_builders, all_options
 from treecast.plans.registry import builders as _builders
-from treecast.plans.request import check_memory, job_of, recipe_of, request, schedule_of
+from treecast.plans.request import check_memory, facts, job_of, recipe_of, request, schedule_of
 from treecast.plans.ways.trees import disjoint
 from treecast.schedule import Schedule
 from treecast.schedule.trees import TreeSet

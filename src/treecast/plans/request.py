@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from treecast.against import dead
+from treecast.description import Description
 from treecast.errors import PlanError, did_you_mean
 from treecast.models import MODELS, Model
 from treecast.models import model as find_model
@@ -97,6 +98,26 @@ def job_of(schedule: Schedule) -> tuple[Job[Any], Builder]:
         raise PlanError("the schedule does not say which builder made it")
     found, entries = request(schedule)
     return found, entries[0]
+
+
+def facts(schedule: Schedule, depth: int) -> Description:
+    """Return the facts that the builder of a schedule knows, beside those that can be measured on its rows.
+
+    There are none of a schedule that no builder made. ``depth``: that of its trees, measured.
+
+    >>> from treecast.plans import plan
+    >>> facts(plan("broadcast", "torus:4x4", messages=60, builder="disjoint-trees"), 5).lines["depth"]
+    '5: the least, proved'
+    """
+    try:
+        job, entry = job_of(schedule)
+    except PlanError:
+        return Description({})
+    found = entry.facts(job, schedule, depth)
+    if job.likeness is None:
+        return found
+    known = job.network.spec
+    return Description({"like": known}, {"like": f"{known}, under other names: planned as such"}).joined(found)
 
 
 def check_memory(rows: int, subject: str, ruled: Callable[[], str]) -> None:

@@ -15,7 +15,7 @@ from treecast.networks import Hypercube
 from treecast.papers.hypercube.times import MODELS, Job, Time, claimed, measured
 from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
-from treecast.plans.ways.trees.calling_paths import calling_trees
+from treecast.plans.ways.trees.hypercube import calling_trees
 from treecast.progress import report
 from treecast.schedule import Schedule
 from treecast.simulation.bit_replay import gossip

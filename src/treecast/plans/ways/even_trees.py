@@ -18,8 +18,7 @@ from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.plans.built import Job
 from treecast.plans.ways.trees.packed import tree_set
-from treecast.plans.ways.trees.pruning import pruned
-from treecast.plans.ways.trees.spanning import breadth_first
+from treecast.plans.ways.trees.spanning import breadth_first, pruned
 from treecast.plans.ways.ways import Ways
 
 CHANGES = 256

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.plans.ways.trees.calling_paths import calling_trees
+from treecast.plans.ways.trees.hypercube import calling_trees
 from treecast.schedule import Rows, Schedule
 from treecast.schedule.trees import TreeSet
 from treecast.steps import NEVER

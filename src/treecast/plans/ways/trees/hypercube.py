@@ -6,13 +6,17 @@ dimension j; that of any other node over the next bit that is 1, cyclically afte
 The d trees are arc-disjoint, the d ways to any node are node-disjoint, and tree j + 1 is the rotation of tree j.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.hypercube import rotate_bits
+from treecast.plans.order import check_order
 from treecast.plans.ways.trees.disjoint import DisjointTrees
 from treecast.plans.ways.trees.hops import Rule
+from treecast.schedule.trees import TreeSet
 
 
 def exact_depth(d: int) -> int:
@@ -34,6 +38,24 @@ def _parents(cube: Network, root: int, nodes: Ints, tree: Ints) -> tuple[Ints, I
 
 RULE = Rule(_parents, turned=True)
 disjoint_trees, parent, children, depth_of = RULE.trees, RULE.parent, RULE.children, RULE.depth_of
+
+
+def calling_trees(cube: Network, order: Sequence[int] | None = None, root: int = 0) -> TreeSet:
+    """Return the d trees of calling paths: in tree j the path to a node begins with the j-th dimension of the order.
+
+    It goes on, cyclically, with the dimensions in which the node differs from the root, and comes back over the j-th if it must.
+    Up to the end of the order its calls belong to the first phase, the rest to the second.
+    These are the trees of Johnsson & Ho, with the dimensions in reverse. The d paths to a node are node-disjoint
+    (Theorem 1 of Chau & Fu). int arrays of shape (d, 2^d).
+    """
+    dims = np.array(check_order(cube.ports, order)[::-1], np.int64)
+    every = np.arange(cube.nodes)
+    seen = (((every ^ root)[:, None] >> dims & 1) << np.arange(cube.ports)).sum(axis=1)
+    trees = disjoint_trees(cube)
+    port = dims[trees.port[::-1][:, seen].astype(np.int64)].astype(np.int8)
+    parent = (every ^ (np.int64(1) << port.astype(np.int64))).astype(np.int32)
+    port[:, root] = parent[:, root] = -1
+    return TreeSet(cube, root, parent, port)
 
 
 DISJOINT_TREES = DisjointTrees.by(RULE, family="hypercube", depth=lambda cube: exact_depth(cube.ports))

@@ -16,8 +16,7 @@ from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.kept import kept
-from treecast.plans.ways.trees.pruning import pruned
-from treecast.plans.ways.trees.spanning import breadth_first
+from treecast.plans.ways.trees.spanning import breadth_first, pruned
 from treecast.schedule.trees import TreeSet
 
 _AT_ONCE, _LONG = 40, 2000  # moves of an attempt, for each node of each tree: of the first ones, and after

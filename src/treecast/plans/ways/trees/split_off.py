@@ -19,7 +19,7 @@ from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.plans.ways.trees.packed import number_of_seed
-from treecast.plans.ways.trees.pruning import pruned
+from treecast.plans.ways.trees.spanning import pruned
 from treecast.schedule.trees import TreeSet
 
 _MOST_SPLIT = 2**16  # how often two arcs become one

@@ -21,7 +21,7 @@ from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job
 from treecast.plans.order import ORDER, check_order
 from treecast.plans.registry import Option, builder, every_port
-from treecast.plans.ways.trees.calling_paths import calling_trees
+from treecast.plans.ways.trees.hypercube import calling_trees
 from treecast.schedule import Claims, Payloads, Rows
 
 FAULT_FREE = Option(
