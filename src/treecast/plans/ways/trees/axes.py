@@ -73,7 +73,7 @@ def next_ahead(opposite: Ints, ahead: NDArray[np.bool_]) -> Ints:
     return by
 
 
-RULE = Rule(_parents, lambda network: len(axes_of(network)))
+RULE = Rule(_parents, lambda network: len(axes_of(network)), walked=depth_of)
 axis_trees, parent, children = RULE.trees, RULE.parent, RULE.children
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.ways.trees.disjoint import DisjointTrees
-from treecast.plans.ways.trees.hops import Rule
 
 
 def _parents(network: Complete, root: int, nodes: Ints, tree: Ints) -> tuple[Ints, Ints]:
@@ -19,5 +18,6 @@ def _parents(network: Complete, root: int, nodes: Ints, tree: Ints) -> tuple[Int
     return above, network.port_between(above, nodes)
 
 
-RULE = Rule(_parents, turned=True)
-DISJOINT_TREES = DisjointTrees.by(RULE, family="complete", depth=lambda network: min(2, network.nodes - 1))
+DISJOINT_TREES = DisjointTrees(
+    _parents, turned=True, family="complete", depth=lambda network: min(2, network.nodes - 1)
+)

@@ -107,6 +107,6 @@ def _none_is_shallower(torus: Network) -> bool:
     return torus.ports <= 2 or exact_depth(torus) == torus.diameter + 1
 
 
-DISJOINT_TREES = DisjointTrees.by(
-    RULE, family="torus", depth=exact_depth, depth_of=depth_of, none_is_shallower=_none_is_shallower
+DISJOINT_TREES = DisjointTrees(
+    _parents, walked=depth_of, family="torus", depth=exact_depth, none_is_shallower=_none_is_shallower
 )

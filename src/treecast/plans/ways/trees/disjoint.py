@@ -15,41 +15,24 @@ from treecast.errors import PlanError
 from treecast.networks import Network, families
 from treecast.plans.built import Job
 from treecast.plans.registry import Option
-from treecast.plans.ways.trees.hops import Rule, TreeHop
-from treecast.schedule.trees import TreeSet
+from treecast.plans.ways.trees.hops import Rule
 
 
 @dataclass(frozen=True, kw_only=True)
-class DisjointTrees:
-    """The disjoint trees of one family of networks; every function takes a network first.
+class DisjointTrees(Rule):
+    """The disjoint trees of one family of networks, one per port, by a rule.
 
-    ``disjoint_trees(network, root=0)``: the trees, one per port. ``depth(network)``: their depth, by a closed form.
-    ``parent``, ``children`` and ``depth_of`` take ``(network, node, tree, root=0)``: a node's parent (None at the root) or
-    its children, with the ports of the arcs, and its depth. ``none_is_shallower(network)``: whether no arc-disjoint trees are
+    ``depth(network)``: their depth, by a closed form. ``none_is_shallower(network)``: whether no arc-disjoint trees are
     known that are as many and shallower. ``others``: other disjoint trees of the same networks, by name. ``before``: the name
     of those of version 1, where they are others.
     """
 
     family: str
-    disjoint_trees: Callable[..., TreeSet]
     depth: Callable[[Any], int]
-    parent: Callable[..., TreeHop | None]
-    children: Callable[..., list[TreeHop]]
-    depth_of: Callable[..., int]
     none_is_shallower: Callable[[Network], bool] = lambda network: True
     others: Mapping[str, "DisjointTrees"] = field(default_factory=dict[str, "DisjointTrees"])
     before: str = ""
-
-    @classmethod
-    def by(cls, rule: Rule, *, family: str, depth: Callable[[Any], int], **more: Any) -> "DisjointTrees":
-        """Return those that follow a rule; ``more``: the other fields, and those that are known in a better way."""
-        known: dict[str, Any] = {
-            "disjoint_trees": rule.trees,
-            "parent": rule.parent,
-            "children": rule.children,
-            "depth_of": rule.depth_of,
-        }
-        return cls(family=family, depth=depth, **(known | more))
+    disjoint_trees = Rule.trees
 
 
 @cache

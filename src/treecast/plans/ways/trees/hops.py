@@ -22,15 +22,20 @@ class Rule:
 
     ``parents(network, root, nodes, tree)``: the parents, and the ports from there, by trees (a column of numbers) and nodes; at
     the root they mean nothing. ``count(network)``: the number of trees. ``turned``: whether siblings are in the order of their
-    ports from the tree's own on.
+    ports from the tree's own on. ``filled(network, root)``, ``walked(network, node, tree, root)``: all trees, and the depth of a
+    node, where there is a faster way.
     """
 
     parents: Callable[[Any, int, Ints, Ints], tuple[Ints, Ints]]
     count: Callable[[Network], int] = attrgetter("ports")
     turned: bool = False
+    filled: Callable[..., TreeSet] | None = None
+    walked: Callable[..., int] | None = None
 
     def trees(self, network: Network, root: int = 0) -> TreeSet:
         """Return all trees at ``root``, arrays of shape (trees, N)."""
+        if self.filled is not None:
+            return self.filled(network, root)
         network.check_node(root)
         count = self.count(network)
         parent, port = self.parents(network, root, np.arange(network.nodes), np.arange(count)[:, None])
@@ -59,6 +64,8 @@ class Rule:
 
     def depth_of(self, network: Network, node: int, tree: int, root: int = 0) -> int:
         """Return the number of arcs from the root to ``node`` in a tree, by walking up."""
+        if self.walked is not None:
+            return self.walked(network, node, tree, root)
         depth, above = 0, self.parent(network, node, tree, root)
         while above is not None:
             depth, above = depth + 1, self.parent(network, above[0], tree, root)

@@ -58,4 +58,4 @@ def calling_trees(cube: Network, order: Sequence[int] | None = None, root: int =
     return TreeSet(cube, root, parent, port)
 
 
-DISJOINT_TREES = DisjointTrees.by(RULE, family="hypercube", depth=lambda cube: exact_depth(cube.ports))
+DISJOINT_TREES = DisjointTrees(_parents, turned=True, family="hypercube", depth=lambda cube: exact_depth(cube.ports))

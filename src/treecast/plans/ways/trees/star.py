@@ -136,12 +136,13 @@ def depth_of(star: Star, node: int, tree: int, root: int = 0, paper: bool = Fals
 
 
 def _trees(paper: bool) -> DisjointTrees:
-    return DisjointTrees.by(
-        PAPER_RULE if paper else RULE,
+    return DisjointTrees(
+        (PAPER_RULE if paper else RULE).parents,
+        turned=True,
+        filled=partial(disjoint_trees, paper=paper),
+        walked=partial(depth_of, paper=paper),
         family="star",
         depth=lambda star: exact_depth(star.n, paper),
-        disjoint_trees=partial(disjoint_trees, paper=paper),
-        depth_of=partial(depth_of, paper=paper),
     )
 
 

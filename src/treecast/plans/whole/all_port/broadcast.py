@@ -22,7 +22,8 @@ from treecast.plans.times.pipelines import (
     uneven_streams,
 )
 from treecast.plans.ways.trees import axes, rotated, star
-from treecast.plans.ways.trees.disjoint import TREES, DisjointTrees, lacks_trees, trees_of_job
+from treecast.plans.ways.trees.disjoint import TREES, lacks_trees, trees_of_job
+from treecast.plans.ways.trees.hops import Rule
 from treecast.plans.ways.trees.spanning import breadth_first
 from treecast.plans.whole.all_port.tree_facts import facts_of_trees
 from treecast.schedule import Claims, Payloads, Rows
@@ -33,7 +34,7 @@ from treecast.schedule.trees import TreeSet
 class _Down:
     """Pipelines down trees that follow a rule: the trees, and in how many steps each carries which chunks."""
 
-    rules: Callable[[Job[Network]], DisjointTrees]
+    rules: Callable[[Job[Network]], Rule]
     carried: Callable[[Job[Network]], tuple[int, list[list[tuple[int, int]]]]]
 
     def claims(self, job: Job[Network]) -> Claims:
@@ -42,7 +43,7 @@ class _Down:
 
     def built(self, job: Job[Network]) -> Built:
         """Return the whole schedule."""
-        trees = self.rules(job).disjoint_trees(job.network, job.collective.root)
+        trees = self.rules(job).trees(job.network, job.collective.root)
         return Built(rows_of_streams(trees, self.carried(job)[1]), self.claims(job))
 
     def at(self, job: Job[Network], node: int) -> Built:
@@ -58,13 +59,9 @@ def _evenly(job: Job[Network], depth: int) -> tuple[int, list[list[tuple[int, in
 
 
 _RULED = _Down(trees_of_job, lambda job: _evenly(job, trees_of_job(job).depth(job.network)))
-_TURNED = DisjointTrees.by(rotated.RULE, family="torus", depth=rotated.exact_depth)
-_ROTATED = _Down(lambda job: _TURNED, lambda job: _evenly(job, _TURNED.depth(job.network)))
-_ALONG = DisjointTrees.by(
-    axes.RULE, family="mesh", depth=lambda network: max(axes.depths(network, 0)), depth_of=axes.depth_of
-)
+_ROTATED = _Down(lambda job: rotated.RULE, lambda job: _evenly(job, rotated.exact_depth(job.network)))
 _AXES = _Down(
-    lambda job: _ALONG,
+    lambda job: axes.RULE,
     lambda job: uneven_streams(job.collective.messages, job.copies, axes.depths(job.network, job.collective.root)),
 )
 
