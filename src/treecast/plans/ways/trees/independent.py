@@ -60,7 +60,7 @@ def independent_trees(
     def attempt(target: int, moves: int) -> tuple[int, NDArray[np.int32]]:
         """Return the moves after which trees were found, or -1, and the arcs of the trees."""
         up = pack(network, root, trees, seed + turn, arcs, start=at)
-        return exchanged(arcs, up, target, moves, seed + turn, needs, counts), up
+        return exchanged(arcs, up, target, moves, seed + turn, needs=needs, counts=counts), up
 
     while tried < most and (found is None or found.height > least):
         target = least + more if found is None or found is ruled else found.height - 1

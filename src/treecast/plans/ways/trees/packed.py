@@ -80,6 +80,7 @@ def exchanged(
     target: int,
     moves: int,
     seed: int,
+    *,
     needs: NDArray[np.int32] | None = None,
     counts: NDArray[np.bool_] | None = None,
 ) -> int:

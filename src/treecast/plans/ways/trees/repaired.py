@@ -84,7 +84,7 @@ def taken_apart(trees: TreeSet, against: Against, seed: int = 1) -> TreeSet | No
     if len(arcs_of(network, single=True).head) < len(arcs.head):
         return None
     needs = needs_of(arcs, trees.root, against)
-    used = exchanged(arcs, up, trees.height + 1, 2 * _MOVES * up.size, seed, needs)
+    used = exchanged(arcs, up, trees.height + 1, 2 * _MOVES * up.size, seed, needs=needs)
     return tree_set(network, trees.root, up) if used >= 0 else None
 
 
