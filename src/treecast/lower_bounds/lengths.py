@@ -29,16 +29,16 @@ def of_lengths(collective: Collective, lengths: Lengths, network: Network, model
     far = np.maximum(there.distance(collective.root, every), 0)  # nobody sends to relays that are not reached
     job, root, flits = Job(there, 1, 1, model), collective.root, lengths.flits
     sends = Bound("transmissions", int((flits * far).sum()), "Σ length x distance", "shortest ways")
-    found = [*_clock(job, root, flits, "steps", far, "distance"), sends]
+    found = [*_clock(job, root, flits, far, of="steps", word="distance"), sends]
     if collective.direction == "to":
-        found += _clock(job, root, flits, "told", network.distance(root, every) + far, "there and back")
+        found += _clock(job, root, flits, network.distance(root, every) + far, of="told", word="there and back")
         if (value := _calls(job, root, flits, far)) is not None:
             said = "each node calls its children one after the other, in the best order"
             found.append(Bound("told", value, "calls + length + distance - 1, of the worst message", said))
     return found
 
 
-def _clock(job: Job, root: int, flits: Ints, of: str, far: Ints, word: str) -> list[Bound]:
+def _clock(job: Job, root: int, flits: Ints, far: Ints, *, of: str, word: str) -> list[Bound]:
     """Return the bounds of steps where the last flit of a message of l flits arrives after l + ``far`` - 1 steps at least."""
     if job.model.combining:  # any number of flits go in a step
         farthest = int(far[flits > 0].max(initial=0))
