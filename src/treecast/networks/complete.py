@@ -44,6 +44,11 @@ class Complete(Cayley):
             raise NetworkError(f"complete:{nodes} is no network: write complete:N with N from 1 to {_MOST}")
         super().__init__(f"complete:{nodes}", nodes, nodes - 1, min(1, nodes - 1))
 
+    @property
+    def gray(self) -> int | None:
+        """0 where N is a power of 2."""
+        return 0 if self.nodes.bit_count() == 1 else None
+
     def _beyond(self, u: Ints, port: Ints) -> Ints:
         """Return ``u`` + ``port`` + 1 modulo N."""
         return (u + port + 1) % self.nodes

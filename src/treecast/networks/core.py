@@ -142,6 +142,12 @@ class Network(Nodes, Described):
         return False
 
     @property
+    def gray(self) -> int | None:
+        """The bits of Gray's code where a hypercube is known that spans the network, or None: node u has the label
+        ``u ^ (u >> 1 & gray)``, and nodes whose labels differ in one bit are joined."""
+        return None
+
+    @property
     def rank_count(self) -> int:
         """The number of nodes that take part in collectives."""
         return self.nodes if self.relays is None else len(self.ranks)

@@ -185,6 +185,12 @@ class Torus(Grid, Cayley):
     _families: ClassVar[tuple[str, str]] = ("torus", "ring")
     wraps: ClassVar[bool] = True
 
+    @property
+    def gray(self) -> int | None:
+        """The lower bit of each side of 4, where all sides are 1, 2 or 4: 00, 01, 11 and 10 lie around it."""
+        lower = sum(stride for side, stride in zip(self.sides, self.strides, strict=True) if side == 4)
+        return lower if {*self.sides} <= {1, 2, 4} else None
+
     def types(self) -> dict[int, int]:
         """Return nodes of all distances along the axes, in any order where sides are equal: axes turn round and change places."""
         sides = np.array(self.sides)

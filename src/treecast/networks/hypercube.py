@@ -44,6 +44,11 @@ class Hypercube(Rotational):
         self.d = d
         super().__init__(f"hypercube:{d}", 1 << d, d, d)
 
+    @property
+    def gray(self) -> int:
+        """0: labels are the nodes' numbers."""
+        return 0
+
     def _beyond(self, u: Ints, port: Ints) -> Ints:
         """Return ``u`` with bit ``port`` flipped."""
         return u ^ (np.int64(1) << port)

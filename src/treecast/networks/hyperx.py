@@ -57,6 +57,11 @@ class HyperX(Coordinates, Cayley):
         self._moves = [(axis, by) for axis, side in enumerate(sides) for by in range(1, side)]
         super().__init__(spelled, prod(sides), sum(sides) - len(sides), sum(side > 1 for side in sides))
 
+    @property
+    def gray(self) -> int | None:
+        """0 where all sides are powers of 2."""
+        return 0 if self.nodes.bit_count() == 1 else None
+
     def _port(self, u: Ints, v: Ints) -> Ints:
         """Return the port that leads from ``u`` to ``v``; -1 where they do not differ in one coordinate."""
         gaps = (self.coordinates(v) - self.coordinates(u)).T % self.sides

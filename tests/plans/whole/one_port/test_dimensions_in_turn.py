@@ -101,3 +101,14 @@ def test_half_duplex_takes_two_steps_for_one_at_most():
 def test_networks_of_other_sides_are_refused(spec):
     with pytest.raises(PlanError, match="no builder 'dimensions-in-turn' of broadcast on"):
         planned(spec, 3)
+
+
+@pytest.mark.parametrize("spec", [*CUBES, "torus:4", "torus:1x2", "hyperx:4x1x2", "complete:1"])
+def test_nodes_whose_labels_differ_in_one_bit_are_joined(spec):
+    where = network(spec)
+    label = np.arange(where.nodes)
+    label = label ^ (label >> 1 & where.gray)
+    node = np.argsort(label)
+    assert (node == label).all()
+    for bit in range(where.nodes.bit_length() - 1):
+        assert (where.port_between(node, node[np.arange(where.nodes) ^ 1 << bit]) >= 0).all()

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from treecast.networks import Complete, Hypercube, Network, Torus
+from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.networks.hyperx import HyperX
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import builder
 from treecast.plans.whole.one_port.models import ONE_PORT
@@ -25,11 +24,8 @@ from treecast.schedule import Claims, Rows
 
 def no_cube(network: Network) -> str:
     """Return why no hypercube is known that spans a network, or an empty text."""
-    most = 4 if isinstance(network, Torus) else network.nodes
-    sides = network.sides if isinstance(network, Torus | HyperX) else (network.nodes,)
-    known = all(side <= most and side.bit_count() == 1 for side in sides)
-    fits = known and isinstance(network, Complete | Hypercube | HyperX | Torus)
-    return "" if fits else "needs a hypercube, a torus of sides 2 and 4, or complete rows of a power of 2 nodes"
+    known = network.gray is not None
+    return "" if known else "needs a hypercube, a torus of sides 2 and 4, or complete rows of a power of 2 nodes"
 
 
 def dimensions(network: Network) -> int:
@@ -38,14 +34,8 @@ def dimensions(network: Network) -> int:
 
 
 def _node_of(network: Network, label: Ints) -> Ints:
-    """Return the node that has a label of the hypercube, and the label that a node has, too: int64.
-
-    Along a side of 4 of a torus labels are Gray's, 00, 01, 11, 10: nodes are neighbours whose labels differ in one bit.
-    """
-    if not isinstance(network, Torus):
-        return label
-    last = sum(stride for side, stride in zip(network.sides, network.strides, strict=True) if side == 4)
-    return label ^ (label >> 1 & last)
+    """Return the node that has a label of the hypercube, and the label that a node has, too: int64."""
+    return label ^ (label >> 1 & (network.gray or 0))
 
 
 def entries(d: int, which: Ints) -> Ints:
