@@ -2,7 +2,7 @@
 
 Communication model: store-and-forward, one-port, full duplex, one message of fixed length per arc and step.
 Sources: Johnsson & Ho, "Optimum Broadcasting and Personalized Communication in Hypercubes" (1989); Träff & Ripke, "Optimal
-broadcast for fully connected processor-node networks" (2008), for the last step.
+Broadcast for Fully Connected Networks" (2005), for the last d steps.
 
 In step t all nodes exchange along dimension t mod d. So a chunk goes down a binomial tree whose dimensions begin with the one
 along which the root sends it. The d trees that begin with different dimensions reach every node over node-disjoint paths:
@@ -59,8 +59,8 @@ def entries(d: int, which: Ints) -> Ints:
 
 def _claims(job: Job[Any]) -> Claims:
     """Return M - 1 + d steps for one copy, M x + d for x; M x (N - 1) transmissions."""
-    others, packets = job.network.nodes - 1, job.collective.messages * job.copies
-    return Claims(packets + dimensions(job.network) - (job.copies == 1) if others else 0, packets * others)
+    others, sent = job.network.nodes - 1, job.collective.messages * job.copies
+    return Claims(sent + dimensions(job.network) - (job.copies == 1) if others else 0, sent * others)
 
 
 def _at(job: Job[Any], node: int) -> Built:

@@ -171,7 +171,7 @@ def _sends(nodes: int, parts: Ints) -> _Sends:
         sends = periodic(nodes).streams(messages, q).one_by_one(q)
         block = np.flatnonzero(parts == messages)[:, None]
         source, target = ((block + each) % nodes for each in (sends.source, sends.target))
-        columns = np.broadcast_arrays(begin + sends.step, source, target, block, sends.packet)
+        columns = np.broadcast_arrays(begin + sends.step, source, target, block, sends.message)
         found.append(_Sends(*(column.ravel() for column in columns)))
     joined = _Sends(*map(np.concatenate, zip(*found, strict=True)))
     order = np.argsort(joined.turn, kind="stable")
