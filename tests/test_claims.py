@@ -104,7 +104,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             f"{ALL_PORT}/test_node_matching.py::test_as_few_steps_as_can_be"
         ),
         "takes more than one step above it": Test(
-            f"{ALL_PORT}/test_node_matching.py::test_every_collective_on_random_graphs"
+            "tests/slow/plans/whole/all_port/test_node_matching.py::test_every_collective_on_random_graphs"
         ),
         "that the arcs into a node of least degree are": DESIGN,
         "So the rows do not grow with M": Test(
@@ -212,7 +212,7 @@ CLAIMS: dict[str, dict[str, object]] = {
     },
     "docs/figures.md": {
         "| allgather, reduce-scatter on any network |": Test(
-            f"{ALL_PORT}/test_node_matching.py::test_every_collective_on_random_graphs"
+            "tests/slow/plans/whole/all_port/test_node_matching.py::test_every_collective_on_random_graphs"
         ),
         "4,201 steps, the bound is 4,200": Test(
             f"{ALL_PORT}/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"

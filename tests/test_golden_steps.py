@@ -17,7 +17,17 @@ from treecast.errors import TreecastError
 
 GOLDEN = Path(__file__).parent / "golden_steps.txt"
 EACH = 24  # of the lines is tried by the quick tests
-HEAVY = ("torus:4x4x4", "fat-tree", "dragonfly", "random-regular", "star:4", "star:5", "star:6", "star:7")
+HEAVY = (
+    "torus:4x4x4",
+    "fat-tree",
+    "dragonfly",
+    "random-regular",
+    "petersen --model one-port,half",
+    "star:4",
+    "star:5",
+    "star:6",
+    "star:7",
+)
 
 
 def planned(words):

@@ -21,12 +21,3 @@ def test_members_have_the_ranks_that_are_asked_for() -> None:
     assert (found["ring"], found["hypercube"], found["star"], found["petersen"]) == (37, 5, 3, 1)
     assert families()["torus"].with_ranks(64) == ["torus:8x8", "torus:4x4x4"]
     assert families()["torus"].with_ranks(61) == []
-
-
-def test_degrees_are_those_of_the_networks() -> None:
-    found = treecast.advise("broadcast", 8, size="1MiB", latency="1us", rate="1GB/s")
-    options = [each for each in found.options if each.model == "all-port"]
-    assert "mesh:2x2x2" in {each.network for each in options}
-    for each in options:
-        where = treecast.network(each.network)
-        assert each.degree == max(len(where.neighbors(u)) for u in range(where.nodes)), each.network

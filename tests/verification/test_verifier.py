@@ -206,12 +206,13 @@ def test_an_orbit_is_verified_by_symmetry(n):
     assert broken(verify(schedule, "whispering")) == broken(verify(schedule.plain(), "whispering")) == {"one-partner"}
 
 
-@pytest.mark.each(2)
-@pytest.mark.parametrize(
-    ("spec", "messages", "copies"),
-    [("star:3", 5, 1), ("star:3", 3, 2), ("star:4", 6, 1), ("star:4", 4, 2)],
-)
-def test_any_change_of_one_row_is_rejected_or_does_no_harm(spec, messages, copies):
+@pytest.mark.parametrize(("messages", "copies"), [(5, 1), (3, 2)])
+def test_any_change_of_one_row_is_rejected_or_does_no_harm(messages, copies):
+    change_every_row("star:3", messages, copies)
+
+
+def change_every_row(spec, messages, copies):
+    """Change a plan in every way, a row at a time: the verifier rejects it, or it obeys every rule and does no harm."""
     schedule = plan("broadcast", spec, messages=messages, copies=copies)
     graph, seen, kept = graph_of(schedule.network), Counter(), Counter()
     for name, build in mutations(schedule):

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tests.mpi.conftest import ROOT
-from tests.mpi.ways.names import ALL, SOURCES
+from tests.mpi.ways.names import SOURCES
 
 LITTLE, MUCH = 3001, 700_000  # bytes: calls of 64 KiB in all go to all ranks at once
 
@@ -87,14 +87,3 @@ def calls(collective, size, kills, later=("broadcast", "allgather"), ranks=4):
         {"collective": collective, "size": size, "root": 1, "kills": kills},
         *({"collective": name, "size": size, "root": living} for name in later),
     ]
-
-
-def test_all_collectives_do_what_they_say(run):
-    """Of the same ranks, one after the other; with failures to survive, which do not come, and without."""
-    asked = [
-        {"collective": name, "size": size, "root": root, "survive": survive}
-        for size, root in ((0, 0), (8, 3), (LITTLE, 1), (MUCH, 2)) for name in ALL for survive in (0, 2)
-    ]  # fmt: skip
-    case = {"survive": 2, "calls": asked}
-    [found] = run(4, [case])
-    assert check(case, found) == 0

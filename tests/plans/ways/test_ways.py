@@ -82,8 +82,8 @@ def test_an_exchange_is_right_on_every_machine(kind, where, machine):
 @pytest.mark.parametrize(
     ("words", "most"),
     [
-        ("broadcast mesh:4x4 one-port 60", 68),
         ("broadcast debruijn:2,4 one-port,half 8", 24),
+        ("broadcast mesh:4x4 one-port 60", 68),
         ("broadcast ring:8 one-port,half 60", 108),
         ("broadcast mesh:4x4 all-port,half 8", 9),
         ("broadcast ring:8 all-port,half 8", 9),

@@ -52,3 +52,12 @@ def test_links_that_share_a_rate_take_longer() -> None:
     assert times[0]["hypercube:3"] < times[1]["hypercube:3"]
     by_links = advise("broadcast", [8], Amount(1 << 20), COSTS, most_degree=3, sort="links").options
     assert [each.links for each in by_links] == sorted(each.links for each in by_links)
+
+
+def test_degrees_are_those_of_the_networks() -> None:
+    found = treecast.advise("broadcast", 8, size="1MiB", latency="1us", rate="1GB/s")
+    options = [each for each in found.options if each.model == "all-port"]
+    assert "mesh:2x2x2" in {each.network for each in options}
+    for each in options:
+        where = treecast.network(each.network)
+        assert each.degree == max(len(where.neighbors(u)) for u in range(where.nodes)), each.network

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.oracles.plain import graph_of, is_right
 from tests.strategies import arbitrary, mutations, planned
 from tests.verification.test_rules import UNDER
-from tests.verification.test_verifier import broken
+from tests.verification.test_verifier import broken, change_every_row
 from treecast.models import model
 from treecast.plans import plan
 from treecast.verification.verifier import verify
@@ -96,3 +96,9 @@ sys.exit(0)
 """
     done = subprocess.run([sys.executable, "-O", "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.each(2)
+@pytest.mark.parametrize(("messages", "copies"), [(6, 1), (4, 2)])
+def test_any_change_of_one_row_is_rejected_or_does_no_harm(messages, copies):
+    change_every_row("star:4", messages, copies)

@@ -1,6 +1,7 @@
 """Calls while ranks die, stop, or are given wrong arguments: all living ranks see one outcome, and no later call goes wrong."""
 
-from tests.mpi.ways.test_outcomes import MUCH, calls, check
+from tests.mpi.ways.names import ALL
+from tests.mpi.ways.test_outcomes import LITTLE, MUCH, calls, check
 from tests.mpi.ways.test_outcomes import run as run
 
 
@@ -13,3 +14,14 @@ def test_ranks_are_killed_in_mid_call(run):
     ]
     for case, found in zip(cases, run(4, cases), strict=True):
         check(case, found)
+
+
+def test_all_collectives_do_what_they_say(run):
+    """Of the same ranks, one after the other; with failures to survive, which do not come, and without."""
+    asked = [
+        {"collective": name, "size": size, "root": root, "survive": survive}
+        for size, root in ((0, 0), (8, 3), (LITTLE, 1), (MUCH, 2)) for name in ALL for survive in (0, 2)
+    ]  # fmt: skip
+    case = {"survive": 2, "calls": asked}
+    [found] = run(4, [case])
+    assert check(case, found) == 0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.plans.times.test_period import by_periods
+from treecast.lower_bounds import best, schedule_bounds
 from treecast.models import model, takes
 from treecast.plans import plan
 from treecast.plans.times.period import periods
@@ -113,3 +114,19 @@ def test_steps_of_long_broadcasts(spec, machine, messages, steps):
     found = by_periods("broadcast", spec, messages, machine)
     assert verify(found).holds
     assert found.steps <= steps
+
+
+def test_a_long_broadcast_of_a_cluster_is_near_its_bound():
+    schedule = plan("broadcast", "fat-tree:8", messages=1000, model="one-port")
+    assert verify(schedule).holds
+    assert best(schedule_bounds(schedule), "steps").value == 4006
+    assert schedule.steps == 4135
+
+
+@pytest.mark.parametrize(("machine", "most"), [("one-port", 2010), ("one-port,half", 3010)])
+def test_trees_lead_past_different_relays(machine, most):
+    """One root switch of a fat tree would send to every pod: 3 sends a message, and 4 steps of half duplex; 2 and 3 are least."""
+    schedule = by_periods("broadcast", "fat-tree:4", 1000, machine)
+    for method in ("fast", "expanded"):
+        assert verify(schedule, method=method).holds
+    assert schedule.steps < most

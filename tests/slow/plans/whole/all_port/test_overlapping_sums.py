@@ -9,6 +9,7 @@ from tests.networks.test_relays import multigraphs
 from tests.plans.whole.all_port.test_balanced_trees import fat_tree
 from tests.plans.whole.all_port.test_overlapping_sums import cards, least
 from treecast import network, plan, run, simulate, verify
+from treecast.cli import main
 
 
 @given(multigraphs(most=8, whole=True), st.integers(1, 6), st.sampled_from(["allreduce", "reduce-broadcast"]))
@@ -91,3 +92,19 @@ def test_a_reduce_broadcast_does_not_wait_for_its_first_half(where, messages, st
     assert (schedule.steps, least(where, messages, "reduce-broadcast")) == (steps, bound)
     there, back = plan("reduce", where, messages=messages), plan("broadcast", where, messages=messages)
     assert schedule.steps < 0.7 * (there.steps + back.steps)
+
+
+def test_plan_says_what_the_loss_costs(tmp_path, capsys):
+    for weak in (7, 8):
+        nx.write_graphml(cards(weak).to_networkx(), tmp_path / f"{weak}.graphml")
+    what = [
+        "allreduce",
+        f"file:{tmp_path}/7.graphml",
+        "--messages",
+        "512",
+        "--compare-with",
+        f"file:{tmp_path}/8.graphml",
+    ]
+    assert main(["plan", *what]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"133 steps instead of 128 on file:{tmp_path}/8.graphml, 3.9 % more; bounds 133 and 128" in said
