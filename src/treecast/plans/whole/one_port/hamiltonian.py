@@ -107,19 +107,28 @@ def path_through_all(network: Network, root: int, *, closed: bool = False) -> tu
     (0, 3, 4, 1, 2, 5)
     """
     arcs, nodes, work = arcs_of(network), network.nodes, 0
-    near = [sorted(set(arcs.head[a:b].tolist())) for a, b in zip(arcs.first[:-1], arcs.first[1:], strict=True)]
+    near: list[list[int]] = [
+        sorted(set(arcs.head[a:b].tolist())) for a, b in zip(arcs.first[:-1], arcs.first[1:], strict=True)
+    ]
     if sum(len(ways) < 2 for v, ways in enumerate(near) if v != root) > 1 - closed and network.both_ways:
         return ()  # it ends where there is no way on
+    into: list[list[int]] = [[] for _ in near]
+    for v, ways in enumerate(near):
+        for w in ways:
+            into[w].append(v)
     chance, noise, most = Random(0), -1, min(_MOST_WORK, nodes**2 << 10)
     while work < most:
         path, place, noise = [root], {root: 0}, (noise + 1) % 4
+        left = [len(ways) - (root in ways) for ways in near]  # to how many nodes a node leads that the path lacks
         while work < most:
             work += 1 + len(near[path[-1]])
             free = [v for v in near[path[-1]] if v not in place]
             if free:
-                ways_on = [sum(w not in place for w in near[v]) + (0.01 + noise) * chance.random() for v in free]
+                ways_on = [left[v] + (0.01 + noise) * chance.random() for v in free]
                 path.append(free[ways_on.index(min(ways_on))])
                 place[path[-1]] = len(path) - 1
+                for v in into[path[-1]]:
+                    left[v] -= 1
             else:  # by an arc back to the path: the nodes behind its end go the other way round
                 back = [v for v in near[path[-1]] if v not in path[-2:]] if network.both_ways else []
                 if not back:
