@@ -12,21 +12,16 @@ from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_of_blocks
 from treecast.plans.registry import builder
 from treecast.plans.whole.combining.exchange import by_bits, too_large
-from treecast.plans.whole.one_port.models import COMBINING, COMBINING_HALF, EITHER, turn
+from treecast.plans.whole.one_port.models import COMBINING, COMBINING_HALF, EITHER, depth, turn
 from treecast.plans.whole.one_port.skips import skips
 from treecast.ragged import places
 from treecast.schedule import Claims, Rows
 
 
-def _depth(job: Job[Complete]) -> int:
-    """Return ⌈log2 N⌉."""
-    return (job.network.nodes - 1).bit_length()
-
-
 def _claims(job: Job[Complete]) -> Claims:
     others = job.network.nodes - 1
     sources = job.network.nodes if job.collective.all_source else 1
-    return Claims(_depth(job) * turn(job), job.collective.messages * others * sources)
+    return Claims(depth(job) * turn(job), job.collective.messages * others * sources)
 
 
 @builder(
@@ -44,7 +39,7 @@ def broadcast(job: Job[Complete]) -> Built:
     Else it is M steps.
     """
     nodes, root = job.network.nodes, job.collective.root
-    step, source, skip = _spread([min(2**step, nodes) for step in range(_depth(job) + 1)])
+    step, source, skip = _spread([min(2**step, nodes) for step in range(depth(job) + 1)])
     src = job.network.translate(root, source)
     dst = job.network.translate(src, skip)
     return Built(_one_block(job, step, src, dst), _claims(job))
@@ -91,7 +86,7 @@ def _popcounts(nodes: int) -> int:
 
 def _claims_by_bits(job: Job[Complete]) -> Claims:
     sources = job.network.nodes if job.collective.all_source else 1
-    return Claims(_depth(job), job.collective.messages * _popcounts(job.network.nodes) * sources)
+    return Claims(depth(job), job.collective.messages * _popcounts(job.network.nodes) * sources)
 
 
 @builder(
@@ -107,7 +102,7 @@ def scatter(job: Job[Complete]) -> Built:
 
     Numbers count from the root. The highest bit comes first, so each step halves the blocks left to be sent.
     """
-    return Built(by_bits(job, [[*range(_depth(job))][::-1]], tree=0), _claims_by_bits(job))
+    return Built(by_bits(job, [[*range(depth(job))][::-1]], tree=0), _claims_by_bits(job))
 
 
 @builder(
@@ -120,4 +115,4 @@ def scatter(job: Job[Complete]) -> Built:
 )
 def alltoall(job: Job[Complete]) -> Built:
     """One-port, combining: ⌈log2 N⌉ steps, the fewest; a block goes as many arcs as its distance has bits set. An orbit."""
-    return Built(by_bits(job, [[*range(_depth(job))]], tree=0), _claims_by_bits(job))
+    return Built(by_bits(job, [[*range(depth(job))]], tree=0), _claims_by_bits(job))

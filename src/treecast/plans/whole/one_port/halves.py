@@ -25,7 +25,7 @@ from treecast.plans.times.timetable import listed, there_and_back
 from treecast.plans.ways.ways import Ways
 from treecast.plans.whole.any_machine.known import least_steps
 from treecast.plans.whole.one_port import circulant, dimensions_in_turn, one_by_one, shifted_trees
-from treecast.plans.whole.one_port.models import HALF, ONE_PORT
+from treecast.plans.whole.one_port.models import HALF, ONE_PORT, depth
 from treecast.schedule import Claims, Payloads, Rows, Schedule
 
 _MOST_SENDS = 2**22  # that are timed one by one
@@ -136,30 +136,23 @@ def _halve(name: str, kind: str, build: Build, period: Callable[[Job[Any]], int]
     )(halved)
 
 
-def _turns(job: Job[Any]) -> int:
-    return max(1, (job.network.nodes - 1).bit_length())
-
-
 def _copies(job: Job[Any]) -> int:
     return job.copies
 
 
 def _periods_are_shorter(job: Job[Any]) -> str:
     """Return that ``periods`` makes better plans, or an empty text: nodes are few, so that the root need not wait so often."""
-    few = job.network.nodes < _FEW_NODES and job.copies == 1 and job.collective.messages > _FEW_MESSAGES
-    return (
-        f"is for {_FEW_NODES} nodes and more, or up to {_FEW_MESSAGES} messages: periods take fewer steps"
-        if few
-        else ""
-    )
+    if job.network.nodes < _FEW_NODES and job.copies == 1 and job.collective.messages > _FEW_MESSAGES:
+        return f"is for {_FEW_NODES} nodes and more, or up to {_FEW_MESSAGES} messages: periods take fewer steps"
+    return ""
 
 
-_halve("circulant", "broadcast", circulant.broadcast, _turns, most_copies=one_way, backwards=True)
+_halve("circulant", "broadcast", circulant.broadcast, depth, most_copies=one_way, backwards=True)
 _halve(
     "dimensions-in-turn",
     "broadcast",
     dimensions_in_turn.dimensions_in_turn,
-    _turns,
+    depth,
     on=dimensions_in_turn.no_cube,
     most_copies=dimensions_in_turn.dimensions,
     fits=_periods_are_shorter,

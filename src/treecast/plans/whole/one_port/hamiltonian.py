@@ -11,12 +11,15 @@ A path is looked for by going on to the node with the fewest ways on (Warnsdorff
 turned round (Pósa 1976), or it begins anew.
 """
 
+from itertools import pairwise
 from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
+from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.plans.built import Built, Job, rows_between, rows_of_blocks
 from treecast.plans.registry import any_machine
@@ -107,15 +110,13 @@ def path_through_all(network: Network, root: int, *, closed: bool = False) -> tu
     (0, 3, 4, 1, 2, 5)
     """
     arcs, nodes, work = arcs_of(network), network.nodes, 0
-    near: list[list[int]] = [
-        sorted(set(arcs.head[a:b].tolist())) for a, b in zip(arcs.first[:-1], arcs.first[1:], strict=True)
-    ]
+
+    def sets(first: Ints, ends: NDArray[np.int32]) -> list[list[int]]:
+        return [sorted({*ends[a:b].tolist()}) for a, b in pairwise(first.tolist())]
+
+    near, into = sets(arcs.first, arcs.head), sets(arcs.into, arcs.tail[arcs.entering])
     if sum(len(ways) < 2 for v, ways in enumerate(near) if v != root) > 1 - closed and network.both_ways:
         return ()  # it ends where there is no way on
-    into: list[list[int]] = [[] for _ in near]
-    for v, ways in enumerate(near):
-        for w in ways:
-            into[w].append(v)
     chance, noise, most = Random(0), -1, min(_MOST_WORK, nodes**2 << 10)
     while work < most:
         path, place, noise = [root], {root: 0}, (noise + 1) % 4

@@ -22,6 +22,11 @@ def turn(job: Job[Any]) -> int:
     return 1 if job.model.combining else job.collective.messages
 
 
+def depth(job: Job[Any]) -> int:
+    """Return ⌈log2 N⌉: nodes that know something at most double in a turn."""
+    return (job.network.nodes - 1).bit_length()
+
+
 def check_rows(messages: int, arcs: int, network: Network) -> None:
     """Raise PlanError when a row for each of M chunks and each of some arcs does not fit in this machine's memory."""
     check_memory(messages * arcs * _BYTES_PER_ROW, f"{messages * arcs:,} rows on {network.spec}")
