@@ -1,4 +1,4 @@
-"""Where a rank receives chunks, from where it sends them on, and what it adds to sums: in their places, or in buffers.
+"""Where a rank receives chunks, sends them on from, and adds to sums: in their places, or in buffers.
 
 A chunk that only passes has no place. It stays in the buffer in which it came until its last send is over. A chunk that comes
 once more has no use for its place. Both take a buffer from a pool, for as long as they need it. Contributions to sums are

@@ -1,6 +1,6 @@
 """A right program as a schedule: which chunk each message carries, and when it goes.
 
-Where nobody says what messages carry, each chunk comes by the message that could bring it first.
+Where nobody says which chunks messages carry, each chunk comes by the message that could bring it first.
 """
 
 from collections.abc import Callable, Iterator

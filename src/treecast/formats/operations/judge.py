@@ -159,7 +159,7 @@ def _spell(collective: Collective | None, where: Network) -> str:
     return f"{collective.kind} of {count_of(collective.messages, 'message')}{root}"
 
 
-# -- whether ranks hold what they send ---------------------------------------------------------------------------------
+# -- whether ranks hold the chunks that they send ------------------------------------------------------------------------
 
 
 def schedule_said(listed: Listed, pairs: Pairs) -> Schedule | None:

@@ -1,6 +1,6 @@
 """Lists of sends, receives and other work, as GOAL and SimGrid's traces have them, on their way to a program.
 
-Comments say what those have no words for: the job, and the chunks of each message. Other programs skip comments. With them a
+Comments add the rest: the job, and the chunks of each message. Other programs skip comments. With them a
 file is a schedule; without them its sends and receives are judged alone.
 """
 
