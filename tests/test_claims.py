@@ -87,7 +87,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "Broadcast of 16 MiB": Measured("make arena"),
         "Trees for every root": Measured("make bench"),
         "7,141, none does harm": Test("tests/test_docs.py::test_python_of_the_readme_says_what_its_comments_say"),
-        "no schedule outlives more faults": DEFINITION,
+        "No schedule outlives more faults": DEFINITION,
         "Python 3.11": ADDRESS,
     },
     "docs/allgather.md": {
