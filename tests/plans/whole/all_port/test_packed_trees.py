@@ -118,3 +118,13 @@ def test_all_numbers_of_trees_share_one_budget(monkeypatch):
     monkeypatch.setattr(packed, "_MOST_CLIMBED", 2**22)
     assert verify(plan("broadcast", where, messages=24)).holds
     assert 0 < sum(moves * target for moves, target in climbed) <= 2**22
+
+
+def test_trees_that_share_an_arc_to_a_relay_take_turns():
+    """Four arcs leave the root, and three enter each rank, but relay 0 is needed by more trees than arcs enter it."""
+    ways = [(0, 1), (0, 3), (0, 3), (0, 4), (0, 4), (0, 4), (1, 2), (2, 0), (2, 3), (2, 4), (2, 4), (3, 4), (4, 0)]
+    graph = nx.MultiDiGraph()
+    graph.add_nodes_from((v, {"relay": v < 2}) for v in range(5))
+    graph.add_edges_from(ways)
+    for messages in (3, 1000, 10**6):
+        assert verify(plan("broadcast", network(graph), root=2, messages=messages)).holds

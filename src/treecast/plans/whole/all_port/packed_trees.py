@@ -118,13 +118,13 @@ def _choice(network: Network, root: int, messages: int, copies: int, *, against:
     for number in numbers:
         if -(-messages // number) + far - 1 < best.steps:
             for trees in _arc_disjoint(network, root, number, seed, len(numbers)):
-                found = _over(trees, messages, 1)
+                found = _down(trees, messages, 1)
                 best = found if found.steps < best.steps else best
     return best
 
 
 def _arc_disjoint(network: Network, root: int, number: int, seed: int, searches: int) -> list[TreeSet]:
-    """Return so many trees that share no arc: packed ones, and past relays others, too.
+    """Return so many trees that share no arc to a rank: packed ones, and past relays others, which may share arcs to relays.
 
     Packed trees lead to every relay, so there are no more of them than ways to each.
     """
@@ -138,8 +138,7 @@ def _arc_disjoint(network: Network, root: int, number: int, seed: int, searches:
 def _apart(network: Network, root: int, messages: int, copies: int, *, against: Against, seed: int) -> _Choice:
     """Return the same of trees whose ways to each rank share no node, link or arc. Raises PlanError.
 
-    If k and k - 1 trees carry equally many messages each, only k - 1 is tried: fewer trees are easier to find. Where trees
-    share an arc that leads to a relay, it serves them in turn.
+    If k and k - 1 trees carry equally many messages each, only k - 1 is tried: fewer trees are easier to find.
     """
     total, best = messages * copies, None
     for number in range(fewest_apart(network, root, against).ways, copies - 1, -1):
@@ -149,7 +148,7 @@ def _apart(network: Network, root: int, messages: int, copies: int, *, against: 
             continue
         trees = _trees(network, root, number, against, seed)
         if trees is not None:
-            found = _in_turn(trees, messages, copies) if _share_arcs(trees) else _over(trees, messages, copies)
+            found = _down(trees, messages, copies)
             best = found if best is None or found.steps < best.steps else best
     if best is None:
         raise PlanError(
@@ -167,6 +166,11 @@ def _trees(network: Network, root: int, number: int, against: Against, seed: int
 
 def _is_mesh(network: Network) -> bool:
     return network.grid is not None and not network.grid.wraps
+
+
+def _down(trees: TreeSet, messages: int, copies: int) -> _Choice:
+    """Return how the messages go down trees; where trees share an arc, it serves them in turn."""
+    return _in_turn(trees, messages, copies) if _share_arcs(trees) else _over(trees, messages, copies)
 
 
 def _over(trees: TreeSet, messages: int, copies: int) -> _Choice:
