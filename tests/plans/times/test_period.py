@@ -13,7 +13,7 @@ from treecast.networks import network
 from treecast.networks.arcs import arcs_of
 from treecast.plans import plan
 from treecast.plans.times.period import _dealt, periods
-from treecast.plans.ways.even_trees import even_trees
+from treecast.plans.ways.even_trees import even_trees, even_ways
 from treecast.plans.ways.ways import Ways
 from treecast.verification.verifier import verify
 
@@ -40,6 +40,17 @@ def test_relays_are_passed():
     found = by_periods("broadcast", "fat-tree:4", 64, "one-port")
     assert verify(found).holds
     assert verify(found, method="expanded").holds
+
+
+def test_blocks_have_the_numbers_of_their_nodes_where_relays_stand_between():
+    graph = nx.Graph([(0, 3), (0, 1), (1, 6), (1, 3), (2, 5), (2, 3), (2, 4), (4, 6), (4, 5)])
+    nx.set_node_attributes(graph, {2: True, 4: True}, "relay")
+    where = treecast.network(nx.convert_node_labels_to_integers(graph, ordering="sorted"))
+    job = treecast.job("allgather", where, messages=2, model="one-port")
+    for collective, ways in even_ways(job):
+        begun = np.setdiff1d(np.arange(len(ways)), ways.after)
+        chunk = ways.payloads.first[ways.payloads.start[ways.payload[begun]]]
+        assert (collective.source_of(chunk) == arcs_of(where).tail[ways.arc[begun]]).all()
 
 
 @given(

@@ -5,6 +5,7 @@ Relays join trees, and leave them, as nodes come to hear by way of them or no lo
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -20,6 +21,7 @@ from treecast.plans.built import Job
 from treecast.plans.ways.trees.packed import tree_set
 from treecast.plans.ways.trees.spanning import breadth_first, pruned
 from treecast.plans.ways.ways import Ways
+from treecast.schedule import Payloads
 
 CHANGES = 256
 """Changes that are tried, for each arc in each tree."""
@@ -36,12 +38,12 @@ def even_ways(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
     roots = collective.ranks.tolist() if collective.all_source else [collective.root]
     if job.copies > 1 or collective.personal or collective.traits.adds or collective.lengths or job.model.combining:
         return
+    block = collective.ranks[:, None] if collective.all_source else np.zeros((1, 1), np.int64)  # a relay has one, too
     for seed, trees, deeper in product(_SEEDS, _TREES, _DEEPER):
         if trees <= collective.messages and trees * len(roots) * network.nodes <= _FEW:
-            yield (
-                job.of(trees).collective,
-                even_trees(network, job.model, np.repeat(roots, trees).tolist(), deeper, seed),
-            )
+            found = even_trees(network, job.model, np.repeat(roots, trees).tolist(), deeper, seed)
+            chunk = (block * trees + np.arange(trees)).ravel()
+            yield job.of(trees).collective, replace(found, payloads=Payloads.of_ranges(chunk, chunk + 1))
 
 
 def even_trees(network: Network, machine: Model, roots: list[int], deeper: float, seed: int = 1) -> Ways:
