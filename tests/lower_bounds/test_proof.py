@@ -2,18 +2,20 @@
 
 import networkx as nx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.lower_bounds.test_prices import priced_arcs
+from tests.networks.test_relays import multigraphs
 from tests.oracles.prices import cheapest_steiner, cheapest_tree
 from treecast import bounds, formats, job, plan, verify
 from treecast.errors import FormatError
 from treecast.formats.native.text import digest_of
 from treecast.lower_bounds.proof import _cuts, carried, of_bounds, proven
-from treecast.models import model
-from treecast.networks import network
 
 JOB = ("alltoall", "mesh:4x4")
+KINDS = ("broadcast", "reduce", "scatter", "gather", "allgather", "reduce-scatter", "reduce-broadcast", "allreduce")
+MACHINES = ("all-port", "all-port,half", "one-port", "one-port,half")
 
 
 @given(priced_arcs())
@@ -25,15 +27,47 @@ def test_cuts_say_what_a_cheapest_tree_costs(case):
     assert said is None or said <= least
 
 
-@pytest.mark.parametrize("machine", ["all-port", "all-port,half", "one-port", "one-port,half"])
+@pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("where", ["mesh:3x3", "tree:2,2", nx.lollipop_graph(4, 3)], ids=["mesh", "tree", "lollipop"])
 def test_bounds_by_prices_are_proven_by_other_algorithms(where, machine):
-    place = network(where)
     for kind in ("broadcast", "reduce", "scatter", "gather", "allgather", "reduce-scatter", "alltoall", "allreduce"):
-        proof = of_bounds(bounds(kind, where, model=machine, messages=5))
-        if proof is not None:
-            collective = job(kind, where, model=machine, messages=5).collective
-            assert proven(proof.prices, collective, place, 1, model(machine)) >= proof.steps
+        each = job(kind, where, model=machine, messages=5)
+        for bound in bounds(kind, where, model=machine, messages=5):
+            if bound.of == "steps" and bound.certificate:
+                assert proven(bound.certificate, each.collective, each.network, 1, each.model) >= bound.value, bound
+
+
+@given(multigraphs(most=6, whole=True), st.sampled_from(KINDS), st.sampled_from(MACHINES), st.data())
+@settings(max_examples=150)
+def test_no_prices_prove_more_than_a_plan_takes(graph, kind, machine, data):
+    schedule = plan(kind, graph, model=machine, messages=data.draw(st.integers(1, 4)))
+    one = st.lists(st.integers(0, 2), min_size=schedule.network.arcs, max_size=schedule.network.arcs)
+    steps = data.draw(st.sampled_from([1, schedule.steps]))
+    prices = [price for _ in range(steps) for price in data.draw(one)]
+    found = proven(prices, schedule.collective, schedule.network, 1, schedule.model)
+    assert found is None or found <= schedule.steps
+
+
+@pytest.mark.parametrize(
+    ("words", "value", "prices"),
+    [
+        (("allgather", "path:9", "one-port", 1), 13, 16 * 12),  # of each arc in each step
+        (("broadcast", "fat-tree:4", "one-port", 5), 15, 96),  # the first steps sell less
+        (("allreduce", "dragonfly:4,2", "all-port", 4), 56, 180),  # arcs between parts
+    ],
+    ids=["windows", "from the root", "parts"],
+)
+def test_bounds_by_steps_and_by_parts_go_into_files(words, value, prices):
+    kind, where, machine, messages = words
+    schedule = plan(kind, where, model=machine, messages=messages)
+    assert max(bound.value for bound in verify(schedule).bounds if bound.of == "steps") == value
+    found = formats.decode(formats.encode(schedule))
+    assert carried(found).steps == value
+    assert len(carried(found).prices) == prices
+    assert verify(found)
+    text = formats.encode(schedule).decode().replace(f"proof steps={value}", f"proof steps={value + 1}")
+    other = "\n".join(line for line in text.splitlines() if not line.startswith("digest ")) + "\n"
+    assert not verify(formats.decode(other.encode()))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +85,7 @@ def test_a_file_carries_the_proof_of_its_report(judged, to):
     found = formats.decode(data := formats.encode(judged, to))
     proof = carried(found)
     assert found == judged
-    assert proof == of_bounds(verify(judged).bounds)
+    assert proof == of_bounds(verify(judged).bounds, judged.collective, judged.network, 1, judged.model)
     assert proof.steps == 43
     assert formats.encode(found, to) == data
     report = verify(found)

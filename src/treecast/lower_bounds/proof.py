@@ -3,10 +3,12 @@
 A proof is a price for a send over each arc. All data pays D for its cheapest ways at least, and the sends of a step cost W
 at most, so M messages in x copies take ⌈M x D / W⌉ steps or more (``prices`` has the theorem). Here D follows from cuts that
 are raised one after the other (Fulkerson 1974; past relays that is D or less), or from Dijkstra's paths, and W from the
-dearest sends that fit in a step: all arcs, one of each link, or a matching. No floating point number takes part.
+dearest sends that fit in a step: all arcs, one of each link, or a matching. Where all data is at one root, the first steps sell
+less: only the arcs that it can have reached. Or a proof is a price for a send over each arc in each of T steps: if the cheapest
+ways in time cost more than T steps sell, T are too few (``windows`` has the theorem). No floating point number takes part.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -18,32 +20,39 @@ from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.kept import kept
 
-FLAT = "cheapest ways cost"
-"""How the source of a bound begins whose prices are the same in all steps."""
 _MOST_NODES, _MOST_WORK = 128, 5_000_000  # of a network; inner steps of a check
 _Arc = tuple[int, int, int]  # tail, head, price
 _KEPT = "_proof"
 
 
 class Proof(NamedTuple):
-    """No schedule of a job takes fewer than ``steps``: the price of a send over each arc, in the order of ``arc_lists``."""
+    """No schedule of a job takes fewer than ``steps``: the price of a send over each arc, in the order of ``arc_lists``.
+
+    Or the prices of all arcs in step 0, then those in step 1, and so on, up to one step less than ``steps``.
+    """
 
     steps: int
     prices: tuple[int, ...]
 
 
-def of_bounds(bounds: Iterable[Bound]) -> Proof | None:
-    """Return the best proof that some bounds have by prices that are the same in all steps; None where none has any."""
-    found = [bound for bound in bounds if bound.of == "steps" and bound.certificate and bound.source.startswith(FLAT)]
-    best = max(found, key=lambda bound: bound.value, default=None)
-    return best and Proof(best.value, best.certificate)
+def of_bounds(
+    bounds: Iterable[Bound], collective: Collective, network: Network, copies: int, model: Model
+) -> Proof | None:
+    """Return the best proof that some bounds have, of as many steps as it is found to prove here; None where none has any."""
+    known = [bound for bound in bounds if bound.of == "steps" and bound.certificate]
+    found = [
+        Proof(min(bound.value, steps), bound.certificate)
+        for bound in known
+        if (steps := proven(bound.certificate, collective, network, copies, model)) is not None
+    ]
+    return max(found, key=lambda proof: (proof.steps, -len(proof.prices)), default=None)
 
 
 def proven(prices: Sequence[int], collective: Collective, network: Network, copies: int, model: Model) -> int | None:
     """Return how many steps a job takes at least by the prices of a send over each arc; None where they are not for it.
 
     They are for machines whose messages do not combine, for sums with owners, and for networks on which they can be checked
-    in a moment.
+    in a moment. Prices of single steps are for data that goes to all.
 
     >>> from treecast.models import model
     >>> from treecast.networks import network
@@ -64,14 +73,107 @@ def _proven(network: Network, prices: tuple[int, ...], collective: Collective, c
         refused
         or network.nodes > _MOST_NODES
         or work > _MOST_WORK
-        or len(prices) != network.arcs
+        or not prices
+        or len(prices) % network.arcs
         or any(price < 0 for price in prices)
     ):
         return None
-    priced = list(zip(arcs.tail.tolist(), arcs.head.tolist(), map(int, prices), strict=True))
-    paid = _paid(collective, network, priced, roots)
-    sold = _sold(priced, network.cable(arcs.tail, arcs.port).tolist(), model)
-    return None if paid is None or not sold else -(-collective.messages * copies * paid // sold)
+    ends, cables = list(zip(arcs.tail.tolist(), arcs.head.tolist(), strict=True)), network.cable(arcs.tail, arcs.port)
+    every = [
+        [(*both, int(price)) for both, price in zip(ends, prices[at : at + network.arcs], strict=True)]
+        for at in range(0, len(prices), network.arcs)
+    ]
+    sold = [_sold(priced, cables.tolist(), model) for priced in every]
+    if len(every) > 1:
+        paid = _paid_in_time(collective, network, every, roots)
+        return None if paid is None or collective.messages * paid <= sum(sold) else len(every) + 1
+    paid = _paid(collective, network, every[0], roots)
+    if paid is None or not sold[0]:
+        return None
+    needed = collective.messages * copies * paid
+    if kind.all_source or kind.results:
+        return -(-needed // sold[0])
+    return _until_sold(needed, collective, every[0], lambda some: _sold(some, cables.tolist(), model), model)
+
+
+def _until_sold(
+    needed: int, collective: Collective, arcs: list[_Arc], sold: Callable[[list[_Arc]], int], model: Model
+) -> int:
+    """Return how many steps it takes to sell so much, where all data begins at the root, or ends there.
+
+    In step t only nodes at most t arcs away can send it, over one port at most 2^t of them. ``sold``: by a step with such prices.
+    """
+    ways = [(v, u, price) for u, v, price in arcs] if _comes_back(collective) else arcs
+    far, count = _far(collective.root, [(u, v, 1) for u, v, _ in ways]), 0
+    most, last = sold(arcs), max(far.values())
+    while needed > 0 and count < last:
+        near, dearest = [(u, v, price if far.get(u, last) <= count else 0) for u, v, price in ways], dict[int, int]()
+        for u, _, price in near:
+            dearest[u] = max(dearest.get(u, 0), price)
+        few = sum(sorted(dearest.values(), reverse=True)[: 2**count]) if model.ports == "one" else most
+        needed, count = needed - min(few, sold(near)), count + 1
+    return count - (-max(0, needed) // most)
+
+
+def _comes_back(collective: Collective) -> bool:
+    return collective.traits.adds or collective.direction == "to"
+
+
+def _paid_in_time(collective: Collective, network: Network, steps: list[list[_Arc]], roots: list[int]) -> int | None:
+    """Return the cost of the cheapest ways in time of one message of every source, in so many steps; None if it has none.
+
+    It pays once for each node that wants it, or without which some that want it are not reached: for an arc into that node, in a
+    step late enough for it to have come there, and early enough for it to go on.
+    """
+    kind = collective.traits
+    if kind.personal:
+        return None
+    wanted = collective.targets or tuple(network.ranks.tolist())
+    back = [[(v, u, price) for u, v, price in arcs] for arcs in reversed(steps)]  # sums are broadcasts backwards
+    sorts = [(back, steps)] * kind.adds + [(steps, back)] * (kind.results or not kind.adds)
+
+    def paid(root: int) -> int | None:
+        total = 0
+        for ways, others in sorts:
+            wait = _farthest(root, others[0], wanted) if kind.adds and kind.results else 0
+            cost = None if wait is None else _errands(root, ways, wanted, wait)
+            if cost is None:
+                return None
+            total += cost
+        return total
+
+    if kind.results and kind.all_source:
+        costs = [cost for owner in range(network.nodes) if (cost := paid(owner)) is not None]
+        return network.rank_count * min(costs) if len(costs) == network.nodes else None
+    sizes: list[int] = collective.sizes().tolist() if collective.lengths is not None else [1] * network.nodes
+    costs = [sizes[root] * cost for root in roots if (cost := paid(root)) is not None]
+    return sum(costs) if len(costs) == len(roots) else None
+
+
+def _farthest(root: int, arcs: list[_Arc], ends: Iterable[int]) -> int | None:
+    """Return how many arcs the farthest of some nodes is away; None where one is not reached."""
+    far = _far(root, [(u, v, 1) for u, v, _ in arcs])
+    return max((far[v] for v in ends), default=0) if all(v in far for v in ends) else None
+
+
+def _errands(root: int, steps: list[list[_Arc]], wanted: Sequence[int], wait: int) -> int | None:
+    """Return the cost of the cheapest ways in time from a root that may begin after ``wait`` steps."""
+    unit, total = [(u, v, 1) for u, v, _ in steps[0]], 0
+    far = _far(root, unit)
+    for v in far:
+        near = _far(root, [arc for arc in unit if v not in arc[:2]])
+        behind = [z for z in wanted if z not in near]
+        if v == root or not behind:
+            continue
+        rest = _farthest(v, unit, behind)
+        entering = [a for a, (u, head, _) in enumerate(unit) if head == v and u in near]
+        if rest is None:
+            return None
+        costs = [steps[t][a][2] for a in entering for t in range(far[unit[a][0]] + wait, len(steps) - rest)]
+        if not costs:
+            return None
+        total += min(costs)
+    return total
 
 
 def _paid(collective: Collective, network: Network, arcs: list[_Arc], roots: list[int]) -> int | None:

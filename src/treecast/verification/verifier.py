@@ -110,6 +110,6 @@ def _judge_proof(schedule: Schedule) -> tuple[Bound | None, str]:
         formula = f"{proof.steps:,} by the prices in the file"
         return Bound("steps", proof.steps, formula, "cheapest ways, checked in whole numbers", given, proof.prices), ""
     why = "prices prove nothing of this job" if steps is None else f"its prices prove {steps:,} and no more"
-    if len(proof.prices) != network.arcs:
+    if len(proof.prices) % network.arcs:
         why = f"it has {len(proof.prices):,} prices, and {network.spec} has {network.arcs:,} arcs"
     return None, f"the file says that no schedule takes fewer than {proof.steps:,} steps, but {why}"

@@ -12,7 +12,7 @@ from treecast.collectives.checks import MOST_MESSAGES
 from treecast.collectives.collective import NO_OWNERS
 from treecast.errors import FormatError, TreecastError, shorten
 from treecast.formats.native import graph
-from treecast.lower_bounds.proof import Proof, carried, carry, of_bounds, proven
+from treecast.lower_bounds.proof import Proof, carried, carry, of_bounds
 from treecast.models import Cost, model
 from treecast.networks import Network
 from treecast.schedule import Claims, Recipe, Rows, Schedule
@@ -120,12 +120,9 @@ def proof_of(schedule: Schedule) -> Proof | None:
 
     Nothing is searched for. A report's proof is checked here, so that no file has one that its readers refuse.
     """
-    judged = vars(schedule).get("_judged", {}).get((schedule.model, "fast"))
-    found = of_bounds(judged["bounds"]) if judged else None
-    if found is None or len(spell_proof(found)) > _MANY["proof"]:
-        return carried(schedule)
-    steps = proven(found.prices, schedule.collective, schedule.network, schedule.copies, schedule.model)
-    return found if steps is not None and steps >= found.steps else carried(schedule)
+    judged, where = vars(schedule).get("_judged", {}).get((schedule.model, "fast")), schedule.network
+    found = judged and of_bounds(judged["bounds"], schedule.collective, where, schedule.copies, schedule.model)
+    return found if found and len(spell_proof(found)) <= _MANY["proof"] else carried(schedule)
 
 
 def spell_proof(proof: Proof) -> str:
