@@ -53,7 +53,7 @@ def past_a_cut(network: str, rate: str, size: int, messages: int, link: str, sec
         data.write_bytes(os.urandom(size))
         ask = ["plan", "broadcast", network, "--messages", str(messages), "--survive", "1", "-o", plan]
         subprocess.run([*TREECAST, *ask], check=True, stdout=subprocess.DEVNULL)
-        for cuts in ((), ("--cut", f"{link}@mark+{seconds}")):
+        for cuts in ((), ("--cut-links", f"{link}@mark+{seconds}")):
             program = [*TREECAST, "run", plan, "--mpi", "--input", str(data), "--deadline", str(deadline), "--json"]
             lab = [*TREECAST, "lab", "run", network, "--rate", rate, *cuts, "--", *program]
             done = subprocess.run(lab, check=False, stdout=subprocess.PIPE, text=True)

@@ -288,7 +288,7 @@ def by_treecast(ranks: int, draw: random.Random, plan: str, data: str) -> tuple[
         "--mpi",
         "--input",
         data,
-        "--kill",
+        "--dead-nodes",
         kill,
         "--timeout",
         "120",

@@ -8,5 +8,5 @@ OUT=$(mktemp -d)
 trap 'rm -rf "$OUT"' EXIT INT TERM
 
 "$BIN/treecast" plan broadcast star:4 --messages 24 --survive 2 -o "$OUT/plan.tc"
-printf '\n$ treecast run plan.tc --mpi --input %s --kill 2134@3 4231@10\n' "$FILE"
-"$BIN/treecast" run "$OUT/plan.tc" --mpi --input "$FILE" --kill 2134@3 4231@10 --timeout 300
+printf '\n$ treecast run plan.tc --mpi --input %s --dead-nodes 2134@3 4231@10\n' "$FILE"
+"$BIN/treecast" run "$OUT/plan.tc" --mpi --input "$FILE" --dead-nodes 2134@3 4231@10 --timeout 300

@@ -260,7 +260,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "10.9.0.(node+1)": ADDRESS,
         "10.200.0.0/24": ADDRESS,
         "holds 64,000 bytes": DESIGN,
-        "--cut A-B@": DEFINITION,
+        "--cut-links A-B@": DEFINITION,
         "A-B@mark+0.1": DEFINITION,
         "12.5 MB": Measured("make bench-lab"),
         "the best of four runs": Measured("make bench-lab"),

@@ -13,7 +13,7 @@ def test_the_lab_that_is_asked_for_is_built(ask, monkeypatch):
         return outside.Outcome(7, 0.1)
 
     monkeypatch.setattr(outside, "run_in_lab", run_in_lab)
-    words = ["--rate", "10Mbit/s", "--cut", "000-001@2.5", "--mpirun", "--mca a 'b c'", "--timeout", "60"]
+    words = ["--rate", "10Mbit/s", "--cut-links", "000-001@2.5", "--mpirun", "--mca a 'b c'", "--timeout", "60"]
     assert ask("lab", "run", "hypercube:3", *words, "--", "python", "-c", "1") == (7, "", "")
     ((plan, command, how, more),) = built
     assert (plan.network.spec, plan.rate, plan.switched, len(plan.links)) == ("hypercube:3", 10**7, False, 12)
@@ -45,9 +45,12 @@ def test_without_a_verb_of_its_own_it_says_which_there_are(ask):
         ("run star:5 -- true", "the number of nodes of star:5 is 120: a lab has from 2 to 64 hosts"),
         ("run path:2 --rate fast -- true", "'fast' is no rate: write 12.5GB/s or 100Gbit/s"),
         ("run path:2 --rate 1Tbit/s -- true", "a link of a lab carries 100kbit/s to 100Gbit/s"),
-        ("run path:2 --cut 0-1 -- true", "'0-1' names no cut: write A-B@SECONDS, as in 0-1@2.5"),
-        ("run path:2 --cut 0-2@1 -- true", "'0-2' names no link: write A-B (both ways)"),
-        ("run path:2 --switch --cut 0-1@1 -- true", "--cut takes down links between hosts, and behind a --switch"),
+        ("run path:2 --cut-links 0-1 -- true", "'0-1' names no cut: write A-B@SECONDS, as in 0-1@2.5"),
+        ("run path:2 --cut-links 0-2@1 -- true", "'0-2' names no link: write A-B (both ways)"),
+        (
+            "run path:2 --switch --cut-links 0-1@1 -- true",
+            "--cut-links takes down links between hosts, and behind a --switch",
+        ),
         ("run path:2 --once --no-mpi -- true", "--no-mpi runs COMMAND on every host, --once on none: choose one"),
         ("run path:2 --timeout 0 -- true", "0 seconds will not do as a time limit"),
         ("run path:2 --timeout long -- true", "--timeout long will not do: write a number"),

@@ -145,6 +145,8 @@ def test_exports_take_the_costs_of_the_plan() -> None:
             "plan broadcast ring:5 --without-nodes=3 --without-links 0-1 1-2",
             "plan broadcast ring:5 --dead-nodes 3 --cut-links 0-1 1-2",
         ),
+        ("run p.tc --mpi --kill 5@3", "run p.tc --mpi --dead-nodes 5@3"),
+        ("lab run path:2 --cut 0-1@2 -- prog --cut 1", "lab run path:2 --cut-links 0-1@2 -- prog --cut 1"),
         ("lab run path:2 --rate 2.5gbit -- prog --rate 1kbit", "lab run path:2 --rate 2.5Gbit/s -- prog --rate 1kbit"),
     ],
 )

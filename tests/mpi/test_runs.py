@@ -38,7 +38,9 @@ def kill_twice(treecast, plan, data, ranks, seed):
     """Kill two ranks in mid-transfer; everything has to end by itself, and every survivor to have all of the file."""
     draw = random.Random(seed)
     (a, b), (s, t) = draw.sample(range(1, ranks), 2), (draw.randrange(1, 20), draw.randrange(1, 20))
-    done = treecast("run", plan, "--mpi", "--input", data, "--kill", f"{a}@{s},{b}@{t}", "--timeout", 280, "--json")
+    done = treecast(
+        "run", plan, "--mpi", "--input", data, "--dead-nodes", f"{a}@{s},{b}@{t}", "--timeout", 280, "--json"
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["mpirun_status"], found["living"], found["delivered"], len(found["killed"])) == (

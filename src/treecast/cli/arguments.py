@@ -319,15 +319,11 @@ class MpiOptions:
 
     mpi: Annotated[
         Flag,
-        Parameter(help="Over MPI, with a process for each node: started here, or by the mpirun that this runs under."),
-    ] = False
-    kill: Annotated[
-        Names,
         Parameter(
-            help="With --mpi: ranks that kill themselves (SIGKILL) in the middle of a transfer: 5@3 17@10 at steps 3 and 10. "
-            "Nodes may be numbers or labels."
+            help="Over MPI, with a process for each node: started here, or by the mpirun that this runs under. The --dead-nodes "
+            "5@3 17@10 kill themselves (SIGKILL) in the middle of a transfer of steps 3 and 10."
         ),
-    ] = ()
+    ] = False
     deadline: Annotated[
         float,
         Parameter(

@@ -39,7 +39,8 @@ _OLD: Mapping[str, Renamed] = {
     "simulate": {**_COSTS, "--chunk-bytes": ("--chunk", str)},
     "times": {**_COSTS, "--chunk-bytes": ("--bytes", str)},
     "export": {"--bandwidth": ("--rate", _in("B/s")), "--latency": ("--latency", _in("s"))},
-    "lab": {"--rate": ("--rate", _bits)},
+    "lab": {"--rate": ("--rate", _bits), "--cut": ("--cut-links", str)},
+    "run": {"--kill": ("--dead-nodes", str)},
 }
 _STARTING = ("lab", "launch")  # programs with options of their own
 _USUAL = {"--latency": "0", "--rate": "inf", "--chunk": "1", "--bytes": "1"}

@@ -74,7 +74,7 @@ def test_a_stopped_rank_does_not_keep_the_others_from_ending_with_a_deadline():
 
 def test_a_lost_root_is_said(tmp_path, treecast):
     run = run_of(tmp_path, treecast)
-    done, out, _ = end_to_end([*run, "--kill", "0@1"])
+    done, out, _ = end_to_end([*run, "--dead-nodes", "0@1"])
     found, said = verdicts(out)
     assert (done, said) == (1, ["dead"] + ["INCOMPLETE"] * 3)
     assert found["lost_with_root"]
@@ -99,14 +99,14 @@ def test_a_death_at_the_end_loses_no_report(tmp_path, treecast, fault, said, sta
 )  # fmt: skip
 def test_who_lacks_only_what_the_dead_had_lacks_nothing(tmp_path, treecast, kind, kill, said, status):
     survive = ("--survive", 1) if kind != "allreduce" else ()
-    done, out, _ = end_to_end([*run_of(tmp_path, treecast, kind, "hypercube:2", *survive), "--kill", kill])
+    done, out, _ = end_to_end([*run_of(tmp_path, treecast, kind, "hypercube:2", *survive), "--dead-nodes", kill])
     found, verdict = verdicts(out)
     assert (done, found["lost_with_root"]) == (status, kind == "gather" and kill == "0@0")
     assert {"dead"} < set(verdict) <= said
 
 
 def test_time_runs_out_with_a_report(tmp_path, treecast):
-    run = [*run_of(tmp_path, treecast), "--kill", "3@1", "--timeout", 8]
+    run = [*run_of(tmp_path, treecast), "--dead-nodes", "3@1", "--timeout", 8]
     done, out, _ = end_to_end(run, TREECAST_FAULT="stop", PYTHONPATH=paths())
     found, said = verdicts(out)
     assert (done, found["mpirun_status"]) == (124, 124)
@@ -121,7 +121,7 @@ def test_a_rank_that_raises_is_an_error_of_one_line(tmp_path, treecast):
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_run_that_is_ended_leaves_nothing(tmp_path, treecast, number):
-    run = [*run_of(tmp_path, treecast), "--kill", "1@0,2@0,3@0"]
+    run = [*run_of(tmp_path, treecast), "--dead-nodes", "1@0,2@0,3@0"]
     with followed(run, TREECAST_FAULT="stop", PYTHONPATH=paths()) as started:
         while len(seen := started_by(started.pid)) < 6:
             time.sleep(0.1)
@@ -135,7 +135,7 @@ def test_a_run_that_is_ended_leaves_nothing(tmp_path, treecast, number):
 @pytest.mark.parametrize("fault", ["after 2", "before 2", "stop"])
 def test_under_an_mpirun_that_is_there_one_rank_reports(tmp_path, treecast, fault):
     run = run_of(tmp_path, treecast, "broadcast", "hypercube:2", "--survive", 1)
-    run += ["--kill", "3@1", "--deadline", 1] if fault == "stop" else []
+    run += ["--dead-nodes", "3@1", "--deadline", 1] if fault == "stop" else []
     done, out, _ = end_to_end([*LAUNCH, "-n", 4, "--timeout", 60, "--", *run], TREECAST_FAULT=fault, PYTHONPATH=paths())
     found, said = verdicts(out)
     wanted = {

@@ -39,7 +39,7 @@ def test_personal_data_gets_past_the_dead_in_buffers_that_are_few(treecast, plan
         draw = random.Random(seed)
         a, b = draw.sample(range(8), 2)
         kill = f"{a}@{draw.randrange(4)},{b}@{draw.randrange(4)}"
-        done = treecast("run", plan, "--mpi", "--input", data, "--json", "--timeout", 250, "--kill", kill)
+        done = treecast("run", plan, "--mpi", "--input", data, "--json", "--timeout", 250, "--dead-nodes", kill)
         found = json.loads(done.stdout)
         assert (done.returncode, found["delivered"], found["living"]) == (0, 6, 6), (kill, done.stderr)
 
@@ -129,7 +129,7 @@ def test_other_networks(treecast, planned, data, collective, network, copies, si
 
 def test_a_run_joins_an_mpirun_that_is_there(treecast, planned, data):
     plan = planned("broadcast", "hypercube:2", 8, "--survive", 1)
-    program = [sys.executable, "-m", "treecast", "run", plan, "--mpi", "--input", data, "--kill", "2@3", "--json"]
+    program = [sys.executable, "-m", "treecast", "run", plan, "--mpi", "--input", data, "--dead-nodes", "2@3", "--json"]
     done = treecast("launch", "-n", 4, "--timeout", 200, "--", *program)
     found = json.loads(done.stdout)  # one rank alone reports
     assert (done.returncode, found["delivered"], found["killed"]) == (0, 3, ["0b10"])

@@ -131,7 +131,7 @@ def test_rank_0_gets_standard_input(terminal):
 
 def test_a_rank_that_is_stopped_is_silent_and_the_others_get_all(tmp_path, treecast):
     run = run_of(tmp_path, treecast, "broadcast", "hypercube:2", "--survive", 1)
-    done, out, _ = end_to_end([*run, "--kill", "3@1", "--deadline", 1], TREECAST_FAULT="stop", PYTHONPATH=paths())
+    done, out, _ = end_to_end([*run, "--dead-nodes", "3@1", "--deadline", 1], TREECAST_FAULT="stop", PYTHONPATH=paths())
     found, said = verdicts(out)
     assert (done, said, found["silent"]) == (1, ["intact"] * 3 + ["silent"], ["0b11"])
     assert (found["living"], found["delivered"]) == (4, 3)

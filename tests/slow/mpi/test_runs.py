@@ -23,7 +23,7 @@ from tests.mpi.test_runs import planned as planned
 def test_collectives_on_the_cube(treecast, planned, data, collective, options, kill, delivered):
     data.write_bytes(data.read_bytes()[:100_001])
     plan = planned(collective, "hypercube:3", 2, *options)
-    done = treecast("run", plan, "--mpi", "--input", data, "--json", "--timeout", 250, "--kill", kill)
+    done = treecast("run", plan, "--mpi", "--input", data, "--json", "--timeout", 250, "--dead-nodes", kill)
     found = json.loads(done.stdout)
     assert found["mpirun_status"] == 0
     if delivered is None:  # more has failed than it survives: it ends, and says so
@@ -59,9 +59,8 @@ def test_errors_are_one_line(treecast, planned, data, tmp_path):
     plan = planned("broadcast", "hypercube:2", 2)
     for arguments, says in (
         (["run", plan, "--mpi", "--input", tmp_path / "no"], "cannot be read"),
-        (["run", plan, "--mpi", "--input", data, "--kill", "1@99"], "does nothing from step 99 on"),
+        (["run", plan, "--mpi", "--input", data, "--dead-nodes", "1@99"], "does nothing from step 99 on"),
         (["run", plan, "--mpi", "--input", "-"], "name them"),
-        (["run", plan, "--input", data, "--kill", "1@1"], "--mpi"),
         (["launch", "-n", 0, "--", "true"], "0 ranks"),
         (["launch", "-n", 2, "--timeout", 200, "--", sys.executable, "-m", "treecast", "run", plan, "--mpi", "--input", data],
          "the plan has 4 nodes, and mpirun started 2 ranks"),

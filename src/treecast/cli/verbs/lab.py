@@ -19,7 +19,7 @@ def run(
         str, Parameter(allow_leading_hyphen=True, help="The command of each host; write it behind --.")
     ],
     rate: Annotated[str, Parameter(help="The rate of each link, each way: 100Mbit/s, 2.5Gbit/s.")] = "100Mbit/s",
-    cut: Annotated[
+    cut_links: Annotated[
         tuple[str, ...],
         Parameter(
             consume_multiple=True,
@@ -36,7 +36,7 @@ def run(
 ) -> int:
     """Run a command on every host of an emulated network, by mpirun, one rank per node; then take everything down.
 
-    Example: treecast lab run hypercube:3 --rate 100Mbit/s --cut 000-001@2.5 -- python program.py
+    Example: treecast lab run hypercube:3 --rate 100Mbit/s --cut-links 000-001@2.5 -- python program.py
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ def run(
     except ValueError as error:
         raise LabError(f"--mpirun {mpirun!r} cannot be split into words: {error}") from None
     where = networks.network(network)
-    if switch and cut:
+    if switch and cut_links:
         raise LabError(
-            "--cut takes down links between hosts, and behind a --switch there are none: leave one of them out"
+            "--cut-links takes down links between hosts, and behind a --switch there are none: leave one of them out"
         )
     plan = plan_wiring(where, round(parse_rate(rate) * 8), switched=switch)
     joined = f"one port of {rate} each behind a switch" if switch else f"{len(plan.links)} links of {rate}"
@@ -78,7 +78,7 @@ def run(
         console.say(f"{where.spec}: {where.nodes} hosts, {joined}, built in {seconds:.2f} s")
 
     how = "hosts" if no_mpi else "once" if once else "mpi"
-    cuts = parse_cuts(where, cut)
+    cuts = parse_cuts(where, cut_links)
     done = outside.run_in_lab(plan, command, how, cuts=cuts, options=options, timeout=timeout, ready=ready)
     for u, v, seconds in done.cuts:
         console.say(f"cut: {where.label(u)}-{where.label(v)} after {seconds:.2f} s")

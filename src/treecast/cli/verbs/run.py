@@ -41,7 +41,7 @@ def run(
 
     With lying nodes or links, each node takes the majority value of its copies, and the report names those that take a wrong one.
     Scatterv and gatherv take a folder with a file for each node, and move it flit by flit; allgatherv takes either.
-    With --mpi every node is a process of its own, which mpirun starts, and whoever is to be killed is killed.
+    With --mpi every node is a process of its own, which mpirun starts, and dead nodes are processes that are killed.
 
     Example: treecast run plan.tc --input photo.png --dead-nodes 2143@3 3142@3
 
@@ -57,15 +57,14 @@ def run(
 
     if over.mpi:
         if failing.cut_links or failing.random_faults or lying:
-            raise TreecastError("over MPI only processes can be killed: write --kill 5@3, and leave other faults out")
+            raise TreecastError(
+                "over MPI only processes can be killed: write --dead-nodes 5@3, and leave other faults out"
+            )
         if told != PlaceOptions():
             raise TreecastError(
                 f"over MPI each rank reads {file} as it stands: write its schedule by 'treecast verify -o', and run that"
             )
-        kill = (*over.kill, *failing.dead_nodes)
-        return _run_over_mpi(file, data, over, as_json, flit=flit, kill=kill, output=output)
-    if over.kill:
-        raise TreecastError("--kill kills processes, with --mpi: write --dead-nodes here, or --mpi as well")
+        return _run_over_mpi(file, data, over, as_json, flit=flit, kill=failing.dead_nodes, output=output)
     if file == data == "-":
         raise TreecastError("the schedule and the data cannot both be standard input: name a file for one of them")
     schedule, report = load(file, told.read())
