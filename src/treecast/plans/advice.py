@@ -19,8 +19,8 @@ from treecast.plans.registry import Builder
 from treecast.plans.request import request
 from treecast.progress import report
 from treecast.schedule.costs import Costs
-from treecast.schedule.sizes import Sizes, block_of
-from treecast.units import spell_bytes, spell_seconds
+from treecast.schedule.sizes import Sizes, block_of, spell_total
+from treecast.units import spell_seconds
 
 _MORE = 2  # faults beyond those that are asked for, of which options are shown as well
 _MOST_BUILT = 256  # nodes: on larger networks only builders with a closed form are asked
@@ -206,7 +206,7 @@ def _(found: Advice) -> Description:
         "left_out": dict(found.left_out),
     }
     carries = "each link carries the whole rate" if found.rate_per == "link" else "the links of a node share the rate"
-    title = f"{found.kind} of {spell_bytes(found.amount.total)}; {carries}; one-port: one card a node, at a switch"
+    title = f"{found.kind} of {spell_total(found.kind, found.amount.total)}; {carries}; one-port: one card a node, at a switch"
     notes = ["*: no other has a degree and time as low, and survives as much"]
     if found.left_out:
         notes.append(f"no plan on {list_few([name for name, _ in found.left_out])}: --json says why")

@@ -13,7 +13,8 @@ from treecast.plans.advice import Asked, Option
 from treecast.plans.amounts import Amount
 from treecast.progress import report
 from treecast.schedule.costs import Costs
-from treecast.units import spell_bytes, spell_seconds
+from treecast.schedule.sizes import spell_total
+from treecast.units import spell_seconds
 
 _EXHAUSTIVE = 10  # nodes up to which every graph is looked at
 _MOST_GRAPHS = 1 << 14  # finished or not, while they are listed
@@ -214,5 +215,5 @@ def _(found: Switchless) -> Description:
         ],
     }
     machines = f"{count_of(best.where.nodes, 'machine')} of {count_of(found.ports, 'port')}"
-    title = f"{found.kind} of {spell_bytes(found.amount.total)}, {machines}, no switch"
+    title = f"{found.kind} of {spell_total(found.kind, found.amount.total)}, {machines}, no switch"
     return Description(figures, tables=(Table(columns=columns, rows=rows, title=title, of="graphs"),), notes=notes)

@@ -7,7 +7,7 @@ from treecast.collectives import Collective
 from treecast.description import Description, count_of, describe, list_few
 from treecast.ragged import explode
 from treecast.schedule.schedule import Schedule
-from treecast.schedule.sizes import Sizes, blocks_of
+from treecast.schedule.sizes import Sizes, blocks_of, spell_total
 from treecast.units import spell_bytes
 
 
@@ -31,7 +31,7 @@ def describe_job(schedule: Schedule) -> Description:
     relays += ", which add, as switches with SHARP or NVLS can" if relays_add(schedule) else ""
     lines: dict[str, object] = {"collective": f"{collective.kind} of {_load(collective)} {_source(schedule)}"}
     if schedule.sizes is not None:
-        lines["data"] = _amount(collective, schedule.sizes)
+        lines["data"] = amount(collective, schedule.sizes)
     lines["network"] = f"{where.spec}, {count_of(where.nodes, 'node')}{relays}"
     lines["copies"] = f"{schedule.copies:,}, to survive {survived_by(schedule)}"
     if initiator is not None:
@@ -63,13 +63,13 @@ def _data(schedule: Schedule) -> dict[str, object]:
     return {"bytes": sizes.total(collective), **per_rank, "chunk_bytes": sizes.chunk}
 
 
-def _amount(collective: Collective, sizes: Sizes) -> str:
+def amount(collective: Collective, sizes: Sizes) -> str:
     """Return how many bytes there are in all and per rank, and how they are cut."""
-    total = spell_bytes(sizes.total(collective))
+    total = spell_total(collective.kind, sizes.total(collective))
     if collective.traits.blocks == "one":
         return f"{total}: {sizes}" + ("" if sizes.data is None else "; the last item is cut short")
-    if collective.lengths is None:
-        total += " per rank" if collective.traits.adds else f", {spell_bytes(sizes.per_rank(collective))} per rank"
+    if collective.lengths is None and not collective.traits.adds:
+        total += f", {spell_bytes(sizes.per_rank(collective))} per rank"
     shorter = "" if sizes.data is None else f"; some blocks are up to {count_of(sizes.item, 'byte')} shorter"
     many = (
         blocks_of(collective)

@@ -4,11 +4,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treecast.collectives import Collective
+from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import PlanError, ScheduleError
 from treecast.models import Model
 from treecast.ragged import Ints, cut_evenly, places, starts
 from treecast.units import parse_bytes, spell_bytes
+
+
+def spell_total(kind: str, size: int) -> str:
+    """Return how many bytes there are in all; of sums each rank has so many.
+
+    >>> spell_total("allreduce", 10**8)
+    '100 MB per rank'
+    """
+    return spell_bytes(size) + " per rank" * COLLECTIVES[kind].adds
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ def bounds(
     """
     from treecast import plans
     from treecast.lower_bounds.seconds import bound_seconds
+    from treecast.schedule.description import amount
     from treecast.schedule.sizes import sizes_as_said
     from treecast.verification.gap import find_gap
 
@@ -53,4 +54,5 @@ def bounds(
         least = sizes.least(wanted)
         bound = bound_seconds(wanted, where, copies, machine, block=least, cost=costs.least, against=asked.against)
         found = found if bound is None else found.joined(describe(bound))
+        found = found.adding({}, {"data": amount(replace(wanted, messages=1), sizes)})
     return console.show(found, as_json)

@@ -5,7 +5,7 @@ in chunks of F. All times are of runs in which nothing fails; faults can make th
 Source of the claims: Chau & Fu, "An Optimal (d-1)-Fault-Tolerant All-to-All Broadcasting Scheme for d-Dimensional Hypercubes".
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -17,6 +17,7 @@ from treecast.errors import PlanError
 from treecast.models import Cost
 from treecast.networks import Hypercube, Network
 from treecast.plans import plan
+from treecast.units import spell_seconds
 
 SCHEMES = ("dimension-order", "fraigniaud", "four-phases", "answering", "answering-four-phases")
 """The schemes, by the names of their builders. Those that answer are the paper's under shouting; the others answer nothing."""
@@ -309,11 +310,11 @@ class Schemes:
         """The collective."""
         return self.timings[0].job
 
-    def seconds(self, time: Time | None) -> tuple[object, ...]:
-        """Return the seconds of a time as a cell of a table; no cell where no seconds are asked for."""
+    def seconds(self, time: Time | None) -> tuple[float, ...]:
+        """Return the seconds of a time, 0 of none; nothing where no seconds are asked for."""
         if self.cost is None:
             return ()
-        return ("-" if time is None else time.seconds(self.cost, self.chunk_bytes),)
+        return (0.0 if time is None else time.seconds(self.cost, self.chunk_bytes),)
 
 
 def compare_schemes(
@@ -353,7 +354,7 @@ def _(schemes: Schemes) -> Description:
     for r, names in fastest(closed):
         since = f"from Fτ/β = {r} on" if r else "whatever Fτ/β" if len(fastest(closed)) == 1 else "at first"
         notes.append(f"fastest {since}: {' and '.join(names)}")
-    seconds = () if schemes.cost is None else ("seconds",)
+    seconds = () if schemes.cost is None else ("takes",)
     columns = ("scheme", "", "x β", "x Fτ", *seconds, "formula")
     return Description(figures, tables=(Table(columns, _rows(schemes), title, tuple(notes)),))
 
@@ -362,7 +363,7 @@ def _rows(schemes: Schemes) -> list[tuple[object, ...]]:
     rows = list[tuple[object, ...]]()
     for timing in schemes.timings:
         for title, time in timing.times.items():
-            seconds = schemes.seconds(time)
+            seconds = [spell_seconds(each) if time else "-" for each in schemes.seconds(time)]
             if time is None:
                 rows.append((timing.scheme, title, "-", "-", *seconds, "-"))
             else:
@@ -372,7 +373,7 @@ def _rows(schemes: Schemes) -> list[tuple[object, ...]]:
 
 
 def _figures(schemes: Schemes, timing: Timing) -> dict[str, object]:
-    def written(time: Time | None) -> dict[str, object] | None:
+    def written(time: Time | None) -> Mapping[str, object] | None:
         seconds = schemes.seconds(time)
         return time and time._asdict() | ({"seconds": seconds[0]} if seconds else {})
 
