@@ -12,6 +12,7 @@ from treecast.engine.turns import AT_ONCE
 from treecast.errors import PlanError
 from treecast.execution.layout import missing_contributions_at
 from treecast.networks import Network
+from treecast.networks.kept import kept
 from treecast.plans import builders, plan, program
 from treecast.schedule import Schedule
 
@@ -43,7 +44,7 @@ def check_survive(kind: str, where: Network, survive: int, model: str = ALL_PORT
 
 def most_survived(kind: str, where: Network, model: str = ALL_PORT) -> int:
     """Return how many failures a collective survives on a network."""
-    return 0 if COLLECTIVES[kind].one_way else _most_copies(kind, where, model) - 1
+    return 0 if COLLECTIVES[kind].one_way else _most_copies(where, kind, model) - 1
 
 
 def messages_of(kind: str, where: Network, size: int, survive: int, rate: float = 0.0, *, model: str = ALL_PORT) -> int:
@@ -89,11 +90,11 @@ def chunk_of(share: int, arcs: int, rate: float) -> int:
 
 def trees_of(where: Network, survive: int) -> int:
     """Return over how many trees a broadcast goes, as builders say; straight to all on a complete network where none fails."""
-    return 1 if where.every_pair_joined and not survive else _most_copies("broadcast", where)
+    return 1 if where.every_pair_joined and not survive else _most_copies(where, "broadcast")
 
 
-@lru_cache(_KEPT)
-def _most_copies(kind: str, where: Network, model: str = ALL_PORT, *, by_rule: bool = False) -> int:
+@kept(16)
+def _most_copies(where: Network, kind: str, model: str = ALL_PORT, *, by_rule: bool = False) -> int:
     """Return the most copies of any builder; ``by_rule``: of those by which a rank learns its part from its number."""
     known = [b for b in builders(kind, where) if model in b.models and (b.at or not by_rule)]
     return max([1, *(b.most_copies(where) for b in known)])
@@ -127,7 +128,7 @@ def role_of(operation: Operation, rank: int, tags: int) -> Role:
     kind, where, root, messages, survive, model, _ = operation
     check_survive(kind, where, survive, model)
     straight = where.every_pair_joined and not survive
-    several = not straight and _most_copies("broadcast", where, by_rule=True) > max(1, survive)
+    several = not straight and _most_copies(where, "broadcast", by_rule=True) > max(1, survive)
     if COLLECTIVES[kind].one_to_all and (several or model == ONE_PORT):
         mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model=model)
     else:

@@ -3,7 +3,6 @@
 A link that would run through another node is bent. Arcs of several trees over one link lie beside one another.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from treecast.drawing.style import short_label
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
+from treecast.networks.kept import kept
 from treecast.ragged import places
 
 MOST_NODES = 2000
@@ -41,7 +41,7 @@ class PlanView(NamedTuple):
     radius: float
 
     @staticmethod
-    @lru_cache(2)  # frames of one network follow one another
+    @kept(2)  # frames of one network follow one another
     def of(network: Network, root: int) -> "PlanView":
         """Look at a network, whose picture is no wider and higher than a page, but for links that are bent around its nodes."""
         points, even = layout_of(network, root)

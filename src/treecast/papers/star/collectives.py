@@ -5,7 +5,6 @@ Where the paper is in error, its own words are checked, and found false; an erra
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import lru_cache
 from itertools import pairwise, product
 from math import factorial
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 from treecast.lower_bounds import best
 from treecast.networks import Hypercube, Network, Star
 from treecast.networks.core import Ints, ints
+from treecast.networks.kept import kept
 from treecast.papers.compare import tables
 from treecast.papers.star.statements import TREES
 from treecast.papers.statement import Claims, Statements
@@ -35,7 +35,7 @@ stated = Statements()
 """The statements of section 4 on the other collectives, in the order of the paper, then formulas."""
 
 
-@lru_cache(1)
+@kept(1)
 def _translates(star: Star) -> Ints:
     """Return where each translation carries each node: int64, shape (N, N)."""
     every = np.arange(star.nodes)
