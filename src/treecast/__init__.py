@@ -6,16 +6,9 @@
 True
 """
 
-import re
-from importlib import import_module
-from typing import Any
-
-from treecast.description.notebook import show_also as _show_also
-
 with open(f"{__file__}i", encoding="utf-8") as _stub:
-    _HOME = {
-        name: module for module, name in re.findall(r"^from treecast\.(\S+) import (\w+)", _stub.read(), re.MULTILINE)
-    }
+    _lines = [line.split() for line in _stub if line.startswith("from treecast.")]
+_HOME = {name: module.removeprefix("treecast.") for _, module, _, name, *_ in _lines}
 """The module that each public name comes from, as ``__init__.pyi`` lists them."""
 _PACKAGES = ("extend", "mpi", "tcp", "torch")
 
@@ -23,22 +16,16 @@ __version__ = "0.2.0.dev0"
 __all__ = ["__version__", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a public name when it is first used: the command line answers --help without numpy."""
+    from importlib import import_module  # late, as all else: nothing comes before the command line heeds Ctrl-C
+
     if name in _PACKAGES:
         return import_module(f"treecast.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'treecast' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"treecast.{_HOME[name]}"), name)
     return value
-
-
-def _page_of(result: object) -> str:
-    """Return the page that a notebook shows of a schedule: results lie below pictures, and know of none."""
-    return import_module("treecast.drawing.explorer.page").page_below(result)
-
-
-_show_also(_page_of)
 
 
 def __dir__() -> list[str]:

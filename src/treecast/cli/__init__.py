@@ -7,6 +7,13 @@ import sys
 import threading
 from typing import Any, NoReturn
 
+from cyclopts import CycloptsError
+
+from treecast.cli.app import app
+from treecast.cli.console import drop_output, flush
+from treecast.cli.renamed import modern
+from treecast.errors import TreecastError
+
 __all__ = ["main"]
 
 
@@ -35,14 +42,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    # imported late: Ctrl-C is heeded from the first moment
-    from cyclopts import CycloptsError
-
-    from treecast.cli.app import app
-    from treecast.cli.console import drop_output, flush
-    from treecast.cli.renamed import modern
-    from treecast.errors import TreecastError
-
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a sign shows another in its place
             stream.reconfigure(errors="replace")

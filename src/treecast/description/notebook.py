@@ -1,6 +1,6 @@
 """A description as HTML, for notebooks."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib import import_module
 from typing import cast
 
@@ -10,17 +10,11 @@ from treecast.description.words import spell
 _STYLES = {"good": "color: #1a7f37", "bad": "color: #c00; font-weight: bold", "quiet": "color: #888"}
 _LEFT = "text-align: left; white-space: pre-wrap"
 
-_MORE: list[Callable[[object], str]] = []
-
-
-def show_also(make: Callable[[object], str]) -> None:
-    """Have a notebook show ``make(result)`` below each result: a piece of HTML, or nothing."""
-    _MORE.append(make)
-
 
 def more_of(result: object) -> str:
-    """Return the HTML that a notebook shows below the description of a result."""
-    return "".join(make(result) for make in _MORE)
+    """Return the HTML that a notebook shows below the description of a result: pictures lie above it, so by name."""
+    below: str = import_module("treecast.drawing.explorer.page").page_below(result)
+    return below
 
 
 def to_html(description: Description) -> str:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from itertools import product
 from pathlib import Path
 
@@ -189,6 +190,40 @@ def test_ctrl_c(tmp_path, command, after, compiled):
     _, err = program.communicate(timeout=100)
     assert (program.returncode, err) == (130, "interrupted\n")
     assert os.listdir(tmp_path) == []
+
+
+INTERRUPT = """
+import os, sys
+
+imports = None
+
+def count(event, arguments):
+    global imports
+    if event == "exec" and arguments[0].co_filename.endswith("treecast/__main__.py"):
+        imports = 0
+    elif event == "import" and imports is not None:
+        imports += 1
+        if imports == int(os.environ["AT"]):
+            os.kill(os.getpid(), 2)
+
+sys.addaudithook(count)
+"""
+ENTRY = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["scripts"]["treecast"]
+
+
+@pytest.mark.each(5)
+@pytest.mark.parametrize("at", [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
+@pytest.mark.parametrize("how", ["-m", "installed"])
+def test_ctrl_c_at_imports_from_the_first_line_on(tmp_path, how, at):
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPT)
+    module, _, name = ENTRY.partition(":")
+    script = ["-c", f"import sys; from {module} import {name}; sys.exit({name}())"]
+    done = subprocess.run(
+        [sys.executable, *(["-m", "treecast"] if how == "-m" else script), "theorems", "star", "--up-to", "3"],
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}", "AT": str(at)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
 
 
 HEAVY = ["numba", "networkx", "matplotlib", "markdown_it"]
