@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import treecast
+from treecast import errors
 from treecast.errors import NetworkError, PlanError
 from treecast.models import MODELS, model
 from treecast.networks import Network, families, network
@@ -32,6 +33,15 @@ def test_type_checkers_see_the_public_names():
     public = {(f"treecast.{module}", name, name) for name, module in treecast._HOME.items()}
     assert seen == public | {(None, name, name) for name in treecast._PACKAGES}
     assert len(seen) == len(treecast._HOME) + len(treecast._PACKAGES) > 50  # each stands once
+
+
+def test_every_error_is_public():
+    found = {name: thing for name, thing in vars(errors).items() if hasattr(thing, "__cause__")}
+    assert len(found) == 10
+    assert all(getattr(treecast, name) is thing for name, thing in found.items())
+    assert found.keys() <= set(treecast.__all__)
+    for name in ("DeliveryError", "Evicted"):
+        assert getattr(treecast.mpi, name) is getattr(treecast.tcp, name) is found[name]
 
 
 def test_there_is_one_version():

@@ -19,6 +19,13 @@ from treecast.drawing.look import Look as Look
 from treecast.drawing.pictures import draw as draw
 from treecast.errors import DeliveryError as DeliveryError
 from treecast.errors import Evicted as Evicted
+from treecast.errors import FaultError as FaultError
+from treecast.errors import FormatError as FormatError
+from treecast.errors import LabError as LabError
+from treecast.errors import NetworkError as NetworkError
+from treecast.errors import PlanError as PlanError
+from treecast.errors import ProtocolError as ProtocolError
+from treecast.errors import ScheduleError as ScheduleError
 from treecast.errors import TreecastError as TreecastError
 from treecast.execution.election import Election as Election
 from treecast.execution.local import Execution as Execution

@@ -18,13 +18,13 @@ The modules that do the work are imported at the first call: starting ranks need
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from treecast.errors import DeliveryError as DeliveryError
+from treecast.errors import DeliveryError, Evicted
 from treecast.mpi.comm.options import FOR_ONE_CALL, Options
 
 if TYPE_CHECKING:
     from treecast.mpi.comm.wrapped import Comm
 
-__all__ = ["Comm", "wrap"]
+__all__ = ["Comm", "DeliveryError", "Evicted", "wrap"]
 
 
 def __getattr__(name: str) -> Any:
