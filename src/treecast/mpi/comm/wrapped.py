@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial, wraps
 from time import perf_counter
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from mpi4py import MPI
 
@@ -61,6 +61,14 @@ class Comm(MPI.Intracomm):
         return Last(failed, way, network, ended - began)
 
     # -- other communicators -----------------------------------------------------------------------------------------
+
+    if TYPE_CHECKING:  # mpi4py's types do not say that these are of the same class; a rank in none gets COMM_NULL
+
+        def Create(self, group: MPI.Group) -> Self: ...  # noqa: D102, N802
+        def Create_group(self, group: MPI.Group, tag: int = 0) -> Self: ...  # noqa: D102, N802
+        def Split(self, color: int = 0, key: int = 0) -> Self: ...  # noqa: D102, N802
+        def Split_type(self, split_type: int, key: int = 0, info: MPI.Info = MPI.INFO_NULL) -> Self: ...  # noqa: D102, N802
+        def Shrink(self) -> Self: ...  # noqa: D102, N802
 
     def with_options(self, options: Options) -> Self:
         """Return this communicator with options that are known to make sense; all its ranks call this together."""
