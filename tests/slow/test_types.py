@@ -1,6 +1,7 @@
 """The public functions have types that a type checker can use: the Python of README and tutorials passes as a user's own code."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,7 +11,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SNIPPETS = re.findall(r"```py(?:thon)?\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+SNIPPETS = [
+    code
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs/howto").glob("*.md")))
+    for code in re.findall(r"```py(?:thon)?\n(.*?)```", page.read_text(), re.DOTALL)
+]
 PAGES = [ROOT / "docs/start.md", *sorted((ROOT / "docs/tutorials").glob("*.md"))]
 USES = """
 import numpy as np
@@ -50,33 +55,57 @@ treecast.bounds("broadcast", "star:4", root=1.5)
 """
 
 
-def cells_of(page):
-    """Return the Python of a page's cells, without lines for the shell; cells that write a file are none."""
+def programs_of(page):
+    """Return the Python of a page: its cells as one program, without lines for the shell, and each program that a cell writes."""
     cells = re.findall(r"^```\{code-cell\}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
     lines = [line for cell in cells if "%%" not in cell for line in cell.splitlines()]
-    return "\n".join(line for line in lines if not line.startswith((":tags:", "!")))
+    written = [cell.partition("\n")[2] for cell in cells if re.match(r"%%writefile \S+\.py\n", cell)]
+    return ["\n".join(line for line in lines if not line.startswith((":tags:", "!"))), *written]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A user's folder with all of them, and a file of slips."""
+    folder = tmp_path_factory.mktemp("user")
+    assert len(SNIPPETS) >= 4
+    programs = [code for page in PAGES for code in programs_of(page) if "import treecast" in code]
+    assert len(programs) >= 9
+    for number, code in enumerate([*SNIPPETS, USES, *programs]):
+        (folder / f"right_{number}.py").write_text(code)
+    (folder / "slips.py").write_text(SLIPS)
+    return folder
+
+
+def check_found(found):
+    """Hold that the (file, line from 1 on, message) that a checker found are the slips, and nothing else."""
+    assert [each for each in found if each[0] != "slips.py"] == []
+    assert sorted({line for _, line, _ in found}) == [4, 5, 6, 7, 8]
 
 
 @pytest.mark.skipif(find_spec("pyright") is None, reason="needs pyright")
-def test_a_type_checker_passes_what_is_right_and_finds_what_is_not(tmp_path):
-    assert len(SNIPPETS) >= 1
-    pages = [code for page in PAGES if "import treecast" in (code := cells_of(page))]
-    assert len(pages) >= 8
-    for number, code in enumerate([*SNIPPETS, USES, *pages]):
-        (tmp_path / f"right_{number}.py").write_text(code)
-    (tmp_path / "slips.py").write_text(SLIPS)
+def test_pyright_passes_what_is_right_and_finds_what_is_not(folder):
     settings = {
         "extraPaths": [str(ROOT / "src")],
         "reportUnusedExpression": False,
         "reportRedeclaration": False,
         "reportMissingImports": False,
     }
-    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
     done = subprocess.run(
-        [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, "--project", str(tmp_path)],
+        [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, "--project", str(folder)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     found = json.loads(done.stdout)["generalDiagnostics"]
-    wrong = [(Path(each["file"]).name, each["range"]["start"]["line"], each["message"]) for each in found]
-    assert [each for each in wrong if each[0] != "slips.py"] == []
-    assert sorted({line for _, line, _ in wrong}) == [3, 4, 5, 6, 7]
+    check_found([(Path(each["file"]).name, each["range"]["start"]["line"] + 1, each["message"]) for each in found])
+
+
+@pytest.mark.skipif(find_spec("mypy") is None, reason="needs mypy")
+def test_mypy_passes_what_is_right_and_finds_what_is_not(folder):
+    # a cell may define again what an earlier one has defined
+    options = ["--follow-imports=silent", "--ignore-missing-imports", "--disable-error-code=no-redef", "--output=json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, "."],
+        cwd=folder, env=os.environ | {"MYPYPATH": str(ROOT / "src")}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    found = map(json.loads, done.stdout.splitlines())
+    check_found([(each["file"], each["line"], each["message"]) for each in found])
