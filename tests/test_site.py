@@ -15,6 +15,7 @@ SCRIPTS = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
 
 sys.path.insert(0, str(DOCS / "site_extensions"))
 from offline import find_loads  # noqa: E402
+from plain import formulas  # noqa: E402
 
 
 def entries(page):
@@ -75,3 +76,50 @@ def test_what_a_page_would_load_from_elsewhere_is_found(tmp_path):
         "@font-face {src: url(https://far.example/letters.woff)} a {background: url(near.png)}"
     )
     assert [file for file, _ in find_loads(tmp_path)] == ["page.html", "page.html", "style.css"]
+
+
+@pytest.mark.parametrize(
+    ("formula", "tex"),
+    [
+        ("S_n", "S_{n}"),
+        ("OD_(k-1)", r"\mathrm{OD}_{k-1}"),
+        ("2^(m-g) - 1", "2^{m-g}-1"),
+        ("2d β + (nd-n+1)Fτ", r"2d\,\beta +(nd-n+1)F\tau "),
+        ("v_1 … v_n", r"v_{1}\,\ldots \,v_{n}"),
+        ("⌊3n/2⌋ + 1", r"\lfloor 3n/2\rfloor +1"),
+        ("⌈Mx(N-1)/k⌉", r"\lceil \frac{Mx(N-1)}{k}\rceil "),
+        ("⌈Mx/least in-degree⌉", r"\lceil Mx/\text{least in-degree}\rceil "),
+        ("⌈M x 45 x 60 / 30⌉", r"\lceil M\times 45\times 60/30\rceil "),
+        ("max(D, ⌈Σ distances/k⌉)", r"\mathrm{max}(D, \lceil \frac{\sum \,\text{distances}}{k}\rceil )"),
+        ("R^(-i)(v)", "R^{-i}(v)"),
+        ("D(own, T-1)[s] + |s - t|", r"D(\text{own}, T-1)[s]+\left|s-t\right|"),
+        ("⟨h⟩v", r"\left\langle h\right\rangle v"),
+        ("I", "I"),
+    ],
+)
+def test_formulas_in_plain_characters_are_read(formula, tex):
+    text = f"So the {formula} has, at a node, 2 steps."
+    assert [(text[start:end], "".join(parts)) for start, end, parts in formulas(text)] == [(formula, tex)]
+
+
+def test_a_line_may_end_behind_a_relation():
+    assert [parts for *_, parts in formulas("1 ≤ x ≤ n - 1")] == [[r"1\le ", r"x\le ", "n-1"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a node", "in 3-D, 8x8", "MPI_Bcast", "S. N. Bhatt and W.-C. Fu", "I am told", "node(s)", "equation (9)", "takes 5 s",
+     "e.g.", "(2,3)→(5,3)", "it's", "Appendix B", "x86_64", "star:N", "I/O-bound"],
+)  # fmt: skip
+def test_words_names_and_units_are_no_formulas(text):
+    assert list(formulas(text)) == []
+
+
+@pytest.mark.parametrize("page", [DOCS / "new.md", *(DOCS / "papers").glob("*.md")], ids=lambda page: page.stem)
+def test_all_formulas_of_the_theory_are_read(page):
+    text = re.sub(r"^```.*?^```|`[^`]*`|\]\([^)]*\)", " ", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    read = list(formulas(text))
+    for start, end, _ in reversed(read):
+        text = text[:start] + text[end:]
+    assert len(read) >= 20
+    assert re.findall(r".*(?:\w[_^][\w(]|[⌈⌉⌊⌋⟨⟩Σ≤≥]).*", text) == []

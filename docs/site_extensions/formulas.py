@@ -1,4 +1,4 @@
-"""Formulas that pages write in plain characters, such as ``⌈M x (N - 1) / k⌉``, are shown as formulas.
+"""Formulas that pages write in plain characters, such as ``⌈M x (N - 1) / k⌉`` or ``2^(d-1)``, are shown as formulas.
 
 So pages stay readable where no site is built.
 """
@@ -8,21 +8,11 @@ import re
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-FORMULA = re.compile(r"[⌈⌊][\w ()|+/·λΣ×≤≥-]+[⌉⌋]")  # what MathML has no character for stays text
-TOKEN = re.compile(r"log2|[A-Za-z]{3,}(?:[ -][a-z-]{2,})* ?|.", re.DOTALL)
-TEX = {
-    "⌈": r"\lceil ", "⌉": r"\rceil ", "⌊": r"\lfloor ", "⌋": r"\rfloor ", "Σ": r"\Sigma ", "·": r"\cdot ", "λ": r"\lambda ",
-    "|": r"\vert ", "×": r"\times ", "≤": r"\le ", "≥": r"\ge ", "log2": r"\log_2 ",
-}  # fmt: skip
+from .plain import formulas
 
-
-def tex_of(text: str) -> str:
-    """Return a formula in plain characters as TeX; words of three letters and more stay words.
-
-    >>> tex_of("⌈Mx/least in-degree⌉")
-    '\\\\lceil Mx/\\\\text{least in-degree}\\\\rceil '
-    """
-    return "".join(TEX.get(part, rf"\text{{{part}}}" if len(part) > 2 else part) for part in TOKEN.findall(text))
+THEORY = re.compile(r"papers/.*|allgather|capacities|copies|figures|mesh|new|one-port|open|reference/bounds|trees")
+"""The pages on which a letter that stands alone is part of a formula, not a key, a unit or a label."""
+SURE = re.compile(r"[⌈⌊Σ^_]")  # on all other pages a formula has one of these
 
 
 class Formulas(SphinxPostTransform):
@@ -32,15 +22,20 @@ class Formulas(SphinxPostTransform):
 
     def run(self, **options):
         """Replace the text nodes of one page that hold formulas."""
+        theory = THEORY.fullmatch(self.env.current_document.docname)
         for text in list(self.document.findall(nodes.Text)):
-            if isinstance(text.parent, nodes.literal | nodes.math | nodes.FixedTextElement) or not FORMULA.search(text):
+            if isinstance(text.parent, nodes.literal | nodes.math | nodes.FixedTextElement):
                 continue
             found, end = [], 0
-            for match in FORMULA.finditer(text):
-                tex = tex_of(match.group())
-                found += [nodes.Text(text[end : match.start()]), nodes.math(tex, tex)]
-                end = match.end()
-            text.parent.replace(text, [*found, nodes.Text(text[end:])])
+            for start, stop, parts in formulas(text):
+                if theory or SURE.search(text[start:stop]):
+                    found += [nodes.Text(text[end:start]), *(nodes.math(tex, tex) for tex in parts)]
+                    found += [nodes.Text("\u2060")] * text.startswith(
+                        "-", stop
+                    )  # a word joiner: no line begins with -th
+                    end = stop
+            if found:
+                text.parent.replace(text, [*found, nodes.Text(text[end:])])
 
 
 def setup(app):
