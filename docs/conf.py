@@ -31,6 +31,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
     "autoapi.extension",
+    "site_extensions.dark",
     "site_extensions.formulas",
     "site_extensions.mathml",
     "site_extensions.offline",

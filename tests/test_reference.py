@@ -45,8 +45,10 @@ def test_each_wrong_schedule_says_what_is_wrong_and_belongs_to_a_rule():
 def test_pictures_show_the_row_or_node_that_breaks_a_rule(generate):
     from generating.rules import pictures
 
-    for name, picture in pictures().items():
-        report = verify(read(WRONG / f"{name}.tc"))
+    found = pictures()
+    assert {f"{name}-dark" for name in found if not name.endswith("-dark")} == {n for n in found if n.endswith("-dark")}
+    for name, picture in found.items():
+        report = verify(read(WRONG / f"{name.removesuffix('-dark')}.tc"))
         rows = {violation.row for violation in report.violations if violation.row >= 0}
         nodes = {node for violation in report.violations if violation.row < 0 for node in violation.nodes}
         assert picture.count('stroke-dasharray="6 4"') >= len(rows), name

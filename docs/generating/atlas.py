@@ -1,8 +1,6 @@
 """The atlas: machines that are known by name, what joins them, what plans take on them, and what one dead cable costs."""
 
 from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import treecast
 from treecast.networks.machines import machines
@@ -47,15 +45,14 @@ def _slices() -> str:
 
 
 def graphs() -> dict[str, str]:
-    """Return a picture of a broadcast on each machine that is not too large, as SVG, by the machine's name."""
+    """Return pictures of a broadcast on each machine that is not too large, as SVG: NAME, and NAME-dark."""
     found = {}
     for name in machines():
         where = treecast.network(f"machine:{name}")
         if where.nodes <= _DRAWN:
-            with TemporaryDirectory() as folder:
-                path = Path(folder) / "network.svg"
-                treecast.draw(treecast.plan("broadcast", where), path, kind="network")
-                found[name] = path.read_text("utf-8")
+            plan = treecast.plan("broadcast", where)
+            for more, look in ("", treecast.Look()), ("-dark", treecast.Look(dark=True)):
+                found[name + more] = treecast.draw(plan, kind="network", look=look)
     return found
 
 

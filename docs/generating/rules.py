@@ -5,6 +5,7 @@ from html import escape
 from pathlib import Path
 
 from treecast.cli.topics.rules import Rule, read_rules
+from treecast.drawing.style import DARK
 from treecast.formats import read
 from treecast.schedule import Schedule
 from treecast.verification.report import Report
@@ -41,11 +42,12 @@ def file_of(rule: Rule) -> Path:
 
 
 def pictures() -> dict[str, str]:
-    """Return the picture of each wrong schedule, as SVG, by the name of its file."""
+    """Return the picture of each wrong schedule, as SVG, by the name of its file, and the dark one by that name and -dark."""
     found = {}
     for rule in read_rules():
-        schedule = read(file_of(rule))
-        found[file_of(rule).stem] = draw(schedule, verify(schedule))
+        schedule, name = read(file_of(rule)), file_of(rule).stem
+        found[name] = draw(schedule, verify(schedule))
+        found[f"{name}-dark"] = re.sub(r"#[\da-f]{6}\b", lambda colour: DARK.of(colour[0]), found[name])
     return found
 
 
@@ -103,7 +105,7 @@ def draw(schedule: Schedule, report: Report) -> str:
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img" '
-        f'font-family="system-ui, sans-serif" font-size="13" fill="#777"><title>{title}</title>\n'
+        f'font-family="system-ui, sans-serif" font-size="13" fill="#777777"><title>{title}</title>\n'
         + "\n".join(parts)
         + "\n</svg>\n"
     )

@@ -1,7 +1,12 @@
-"""The gallery: pictures that scripts have written, and beside each the page that replays its schedule."""
+"""The gallery: pictures that scripts have written, light and dark, and beside each the page that replays its schedule."""
 
+import ast
+import re
 import shutil
+from contextlib import chdir
+from functools import partial
 from pathlib import Path
+from unittest import mock
 
 from sphinx_gallery.scrapers import figure_rst
 
@@ -30,14 +35,19 @@ class WrittenPictures:
 
     def __call__(self, block, block_vars, gallery_conf):
         """Return the reStructuredText for what one block of an example has drawn."""
-        script = Path(block_vars["src_file"])
-        written = sorted(file for file in script.parent.iterdir() if file.suffix in (".svg", ".gif"))
-        moved = []
-        for file in written:
-            to = Path(next(block_vars["image_path_iterator"])).with_suffix(file.suffix)
-            moved.append(str(shutil.move(file, to)))
-        said = figure_rst(moved, gallery_conf["src_dir"]) if moved else ""
-        schedule = block_vars["example_globals"].get("schedule")
+        script, variables = Path(block_vars["src_file"]), block_vars["example_globals"]
+        lights = [Path(next(block_vars["image_path_iterator"])).with_suffix(file.suffix) for file in _written(script)]
+        _take(script, lights)
+        if lights:
+            _draw_dark(block[1], script, variables)
+            darks = [light.with_stem(f"{light.stem}-dark") for light in lights]
+            _take(script, darks)
+            thumbs = lights[0].parent / "thumb"
+            thumbs.mkdir(exist_ok=True)
+            shutil.copy(darks[0], thumbs / f"sphx_glr_{script.stem}_thumb-dark{darks[0].suffix}")
+        said = figure_rst(list(map(str, lights)), gallery_conf["src_dir"]) if lights else ""
+        said = re.sub(r"\n *:srcset:.*", "", said.replace("image-sg::", "image::"))  # an image that can have a dark one
+        schedule = variables.get("schedule")
         if isinstance(schedule, Schedule):
             said += self._write_page(schedule, script.stem.removeprefix("plot_"))
         return said
@@ -50,3 +60,21 @@ class WrittenPictures:
         except treecast.TreecastError:
             return ""
         return REPLAY.format(name=name)
+
+
+def _written(script):
+    return sorted(file for file in script.parent.iterdir() if file.suffix in (".svg", ".gif"))
+
+
+def _take(script, images):
+    for file, to in zip(_written(script), images, strict=True):
+        shutil.move(file, to)
+
+
+def _draw_dark(block, script, variables):
+    """Run the lines of a block that draw once more, for light on dark, with what all its lines have made."""
+    lines = ast.parse(block)
+    lines.body = [line for line in lines.body if ast.unparse(line).startswith("treecast.draw(")]
+    dark = partial(treecast.draw, look=treecast.Look(dark=True))
+    with chdir(script.parent), mock.patch.object(treecast, "draw", dark):
+        exec(compile(lines, script.name, "exec"), dict(variables))
