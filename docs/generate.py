@@ -8,6 +8,7 @@ from generating.builders import builders
 from generating.collectives import collectives
 from generating.networks import networks
 from generating.papers import statements
+from generating.pictures import draw_dark
 from generating.rules import pictures, rules
 from generating.topics import topics
 from generating.verbs import verbs
@@ -27,7 +28,7 @@ PAGES = {
 
 
 def write_reference(folder: Path) -> None:
-    """Write all pages into a folder, and the tables of papers that other pages include.
+    """Write all pages into a folder, and the tables of papers and the pictures that other pages include.
 
     Parameters
     ----------
@@ -44,6 +45,7 @@ def write_reference(folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text("utf-8") != text:
             path.write_text(text, "utf-8")
+    draw_dark(folder / "pictures")
 
 
 def write_first_page(folder: Path) -> None:

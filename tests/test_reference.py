@@ -55,6 +55,16 @@ def test_pictures_show_the_row_or_node_that_breaks_a_rule(generate):
         assert picture.count("✗") == len(nodes), name
 
 
+def test_pictures_that_treecast_draws_are_drawn_dark_too(generate):
+    from generating.pictures import DRAWN
+
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "reference"]
+    shown = {name for page in pages for name in re.findall(r"!\[.*?\]\((?:\.\./)?pictures/(.*?)\)", page.read_text())}
+    photos = {"explorer.png", "perfetto.png"}
+    measured = {"star4-losses.png", "torch-loss.svg"}
+    assert shown == set(DRAWN) | photos | measured
+
+
 def test_pages_name_all_that_there_is(generate):
     from generating.markdown import cell
 

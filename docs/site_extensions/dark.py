@@ -15,13 +15,15 @@ class DarkPictures(SphinxTransform):
         """Add the pictures of one page."""
         for light in list(self.document.findall(nodes.image)):
             path = Path(light["uri"])
-            dark = path.with_stem(f"{path.stem}-dark")
-            if Path(self.env.relfn2path(dark.as_posix())[1]).exists():
-                twin = light.deepcopy()
-                twin["uri"] = dark.as_posix()
-                light["classes"].append("only-light")
-                twin["classes"].append("only-dark")
-                light.parent.insert(light.parent.index(light) + 1, twin)
+            beside = path.with_stem(f"{path.stem}-dark")
+            for dark in beside, Path("/reference/pictures", beside.name):  # the latter of those in docs/pictures
+                if Path(self.env.relfn2path(dark.as_posix())[1]).exists():
+                    twin = light.deepcopy()
+                    twin["uri"] = dark.as_posix()
+                    light["classes"].append("only-light")
+                    twin["classes"].append("only-dark")
+                    light.parent.insert(light.parent.index(light) + 1, twin)
+                    break
 
 
 def setup(app):

@@ -14,6 +14,7 @@ def test_all_is_written_and_builders_and_bounds_are_all_there(generate, tmp_path
     shown = {(rule.name, rule.file) for rule in read_rules()}  # two rules of a file may have one name, and one schedule
     assert len(list((tmp_path / "wrong").iterdir())) == 2 * len(shown)  # light and dark
     assert len(list((tmp_path / "atlas").iterdir())) == 2 * (tmp_path / "atlas.md").read_text().count("{image}") > 10
+    assert len(list((tmp_path / "pictures").iterdir())) > 7
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")}
     generate.write_reference(tmp_path)
     assert before == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")}
