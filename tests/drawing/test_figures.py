@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from matplotlib.image import AxesImage
 
-from tests.drawing.on_page import on_page
+from tests.drawing.on_page import check_room, on_page
 from treecast.collectives import Collective
 from treecast.drawing.arrivals import fewest_steps, find_received
 from treecast.drawing.figures.space_time import draw_run_on
@@ -151,6 +151,14 @@ def test_what_is_left_out_of_trees_is_said():
     assert notes(spare) == ["trees keep their numbers: this schedule uses 0, 1, 4", "on arcs: ports"]
     null = on_page(draw_trees, plan("scatterv", "tree:2,2", lengths=[0, 3, 1, 2, 0, 4, 1]))
     assert notes(null)[0] == "not drawn, since nothing goes there: 1 node (4)"
+
+
+def test_labels_lie_flat_where_their_layers_have_room_and_notes_are_wrapped():
+    figure = on_page(draw_trees, plan("broadcast", "fat-tree:4"))
+    check_room(figure)
+    assert {text.get_rotation() for text in figure.axes[0].texts} == {0}
+    assert figure.get_size_inches()[0] < 10
+    assert [note[-15:] for note in notes(figure)] == ["core-1.0, …)", "-3.1, core-0.1,", "on arcs: ports"]
 
 
 def test_who_hears_from_whom_is_a_tree_without_a_number():

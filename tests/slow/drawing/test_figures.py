@@ -2,15 +2,13 @@
 
 import subprocess
 import sys
-from itertools import combinations
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.image import AxesImage
 
-from tests.drawing.on_page import on_page
+from tests.drawing.on_page import check_room, on_page
 from tests.drawing.test_figures import KINDS, by_gid, words
 from treecast.drawing.figures import space_time
 from treecast.drawing.figures.space_time import draw_run_on
@@ -35,21 +33,7 @@ def test_texts_have_room(what):
     faulty = View(Faults({schedule.network.nodes - 1: 2}))
     runs = [on_page(draw_run_on, schedule, view) for view in (faulty, USUAL)]
     for figure in (on_page(draw_trees, schedule), *runs):
-        renderer = FigureCanvasAgg(figure).get_renderer()
-        figure.draw(renderer)
-        wide, high = figure.get_size_inches() * figure.dpi
-        texts = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
-        for axes in figure.axes:
-            shown = axes.get_xticklabels() + axes.get_yticklabels() if axes.axison else []
-            texts += [text for text in [*axes.texts, *shown] if text.get_text()]
-        boxes = [text.get_window_extent(renderer) for text in texts]
-        for box, text in zip(boxes, texts, strict=True):
-            inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= wide and box.y1 <= high
-            assert inside, f"{text.get_text()!r} is clipped"
-        by_left = sorted(range(len(boxes)), key=lambda i: boxes[i].x0)
-        for a, b in combinations(by_left, 2):
-            apart = boxes[b].x0 >= boxes[a].x1 - 1 or boxes[b].y0 >= boxes[a].y1 - 1 or boxes[a].y0 >= boxes[b].y1 - 1
-            assert apart, f"{texts[a].get_text()!r} and {texts[b].get_text()!r} overlap"
+        check_room(figure)
 
 
 def counts_by_hand(trace):

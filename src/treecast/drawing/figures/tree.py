@@ -1,5 +1,6 @@
 """The picture of the trees of a schedule: layers by depth, leaves spread evenly, parents amid their children."""
 
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,11 +54,12 @@ def draw_trees(schedule: Schedule, view: View) -> None:
     layouts = [_Layout.of(tree) for tree in drawn]
     sizes = _Sizes.of(schedule, layouts)
     columns = _columns(len(used), sizes)
+    width = max(columns * sizes.width + 2 * MARGIN, 5.5)
     notes = _notes(schedule, drawn, sizes)
     if faults:
         notes.append("crossed out: dies   dashed: some of the chunks arrive over this tree   dotted: none do")
+    notes = [line for note in notes for line in wrap(note, int((width - 2 * MARGIN) / 0.07), break_on_hyphens=False)]
     head, foot = 0.85, 0.15 + 0.2 * len(notes) + 0.1 * bool(notes)
-    width = max(columns * sizes.width + 2 * MARGIN, 5.5)
     height = -(-len(used) // columns) * sizes.height + head + foot
     figure.set_size_inches(width, height)
     title(figure, schedule, faults)
@@ -170,15 +172,26 @@ class _Sizes(NamedTuple):
         ports = nodes <= _MOST_PORTS
         slot, layer, font, turned, half = min(0.16, 9 / leaves), min(0.6, 12 / deepest), 0.0, False, 0.0
         if nodes <= _MOST_LABELS:
-            longest = max(len(short_label(network, u)) for layout in layouts for u in layout.node)
             named = max(len(network.port_name(port)) for port in range(network.ports)) if ports else 0
-            flat = max(0.067 * longest + 0.2, 0.06 * named + 0.1)
+            letters = [np.array([len(short_label(network, u)) for u in layout.node]) for layout in layouts]
+            wide = [np.maximum(0.067 * each + 0.2, 0.06 * named + 0.1) for each in letters]
+            flat, longest = max(map(_flat_slot, layouts, wide)), max(int(each.max()) for each in letters)
             if leaves * flat <= 12:
                 slot, layer, font, half = flat, max(0.27, min(0.62, 20 / deepest)), 8.0, 0.09
             elif leaves * 0.2 <= _WIDEST:
                 slot, layer, font, turned, half = 0.2, 0.0585 * longest + 0.45, 7.0, True, 0.03 * longest + 0.04
         size = max(leaves * slot, 2.4) + 0.6, (deepest + 1) * layer + 0.2
         return _Sizes(slot, layer, *size, font, turned, ports and font > 0, half)
+
+
+def _flat_slot(layout: _Layout, wide: NDArray[np.float64]) -> float:
+    """Return how wide a leaf's place is where labels so wide stand beside one another in each layer, none beyond the leaves."""
+    x, depth = np.array(layout.x) + 0.5, np.array(layout.depth)
+    inside = wide / 2 / np.minimum(x, layout.leaves - x)
+    order = np.argsort(depth, kind="stable")  # from left to right in each layer
+    alike = np.diff(depth[order]) == 0
+    apart = (wide[order][1:] + wide[order][:-1])[alike] / 2 / np.diff(x[order])[alike]
+    return float(max(inside.max(), apart.max(initial=0)))
 
 
 def _columns(trees: int, sizes: _Sizes) -> int:
