@@ -171,12 +171,25 @@ def test_switches_of_hosts_stand_below_and_rails_above():
     assert {y < min(ranks) for label, y in height.items() if label.startswith("rail")} == {True}
 
 
+def boxes_of(figure):
+    """Return the boxes of the nodes, as matplotlib draws them."""
+    FigureCanvasAgg(figure).draw()  # boxes get their size
+    return [text.get_bbox_patch().get_window_extent() for text in figure.axes[0].texts]
+
+
+@pytest.mark.parametrize("where", [rails(), network("dragonfly:4,2")], ids=["rails", "dragonfly"])
+def test_no_link_runs_through_the_box_of_another_node(where):
+    figure = on_page(draw_network, plan("broadcast", where))
+    boxes = boxes_of(figure)
+    for path in by_gid(figure, "links").get_paths():
+        (points,) = path.to_polygons(figure.axes[0].transData, closed_only=False)
+        assert sum(any(box.contains(*point) for point in points) for box in boxes) == 2
+
+
 def test_every_line_ends_in_the_boxes_of_its_nodes():
     """Eight trees over links of capacity 9: the boxes are those that matplotlib draws."""
-    figure = on_page(draw_network, plan("broadcast", rails(), messages=64, builder="packed-trees"))
-    axes = figure.axes[0]
-    FigureCanvasAgg(figure).draw()  # boxes get their size
-    boxes = [text.get_bbox_patch().get_window_extent() for text in axes.texts]
+    figure = on_page(draw_network, plan("broadcast", rails(2), messages=64, builder="packed-trees"))
+    axes, boxes = figure.axes[0], boxes_of(figure)
     trees = [artist for artist in figure.findobj() if str(artist.get_gid()).startswith("arcs-")]
     assert len(trees) == 8
     for tree in trees:

@@ -68,8 +68,10 @@ class PlanView(NamedTuple):
         font = min(8.0, 8.0 * room / wanted)
         font = font if font >= 4 else 0.0
         radius = min(0.22, 0.4 * room) if font else max(0.02, min(0.06, 0.3 * room))
-        links = links_of(network)
-        return PlanView(at, (0.0, 0.0), links, _bends(at, links, radius), font, radius)._with_room()
+        boxes = np.column_stack([0.3 * letters + 0.3, np.full(network.nodes, 0.85)]) * font / 72
+        half, links = boxes if font else np.full((network.nodes, 2), 0.8 * radius), links_of(network)
+        bend = _bends(at, links, (half, half + 0.15 * radius))
+        return PlanView(at, (0.0, 0.0), links, bend, font, radius)._with_room()
 
     def _with_room(self) -> "PlanView":
         """Return the view with its size: room for all nodes, and for links that are bent far around them."""
@@ -138,29 +140,32 @@ def _nearest(points: Floats) -> float:
     return near if np.isfinite(near) and near > 1e-9 else 1.0
 
 
-def _bends(at: Floats, links: Ints, radius: float) -> dict[tuple[int, int], float]:
-    """Return how far links are bent that would run through another node, as a part of their length."""
+def _bends(at: Floats, links: Ints, marks: tuple[Floats, Floats]) -> dict[tuple[int, int], float]:
+    """Return how far links are bent that would touch another node, as a part of their length: so that few do.
+
+    ``marks``: how far the marks of nodes reach aside, and up and down; and the same with a little room around.
+    """
     if len(links) * len(at) > _MOST_COMPARED:
         return {}
-    begin, way = at[links[:, 0]], at[links[:, 1]] - at[links[:, 0]]
-    far = np.maximum((way**2).sum(axis=1), 1e-9)
     found: dict[tuple[int, int], float] = {}
-    for i, (u, v) in enumerate(links.tolist()):
-        gap = at - begin[i]
-        along = gap @ way[i] / far[i]
-        off = np.abs(gap[:, 0] * way[i, 1] - gap[:, 1] * way[i, 0]) / np.sqrt(far[i])
-        through = (off < 0.8 * radius) & (along > 0.02) & (along < 0.98)
-        through[[u, v]] = False
-        if through.any():
-            bend = min(0.16, 0.32 / float(np.sqrt(far[i])) + 0.03)
-            others = np.delete(at, [u, v], axis=0)
-            found[u, v] = min((bend, -bend), key=lambda each: _met(begin[i], way[i], each, others, radius))
+    for u, v in links.tolist():
+        gap, way = np.delete(at, [u, v], axis=0) - at[u], at[v] - at[u]
+        half = tuple(np.delete(mark, [u, v], axis=0) for mark in marks)
+        if _met(gap, way, 0.0, half)[1]:
+            bend = min(0.16, 0.32 / max(float(np.hypot(*way)), 1e-5) + 0.03)
+            some = bend, -bend, bend / 2, -bend / 2, 2 * bend, -2 * bend
+            met = [_met(gap, way, each, half) for each in some]
+            found[u, v] = some[met.index(min(met))]
     return found
 
 
-def _met(begin: Floats, way: Floats, bend: float, others: Floats, radius: float) -> int:
-    """Return how many nodes a bent link would run through."""
-    t = np.linspace(0.1, 0.9, 9)[:, None]
-    points = begin + t * way + 4 * t * (1 - t) * bend * np.array([-way[1], way[0]])
-    gap = points[:, None] - others
-    return int((np.hypot(gap[..., 0], gap[..., 1]) < radius).any(axis=0).sum())
+def _met(gap: Floats, way: Floats, bend: float, half: tuple[Floats, ...]) -> list[int]:
+    """Return how many boxes a bent link runs through, whose centres lie so far from its beginning: of each sort of boxes.
+
+    The link is a parabola over its ``way``. Beside each centre its tangent stands for it.
+    """
+    across, far = np.array([-way[1], way[0]]), max(float(way @ way), 1e-9)
+    t = gap @ way / far
+    off = np.abs(gap @ across - 4 * t * (1 - t) * bend * far)
+    along = np.abs(way + 4 * (1 - 2 * t[:, None]) * bend * across)[:, ::-1]
+    return [int(((off < (each * along).sum(axis=1)) & (t > 0.02) & (t < 0.98)).sum()) for each in half]
