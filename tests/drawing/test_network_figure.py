@@ -9,7 +9,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from tests.drawing.explorer.test_network_view import rails
-from tests.drawing.on_page import on_page
+from tests.drawing.on_page import check_room, on_page
 from treecast.drawing.figures.network import draw_network, used_arcs
 from treecast.drawing.figures.plan_view import PlanView, beside, links_of
 from treecast.drawing.pictures import draw
@@ -174,7 +174,7 @@ def test_switches_of_hosts_stand_below_and_rails_above():
 def boxes_of(figure):
     """Return the boxes of the nodes, as matplotlib draws them."""
     FigureCanvasAgg(figure).draw()  # boxes get their size
-    return [text.get_bbox_patch().get_window_extent() for text in figure.axes[0].texts]
+    return [text.get_bbox_patch().get_window_extent() for text in figure.axes[0].texts if not text.get_gid()]
 
 
 @pytest.mark.parametrize("where", [rails(), network("dragonfly:4,2")], ids=["rails", "dragonfly"])
@@ -196,6 +196,32 @@ def test_every_line_ends_in_the_boxes_of_its_nodes():
         for path in tree.get_paths():
             for end in axes.transData.transform(path.vertices[[0, -1]]):
                 assert any(box.contains(*end) for box in boxes)
+
+
+def cables_in(figure):
+    return [text for text in figure.axes[0].texts if text.get_gid() == "cables"]
+
+
+def test_links_of_several_cables_say_how_many():
+    where = rails(2)
+    figure, view = on_page(draw_network, plan("broadcast", where)), PlanView.of(where, 0)
+    fat = [pair for pair in view.links if "nvswitch" in " ".join(where.labels(pair))]
+    middles = np.sort(view.at[fat].mean(axis=1), axis=0)
+    assert np.sort([text.get_position() for text in cables_in(figure)], axis=0) == pytest.approx(middles)
+    assert {text.get_text() for text in cables_in(figure)} == {"×9"}
+    assert "×9: 9 parallel cables" in [text.get_text() for text in figure.legends[0].get_texts()]
+    check_room(figure)
+    aside = nx.DiGraph([("a", "b", {"capacity": 3}), ("b", "a", {"capacity": 1}), ("b", "c"), ("c", "b")])
+    assert [text.get_text() for text in cables_in(on_page(draw_network, plan("broadcast", aside)))] == ["×1/3"]
+
+
+def test_numbers_of_cables_on_crossing_links_lie_apart():
+    clos = nx.complete_bipartite_graph(4, 4)
+    nx.set_edge_attributes(clos, 2, "capacity")
+    nx.set_node_attributes(clos, {node: node > 3 for node in clos}, "relay")
+    figure = on_page(draw_network, plan("broadcast", clos))
+    assert len(cables_in(figure)) == 16
+    check_room(figure)
 
 
 def test_sums_are_drawn_from_their_owner():

@@ -25,6 +25,8 @@ from treecast.drawing.style import (
     title,
     write,
 )
+from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.schedule.tree_of_rows import outward
@@ -78,6 +80,7 @@ def draw_network(schedule: Schedule, view: View) -> None:
         handles, others = _draw_sends(scene, part, moment), [_dot(SOME, "has a part"), _dot(ALL, "has everything")]
     _draw_nodes(scene, part, fills)
     handles += _draw_faults(scene, part, faults, part.steps if step is None else step) + others
+    handles += _write_cables(scene, schedule.network)
     draw_legend(figure, handles, bottom=0.06, column=1.5, handlelength=2.6, columnspacing=1.4, borderpad=0)
     if step is not None:
         width, height = figure.get_size_inches()
@@ -128,6 +131,32 @@ def _draw_links(scene: _Scene) -> None:
     src, dst = scene.view.links.T
     curves = scene.view.curves(src, dst, np.zeros(len(src)))
     _add_curves(scene, curves, "links", color=theme().of(_IDLE), width=0.8)
+
+
+def _write_cables(scene: _Scene, network: Network) -> list[Any]:
+    """Write on links how many cables they have, both numbers where ways differ; return entries of the legend."""
+    arcs, of = arcs_of(network), dict[tuple[int, int], set[int]]()
+    ends, count = np.unique(np.column_stack([arcs.tail, arcs.head]), axis=0, return_counts=True)
+    for (low, high), cables in zip(np.sort(ends).tolist(), count.tolist(), strict=True):
+        of.setdefault((low, high), set()).add(cables)
+    fat = [link for link, cables in of.items() if max(cables) > 1]
+    if not (scene.view.font and len(fat) <= _MOST_WRITTEN):
+        return [entry("numbers of cables left out: no room", color="none", linewidth=0)] if fat else []
+    src, dst = np.array(fat, np.int64).reshape(-1, 2).T
+    curves, taken = scene.view.curves(src, dst, np.zeros(len(fat))), list[Floats]()
+    spots = np.stack([points_on(curves, place)[0] for place in (0.5, 0.44, 0.56, 0.25, 0.75)], axis=1)
+    for link, some in zip(fat, spots, strict=True):
+        taken.append(next((at for at in some if all(np.hypot(*(at - other)) > 0.2 for other in taken)), some[0]))
+        words = "×" + "/".join(map(str, sorted(of[link])))
+        _write_on(scene, taken[-1], words, 6, gid="cables", color=theme().grey)
+    most = max((max(of[link]) for link in fat), default=0)
+    return [entry(f"×{most}: {most} parallel cables", color="none", linewidth=0)] if fat else []
+
+
+def _write_on(scene: _Scene, at: Floats, words: str, size: float, **look: Any) -> None:
+    """Write words on a line."""
+    box = {"boxstyle": "round,pad=0.15", "facecolor": theme().ground, "edgecolor": "none"}
+    write(scene.axes, at.tolist(), words, size, zorder=4, bbox=box, **look)
 
 
 def _add_curves(
@@ -301,5 +330,4 @@ def _write_chunks(scene: _Scene, curves: Any, chunk: Ints, ends: tuple[Ints, Int
         at, _ = points_on(curves[places[:1]], 0.36)
         written = sorted({int(chunk[i]) for i in places})
         words = ",".join(map(str, written)) if len(written) < 3 else f"{len(written)} chunks"
-        box = {"boxstyle": "round,pad=0.15", "facecolor": theme().ground, "edgecolor": "none"}
-        write(scene.axes, at[0].tolist(), words, 7, gid="chunk", zorder=4, bbox=box)
+        _write_on(scene, at[0], words, 7, gid="chunk")
