@@ -293,6 +293,7 @@ BAD = [
     (("show", "plan.tc", "--steps", "1:2:3"), "--steps is written A:B"),
     (("show", "plan.tc", "--node", "nobody"), "'nobody' is no node"),
     (("show", "plan.tc", "--tree", "x"), "x"),
+    (("draw", "plan.tc", "--tree", "x"), "--tree x will not do: write a whole number, or all"),
     (("draw", "plan.tc", "--tree", "7"), "has no tree 7; it has 0, 1, 2"),
     (("draw", "plan.tc", "--kind", "abstract"), "abstract"),
     (("draw", "plan.tc", "-o", "picture.doc"), "doc"),

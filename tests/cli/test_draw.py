@@ -34,6 +34,13 @@ def test_a_figure_shows_itself_in_a_notebook(kind):
     assert (again, again.medium, again.summary) == (drawn, drawn.medium, drawn.summary)
 
 
+def test_all_trees_are_drawn_where_that_is_asked_for(tmp_path):
+    treecast.save(treecast.plan("broadcast", "star:5", copies=2), tmp_path / "plan.tc")
+    for more, trees in ([], 1), (["--tree", "all"], 2), (["--tree", "3"], 1):
+        assert main(["draw", str(tmp_path / "plan.tc"), "--kind", "network", *more, "-o", str(tmp_path / "a.svg")]) == 0
+        assert (tmp_path / "a.svg").read_text().count('id="arcs-') == trees
+
+
 def test_a_notebook_shows_what_a_file_would_hold(tmp_path):
     treecast.draw(SCHEDULE, tmp_path / "plan.svg", kind="network")
     assert treecast.draw(SCHEDULE, kind="network") == (tmp_path / "plan.svg").read_text()

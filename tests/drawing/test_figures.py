@@ -14,6 +14,7 @@ from matplotlib.image import AxesImage
 from tests.drawing.on_page import check_room, on_page
 from treecast.collectives import Collective
 from treecast.drawing.arrivals import fewest_steps, find_received
+from treecast.drawing.figures.network import draw_network
 from treecast.drawing.figures.space_time import draw_run_on
 from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.pictures import draw, save
@@ -46,6 +47,10 @@ def by_gid(figure, gid):
 def labels(axes, network):
     names = {network.label(u) for u in range(network.nodes)}
     return [text for text in axes.texts if text.get_text() in names]
+
+
+def legend(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 def words(figure):
@@ -244,6 +249,36 @@ def test_space_time_under_faults():
     assert len(found) == 2
     done = {(step, line[u]) for u, step in enumerate(trace.completion.tolist()) if 0 < step < NEVER}
     assert set(map(tuple, by_gid(axes, "complete").get_xydata().tolist())) == done
+
+
+@pytest.mark.parametrize("draw_on", [draw_run_on, draw_network])
+def test_of_many_nodes_one_tree_is_drawn_unless_more_is_asked_for(draw_on):
+    schedule = plan("broadcast", "star:5", messages=8, copies=2)
+    hint = "and 3 more trees: --tree all draws all"
+    for view, trees in (
+        (USUAL, ["tree 0", hint]),
+        (View(tree=2), ["tree 2"]),
+        *(
+            (view, [f"tree {t}" for t in range(4)])
+            for view in (View(every=True), View(Faults({5: 1})), View(steps=(0, 5)))
+        ),
+    ):
+        figure = on_page(draw_on, schedule, view)
+        assert [text for text in legend(figure) if "tree" in text] == trees
+        assert not [text for text in figure.axes[0].texts if "lacks" in text.get_text()]
+    few = plan("broadcast", "star:4", messages=6, copies=2)
+    assert "tree 2" in legend(on_page(draw_on, few))
+
+
+def test_under_faults_one_tree_lacks_what_it_carries_itself():
+    schedule = s4(2)
+    child = int(schedule.rows.dst[(schedule.rows.tree == 0) & (schedule.rows.src == 0)][0])
+    carried = np.unique(schedule.rows.payload[schedule.rows.tree == 0])
+    (chunks,) = schedule.rows.payloads.lengths[carried]
+    figure = on_page(draw_run_on, schedule, View(Faults({child: 0}), tree=0))
+    lacking = [text.get_text() for text in figure.axes[0].texts if "lacks" in text.get_text()]
+    assert lacking == 22 * [f"  lacks {chunks} chunks"]
+    assert chunks < 6
 
 
 def test_a_long_stream_is_quick_to_draw():

@@ -45,7 +45,8 @@ def spell_slip(error: CycloptsError) -> str:
             if error.target_type is bool:
                 return f"{error.token.keyword} takes no value: leave {error.token.value!r} out"
             if kinds:
-                return f"{asked} will not do: write {_NUMBERS[kinds[0]]}"
+                words = [str(word) for kind in get_args(error.target_type) for word in get_args(kind)]
+                return f"{asked} will not do: write {', or '.join([_NUMBERS[kinds[0]], *words])}"
             if choices := [choice for choice in get_args(error.target_type) if isinstance(choice, str)]:
                 hint = did_you_mean(error.token.value, choices)
                 return f"{asked} will not do: write one of {', '.join(choices)}{hint}"

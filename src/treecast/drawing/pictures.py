@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from warnings import catch_warnings, simplefilter
 from xml.sax.saxutils import escape
 
@@ -50,7 +50,7 @@ def draw(
     output: str | os.PathLike[str] | None = None,
     *,
     kind: str | None = None,
-    tree: int | None = None,
+    tree: int | Literal["all"] | None = None,
     faults: Failing = None,
     ascii: bool = False,  # noqa: A002
     ax: Any = None,
@@ -71,8 +71,9 @@ def draw(
         The kind of picture: ``trees``, ``space-time``, ``network`` (the trees laid over it), ``steps`` (who sends to
         whom, under wormhole switching), ``sources`` (the total distance of wormhole broadcasts on a mesh, by source),
         ``explorer`` (the page). By default the first of these that fits.
-    tree : int, optional
-        Draw this tree only.
+    tree : int or "all", optional
+        Draw this tree only. Where none is named, ``space-time`` and ``network`` draw one tree of more than 60 nodes, since
+        several would cover one another, unless they show faults or some steps; with ``"all"`` they draw every tree.
     faults : Faults, str or sequence of str, optional
         Draw the run under these faults, as ``simulate`` takes them.
     ascii : bool
@@ -134,7 +135,7 @@ def draw(
         subject = load(subject)
     _check(subject, tree, bool(faults), steps)
     failing = faults_of(subject.network, faults) if isinstance(subject, Schedule) else None
-    view = View(failing or None, tree, ascii, steps=steps)
+    view = View(failing or None, None if tree == "all" else tree, ascii, steps=steps, every=tree == "all")
     medium, entry = choose_first(subject, ("axes",) if ax is not None else media, kind, view)
     if medium in MOVING and output is not None:
         _draw_moving(subject, output, (entry, view, look))
@@ -248,7 +249,7 @@ def _write_gif(path: str | os.PathLike[str], frames: Iterator[bytes]) -> None:
     write_whole(path, data.getvalue())
 
 
-def _check(subject: object, tree: int | None, faulty: bool, steps: tuple[int, int] | None) -> None:
+def _check(subject: object, tree: int | str | None, faulty: bool, steps: tuple[int, int] | None) -> None:
     if not isinstance(subject, Schedule):
         if tree is not None or faulty or steps is not None:
             raise TreecastError("only pictures of schedules show faults, one tree or some steps")
@@ -257,7 +258,8 @@ def _check(subject: object, tree: int | None, faulty: bool, steps: tuple[int, in
         raise TreecastError(
             f"there are no steps {steps[0]} … {steps[1] - 1}: the schedule has steps 0 … {subject.steps - 1}"
         )
-    if tree is not None and tree not in (used := np.unique(subject.rows.tree[subject.rows.tree >= 0]).tolist()):
+    used = np.unique(subject.rows.tree[subject.rows.tree >= 0]).tolist()
+    if tree not in (None, "all", *used):
         raise TreecastError(f"the schedule has no tree {tree}; it has {', '.join(map(str, used)) or 'none'}")
 
 

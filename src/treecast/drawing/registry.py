@@ -39,6 +39,7 @@ _SUFFIXES = {"text": ".txt", "axes": "", FRAMES: "/"}  # of other media: a dot a
 class View:
     """How something is to be drawn: under which ``faults``, the one ``tree`` or all, in letters of ASCII or not.
 
+    ``every``: whether all trees are drawn even where they cover one another.
     ``page``: the figure of matplotlib, or the axes that the caller gave, to draw on; None for other pictures. ``steps``: the
     first of the steps to draw and the one behind the last; None for all. ``step``: the one step of which this is a frame; None
     where nothing moves.
@@ -50,6 +51,7 @@ class View:
     page: Any = None
     steps: tuple[int, int] | None = None
     step: int | None = None
+    every: bool = False
 
 
 USUAL = View()

@@ -12,6 +12,8 @@ from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.schedule.tree_of_rows import link_ends, outward, trees_of_rows
 
+_MOST_COVERED = 60  # nodes of a figure in which the lines of several trees can be told apart
+
 
 def centre_of(schedule: Schedule) -> int:
     """Return the node from which a schedule is drawn: the root, or the one owner of all sums; else the first rank."""
@@ -44,6 +46,17 @@ def chosen_trees(schedule: Schedule, view: View) -> list[int]:
 def chosen_rows(schedule: Schedule, view: View) -> Schedule:
     """Return the rows that a picture other than one of trees shows: the whole schedule, or the rows of one tree."""
     return schedule if view.tree is None else schedule.tree(view.tree)
+
+
+def uncovered_rows(schedule: Schedule, view: View) -> tuple[Schedule, list[str]]:
+    """Return the rows that a figure shows in which trees cover one another, and words on the trees that it leaves out.
+
+    Of many nodes it shows the first tree, unless more is asked for; under faults, and of some steps, it shows all trees.
+    """
+    used, whole = trees_of(schedule), view.every or view.faults or view.steps or view.step is not None
+    if view.tree is not None or whole or schedule.network.nodes <= _MOST_COVERED or len(used) < 2:
+        return chosen_rows(schedule, view), []
+    return schedule.tree(used[0]), [f"and {count_of(len(used) - 1, 'more tree')}: --tree all draws all"]
 
 
 def why_no_trees(schedule: Schedule, view: View) -> str:

@@ -1,6 +1,6 @@
 """``treecast draw``."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 from warnings import catch_warnings
 
 from cyclopts import Parameter
@@ -23,7 +23,7 @@ def draw(
         str | None,
         Parameter(help=f"The kind of picture: {_KINDS}; by default the first that fits."),
     ] = None,
-    tree: int | None = None,
+    tree: int | Literal["all"] | None = None,
     failing: FaultOptions = FaultOptions(),
     told: PlaceOptions = PlaceOptions(),
     in_ascii: Annotated[Flag, Parameter(name="--ascii")] = False,
@@ -43,7 +43,8 @@ def draw(
         The picture to write; its ending chooses the format. A GIF moves; a folder (frames/, or frames/%d.svg) gets a
         file for each step. Without it, text on standard output; with -, text or, where there is none, SVG.
     tree
-        Draw this tree only.
+        Draw this tree only. Where none is named, space-time and network draw one tree of more than 60 nodes; with all
+        they draw every tree.
     in_ascii
         Draw text without box-drawing characters.
     dark

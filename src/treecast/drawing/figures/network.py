@@ -8,7 +8,7 @@ from treecast.description import count_of
 from treecast.drawing.arrivals import ALL, DEAD, NOTHING, SOME, Moment, moment_of
 from treecast.drawing.figures.plan_view import MOST_NODES, Floats, PlanView, beside, points_on
 from treecast.drawing.registry import FIGURE, MOVING, View, picture
-from treecast.drawing.shapes import centre_of, chosen_rows
+from treecast.drawing.shapes import centre_of, uncovered_rows
 from treecast.drawing.style import (
     MARGIN,
     MONO,
@@ -65,7 +65,8 @@ def draw_network(schedule: Schedule, view: View) -> None:
     dead nodes and cut links are crossed out.
     """
     figure, faults = view.page, view.faults or Faults()
-    part = chosen_rows(schedule, view).of_node_zero()
+    part, more = uncovered_rows(schedule, view)
+    part = part.of_node_zero()
     steps, centre = view.steps or (0, part.steps + 1), centre_of(part)
     step = view.step if view.step is not None else steps[0] if steps[1] == steps[0] + 1 else None
     scene = _Scene.on(figure, PlanView.of(schedule.network, centre))
@@ -81,6 +82,7 @@ def draw_network(schedule: Schedule, view: View) -> None:
     _draw_nodes(scene, part, fills)
     handles += _draw_faults(scene, part, faults, part.steps if step is None else step) + others
     handles += _write_cables(scene, schedule.network)
+    handles += [entry(words, color="none", linewidth=0) for words in more]
     draw_legend(figure, handles, bottom=0.06, column=1.5, handlelength=2.6, columnspacing=1.4, borderpad=0)
     if step is not None:
         width, height = figure.get_size_inches()

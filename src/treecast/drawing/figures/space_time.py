@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from treecast.description import count_of
 from treecast.drawing.arrivals import Received, fewest_steps, find_received, find_spare
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.shapes import centre_of, chosen_rows
+from treecast.drawing.shapes import centre_of, chosen_rows, uncovered_rows
 from treecast.drawing.style import (
     MONO,
     MOST_NAMED,
     add_many,
     colour,
     draw_legend,
+    entry,
     hue,
     short_label,
     theme,
@@ -51,16 +52,16 @@ def draw_run_on(schedule: Schedule, view: View) -> None:
     long stretches in which nothing begins or ends are left out. Beyond 200 nodes the picture is a raster: the number of
     chunks that nodes receive in each step.
     """
-    figure, schedule = view.page, chosen_rows(schedule, view)
+    figure, small, whole = view.page, schedule.network.nodes <= _MOST_LINES, schedule
+    schedule, more = uncovered_rows(schedule, view) if small else (chosen_rows(schedule, view), [])
     trace, bound = replay(schedule.of_node_zero(), view.faults), fewest_steps(schedule, view.faults)
     network, last = trace.schedule.network, max(trace.schedule.steps, bound or 0, 1)
-    small = network.nodes <= _MOST_LINES
     windows = [(0, last) if view.steps is None else (view.steps[0], min(view.steps[1], last))]
     order = _lines(trace, small)
     if small and view.steps is None:
         windows = find_windows(find_received(trace), last)
     notes = _notes(trace, order, windows) if small else []
-    sheet = _Sheet.on(figure, trace, order, windows)
+    sheet = _Sheet.on(figure, trace, order, windows, _lacks(trace, schedule is whole) if small else {})
     line = np.full(network.nodes, -1, np.int64)
     line[order] = np.arange(len(order))
     handles: list[Any] = []
@@ -78,6 +79,7 @@ def draw_run_on(schedule: Schedule, view: View) -> None:
         handles += _draw_marks(axes, trace, line, small, bound)
     for axes, (first, stop), (_, _, part, _) in zip(sheet.axes, windows, sheet.boxes, strict=True):
         _set_ticks(axes, stop - first, part * figure.get_size_inches()[0], small)
+    handles += [entry(words, color="none", linewidth=0) for words in more]
     write_below(figure, -0.76, "  ·  ".join(notes), va="center", gid="notes")
     draw_legend(figure, handles, bottom=0.08, column=1.7, handlelength=1.6, columnspacing=1.6)
 
@@ -111,16 +113,17 @@ class _Sheet(NamedTuple):
     boxes: list[_Box]
     distance: Ints
     right: float
+    lacks: dict[int, int]
 
     @staticmethod
-    def on(figure: Any, trace: Trace, order: Ints, windows: list[tuple[int, int]]) -> "_Sheet":
-        """Return new axes on a page, whose size becomes theirs."""
+    def on(figure: Any, trace: Trace, order: Ints, windows: list[tuple[int, int]], lacks: dict[int, int]) -> "_Sheet":
+        """Return new axes on a page, whose size becomes theirs. ``lacks``: how many chunks nodes lack."""
         network, small = trace.schedule.network, trace.schedule.network.nodes <= _MOST_LINES
         nodes, steps = len(order), sum(stop - first for first, stop in windows)
         each = max(0.085, min(0.3, 13 / nodes)) if small else 0.0
         labels = [short_label(network, u) for u in order.tolist()] if small else [f"{nodes}    "]
         left = 0.55 + 0.07 * max(map(len, labels))
-        right = (1.7 if trace.lost else 0.75) if small else 0.6
+        right = (1.7 if lacks else 0.75) if small else 0.6
         inner = min(max(0.5 * steps, 4.5 if nodes <= 40 else 7), 14), each * nodes + 0.1 if small else 8.0
         lanes = len(_Lanes.of(trace.schedule).names) if small else 0
         head, foot = 1.0, 0.95 + 0.17 * max(0, min(lanes, MOST_NAMED) + 4 - 2 * int(inner[0] / 1.7))
@@ -141,17 +144,23 @@ class _Sheet(NamedTuple):
         if small:
             found[0].set_yticks(range(nodes), labels, family=MONO, fontsize=min(8, each * 50), parse_math=False)
         distance = network.distance(centre_of(trace.schedule), order)
-        return _Sheet(found, boxes, distance, (right - 0.4) / (boxes[-1][2] * width))
+        return _Sheet(found, boxes, distance, (right - 0.4) / (boxes[-1][2] * width), lacks)
+
+
+def _lacks(trace: Trace, whole: bool) -> dict[int, int]:
+    """Return how many chunks nodes lack: of all that there are, or of those that the rows of one tree carry."""
+    carried, found = whole | np.isin(np.arange(len(trace.atoms)), trace.moves.atom), Counter[int]()
+    drawn = np.repeat(carried, trace.atoms.lengths)
+    for node, first, stop in trace.lost:
+        found[node] += int(drawn[first:stop].sum())
+    return +found
 
 
 def _draw_lines(axes: Any, sheet: _Sheet, trace: Trace, line: Ints) -> list[Any]:
     """Draw the background, the bars, and on the right the missing chunks of nodes; return the entries of the legend."""
     _draw_distances(axes, sheet.distance, 1 + sheet.right if axes is sheet.axes[-1] else None)
-    lacks = Counter[int]()
-    for node, first, stop in trace.lost if axes is sheet.axes[-1] else ():
-        lacks[node] += stop - first
     beside: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "weight": "bold", "ha": "left"}
-    for node, chunks in lacks.items():
+    for node, chunks in sheet.lacks.items() if axes is sheet.axes[-1] else ():
         write(axes, (1, line[node]), f"  lacks {count_of(chunks, 'chunk')}", 7, **beside)
     return _draw_streams(axes, trace, line)
 
