@@ -219,7 +219,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             f"{ALL_PORT}/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"
         ),
         "the sum of the least lengths of x disjoint paths": Test(
-            f"{ALL_PORT}/test_disjoint_ways.py::test_stars_take_the_fewest_sends_in_the_fewest_steps"
+            f"{ALL_PORT}/test_shortest_disjoint_paths.py::test_stars_take_the_fewest_sends_in_the_fewest_steps"
         ),
         "alltoall on rings": Test(
             "tests/slow/test_claims.py::test_how_near_the_lower_bound_scatters_sums_and_alltoalls_are"
@@ -514,7 +514,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "three to six copies": Test(f"{ALL_PORT}/test_star_labels.py::test_what_has_no_sets_goes_by_whole_trees"),
         "distance of a broadcast": Test("tests/slow/lower_bounds/test_distance.py::test_distances_that_are_open"),
         "alltoall of one message on Q_d": Test(
-            f"{ALL_PORT}/test_disjoint_ways.py::test_hypercubes_take_the_fewest_sends_and_an_even_number_of_steps"
+            f"{ALL_PORT}/test_shortest_disjoint_paths.py::test_hypercubes_take_the_fewest_sends_and_an_even_number_of_steps"
         ),
     },
     "docs/papers/hypercube.md": {"An optimal (d-1)-fault-tolerant": PAPER},

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.against import Against
-from treecast.graphs.ways import split
+from treecast.graphs.disjoint_paths import split
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Network
 from treecast.networks.kept import kept

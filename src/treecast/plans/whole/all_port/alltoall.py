@@ -3,10 +3,10 @@ here.
 
 No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Akl no two translates share an arc.
 
-The builder ``disjoint-ways`` has x node-disjoint paths of its own for every destination, and no x ways are shorter in total
-(graphs/ways.py). So the sends are as few as there can be. Nodes of one type have ways of the same lengths: a renaming of ports
-carries those of one node to another. The nodes of a necklace with a node for every port have ways that are rotations of one
-another: a way of l arcs takes l steps in which all ports are busy. A node of a shorter necklace takes that one of several
+The builder ``disjoint-ways`` has x node-disjoint paths of its own for every destination, and no x paths are shorter in total
+(graphs/disjoint_paths.py). So the sends are as few as there can be. Nodes of one type have paths of the same lengths: a renaming
+of ports carries those of one node to another. The nodes of a necklace with a node for every port have paths that are rotations
+of one another: a path of l arcs takes l steps in which all ports are busy. A node of a shorter necklace takes that one of several
 renamings which lets all ports be used equally. The hops to these nodes are packed by a list schedule, with a few whole necklaces
 that fill up the steps.
 """
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.graphs.ways import disjoint_ways
+from treecast.graphs.disjoint_paths import disjoint_ways
 from treecast.networks import Cayley, Network, Rotational
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
@@ -29,7 +29,7 @@ from treecast.plans.times.pipelines import rows_into
 from treecast.plans.times.timetable import list_paths
 from treecast.plans.ways.shares import hops, shares
 from treecast.plans.ways.trees.disjoint import TREES, trees_of_job
-from treecast.plans.whole.all_port.priced_ways import paths_of_node_zero
+from treecast.plans.whole.all_port.priced_paths import paths_of_node_zero
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 

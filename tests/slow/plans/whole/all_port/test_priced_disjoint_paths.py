@@ -1,6 +1,6 @@
 import pytest
 
-from tests.plans.whole.all_port.test_priced_ways import NETWORKS
+from tests.plans.whole.all_port.test_priced_disjoint_paths import NETWORKS
 from treecast.lower_bounds import best, schedule_bounds
 from treecast.plans import plan
 from treecast.simulation.sweeps import sweep

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from treecast.against import apart
 from treecast.errors import PlanError
+from treecast.graphs.disjoint_paths import split
 from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart
 from treecast.graphs.separators import best_separator
-from treecast.graphs.ways import split
 from treecast.lower_bounds import best, bounds
 from treecast.models import Takes, model, takes
 from treecast.networks import Network
@@ -295,7 +295,7 @@ def over_priced_ways(job: Job[Network]) -> Built:
 
 def _apart(job: Job[Network], least: int, seed: int) -> Ways:
     """Return a run of all messages for each way of each pair; no more are to take anything than ``least`` steps allow."""
-    from treecast.kernels.graphs.ways import priced_ways
+    from treecast.kernels.graphs.disjoint_paths import priced_ways
 
     network, copies, (block, source, target) = job.network, job.copies, job.collective.addressed()
     chunk, size = job.collective.begins()[block], job.collective.sizes()[block]

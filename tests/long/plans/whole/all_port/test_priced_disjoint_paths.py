@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.plans.whole.all_port.test_priced_ways import NETWORKS
+from tests.plans.whole.all_port.test_priced_disjoint_paths import NETWORKS
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.simulation.sweeps import sweep

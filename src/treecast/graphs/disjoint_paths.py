@@ -24,7 +24,7 @@ def least_lengths(network: Network, root: int, nodes: ArrayLike, copies: int) ->
     >>> least_lengths(star, 0, star.neighbors(0), 3).tolist()
     [[1, 6, 11], [1, 6, 11], [1, 6, 11]]
     """
-    from treecast.kernels.graphs.ways import least_lengths as fill_in
+    from treecast.kernels.graphs.disjoint_paths import least_lengths as fill_in
 
     goals = np.array([_end(network, root, v) for v in ints(nodes).tolist()], np.int64)
     lengths = np.zeros((len(goals), copies), np.int64)
@@ -43,7 +43,7 @@ def disjoint_ways(network: Network, root: int, node: int, copies: int) -> list[l
     >>> disjoint_ways(network("hypercube:3"), 0, 0b011, 3)
     [[0, 1], [1, 0], [2, 0, 1, 2]]
     """
-    from treecast.kernels.graphs.ways import arcs_of_ways
+    from treecast.kernels.graphs.disjoint_paths import arcs_of_ways
 
     goal = _end(network, root, node)
     _, target, source, _, _, port = arcs_of(network)

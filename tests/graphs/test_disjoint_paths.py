@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.oracles.plain import graph_of
 from treecast.errors import NetworkError
-from treecast.graphs.ways import disjoint_ways, least_lengths
+from treecast.graphs.disjoint_paths import disjoint_ways, least_lengths
 from treecast.networks import Graph, network
 
 
