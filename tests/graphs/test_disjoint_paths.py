@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.oracles.plain import graph_of
 from treecast.errors import NetworkError
-from treecast.graphs.disjoint_paths import disjoint_ways, least_lengths
+from treecast.graphs.disjoint_paths import disjoint_paths, least_lengths
 from treecast.networks import Graph, network
 
 
@@ -38,7 +38,7 @@ def check(where, graph, root, node):
     (found,) = least_lengths(where, root, [node], most).tolist()
     assert found == expected + [-1] * (most - len(expected))
     for copies, least in enumerate(expected, 1):
-        ways = disjoint_ways(where, root, node, copies)
+        ways = disjoint_paths(where, root, node, copies)
         passed, arcs = list[int](), list[tuple[int, int]]()
         for way in ways:
             nodes = [root]
@@ -55,7 +55,7 @@ def check(where, graph, root, node):
         assert [len(way) for way in ways] == sorted(len(way) for way in ways)
     if expected:
         with pytest.raises(NetworkError, match=f"there are {len(expected)} node-disjoint paths"):
-            disjoint_ways(where, root, node, len(expected) + 1)
+            disjoint_paths(where, root, node, len(expected) + 1)
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_types_are_few():
 
 def test_ways_lead_to_another_node():
     where = network("star:4")
-    for ask in (lambda: disjoint_ways(where, 3, 3, 1), lambda: least_lengths(where, 3, [1, 3], 1)):
+    for ask in (lambda: disjoint_paths(where, 3, 3, 1), lambda: least_lengths(where, 3, [1, 3], 1)):
         with pytest.raises(NetworkError, match="1342 is where the paths begin: they need two nodes"):
             ask()
     with pytest.raises(NetworkError, match="24 is no node"):
-        disjoint_ways(where, 0, 24, 1)
+        disjoint_paths(where, 0, 24, 1)

@@ -1,5 +1,6 @@
 """A schedule says how it was planned, and planning it again gives the same rows."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,18 @@ def test_planning_again_gives_the_same_schedule(kind, spec, options, tmp_path):
         assert loaded == schedule
         assert (loaded.recipe, loaded.command) == (schedule.recipe, schedule.command)
         assert plan_again(loaded) == schedule
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("disjoint-ways", "shortest-disjoint-paths"), ("priced-ways", "priced-disjoint-paths")]
+)
+def test_builders_have_their_old_names_too(old, new, tmp_path):
+    schedule = plan("alltoall", "star:4", copies=2, builder=old)
+    assert schedule.builder == new
+    formats.save(replace(schedule, recipe=replace(schedule.recipe, builder=old)), tmp_path / "plan.tc")
+    loaded = formats.load(tmp_path / "plan.tc")
+    assert loaded == plan_again(loaded) == schedule
+    assert loaded.command == schedule.command
 
 
 GOLDEN = Path(__file__).parents[1] / "formats" / "golden" / "v1"

@@ -33,23 +33,23 @@ def least_lengths(network: Network, root: int, nodes: ArrayLike, copies: int) ->
     return lengths
 
 
-def disjoint_ways(network: Network, root: int, node: int, copies: int) -> list[list[int]]:
+def disjoint_paths(network: Network, root: int, node: int, copies: int) -> list[list[int]]:
     """Return x node-disjoint paths from ``root`` to ``node`` whose total length is least, each as the ports that it takes.
 
     The shortest way comes first, of equally long ones that which leaves by the lower port. Raises NetworkError when there are
     not so many ways, for a number that names no node, and for a way from a node to itself.
 
     >>> from treecast import network
-    >>> disjoint_ways(network("hypercube:3"), 0, 0b011, 3)
+    >>> disjoint_paths(network("hypercube:3"), 0, 0b011, 3)
     [[0, 1], [1, 0], [2, 0, 1, 2]]
     """
-    from treecast.kernels.graphs.disjoint_paths import arcs_of_ways
+    from treecast.kernels.graphs.disjoint_paths import arcs_of_paths
 
     goal = _end(network, root, node)
     _, target, source, _, _, port = arcs_of(network)
     twice, price = _split(network)
     used, start = np.zeros(len(price), np.bool_), network.nodes + network.check_node(root)
-    found = int(arcs_of_ways(*twice[:5], start, goal, price, used, copies))
+    found = int(arcs_of_paths(*twice[:5], start, goal, price, used, copies))
     if found < copies:
         raise NetworkError(
             f"there are {found} node-disjoint paths from {network.label(root)} to {network.label(node)} on {network.spec}, "

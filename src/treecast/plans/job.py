@@ -22,6 +22,7 @@ from treecast.plans.copies import against_of, copies_of
 from treecast.plans.lengths import lengths_by_block
 from treecast.plans.registry import all_options, builders
 from treecast.schedule import Schedule
+from treecast.schedule.recipe import RENAMED
 
 Words = ParamSpec("Words")
 Found = TypeVar("Found")
@@ -131,7 +132,7 @@ def job(
             wanted,
             _named(options),
             against_of(against, wanted),
-            builder=builder,
+            builder=builder and RENAMED.get(builder, builder),
             said=frozenset(word for word, value in (("messages", messages), ("model", model)) if value is not None),
         )
     flits, given = found.collective.lengths is not None, found.collective.messages if "messages" in found.said else None

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from treecast.schedule.schedule import Schedule
 
+RENAMED = {"priced-ways": "priced-disjoint-paths", "disjoint-ways": "shortest-disjoint-paths"}
+"""Builders by their old names, which files and people may still say."""
+
 
 @dataclass(frozen=True)
 class Recipe:

@@ -36,7 +36,7 @@ def test_walks_up_the_trees_of_a_star(paper):
 def test_ways(copies):
     arcs = split(arcs_of(network("star:4")))
     price, used = np.ones(len(arcs.head), np.int64), np.zeros(len(arcs.head), np.bool_)
-    agree(KERNELS["ways.arcs_of_ways"], (*arcs[:5], 24, 23, price, used, copies))
+    agree(KERNELS["disjoint_paths.arcs_of_paths"], (*arcs[:5], 24, 23, price, used, copies))
 
 
 @pytest.mark.parametrize("bridges", [1, 2])

@@ -16,7 +16,7 @@ DIRECTLY = {
     "cuts.worst_cut",
     "star.fill_neighbors",
     "star.walk_trees",
-    "ways.arcs_of_ways",
+    "disjoint_paths.arcs_of_paths",
 }
 
 

@@ -17,6 +17,7 @@ from treecast.models import Cost, model
 from treecast.networks import Network
 from treecast.schedule import Claims, Recipe, Rows, Schedule
 from treecast.schedule.costs import Costs, spell_cost
+from treecast.schedule.recipe import RENAMED
 from treecast.schedule.sizes import Sizes
 
 Header = dict[str, str]
@@ -226,7 +227,7 @@ def _recipe(header: Header, version: int) -> Recipe:
     if header.get("options", "unknown") != "unknown":
         raise FormatError(f"options are 'unknown', or a line for each of them, not {shorten(header['options'])!r}")
     name = header.get("builder", "")
-    return Recipe(name, options, copies, whole=not name or (version > 1 and "options" not in header))
+    return Recipe(RENAMED.get(name, name), options, copies, whole=not name or (version > 1 and "options" not in header))
 
 
 def _against(header: Header) -> Against:

@@ -74,7 +74,7 @@ def least_lengths(first, target, source, into, entering, root, goals, price, len
 
 
 @njit(work=lambda first, target, source, into, entering, root, goal, price, used, copies: 2 * len(target) * copies)
-def arcs_of_ways(first, target, source, into, entering, root, goal, price, used, copies):
+def arcs_of_paths(first, target, source, into, entering, root, goal, price, used, copies):
     """Mark in ``used`` the arcs of so many ways from ``root`` to ``goal``; return how many ways there are, at most that."""
     found = 0
     while found < copies and _one_more(first, target, source, into, entering, root, goal, price, used, True) >= 0:
@@ -95,7 +95,7 @@ def _count(a, more, table, taken, begin, sharing, load, price, inner):
 
 
 @njit(work=lambda network, ends, order, copies, *others: 8 * len(network[1]) * len(order) * copies)
-def priced_ways(network, ends, order, copies, table, taken, sharing, load, price, way, length, inner):
+def priced_disjoint_paths(network, ends, order, copies, table, taken, sharing, load, price, way, length, inner):
     """Choose so many ways for each pair anew, pair after pair in a certain ``order``, at the least total price.
 
     ``network``: first, target, source, behind and entering. The ways of pair p, from ``ends[0][p]`` to ``ends[1][p]``, are the

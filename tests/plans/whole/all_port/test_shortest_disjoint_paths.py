@@ -37,7 +37,7 @@ def cube_hops(d, copies):
 
 def planned(spec, copies, messages=1):
     """The schedule, which is right, has as few transmissions as there can be, and does as it says; and its bound on steps."""
-    schedule = plan("alltoall", spec, copies=copies, messages=messages, builder="disjoint-ways")
+    schedule = plan("alltoall", spec, copies=copies, messages=messages, builder="shortest-disjoint-paths")
     report = verify(schedule)
     assert report.holds, report.violations
     assert (report.steps, report.transmissions) == (schedule.claims.steps, schedule.claims.transmissions)
@@ -84,7 +84,7 @@ def test_any_number_of_messages_meets_the_bound(spec):
 def test_the_ways_of_every_destination_are_disjoint_and_as_long_as_for_networkx(spec):
     where, graph = network(spec), graph_of(network(spec))
     for copies in range(1, where.ports + 1):
-        rows = plan("alltoall", where, copies=copies, builder="disjoint-ways").rows
+        rows = plan("alltoall", where, copies=copies, builder="shortest-disjoint-paths").rows
         hops = defaultdict(list)
         for step, src, dst, tree, payload in zip(
             *(getattr(rows, name).tolist() for name in ("step", "src", "dst", "tree", "payload")), strict=True
@@ -143,5 +143,5 @@ def test_renamings_carry_ways():
 def test_networks_too_large_to_search():
     reason = "searches for paths among at most 4,194,304 nodes"
     found = {entry.name: entry for entry in builders("alltoall", "star:8")}
-    assert found["disjoint-ways"].on(Star(11)) == reason
-    assert found["disjoint-ways"].on(Star(10)) == ""
+    assert found["shortest-disjoint-paths"].on(Star(11)) == reason
+    assert found["shortest-disjoint-paths"].on(Star(10)) == ""

@@ -3,12 +3,12 @@ here.
 
 No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Akl no two translates share an arc.
 
-The builder ``disjoint-ways`` has x node-disjoint paths of its own for every destination, and no x paths are shorter in total
-(graphs/disjoint_paths.py). So the sends are as few as there can be. Nodes of one type have paths of the same lengths: a renaming
-of ports carries those of one node to another. The nodes of a necklace with a node for every port have paths that are rotations
-of one another: a path of l arcs takes l steps in which all ports are busy. A node of a shorter necklace takes that one of several
-renamings which lets all ports be used equally. The hops to these nodes are packed by a list schedule, with a few whole necklaces
-that fill up the steps.
+The builder ``shortest-disjoint-paths`` has x node-disjoint paths of its own for every destination, and no x paths are shorter in
+total (graphs/disjoint_paths.py). So the sends are as few as there can be. Nodes of one type have paths of the same lengths: a
+renaming of ports carries those of one node to another. The nodes of a necklace with a node for every port have paths that are
+rotations of one another: a path of l arcs takes l steps in which all ports are busy. A node of a shorter necklace takes that one
+of several renamings which lets all ports be used equally. The hops to these nodes are packed by a list schedule, with a few whole
+necklaces that fill up the steps.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.graphs.disjoint_paths import disjoint_ways
+from treecast.graphs.disjoint_paths import disjoint_paths
 from treecast.networks import Cayley, Network, Rotational
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
@@ -108,13 +108,13 @@ def _too_large(network: Network) -> str:
 
 
 @builder(
-    "disjoint-ways",
+    "shortest-disjoint-paths",
     "alltoall",
     on=(Rotational, _too_large),
     most_copies=every_port,
     summary="x disjoint paths of least total length to each node, necklace by necklace",
 )
-def over_disjoint_ways(job: Job[Rotational]) -> Built:
+def over_shortest_disjoint_paths(job: Job[Rotational]) -> Built:
     """All-port: node 0 sends each node its messages over x = ``copies`` disjoint paths of least total length.
 
     As few transmissions as there can be: M N times the sum of those lengths. In nearly all cases the steps are these by the
@@ -164,7 +164,7 @@ class _Search:
     def __init__(self, network: Rotational, copies: int) -> None:
         k = network.ports
         self.network = network
-        self.ways = {v: disjoint_ways(network, 0, v, copies) for v in network.types()}
+        self.ways = {v: disjoint_paths(network, 0, v, copies) for v in network.types()}
         self.hops = sum(count * sum(map(len, self.ways[v])) for v, count in network.types().items())
         first, size = (column.tolist() for column in network.necklaces())
         self.whole = sorted((self._ways_to(v) for v, s in zip(first, size, strict=True) if s == k), key=_hops)

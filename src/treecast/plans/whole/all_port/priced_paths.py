@@ -282,9 +282,9 @@ _WAYS: dict[str, Any] = {
 }
 
 
-@builder("priced-ways", "scatter", **_WAYS)
-@builder("priced-ways", "alltoall", "alltoallv", orbit=False, **_WAYS)
-def over_priced_ways(job: Job[Network]) -> Built:
+@builder("priced-disjoint-paths", "scatter", **_WAYS)
+@builder("priced-disjoint-paths", "alltoall", "alltoallv", orbit=False, **_WAYS)
+def over_priced_disjoint_paths(job: Job[Network]) -> Built:
     """All-port, or any other model: each message goes over x disjoint paths, as a stream over each, and survives any x-1 faults.
 
     Raises PlanError when there are not so many ways.
@@ -295,7 +295,7 @@ def over_priced_ways(job: Job[Network]) -> Built:
 
 def _apart(job: Job[Network], least: int, seed: int) -> Ways:
     """Return a run of all messages for each way of each pair; no more are to take anything than ``least`` steps allow."""
-    from treecast.kernels.graphs.disjoint_paths import priced_ways
+    from treecast.kernels.graphs.disjoint_paths import priced_disjoint_paths
 
     network, copies, (block, source, target) = job.network, job.copies, job.collective.addressed()
     chunk, size = job.collective.begins()[block], job.collective.sizes()[block]
@@ -315,7 +315,9 @@ def _apart(job: Job[Network], least: int, seed: int) -> Ways:
     for turn in range(_TURNS):
         order = chance.permutation(count)
         ends = (source + inner, target)
-        if not priced_ways(arcs[:5], ends, order, copies, table, taken, sharing, load, price, way, length, inner):
+        if not priced_disjoint_paths(
+            arcs[:5], ends, order, copies, table, taken, sharing, load, price, way, length, inner
+        ):
             raise PlanError(
                 f"there are no {copies} {apart(job.against)} paths from each node to each on {network.spec}"
             )
