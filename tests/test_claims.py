@@ -395,7 +395,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "A flow of least cost finds c_x": Test(
             "tests/lower_bounds/test_lower_bounds.py::test_copies_take_as_many_arcs_as_disjoint_ways_have"
         ),
-        "the sum of the cheapest ways of all pairs by the prices": DEFINITION,
+        "the sum of the cheapest paths of all pairs by the prices": DEFINITION,
         "3.9 % more than without the loss": Test(
             f"{SLOW_ALL_PORT}/test_overlapping_sums.py::test_one_card_of_eight_lost_costs_4_percent"
         ),

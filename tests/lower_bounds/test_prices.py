@@ -1,4 +1,4 @@
-"""Prices prove what they say: their certificates hold by other algorithms, and the cheapest ways are cheapest."""
+"""Prices prove what they say: their certificates hold by other algorithms, and the cheapest trees and paths are cheapest."""
 
 import networkx as nx
 import numpy as np

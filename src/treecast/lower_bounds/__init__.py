@@ -49,9 +49,9 @@ def bounds(
 
     ``copies`` is the number x of disjoint paths, which share no nodes, links or arcs (``against``), over which each chunk reaches
     its nodes. Where messages combine, and of ``sparing`` schedules, in which a chunk need not cross a link again that it has
-    crossed, it stands for the f = x - 1 faults that a collective which spreads data has to survive, whatever the ways. ``given``
-    says under which condition a bound holds: those of several copies for schedules of so many ways, as one whose ways meet may
-    survive as much; some of an allreduce if each sum has an owner.
+    crossed, it stands for the f = x - 1 faults that a collective which spreads data has to survive, whatever the paths. ``given``
+    says under which condition a bound holds: those of several copies for schedules of so many disjoint paths, as one whose paths
+    meet may survive as much; some of an allreduce if each sum has an owner.
 
     Raises PlanError when fewer arcs leave a source, or lead to whoever gathers, than there are copies, when sums are asked for
     with several copies, when there are too many nodes to count distances, and when ranks are not reached.

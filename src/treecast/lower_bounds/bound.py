@@ -23,7 +23,7 @@ class Bound:
         Under which condition it holds, as "if …" or "for …"; empty: it holds for all schedules.
     certificate : tuple of int
         Of a bound by prices: the price of a send over each arc, in the order of ``network.arc_lists()``. The formula follows
-        from the cost of the cheapest ways at these prices, and the greatest cost of the sends of one step.
+        from the cost of the cheapest trees or paths at these prices, and the greatest cost of the sends of one step.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Lower bounds by prices: whatever arcs cost, all data pays for its cheapest ways, and a step sells no more than it can carry.
+"""Lower bounds by prices: whatever arcs cost, all data pays for trees or paths, and a step carries no more than fits.
 
-**Theorem.** Let arcs have prices w ≥ 0. D is the cost of the cheapest ways of one message of every demand: a tree from
-the root, or from each rank, a tree to it, or paths. W is the most that the sends of one step can cost. Where messages
+**Theorem.** Let arcs have prices w ≥ 0. D is the cost of the cheapest trees or paths of one message of every demand: a tree
+from the root, or from each rank, a tree to it, or paths. W is the most that the sends of one step can cost. Where messages
 do not combine, M messages in x copies take ⌈M x D / W⌉ steps or more. *Proof.* The sends of a chunk contain a way of
 its demand (first arrivals form a tree or a path; sums run backwards), and those of a finished sum are different from
 those of its contributions. x link-disjoint paths cross each cut x times, so they cost x times the cheapest at least
@@ -13,7 +13,7 @@ messages and one copy. Multiplicative weights come near them in a few turns (Gar
 numbers they are a proof of their own, which nobody has to trust the search for.
 
 *By steps.* In step t of the data of one root, only arcs whose tail is t arcs or fewer from the root carry anything, and
-with one port no more than k(t) nodes send. So T steps sell Y(0) + … + Y(T-1) at most.
+with one port no more than k(t) nodes send. So the sends of T steps cost Y(0) + … + Y(T-1) at most.
 """
 
 from dataclasses import replace
@@ -43,7 +43,7 @@ _LEVELS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 20, 24, 30, 60, 120, 840)  # whole price
 
 
 class Prices(NamedTuple):
-    """Whole prices of resources: all cheapest ways of one message cost ``ways``, and a step sells ``room`` at most.
+    """Whole prices of resources: all cheapest trees or paths of one message cost ``ways``, the sends of a step at most ``room``.
 
     ``taken``: int64 (arcs, width), the resources of a send over each arc, as indices into ``prices``.
     """
@@ -70,7 +70,7 @@ class _Demand(NamedTuple):
     need: Floats | None
 
     def price(self, price: Floats, use: Floats) -> float:
-        """Return the cost of the cheapest ways; add to ``use`` how often they take each arc."""
+        """Return the cost of the cheapest trees or paths; add to ``use`` how often they take each arc."""
         from treecast.kernels.lower_bounds.prices import paths, trees
 
         arcs, every = self.arcs, read_only(np.arange(len(self.arcs.tail)), np.int32)
@@ -84,7 +84,7 @@ class _Demand(NamedTuple):
 def by_prices(job: Job, collective: Collective) -> list[Bound]:
     """Return the bound of a collective by prices, if they are looked for, and with one root another one by steps.
 
-    Its certificate are the prices of arcs: the formula has the cost of the cheapest ways, and the most that a step sells.
+    Its certificate are the prices of arcs: the formula has the cost of the cheapest trees or paths, and the most of a step.
     """
     model, network, kind = job.model, job.network, collective.traits
     roots = network.rank_count if kind.all_source else 1
@@ -97,13 +97,14 @@ def by_prices(job: Job, collective: Collective) -> list[Bound]:
     if found is None or not found.ways:
         return []
     needed, certificate = job.total * found.ways, tuple(found.of_arcs.tolist())
-    said = f"cheapest ways cost {found.ways:,}, a step sells {found.room:,}"
+    shape = "paths" if kind.personal else "trees"
+    said = f"cheapest {shape} cost {found.ways:,}, the sends of a step cost at most {found.room:,}"
     times = "M x " if collective.lengths is None else "x " * (job.copies > 1)
     bounds = [steps(-(-needed // found.room), f"⌈{times}{found.ways:,} / {found.room:,}⌉", said)]
     if not kind.all_source and not kind.results:
         formula = f"least T with Y(0) + … + Y(T-1) ≥ {times}{found.ways:,}"
         value = _by_steps(job, found, needed, collective)
-        bounds.append(steps(value, formula, "cheapest ways, by the sends each step can sell"))
+        bounds.append(steps(value, formula, f"cheapest {shape}, by the sends of each step"))
     given = "if each sum has an owner" if kind.results and kind.all_source else ""
     return [replace(bound, certificate=certificate, given=given) for bound in bounds]
 
@@ -153,7 +154,7 @@ def best_prices(network: Network, collective: Collective, model: Model) -> Price
 
 
 def _by_best_owner(demands: list[_Demand], network: Network, price: Floats) -> float:
-    """Return the cost of the cheapest ways of a sum of each rank, there and back, by way of the node by which it is least."""
+    """Return the cost of the cheapest trees of a sum of each rank, there and back, by way of the node by which it is least."""
     one, use = np.ones(1), np.zeros(len(price))
     owners = far_and_back(network, range(network.nodes))[0]
     alone = ([d._replace(roots=owners[i : i + 1], times=one) for d in demands] for i in range(len(owners)))
@@ -190,7 +191,7 @@ def _demands(collective: Collective, network: Network) -> list[_Demand]:
 
 
 def _by_steps(job: Job, found: Prices, needed: int, collective: Collective) -> int:
-    """Return the least number of steps that can sell the cheapest ways of all messages."""
+    """Return the least number of steps whose sends can cost as much as the cheapest trees of all messages."""
     backwards, arcs = collective.traits.adds or collective.direction == "to", arcs_of(job.network)
     network, tail = (job.network.reversed(), arcs.head) if backwards else (job.network, arcs.tail)
     far = network.distance(collective.root, np.arange(network.nodes))[tail]

@@ -1,11 +1,11 @@
 """Proofs of bounds by prices, checked in whole numbers by other algorithms than those that look for prices.
 
-A proof is a price for a send over each arc. All data pays D for its cheapest ways at least, and the sends of a step cost W
-at most, so M messages in x copies take ⌈M x D / W⌉ steps or more (``prices`` has the theorem). Here D follows from cuts that
-are raised one after the other (Fulkerson 1974; past relays that is D or less), or from Dijkstra's paths, and W from the
+A proof is a price for a send over each arc. All data pays D for its cheapest trees or paths at least, and the sends of a step
+cost W at most, so M messages in x copies take ⌈M x D / W⌉ steps or more (``prices`` has the theorem). Here D follows from cuts
+that are raised one after the other (Fulkerson 1974; past relays that is D or less), or from Dijkstra's paths, and W from the
 dearest sends that fit in a step: all arcs, one of each link, or a matching. Where all data is at one root, the first steps sell
 less: only the arcs that it can have reached. Or a proof is a price for a send over each arc in each of T steps: if the cheapest
-ways in time cost more than T steps sell, T are too few (``windows`` has the theorem). No floating point number takes part.
+sends in time cost more than T steps sell, T are too few (``windows`` has the theorem). No floating point number takes part.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -120,7 +120,7 @@ def _comes_back(collective: Collective) -> bool:
 
 
 def _paid_in_time(collective: Collective, network: Network, steps: list[list[_Arc]], roots: list[int]) -> int | None:
-    """Return the cost of the cheapest ways in time of one message of every source, in so many steps; None if it has none.
+    """Return the cost of the cheapest sends in time of one message of every source, in so many steps; None if it has none.
 
     It pays once for each node that wants it, or without which some that want it are not reached: for an arc into that node, in a
     step late enough for it to have come there, and early enough for it to go on.
@@ -157,7 +157,7 @@ def _farthest(root: int, arcs: list[_Arc], ends: Iterable[int]) -> int | None:
 
 
 def _errands(root: int, steps: list[list[_Arc]], wanted: Sequence[int], wait: int) -> int | None:
-    """Return the cost of the cheapest ways in time from a root that may begin after ``wait`` steps."""
+    """Return the cost of the cheapest sends in time from a root that may begin after ``wait`` steps."""
     unit, total = [(u, v, 1) for u, v, _ in steps[0]], 0
     far = _far(root, unit)
     for v in far:
@@ -177,7 +177,7 @@ def _errands(root: int, steps: list[list[_Arc]], wanted: Sequence[int], wait: in
 
 
 def _paid(collective: Collective, network: Network, arcs: list[_Arc], roots: list[int]) -> int | None:
-    """Return the cost of the cheapest ways of one message of every demand, or less; None where there are none."""
+    """Return the cost of the cheapest trees or paths of one message of every demand, or less; None where there are none."""
     kind, ranks = collective.traits, network.ranks.tolist()
     wanted, back = collective.targets or tuple(ranks), [(v, u, price) for u, v, price in arcs]
     if kind.personal:

@@ -275,7 +275,7 @@ def _of_one_node(job: Job) -> Bound:
 
 
 def _by_owners(job: Job, every: Job) -> list[Bound]:
-    """Return the bounds where a sum is complete at one node, its owner, before anybody hears of it; ``every``: of all sums.
+    """Return the bounds where a sum is complete at one node, its owner, before any node receives it; ``every``: of all sums.
 
     The owner may be any node, a relay too. No finished sum is under way before a first one is complete, nor is a contribution
     once the last one has yet to be broadcast. Contributions and finished sums each pass the relays that whatever all hear passes.

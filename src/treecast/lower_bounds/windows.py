@@ -4,9 +4,9 @@
 whose tail u has it in step d(r, u) at the soonest; and if v parts r from a rank z, d(v, z) steps have to follow. So it pays the
 cheapest arc into v in its *window*, the steps d(r, u) … T - 1 - d(v, z), for each node v that is a rank or parts r from one. A
 sum runs backwards, and where it goes out again there is time enough on its way in to do that, and on its way out it has been
-completed. If the cheapest ways of all data cost more than T steps sell, no schedule takes T steps. *Proof.* Each payment is for
+completed. If all data pays more than the sends of T steps can cost, no schedule takes T steps. *Proof.* Each payment is for
 a send of its own: of another chunk, into or out of another node, or of a completed sum. Prices belong to the resources that
-sends take in a step, so T steps sell the sum of all of these at most. ∎
+sends take in a step, so the sends of T steps cost the sum of all of these at most. ∎
 
 On path:9 an allgather over one port takes 13 steps by this, and 10 if prices are the same in all steps: no arc from the middle
 has anything new to carry in the last steps, since all chunks have four arcs to go there. The least T is found by a game: who
@@ -68,14 +68,14 @@ def by_windows(job: Job, collective: Collective, least: int) -> list[Bound]:
         return []
     paid, prices = proved
     few, sold = f"{value - 1:,}", int(prices.sum())
-    formula = f"{few} + 1, as the cheapest ways cost {paid:,}, and {few} steps sell {sold:,}"
+    formula = f"{few} + 1, as all data pays {paid:,}, and the sends of {few} steps cost at most {sold:,}"
     certificate = prices[taken].sum(axis=1).T.ravel()
     given = "if each sum has an owner" if owned else ""
     return [Bound("steps", value, formula, "prices of steps", given, tuple(certificate.tolist()))]
 
 
 def _refute(found: Windows, taken: Ints, count: int, times: int) -> tuple[int, Ints] | None:
-    """Return why ``count`` steps are too few: the cost of the cheapest ways, and whole prices of resources, by steps.
+    """Return why ``count`` steps are too few: the least that all data pays, and whole prices of resources, by steps.
 
     The prices are int64 (numbers in ``taken``, steps). None if none were found.
     """

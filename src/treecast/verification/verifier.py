@@ -108,7 +108,7 @@ def _judge_proof(schedule: Schedule) -> tuple[Bound | None, str]:
         owned = "if each sum has an owner" if traits.results and traits.all_source else ""
         given = f"for {copies} {apart(schedule.against)} paths" if copies > 1 else owned
         formula = f"{proof.steps:,} by the prices in the file"
-        return Bound("steps", proof.steps, formula, "cheapest ways, checked in whole numbers", given, proof.prices), ""
+        return Bound("steps", proof.steps, formula, "prices of arcs, checked in whole numbers", given, proof.prices), ""
     why = "prices prove nothing of this job" if steps is None else f"its prices prove {steps:,} and no more"
     if len(proof.prices) % network.arcs:
         why = f"it has {len(proof.prices):,} prices, and {network.spec} has {network.arcs:,} arcs"

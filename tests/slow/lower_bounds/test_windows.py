@@ -82,7 +82,7 @@ def sold(place, found: Bound, machine):
 
 
 def cost(place, kind, found: Bound, messages):
-    """What the cheapest ways of all data cost at the prices of a certificate."""
+    """What all data pays at the prices of a certificate."""
     arcs, ranks, count = arcs_of(place), place.ranks.tolist(), found.value - 1
     ends = list(zip(arcs.tail.tolist(), arcs.head.tolist(), strict=True))
     price = {

@@ -28,8 +28,8 @@ def bounds(
     """Print the lower bounds of a collective on a network, each with its formula and source; with --bytes also in seconds.
 
     Some hold under a condition, which stands behind the source. With several copies that is that each chunk takes disjoint paths:
-    a schedule whose ways meet may survive as many faults, and take less. Of an allreduce it is that each sum is complete at
-    one rank, its owner, before anybody hears of it.
+    a schedule whose paths meet may survive as many faults, and take fewer steps. Of an allreduce it is that each sum is complete
+    at one rank, its owner, before any rank receives it.
 
     Under wormhole switching also the value that the default builder reaches, and whether that is known to be the minimum.
 
