@@ -284,15 +284,15 @@ def test_the_command_line_tells_who_is_fooled(ask):
     assert found["right"] + len(found["fooled"]) + len(found["undecided"]) == 22
     told = {node["node"]: node for node in found["node_reports"]}
     assert told["2134"]["verdict"] == "lies"
-    assert [node for node, it in told.items() if it["verdict"] == "FOOLED"] == found["fooled"]
-    assert all(it["fooled"] and it["sha256"] != it["true_sha256"] for it in told.values() if it["verdict"] == "FOOLED")
+    assert [node for node, it in told.items() if it["verdict"] == "WRONG"] == found["fooled"]
+    assert all(it["fooled"] and it["sha256"] != it["true_sha256"] for it in told.values() if it["verdict"] == "WRONG")
     status, out, _ = ask("run", "two.tc", "--input", "data", "--lying-links", "0b000-0b001@1")
     assert status == 1
-    assert "0 fooled" in out
+    assert "0 elected wrong data" in out
     assert "no liar: 2 copies cannot outvote one" in out
     status, out, _ = ask("run", "one.tc", "--input", "data", "--lying-nodes", "2134")
     assert status == 1
-    assert "FOOLED" in out
+    assert "WRONG" in out
     assert "no liar: 1 copy cannot outvote one" in out
 
 

@@ -162,7 +162,8 @@ def simulate(schedule: Planned, faults: Failing = None, liars: Failing = None) -
     -------
     Trace, Gossip or Lies
         A trace knows when chunks arrive at nodes, and the losses of living nodes (``lost``). Of a gossip of more
-        than 2^20 sends on a hypercube, a Gossip counts the missing chunks of each node. With liars, Lies tell who is fooled.
+        than 2^20 sends on a hypercube, a Gossip counts the missing chunks of each node. With liars, Lies tell which data is
+        wrong, and where.
 
     Raises
     ------

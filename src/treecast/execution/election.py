@@ -101,7 +101,7 @@ class Election(Digested):
 @describe.register
 def _(election: Election) -> Description:
     schedule, right, fooled, undecided = election.schedule, election.right, election.fooled, election.undecided
-    verdicts = dict.fromkeys(right, "right") | dict.fromkeys(fooled, "FOOLED") | dict.fromkeys(undecided, "UNDECIDED")
+    verdicts = dict.fromkeys(right, "right") | dict.fromkeys(fooled, "WRONG") | dict.fromkeys(undecided, "UNDECIDED")
     verdicts |= dict.fromkeys(election.faults.nodes, "dead")
     nodes = election.reports(
         lambda node: verdicts.get(node, "lies"), fooled=election.fooled_chunks, undecided=election.undecided_chunks
@@ -116,7 +116,7 @@ def _(election: Election) -> Description:
     }
     table = table_of(
         nodes,
-        {"right": "good", "lies": "quiet", "dead": "quiet", "FOOLED": "bad", "UNDECIDED": "bad"},
+        {"right": "good", "lies": "quiet", "dead": "quiet", "WRONG": "bad", "UNDECIDED": "bad"},
         ("wrong", "fooled", spell_ranges),
         ("undecided", "undecided", spell_ranges),
     )

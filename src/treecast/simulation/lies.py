@@ -1,4 +1,4 @@
-"""Whom liars fool while others are dead, found without moving a byte: many cases at once, one bit of a number for each.
+"""Who elects wrong data among liars and faults, found without moving a byte: many cases at once, one bit of a number for each.
 
 Each chunk reaches each node over x node-disjoint paths. A dead node or arc takes away at most one copy, a liar alters at most
 one. So c dead and l lying ones leave at least x - c - l right copies of each chunk against at most l wrong ones: while
@@ -230,7 +230,7 @@ def describe_election(
         "tolerates": describe_tolerance(schedule.copies, schedule.against),
     }
     if wrong:
-        who = f"{len(fooled):,} fooled, {len(undecided):,} undecided"
+        who = f"{len(fooled):,} elected wrong data, {len(undecided):,} none"
         lines["elected"] = f"NOT the right data at {wrong:,} of {honest:,} honest nodes: {who}"
     label = schedule.network.label
     figures = {
@@ -249,5 +249,6 @@ def _(found: Lies) -> Description:
     given = found.liars, found.faults
     begin = describe_election(found.schedule, given, found.right, found.fooled, found.undecided)
     wrong = begin.pick("fooled", "undecided")
-    lines = {title: list_few(cast(list[str], these)) for title, these in wrong.items() if these}
+    titles = {"fooled": "wrong data at", "undecided": "no data at"}
+    lines = {titles[each]: list_few(cast(list[str], these)) for each, these in wrong.items() if these}
     return begin.adding(lines=lines).joined(describe_job(found.schedule))

@@ -1,4 +1,4 @@
-// What the chosen node is, by which ways it gets its data, what its rows say, and how loaded its links are.
+// What the chosen node is, by which paths it gets its data, what its rows say, and how loaded its links are.
 
 import { loads } from "./lies.js";
 import { kill } from "./network.js";
@@ -55,7 +55,7 @@ function buttons(app) {
     dead ? "revive" : `kill at step ${app.step}`,
   );
   if (!canLie(job)) return [kills];
-  const lies = app.liars.has(chosen) ? "make it honest" : `let it lie from step ${app.step}`;
+  const lies = app.liars.has(chosen) ? "make it honest" : `make it lie from step ${app.step}`;
   return [kills, " ", el("button", { "data-act": "lie", click: () => toggleLiar(app, chosen) }, lies)];
 }
 
@@ -76,7 +76,7 @@ function waysList(app) {
     .filter(Boolean);
 }
 
-/** Shows by which way a chunk comes to the chosen node first, and when it is at each node on the way. */
+/** Shows by which path a chunk comes to the chosen node first, and when it is at each node of the path. */
 function chunkWay(app) {
   const { job, chosen } = app;
   const input = el("input", {

@@ -82,7 +82,7 @@ function carried(run) {
 function heading(job) {
   const bound = job.lower.filter(([of]) => of === "steps").sort((a, b) => b[1] - a[1])[0];
   const parts = [
-    `${W.many(job.nodes, "node")} · M = ${W.many(job.messages, "message")} · ${job.copies > 1 ? `x = ${job.copies} ways, ${job.against.slice(0, -1)}-disjoint` : "one copy"} · ${job.model} · `,
+    `${W.many(job.nodes, "node")} · M = ${W.many(job.messages, "message")} · ${job.copies > 1 ? `x = ${job.copies} ${job.against.slice(0, -1)}-disjoint paths` : "one copy"} · ${job.model} · `,
     el("b", {}, W.many(job.span, "step")),
     job.beside,
   ];

@@ -1,4 +1,4 @@
-// The trees side by side; the ways of the chosen node are dark in all of them.
+// The trees side by side; the paths to the chosen node are dark in all of them.
 
 import { kill } from "./network.js";
 import { $, colour, ink, table, tableBelow } from "./page_parts.js";

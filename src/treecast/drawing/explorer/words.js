@@ -15,7 +15,7 @@ export const W = {
   rootDead: (name) => `${name} is the root: dead from the start, it would deliver nothing. Kill it at a later step.`,
   lies: (fooled, undecided, right) =>
     ` By majority, ${many(right, "honest node")} elect what is right` +
-    (fooled.length ? `; fooled: ${few(fooled)}` : "") +
+    (fooled.length ? `; wrong: ${few(fooled)}` : "") +
     (undecided.length ? `; undecided: ${few(undecided)}` : "") +
     ".",
   noLies: "Here nobody can be asked to lie: there is one copy of each thing, or copies are not kept apart.",
@@ -45,7 +45,7 @@ export const W = {
     "Messages go by routes that the network chooses: a cut link stops none of them in this replay. Kill nodes instead.",
   orbit: "Every node does the same, translated: this is one node's part. Choose whose above.",
   controls: "Dotted sends are control flits: they tell nodes when to begin. They are drawn as planned, not replayed.",
-  wayOf: "First way of chunk",
+  wayOf: "First path of chunk",
   from: (step) => `(from ${step})`,
   fromStart: "(from the start)",
   neverComes: "It never comes here.",
