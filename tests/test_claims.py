@@ -251,7 +251,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/slow/formats/test_simgrid.py::test_simgrid_takes_the_time_of_the_steps"
         ),
         "more where 256 steps overflow": Test(f"{MSCCL}::test_other_models_copies_and_roots_deliver"),
-        "What no schedule": Test(f"{MSCCL}::test_right_files_that_no_schedule_can_say"),
+        "that no schedule can say": Test(f"{MSCCL}::test_right_files_that_no_schedule_can_say"),
         "256 steps of a threadblock, 71 chunks": Test(f"{MSCCL}::test_limits_are_those_of_the_page"),
         "32,768": Test(f"{MSCCL}::test_limits_are_those_of_the_page"),
         "4,096 elements": Test(f"{MSCCL}::test_limits_are_those_of_the_page"),

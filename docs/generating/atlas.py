@@ -26,7 +26,7 @@ def atlas() -> str:
 
 
 def _slices() -> str:
-    """Return what jobs take on slices of TPU v4, plain and twisted."""
+    """Return the steps of jobs on slices of TPU v4, plain and twisted."""
     rows = []
     for spec in ("torus:4x4x4", "torus:4x4x8", "torus:4x4x8,twisted", "torus:4x8x8", "torus:4x8x8,twisted"):
         reports = [treecast.verify(treecast.plan(job, spec)) for job in ("broadcast", "allgather", "alltoall")]
@@ -98,7 +98,7 @@ def _machine(name: str) -> str:
 
 
 def _dead(collective: str, spec: str, messages: int, kinds: dict) -> list[str]:
-    """Return what a job takes without the first cable of the first pair of each kind."""
+    """Return the steps of a job without the first cable of the first pair of each kind."""
     found = []
     for (_, _, capacity), pairs in kinds.items():
         link = pairs[0] + ("#0" if capacity > 1 else "")

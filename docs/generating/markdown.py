@@ -28,17 +28,17 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-def of_table(what: Table) -> str:
+def of_table(shown: Table) -> str:
     """Return a table of a description; its first column is what things are called, so it is code."""
-    rows = [[code(str(row[0])), *map(cell, row[1:])] for row in what.rows]
-    return table(what.columns, rows) + "".join(f"\n{cell(note)}\n" for note in what.notes)
+    rows = [[code(str(row[0])), *map(cell, row[1:])] for row in shown.rows]
+    return table(shown.columns, rows) + "".join(f"\n{cell(note)}\n" for note in shown.notes)
 
 
-def of_description(what: Description) -> str:
+def of_description(shown: Description) -> str:
     """Return the lines, tables and notes of a description."""
-    lines = [f"- **{cell(name)}**: {cell(value)}\n" for name, value in what.lines.items()]
-    notes = [f"- {cell(note)}\n" for note in what.notes]
-    return "".join(lines) + "\n" + "\n".join(map(of_table, what.tables)) + "\n" + "".join(notes)
+    lines = [f"- **{cell(name)}**: {cell(value)}\n" for name, value in shown.lines.items()]
+    notes = [f"- {cell(note)}\n" for note in shown.notes]
+    return "".join(lines) + "\n" + "\n".join(map(of_table, shown.tables)) + "\n" + "".join(notes)
 
 
 def doc_of(thing: object) -> str:

@@ -1,1 +1,1 @@
-"""What the documentation site does that Sphinx does not do by itself."""
+"""The extensions of Sphinx by which the documentation site is built."""

@@ -34,7 +34,7 @@ class WrittenPictures:
         return "WrittenPictures()"  # Sphinx compares settings by what they print
 
     def __call__(self, block, block_vars, gallery_conf):
-        """Return the reStructuredText for what one block of an example has drawn."""
+        """Return the reStructuredText for the pictures that one block of an example has drawn."""
         script, variables = Path(block_vars["src_file"]), block_vars["example_globals"]
         lights = [Path(next(block_vars["image_path_iterator"])).with_suffix(file.suffix) for file in _written(script)]
         _take(script, lights)

@@ -21,7 +21,7 @@ from treecast.simulation.faults import Faults, describe_late
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BufferlessRun(Stepped):
-    """What became of each node's message. ``contents``: its bytes as they arrived, None where a flit is missing or it has none.
+    """The outcome of each node's message. ``contents``: its bytes as they arrived, None where a flit is missing or it has none.
 
     ``flit``: the bytes of a flit. ``lost``: how many of a message's flits did not arrive: int64 (N,). ``held``: the most flits
     that a node held for others at once. ``steps``: until the last flit moved; ``transmissions``: of flits of data, and of

@@ -37,7 +37,7 @@ Take = Callable[[int, bytes], None]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Execution(Digested):
-    """What really happened when a schedule moved data between the buffers of the nodes.
+    """The measured result of a schedule that moved data between the buffers of the nodes.
 
     Parameters
     ----------

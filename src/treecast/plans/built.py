@@ -29,7 +29,7 @@ Tried = TypeVar("Tried")
 
 @dataclass(frozen=True)
 class Job(Generic[Where]):
-    """What is asked for, as ``treecast.job`` reads it; a builder's task, once it is known who can do it.
+    """The request, as ``treecast.job`` reads it; a builder's task, once it is known who can do it.
 
     Parameters
     ----------

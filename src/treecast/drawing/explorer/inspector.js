@@ -1,4 +1,4 @@
-// What the chosen node is, by which paths it gets its data, what its rows say, and how loaded its links are.
+// The chosen node: its state, the paths by which it gets its data, its rows, and the load of its links.
 
 import { loads } from "./lies.js";
 import { kill } from "./network.js";
@@ -29,7 +29,7 @@ function contents(app) {
   const ways = waysList(app);
   if (ways.length) parts.push(el("h3", {}, "Paths from the root"), el("ul", { class: "ways" }, ways));
   parts.push(...chunkWay(app));
-  parts.push(el("h3", {}, "Links"), linkTable(app), el("h3", {}, "What it sends and receives"), rowTable(app));
+  parts.push(el("h3", {}, "Links"), linkTable(app), el("h3", {}, "Sends and receptions"), rowTable(app));
   if (run.nodeDies[chosen] !== NEVER)
     parts.splice(2, 0, el("p", { class: "broken" }, W.fault(label, run.nodeDies[chosen])));
   return parts;
@@ -158,12 +158,12 @@ function rowTable(app) {
     const steps = last > part.step[r] ? `${part.step[r]}–${last}` : `${part.step[r]}`;
     const other = job.labels[out ? part.dst[r] : part.src[r]];
     const bad = app.rowCarries[r] < app.rowPlanned[r];
-    const what = el(
+    const chunks = el(
       "span",
       bad ? { class: "broken" } : {},
       chunkRange(part, part.payload[r]) + (bad ? ` (${app.rowCarries[r]} come)` : ""),
     );
-    rows.push([out ? `to ${other}` : `from ${other}`, steps, part.tree[r] < 0 ? "–" : part.tree[r], what]);
+    rows.push([out ? `to ${other}` : `from ${other}`, steps, part.tree[r] < 0 ? "–" : part.tree[r], chunks]);
   }
   return table([W.columns.way, W.columns.steps, W.columns.tree, W.columns.chunks], rows);
 }

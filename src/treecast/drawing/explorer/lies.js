@@ -1,4 +1,4 @@
-// Who elects wrong values: a liar alters what it passes on; a node takes the value that more of its copies have than any other.
+// Who elects wrong values: a liar alters the chunks that it passes on; a node takes the value that more of its copies have than any other.
 
 import { eachMove, NEVER } from "./replay.js";
 

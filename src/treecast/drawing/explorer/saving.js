@@ -1,4 +1,4 @@
-// What goes out of the page: the network as an SVG, or one SVG for each step, in a ZIP file that stores them as they are.
+// Files that the page saves: the network as an SVG, or one SVG for each step, in a ZIP file that stores them as they are.
 
 import { $, drawn, el } from "./page_parts.js";
 import { change } from "./state.js";

@@ -14,7 +14,7 @@ export const W = {
   starving: (before, names, living) => `${before}: ${names.length} of ${living} lack something: ${few(names, 8)}.`,
   rootDead: (name) => `${name} is the root: dead from the start, it would deliver nothing. Kill it at a later step.`,
   lies: (fooled, undecided, right) =>
-    ` By majority, ${many(right, "honest node")} elect what is right` +
+    ` By majority, ${many(right, "honest node")} elect the right data` +
     (fooled.length ? `; wrong: ${few(fooled)}` : "") +
     (undecided.length ? `; undecided: ${few(undecided)}` : "") +
     ".",

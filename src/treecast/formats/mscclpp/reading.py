@@ -37,7 +37,7 @@ _SEMAPHORES = ("sem_acquire", "sem_release")
 
 
 class WrongError(Exception):
-    """What cannot be read as part of a plan."""
+    """A part of a plan cannot be read."""
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def _flag(held: _Object, key: str) -> bool:
 
 
 class _Table:
-    """What the numbers of a GPU name: the peer of each channel, the groups of its switches, remote buffers, semaphores."""
+    """The tables of a GPU: the peer of each channel, the groups of its switches, remote buffers, semaphores."""
 
     def __init__(self, gpu: Any, g: int, count: int) -> None:
         if _object(gpu, "an entry of gpus").get("id") != g:

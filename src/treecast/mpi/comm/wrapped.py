@@ -55,7 +55,7 @@ class Comm(MPI.Intracomm):
 
     @property
     def last(self) -> Last:
-        """What became of the last collective that was called on this object."""
+        """The outcome of the last collective that was called on this object."""
         began, ended, *more = self._last
         failed, way, network = more or ((), "MPI", "")
         return Last(failed, way, network, ended - began)

@@ -56,7 +56,7 @@ _MOST_RANKS = 144  # some two seconds of packing, which grows with their fourth 
 
 SEED = Option(
     name="tree-seed",
-    summary="What the search for packed trees begins with: the same seed gives the same trees.",
+    summary="The seed of the search for packed trees: the same seed gives the same trees.",
     read=whole_number("seed", 0, 999_999_999),
 )
 

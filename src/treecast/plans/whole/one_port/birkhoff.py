@@ -95,7 +95,7 @@ def _runs(needed: Ints) -> tuple[Ints, Ints, Ints]:
 def _filled(needed: Ints) -> Ints:
     """Return a matrix that is nowhere less, and whose rows and columns all have the greatest sum.
 
-    What rows and columns lack are lengths on two lines; where a piece of one lies beside a piece of the other, they share it.
+    The deficits of rows and columns are lengths on two lines; where pieces of both lie side by side, they share them.
     """
     most = max(int(needed.sum(axis=axis).max()) for axis in (0, 1))
     rows, columns = (starts(most - needed.sum(axis=axis)) for axis in (1, 0))
