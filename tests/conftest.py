@@ -21,13 +21,15 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 # compiled functions compile on their first call, which no deadline should count
-settings.register_profile("treecast", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("treecast")
+settings.register_profile("thorough", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=100)
+settings.register_profile(
+    "quick", settings.get_profile("thorough"), max_examples=15
+)  # of 100; tests.strategies.examples
+settings.load_profile("quick")
 
 
 SLOW, LONG = "tests/slow", "tests/long"  # tests of seconds, and of minutes; all others are quick
 QUICK = "not long"  # what pytest is told to run, unless it is told otherwise
-FEWER = 0.15  # of the examples of hypothesis are tried by the quick tests; `make test-long` tries all
 
 FIRST = (
     "kernels/test_interpreted",
@@ -38,18 +40,6 @@ FIRST = (
     "drawing",
 )
 BESIDE = ("mpi", "lab", "test_scale", "formats/test_too_large")  # their work is done by other processes
-
-
-def try_fewer_examples(items):
-    """Let hypothesis try a part of the examples that each test asks for."""
-    tests = {test for item in items if (test := getattr(item.obj, "__func__", item.obj)) and is_hypothesis(test)}
-    for test in tests:
-        asked = test._hypothesis_internal_use_settings
-        test._hypothesis_internal_use_settings = settings(asked, max_examples=max(1, int(FEWER * asked.max_examples)))
-
-
-def is_hypothesis(test):
-    return getattr(test, "is_hypothesis_test", False)
 
 
 WORKERS = (os.cpu_count() or 1) + 1
@@ -96,8 +86,6 @@ def pytest_collection_modifyitems(config, items):
     Each worker gets an equal share of the tests to begin with. The second, which would compile the same at the same time as the
     first, begins with tests that wait for other processes.
     """
-    if config.option.markexpr == QUICK:
-        try_fewer_examples(items)
     for item in items:
         if item.nodeid.startswith(LONG):
             item.add_marker(pytest.mark.long)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from random import Random
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from treecast.collectives import COLLECTIVES, Collective
@@ -17,6 +18,11 @@ KINDS = tuple(name for name, kind in COLLECTIVES.items() if not kind.lengths and
 ALL_SOURCE = tuple(name for name in KINDS if COLLECTIVES[name].all_source)
 ROOTED = tuple(name for name in KINDS if not COLLECTIVES[name].all_source)
 SMALL = ["star:3", "star:4", "hypercube:3", "mesh:2x3", "torus:3x3", "ring:5", "path:4", "tree:2,2"]
+
+
+def examples(asked, **others):
+    """Settings of so many examples in thorough runs, and of a share of them in quick ones: the profile's share of 100."""
+    return settings(max_examples=max(1, asked * settings().max_examples // 100), **others)
 
 
 def all_port(kind, where):

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import treecast
+from tests.strategies import examples
 from treecast import formats
 from treecast.cli import main
 from treecast.cli.app import find_verbs
@@ -387,7 +388,7 @@ def test_any_tokens(files, capsys, monkeypatch, tokens):
     assert not [name for name in os.listdir(files) if name.startswith(".treecast")]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@examples(30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from([verb for verb in VERBS if verb != "theorems"]), st.lists(st.text(), max_size=4))
 def test_any_words(files, capsys, monkeypatch, verb, words):
     monkeypatch.setattr(sys, "stdin", None)

@@ -2,10 +2,11 @@
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import treecast
+from tests.strategies import examples
 from treecast.collectives import COLLECTIVES
 from treecast.errors import FormatError
 from treecast.plans.after.past_relays import past_relays
@@ -28,7 +29,7 @@ def switched(hosts: int, seed: int, extra: int) -> treecast.Network:
     return treecast.network(graph)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.sampled_from(KINDS), st.integers(2, 7), st.integers(0, 99), st.integers(0, 3), st.integers(1, 3))
 def test_past_relays_is_right_by_every_judge(kind, hosts, seed, extra, messages):
     where = switched(hosts, seed, extra)

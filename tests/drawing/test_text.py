@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.plain import sends_of
-from tests.strategies import arbitrary, planned
+from tests.strategies import arbitrary, examples, planned
 from treecast.collectives import Collective
 from treecast.drawing.arrivals import find_received
 from treecast.drawing.shapes import trees_of
@@ -135,7 +135,7 @@ def test_rows_that_are_no_tree():
         tree_text(by_hand("ring:4", 1, [[(0, 1)]], rows), 0)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(planned())
 def test_every_node_is_in_every_tree_once_with_its_step(schedule):
     rows, label = schedule.rows, schedule.network.label
@@ -148,7 +148,7 @@ def test_every_node_is_in_every_tree_once_with_its_step(schedule):
         assert found == {**expected, label(schedule.collective.root): "(root)"}
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(arbitrary())
 def test_any_rows_are_a_drawn_tree_or_an_error(schedule):
     for tree in (-1, 0, 1):
@@ -160,7 +160,7 @@ def test_any_rows_are_a_drawn_tree_or_an_error(schedule):
         assert len(lines) == len({*schedule.rows.src[mine].tolist(), *schedule.rows.dst[mine].tolist()})
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data(), st.one_of(planned(), arbitrary(), arbitrary(orbit=True)))
 def test_received_is_what_arrives_send_by_send(data, schedule):
     faults = data.draw(failing(schedule))
@@ -177,7 +177,7 @@ def test_received_is_what_arrives_send_by_send(data, schedule):
     assert np.all((runs.row[1:] > runs.row[:-1]) | (runs.start[1:] > runs.stop[:-1]))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data(), st.one_of(planned(), arbitrary(), arbitrary(orbit=True)), st.booleans())
 def test_space_time_shows_what_arrives_send_by_send(data, schedule, ascii_only):
     faults = data.draw(failing(schedule))
@@ -336,7 +336,7 @@ def test_one_node_alone():
     assert completion_text(trace).splitlines()[1].split() == ["0", "█" * 40, "1"]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data(), planned())
 def test_completion_counts_living_nodes(data, schedule):
     trace = simulate(schedule, data.draw(failing(schedule)))

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import examples
 from treecast.errors import FaultError, FormatError, PlanError
 from treecast.execution.bufferless import run_bufferless
 from treecast.execution.on_files import flits_of, node_files, read_messages, write_messages
@@ -23,7 +24,7 @@ def messages(sizes, seed=0):
     return {node: rng.bytes(size) for node, size in sizes.items()}
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.data())
 def test_every_byte_arrives(data):
     where = network(data.draw(st.sampled_from(["path:5", "tree:2,2", "star:3", "mesh:3x3", "hypercube:3", "tree:6,1"])))

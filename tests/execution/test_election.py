@@ -5,12 +5,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.plain import all_sends_of, parts_of, tasks_of
 from tests.simulation.test_replay import ADDING, COPYING, draw_faults, of_any_collective
-from tests.strategies import arbitrary
+from tests.strategies import arbitrary, examples
 from treecast import formats
 from treecast.cli import main
 from treecast.errors import FaultError, PlanError, TreecastError
@@ -61,7 +61,7 @@ def plain_election(schedule, data, liars, faults=NOTHING):
     return believed
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(of_any_collective(COPYING), st.binary(max_size=300), st.data())
 def test_elections_against_plain_loops(schedule, data, draws):
     liars = draw_faults(draws, schedule, root_too=schedule.collective.all_source)
@@ -70,7 +70,7 @@ def test_elections_against_plain_loops(schedule, data, draws):
     check_election(schedule, data, liars, draw_faults(draws, schedule))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(arbitrary(), st.binary(max_size=50), st.data())
 def test_elections_of_any_schedule_against_plain_loops(schedule, data, draws):
     """Copies may be missing, or more than claimed, of no tree, or not where they are to be sent on."""

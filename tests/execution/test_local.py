@@ -3,11 +3,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.plain import parts_of, replay, wanted_of
 from tests.simulation.test_replay import ADDING, COPYING, draw_faults, of_any_collective
+from tests.strategies import examples
 from treecast.collectives import Collective
 from treecast.execution.layout import even_layout
 from treecast.execution.local import run
@@ -21,7 +22,7 @@ from treecast.simulation.replay import simulate
 NO_ROWS = Rows.of(Payloads.of([]), **{name: [] for name in COLUMNS})
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(of_any_collective(), st.binary(max_size=200), st.data())
 def test_what_really_happens_is_what_the_simulator_says(schedule, data, draws):
     faults = draw_faults(draws, schedule, root_too=schedule.collective.all_source)
@@ -45,7 +46,7 @@ def test_of_copies_that_come_in_one_step_the_first_row_counts():
         assert list(done.by_tree(v)) == [int(schedule.rows.tree[trace.via[0, v]])]
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(of_any_collective(), st.binary(max_size=200), st.data())
 def test_bytes_and_sums_against_plain_loops(schedule, data, draws):
     faults = draw_faults(draws, schedule, root_too=schedule.collective.all_source)

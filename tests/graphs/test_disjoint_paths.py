@@ -5,10 +5,11 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.plain import graph_of
+from tests.strategies import examples
 from treecast.errors import NetworkError
 from treecast.graphs.disjoint_paths import disjoint_paths, least_lengths
 from treecast.networks import Graph, network
@@ -70,7 +71,7 @@ def test_ways_are_flows_of_least_cost(spec):
             check(where, graph, root, node)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(4, 9), st.integers(0, 2**32 - 1))
 def test_ways_on_any_network(nodes, seed):
     """Random arcs one way, on a ring that joins all: later ways often call earlier ones back."""

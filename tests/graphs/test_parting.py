@@ -3,9 +3,10 @@
 from itertools import combinations
 
 import networkx as nx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import examples
 from treecast import network
 from treecast.graphs.parting import parting_relays, relays_passed
 
@@ -23,7 +24,7 @@ def switched(draw, most=9):
 
 
 @given(switched())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_without_such_a_relay_ranks_are_cut_off(graph):
     where, parting = network(graph), set()
     ranks = {node for node, relay in graph.nodes(data="relay") if not relay}
@@ -36,7 +37,7 @@ def test_without_such_a_relay_ranks_are_cut_off(graph):
 
 
 @given(switched())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_no_tree_over_all_ranks_has_fewer_relays(graph):
     ranks = [node for node, relay in graph.nodes(data="relay") if not relay]
     relays = sorted(set(graph) - set(ranks))

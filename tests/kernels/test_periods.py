@@ -1,9 +1,10 @@
 """Colours of bipartite multigraphs, and sends placed modulo a period."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import examples
 from treecast.kernels.plans.periods import colours, place
 
 
@@ -16,7 +17,7 @@ def coloured(out, into, nodes):
     return wanted, found, most
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.integers(1, 6), st.integers(1, 5), st.data())
 def test_regular_multigraphs_are_made_of_matchings(nodes, degree, data):
     parts = [data.draw(st.permutations(range(nodes))) for _ in range(degree)]
@@ -29,7 +30,7 @@ def test_regular_multigraphs_are_made_of_matchings(nodes, degree, data):
         assert sorted(into[order][found == colour].tolist()) == list(range(nodes))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data())
 def test_sends_are_placed_where_their_resources_are_free(data):
     """Sends that wait for earlier ones and take some of a few resources, in a period that may be too short."""

@@ -6,10 +6,11 @@ from math import ceil
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.networks.test_relays import capacities, multigraphs
+from tests.strategies import examples
 from treecast import bounds, network, plan, verify
 from treecast.lower_bounds.cuts import optimum
 
@@ -39,7 +40,7 @@ def worst_of_all(graph):
 
 
 @given(multigraphs(most=8, whole=True))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_optimum_is_that_of_all_cuts(graph):
     where, messages = network(graph), 10**6
     if where.rank_count == 1:
@@ -68,7 +69,7 @@ def test_boxes_on_switches(sizes, rate, cut):
 
 
 @given(multigraphs(most=8, whole=True), st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_no_broadcast_beats_the_least_cut_before_a_rank(graph, data):
     """The bound of many messages is that of the least flow to any rank; no plan beats the bound."""
     where = network(graph)

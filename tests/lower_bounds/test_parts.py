@@ -4,10 +4,11 @@ from collections import Counter
 from fractions import Fraction
 
 import networkx as nx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.networks.test_relays import multigraphs
+from tests.strategies import examples
 from treecast import bounds, network, plan
 from treecast.graphs.parts import weakest_parts
 
@@ -31,7 +32,7 @@ def partitions(nodes):
 
 
 @given(multigraphs(most=6, whole=True))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_no_parts_are_weaker_than_all_partitions_say(graph):
     where = network(graph)
     found = weakest_parts(where)
@@ -49,7 +50,7 @@ def test_no_parts_are_weaker_than_all_partitions_say(graph):
 
 
 @given(multigraphs(most=7, whole=True), st.integers(1, 4), st.sampled_from(["allreduce", "reduce-broadcast"]))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_no_plan_beats_the_bound_and_its_certificate_proves_it(graph, messages, kind):
     where = network(graph)
     for bound in by_parts(kind, where, messages):

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import treecast
+from tests.strategies import examples
 from treecast import formats
 from treecast.errors import TreecastError
 from treecast.lower_bounds.seconds import bound_seconds
@@ -86,7 +87,7 @@ def test_both_clocks(kind: str, network: str, what: Any) -> None:
     assert bound is None or bound.seconds <= steps * (1 + 1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     st.sampled_from([job for job in JOBS if "model" not in job[2]]),
     st.integers(1, 30),

@@ -4,9 +4,9 @@ import doctest
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
-from tests.strategies import planned_of
+from tests.strategies import examples, planned_of
 from treecast import formats
 from treecast.errors import FormatError, ScheduleError
 from treecast.formats.registry import exporter_named
@@ -95,7 +95,7 @@ def test_every_model_and_several_copies(kind, spec, more):
     assert listed(messages_of(schedule)) == replayed(schedule)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(planned_of())
 def test_whatever_is_planned(schedule):
     assert listed(messages_of(schedule)) == replayed(schedule)

@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import treecast
+from tests.strategies import examples
 from tests.tree_cases import MODELS, ON_PATHS, cases, network_of, on_path
 from treecast import plan, protocols
 from treecast.errors import PlanError, ProtocolError
@@ -17,7 +18,7 @@ from treecast.schedule import Recipe
 pytestmark = pytest.mark.each(2)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases())
 def test_so_do_those_of_a_path(case):
     for _, model, _ in ON_PATHS:

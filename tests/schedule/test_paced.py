@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.oracles.plain import sends_of
-from tests.strategies import arbitrary, paced, planned, stretched
+from tests.strategies import arbitrary, examples, paced, planned, stretched
 from treecast.collectives import Collective
 from treecast.engine.transfers import transfers_of
 from treecast.errors import ScheduleError
@@ -47,7 +47,7 @@ def some_faults(data, schedule):
     )
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(paced() | arbitrary(), st.sampled_from(UNDER))
 def test_a_paced_schedule_and_its_single_sends_have_one_verdict(schedule, under):
     one, other = verify(schedule, under), verify(single(schedule), under)
@@ -58,14 +58,14 @@ def test_a_paced_schedule_and_its_single_sends_have_one_verdict(schedule, under)
     assert verify(schedule, under, method="expanded").holds == one.holds
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(paced())
 def test_paced_schedules_are_right_where_they_leave_room(schedule):
     assert verify(schedule).holds == verify(schedule, method="expanded").holds
     assert verify(stretched(plan("broadcast", "star:4", messages=5, copies=2), 3)).holds
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(paced() | arbitrary(), st.data())
 def test_they_arrive_alike_under_faults(schedule, data):
     schedule, faults = schedule.plain(), some_faults(data, schedule.plain())
@@ -78,7 +78,7 @@ def test_they_arrive_alike_under_faults(schedule, data):
     assert one.message_sizes.tolist() == other.message_sizes.tolist()
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(paced(), st.data(), st.binary(min_size=60, max_size=99))
 def test_they_carry_the_same_bytes(schedule, data, content):
     schedule, faults = schedule.plain(), some_faults(data, schedule.plain())
@@ -87,7 +87,7 @@ def test_they_carry_the_same_bytes(schedule, data, content):
     assert (one.steps, one.transmissions, one.intact) == (other.steps, other.transmissions, other.intact)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(paced() | arbitrary(), st.sampled_from(["all-port", "shouting"]))
 def test_they_are_the_same_sends_and_messages(schedule, under):
     schedule = replace(schedule, model=model(under))
@@ -106,7 +106,7 @@ def test_they_are_the_same_sends_and_messages(schedule, under):
     assert said(messages_of(schedule)) == said(messages_of(other))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(paced())
 def test_a_rank_knows_when_each_chunk_passes(schedule):
     plain = schedule.plain()
@@ -117,7 +117,7 @@ def test_a_rank_knows_when_each_chunk_passes(schedule):
         assert mine == sorted((s[0], s[1] == rank, s[2] if s[1] == rank else s[1], s[4], s[5]) for s in sends)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(planned(), st.integers(2, 3), st.data())
 def test_they_are_repaired(schedule, pace, data):
     schedule = stretched(schedule, pace)

@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.plain import all_sends_of, replay, wanted_of
 from tests.schedule.test_schedule import rotation_of_ring
-from tests.strategies import arbitrary, planned
+from tests.strategies import arbitrary, examples, planned
 from treecast.description import describe
 from treecast.errors import FaultError, ScheduleError, TreecastError
 from treecast.execution.local import run
@@ -93,7 +93,7 @@ def test_what_goes_into_a_cut_link_counts_like_what_goes_to_a_dead_node():
         assert describe(trace).figures["lost_sends"] == 4
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(arbitrary(orbit=True), st.sampled_from(["allgather", "reduce-scatter"]), st.data())
 def test_any_orbit_under_faults_against_plain_loops(schedule, kind, data):
     schedule = replace(schedule, collective=replace(schedule.collective, kind=kind))
@@ -133,13 +133,13 @@ def test_tables_that_are_too_large_are_refused(monkeypatch):
         simulate(plan("alltoall", "star:4"))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(planned(), st.data())
 def test_right_schedules_under_faults_against_plain_loops(schedule, data):
     check(schedule, draw_faults(data, schedule))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(arbitrary(), st.data())
 def test_any_schedule_under_faults_against_plain_loops(schedule, data):
     check(schedule, draw_faults(data, schedule))

@@ -6,12 +6,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.oracles.plain import all_sends_of, replay_sparing, sends_that_took_place, tasks_of, wanted_of
 from tests.plans.whole.combining.test_dimension_order import KINDS, MODELS
-from tests.strategies import arbitrary, spread_at_random
+from tests.strategies import arbitrary, examples, spread_at_random
 from treecast import formats
 from treecast.errors import TreecastError
 from treecast.execution.local import run
@@ -239,7 +239,7 @@ def under_faults(draw, most_d=5, beyond=0):
 
 
 @given(under_faults())
-@settings(max_examples=300)
+@examples(300)
 def test_faults_at_any_step_do_no_harm(case):
     schedule, sends, nodes, arcs = case
     trace = simulate(schedule, Faults(nodes, arcs))
@@ -250,7 +250,7 @@ def test_faults_at_any_step_do_no_harm(case):
 
 
 @given(under_faults(most_d=4, beyond=4))
-@settings(max_examples=200)
+@examples(200)
 def test_simulate_is_the_plain_replay_whatever_fails(case):
     schedule, sends, nodes, arcs = case
     trace = simulate(schedule, Faults(nodes, arcs))
@@ -268,7 +268,7 @@ def test_simulate_is_the_plain_replay_whatever_fails(case):
 
 
 @given(under_faults(most_d=4, beyond=3), st.binary(min_size=0, max_size=120))
-@settings(max_examples=120)
+@examples(120)
 def test_real_bytes_go_where_simulate_says(case, data):
     schedule, _, nodes, arcs = case
     faults = Faults(nodes, arcs)
@@ -399,7 +399,7 @@ def any_sparing(draw):
 
 
 @given(any_sparing(), st.sampled_from(["nodes", "links", "nodes+arcs"]), st.integers(0, 2))
-@settings(max_examples=80)
+@examples(80)
 def test_a_sweep_of_any_sparing_schedule_is_one_replay_after_the_other(case, what, most):
     schedule, _ = case
     collective, sends = schedule.collective, all_sends_of(schedule)

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from treecast.transport.base import SMALL, Key, Kind
@@ -204,7 +204,6 @@ def test_what_no_rank_sends_ends_its_connection_and_counts_as_silence(name):
     transport.close()
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=60), max_size=6), st.binary(max_size=200))
 def test_any_bytes_end_in_frames_or_in_silence(bodies, noise):
     one, other = join()

@@ -7,11 +7,21 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.plain import faults_found, graph_of
-from tests.strategies import ALL_SOURCE, KINDS, all_port, arbitrary, fits, mutations, planned_of, spread_at_random
+from tests.strategies import (
+    ALL_SOURCE,
+    KINDS,
+    all_port,
+    arbitrary,
+    examples,
+    fits,
+    mutations,
+    planned_of,
+    spread_at_random,
+)
 from treecast.collectives import Collective
 from treecast.kernels import compiled
 from treecast.models import model
@@ -107,13 +117,13 @@ def all_changes(kind, spec, most):
     assert 0 < sum(kept.values()) < sum(seen.values())
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(arbitrary(kinds=KINDS))
 def test_arbitrary_schedules_of_every_kind(schedule):
     judged_alike(schedule)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(arbitrary(orbit=True, kinds=ALL_SOURCE))
 def test_arbitrary_orbits_of_every_kind(schedule):
     right = judged_alike(schedule)
@@ -121,7 +131,7 @@ def test_arbitrary_orbits_of_every_kind(schedule):
         assert verify(schedule.plain()).holds == right
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(planned_of(), st.data())
 def test_nearly_right_schedules_of_every_kind(schedule, data):
     assert judged_alike(schedule) or (schedule.copies > 1 and not schedule.orbit)
@@ -149,7 +159,7 @@ def test_one_port_leads_to_a_node_of_an_orbit_from_two_sources():
         assert "recv-port" in broken(verify(schedule, "one-port,combining", method=method))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.one_of(arbitrary(kinds=KINDS), arbitrary(orbit=True, kinds=ALL_SOURCE), spread_at_random(), planned_of()))
 def test_other_models_of_the_machine(schedule):
     for under in UNDER:

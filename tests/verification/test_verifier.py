@@ -4,11 +4,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.oracles.plain import everybody_served, graph_of, is_right
 from tests.schedule.test_schedule import rotation_of_ring
-from tests.strategies import arbitrary, mutations, planned
+from tests.strategies import arbitrary, examples, mutations, planned
 from treecast.collectives import Collective
 from treecast.errors import ScheduleError
 from treecast.models import Model, model
@@ -145,7 +145,7 @@ def test_rows_of_no_arc_are_refused_by_both_under_one_port():
         assert "adjacent" in broken(verify(schedule, "one-port,combining", method))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(arbitrary(orbit=True))
 def test_an_orbit_written_out_breaks_the_same_rules(schedule):
     assert broken(verify(schedule)) == broken(verify(schedule.plain()))
@@ -184,7 +184,7 @@ def test_ways_that_make_no_tree_are_as_deep_as_the_longest(kind):
     assert [verify(schedule, method=method).depth for method in ("fast", "expanded")] == [2, 2]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(planned())
 def test_fast_and_expanded_agree_on_right_schedules(schedule):
     fast, slow = verify(schedule), verify(schedule, method="expanded")

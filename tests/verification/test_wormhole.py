@@ -6,9 +6,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import examples
 from treecast.collectives import Collective
 from treecast.errors import TreecastError
 from treecast.formats import decode, encode
@@ -20,7 +21,7 @@ from treecast.verification.rules.wormhole import depth_contention
 from treecast.verification.verifier import verify
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_multicast_reaches_its_targets_and_nobody_else(data):
     where = network(data.draw(st.sampled_from(["mesh:5x6", "mesh:3x3x4", "path:12"])))

@@ -3,10 +3,11 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import treecast
+from tests.strategies import examples
 from treecast.errors import PlanError
 from treecast.models import model, takes
 from treecast.networks import network
@@ -58,7 +59,7 @@ def test_blocks_have_the_numbers_of_their_nodes_where_relays_stand_between():
     st.integers(1, 7),
     st.integers(3, 90),
 )
-@settings(max_examples=100)
+@examples(100)
 def test_chunks_are_dealt_so_that_the_last_come_as_early_as_they_can(ends, pace, many):
     for count, first in zip(_dealt(np.array(ends), pace, many).tolist(), ends, strict=True):
         assert sum(count) == many
@@ -79,7 +80,7 @@ def test_trees_load_nodes_evenly(spec, trees, most):
 
 
 @given(st.integers(3, 12), st.integers(0, 10**6), st.sampled_from(["one-port", "all-port,half"]), st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_trees_with_relays_are_trees_of_all_ranks(size, seed, machine, data):
     graph = nx.connected_watts_strogatz_graph(size, min(4, size - 1), 0.5, seed=seed)
     relays = data.draw(st.sets(st.integers(1, size - 1), max_size=size - 2))

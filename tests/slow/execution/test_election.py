@@ -1,15 +1,16 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.simulation.test_replay import COPYING, draw_faults, of_any_collective
+from tests.strategies import examples
 from treecast.execution.election import elect
 from treecast.simulation.lies import verdicts
 
 pytestmark = pytest.mark.each(3)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(of_any_collective(COPYING), st.data())
 def test_verdicts_without_bytes_are_those_of_elections(schedule, draws):
     cases = [

@@ -6,13 +6,14 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import treecast
 from tests.networks.test_relays import multigraphs
 from tests.plans.test_bytes import SPEED, figures
 from tests.plans.test_bytes import two as two
+from tests.strategies import examples
 from treecast import formats
 from treecast.cli import main
 from treecast.networks import network
@@ -88,7 +89,7 @@ def switched(draw: st.DrawFn) -> Any:
     st.integers(1, 10**7),
     st.integers(1, 9),
 )
-@settings(max_examples=120, deadline=None)
+@examples(120)
 def test_no_time_is_below_what_the_links_of_a_rank_allow(truth: Any, kind: str, total: int, item: int) -> None:
     where = network(truth)
     schedule = treecast.plan(kind, where, bytes=total, item=item, latency=LATENCY, rate=RATE)

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.strategies import examples
 from tests.tree_cases import SHAPES, TOLD, cases, changed, network_of, on_path, schedules, with_rows
 from treecast import plan, verify
 from treecast.errors import ScheduleError
@@ -13,7 +14,7 @@ from treecast.protocols import agrees, differences, run_protocol
 pytestmark = pytest.mark.each(2)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases())
 def test_nodes_say_what_the_schedule_has(case):
     for schedule in schedules(case, TOLD):

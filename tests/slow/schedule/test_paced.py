@@ -1,13 +1,13 @@
 """Paced streams, one chunk in every T steps: each is as good as a row for each of its chunks."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.strategies import paced
+from tests.strategies import examples, paced
 from treecast.formats import load, save
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(paced(), st.sampled_from([".tc", ".tcb"]))
 def test_files_hold_them(tmp_path_factory, schedule, suffix):
     path = tmp_path_factory.mktemp("paced") / f"plan{suffix}"

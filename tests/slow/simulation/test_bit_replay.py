@@ -4,10 +4,11 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.simulation.test_bit_replay import BUILDERS, MODELS, agree, planned
+from tests.strategies import examples
 from treecast.networks import network
 from treecast.simulation.faults import Faults, random_faults
 
@@ -42,7 +43,7 @@ def cases(draw, most_d=5):
 
 
 @given(cases())
-@settings(max_examples=200)
+@examples(200)
 def test_a_bit_per_source_is_simulate_under_any_faults(case):
     agree(*case)
 

@@ -1,8 +1,9 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.simulation.test_replay import check, draw_faults, of_any_collective
+from tests.strategies import examples
 from treecast.plans import plan
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import simulate
@@ -10,7 +11,7 @@ from treecast.simulation.replay import simulate
 pytestmark = pytest.mark.each(2)
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(of_any_collective(), st.data())
 def test_every_collective_under_faults_against_plain_loops(schedule, data):
     check(schedule, draw_faults(data, schedule, root_too=schedule.collective.all_source))

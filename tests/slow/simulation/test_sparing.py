@@ -5,12 +5,13 @@ from itertools import combinations
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.plain import replay_sparing, sends_that_took_place
 from tests.plans.whole.combining.test_dimension_order import KINDS, MODELS, without_the_last_step
 from tests.simulation.test_sparing import any_sparing, both_ways, links, planned, served, served_by
+from tests.strategies import examples
 from treecast.execution.local import run
 from treecast.plans import plan
 from treecast.schedule import Rows
@@ -69,7 +70,7 @@ def test_every_pair_of_faults_each_at_every_step(model):
 
 
 @given(any_sparing())
-@settings(max_examples=150)
+@examples(150)
 def test_every_replay_of_any_sparing_schedule_is_the_plain_one(case):
     schedule, faults = case
     arrival, made = replay_sparing(schedule, faults.nodes, faults.arcs)
@@ -127,7 +128,7 @@ def columns_of(schedule):
 
 
 @given(altered(), st.randoms(use_true_random=False))
-@settings(max_examples=300)
+@examples(300)
 def test_what_verifies_survives_whatever_it_claims(case, random):
     """Calling paths are enough: from the start, by every set, and in mid-run, by some."""
     schedule, d, k = case

@@ -1,10 +1,10 @@
 """The rules of every collective: the fast verifier, the expanded one and plain loops judge the same schedules."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.oracles.plain import faults_found
-from tests.strategies import ALL_SOURCE, KINDS, mutations, spread_at_random
+from tests.strategies import ALL_SOURCE, KINDS, examples, mutations, spread_at_random
 from tests.verification.test_rules import all_changes, graph, judged_alike, tight
 from tests.verification.test_rules import no_threads as no_threads
 from treecast.verification.verifier import verify
@@ -31,7 +31,7 @@ def test_changes_of_one_row_on_a_larger_star(kind):
                 assert right == (not wrong), (wrong, verify(mutant).violations)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(spread_at_random())
 def test_schedules_made_at_random(schedule):
     judged_alike(schedule)

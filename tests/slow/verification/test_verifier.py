@@ -3,11 +3,11 @@ import sys
 from itertools import islice
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.plain import graph_of, is_right
-from tests.strategies import arbitrary, mutations, planned
+from tests.strategies import arbitrary, examples, mutations, planned
 from tests.verification.test_rules import UNDER
 from tests.verification.test_verifier import broken, change_every_row
 from treecast.models import model
@@ -15,7 +15,7 @@ from treecast.plans import plan
 from treecast.verification.verifier import verify
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(arbitrary())
 def test_fast_and_expanded_agree_on_wrong_schedules(schedule):
     for under in ["all-port", *UNDER]:
@@ -25,7 +25,7 @@ def test_fast_and_expanded_agree_on_wrong_schedules(schedule):
         assert verify(schedule).holds == is_right(schedule, graph_of(schedule.network))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(planned(), st.data())
 def test_fast_and_expanded_agree_on_nearly_right_schedules(schedule, data):
     """One or two small changes: some do no harm, so that both verdicts occur."""
@@ -39,7 +39,7 @@ def test_fast_and_expanded_agree_on_nearly_right_schedules(schedule, data):
         assert is_right(schedule, graph_of(schedule.network))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(arbitrary(orbit=True))
 def test_by_symmetry_and_expanded_agree_on_wrong_orbits(schedule):
     """Where messages combine, rows of one port are one message, by symmetry; of arcs that are not there nobody can say so."""

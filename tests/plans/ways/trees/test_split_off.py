@@ -6,12 +6,13 @@ from math import ceil
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.lower_bounds.test_cuts import boxes, worst_of_all
 from tests.networks.test_relays import capacities, multigraphs
 from tests.plans.whole.all_port.test_balanced_trees import fat_tree, weak_torus
+from tests.strategies import examples
 from treecast import network, plan, verify
 from treecast.errors import PlanError
 from treecast.lower_bounds.cuts import optimum
@@ -57,7 +58,7 @@ def load_of(found):
 
 
 @given(multigraphs(most=8, whole=True), st.integers(0, 3))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_optimum_of_all_cuts_is_met_on_every_multigraph(graph, seed):
     """Counted over all sets of nodes; where arcs lead one way, relays may have more arcs in than out, and are refused."""
     where = network(graph)
@@ -87,7 +88,7 @@ def test_no_arc_is_in_more_trees_than_the_optimum_has_steps(name):
 @given(
     multigraphs(most=7, whole=True), st.integers(1, 9), st.sampled_from(["allgather", "reduce-scatter", "allreduce"])
 )
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_plans_hold_on_every_multigraph(graph, messages, kind):
     where = network(graph)
     if where.relays is None and not where.parallel_arcs:

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.lower_bounds.test_cuts import boxes
 from tests.networks.test_relays import multigraphs
+from tests.strategies import examples
 from treecast import bounds, network, plan, run, simulate, verify
 from treecast.errors import PlanError
 from treecast.lower_bounds.cuts import optimum
@@ -47,7 +48,7 @@ def weak_torus():
 
 
 @given(multigraphs(most=9, whole=True), st.integers(1, 6), st.sampled_from(KINDS))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_every_multigraph_with_relays_has_a_plan(graph, messages, kind):
     where = network(graph)
     schedule = plan(kind, where, messages=messages, builder="balanced-trees")

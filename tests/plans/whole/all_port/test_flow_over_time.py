@@ -3,10 +3,11 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.graphs.test_flows import random_graphs
+from tests.strategies import examples
 from treecast.errors import PlanError
 from treecast.graphs.over_time import quickest, slowest_cuts
 from treecast.lower_bounds import best, schedule_bounds
@@ -109,7 +110,7 @@ def test_the_gaps_of_many_messages(where, steps, least):
     assert (schedule.steps, best(schedule_bounds(schedule), "steps").value) == (steps, least)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_verified_is_claimed_is_expanded_on_random_graphs(data):
     size, seed = data.draw(st.integers(4, 9)), data.draw(st.integers(0, 10**6))

@@ -2,9 +2,10 @@
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import examples
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
@@ -64,7 +65,7 @@ def test_many_messages_come_near_the_bound(name):
 
 
 @given(st.integers(4, 9), st.integers(0, 10**6), st.integers(1, 5), st.data())
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_all_judges_agree_on_random_graphs(nodes, seed, messages, data):
     graph = nx.gnp_random_graph(nodes, 0.5, seed=seed)
     nx.add_cycle(graph, range(nodes))

@@ -6,9 +6,10 @@ from math import ceil
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import examples
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
@@ -119,7 +120,7 @@ def test_nothing_is_faster_on_tiny_graphs(graph):
 
 
 @given(graphs(8))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_the_worst_cut_is_that_of_all_cuts(graph):
     """For many messages nothing counts but the cut that lets in least: the bound has to be that of the worst of all cuts."""
     where, every = network(graph), range(graph.number_of_nodes())

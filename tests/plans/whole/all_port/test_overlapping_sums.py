@@ -1,10 +1,11 @@
 """Allreduce and reduce-broadcast whose halves overlap: right on any network, near the bound past weak links."""
 
 import networkx as nx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.networks.test_relays import capacities, multigraphs
+from tests.strategies import examples
 from treecast import bounds, network, plan
 
 
@@ -27,7 +28,7 @@ def sums_leaving(schedule, inside):
 
 
 @given(multigraphs(most=7, whole=True), st.integers(1, 3), st.data())
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_something_of_every_sum_leaves_any_ranks(graph, messages, data):
     """What the bound past cuts rests on, counted in plans; and the bound itself, over all cuts by networkx."""
     where = network(graph)

@@ -1,8 +1,9 @@
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import examples
 from treecast.errors import PlanError
 from treecast.networks import network
 from treecast.plans import plan, plan_again
@@ -88,7 +89,7 @@ def test_a_recipe_makes_the_same_rows():
         plan("broadcast", PETERSEN, tree_seed="x")
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(1, 60))
 def test_more_messages_never_take_fewer_steps_and_one_goes_the_shortest_way(messages):
     steps = plan("broadcast", PETERSEN, messages=messages).steps

@@ -1,10 +1,11 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.graphs.test_flows import node_ways, random_graphs
+from tests.strategies import examples
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, schedule_bounds
 from treecast.networks import network
@@ -84,7 +85,7 @@ def test_links_and_ports_have_prices_on_machines_that_share_them(spec, model, co
     assert copies == 1 or sweep(schedule, 1, "nodes").holds
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(3, 8), st.integers(0, 10**6), st.sampled_from(["scatter", "gather", "alltoall"]), st.data())
 def test_as_many_copies_as_there_are_ways_on_random_graphs(size, seed, kind, data):
     where, root = next(iter(random_graphs(1, size, seed=seed)))

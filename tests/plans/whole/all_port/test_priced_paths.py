@@ -1,11 +1,12 @@
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.graphs.test_flows import random_graphs
 from tests.graphs.test_parting import switched as tree_like
 from tests.plans.whole.all_port.test_through_one_node import hosts_of
+from tests.strategies import examples
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, schedule_bounds
 from treecast.networks import network
@@ -39,7 +40,7 @@ def test_steps_are_nearly_those_of_the_bound(where, steps, least):
     assert report.transmissions == best(schedule_bounds(schedule), "transmissions").value
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(2, 8), st.integers(0, 10**6), st.sampled_from([1, 2, 5, 30]))
 def test_verified_is_claimed_is_expanded_on_random_graphs(size, seed, messages):
     where, _ = next(iter(random_graphs(1, size, seed=seed)))
@@ -81,7 +82,7 @@ def test_hosts_on_a_tree_of_switches_take_turns(leaves, steps):
 
 
 @given(tree_like(), st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_plan_past_relays_that_part_a_network_beats_the_bound(graph, messages):
     schedule = plan("alltoall", graph, messages=messages)
     assert schedule.steps >= best(schedule_bounds(schedule), "steps").value

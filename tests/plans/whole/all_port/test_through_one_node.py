@@ -2,10 +2,11 @@
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.networks.test_relays import multigraphs
+from tests.strategies import examples
 from treecast import bounds, network, plan, verify
 from treecast.collectives import Collective
 from treecast.errors import PlanError
@@ -55,7 +56,7 @@ def test_sums_that_meet_in_a_switch_take_the_fewest_steps(graph, messages, steps
 
 
 @given(multigraphs(most=7, whole=True), st.integers(1, 20))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_no_bound_asks_for_owners_that_are_ranks(graph, messages):
     """Where arcs lead one way it may cost more to complete the sums of a block at its own rank."""
     where = network(graph)

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.bufferless import faults
+from tests.strategies import examples
 from tests.tree_cases import MODELS, SHAPES, cases, network_of, on_path, schedules
 from treecast import plan, verify
 from treecast.errors import PlanError
@@ -16,7 +17,7 @@ from treecast.plans.whole.bufferless.one_tree import certificates
 # --- Theorem 1 ---
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(cases(most=12), st.sampled_from(one_tree.ORDERS), st.sampled_from(MODELS))
 def test_no_order_is_faster_and_all_are_right(case, first, model):
     parents, root, lengths = case
@@ -29,7 +30,7 @@ def test_no_order_is_faster_and_all_are_right(case, first, model):
     assert best.steps <= other.steps
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(cases(most=12), st.sampled_from(MODELS))
 def test_the_ideal_gather_takes_as_long_as_the_scatter(case, model):
     parents, root, lengths = case

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import examples
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.models import WORMHOLE, model
@@ -28,7 +29,7 @@ def drawn(data, specs, most):
     return where, nodes
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.data())
 def test_multicast_holds_under_the_model_it_is_planned_for(data):
     where, nodes = drawn(

@@ -1,15 +1,16 @@
 """"""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.plans.ways.trees.test_spanning import NAMES, check, found, graphs
+from tests.strategies import examples
 from treecast.plans.whole.bufferless.one_tree import certificates
 
 
 @given(graphs(), st.integers(0, 2), st.lists(st.integers(0, 9), min_size=24, max_size=24))
-@settings(max_examples=150)
+@examples(150)
 def test_trees_of_random_graphs(drawn, slack, lengths):
     where, root = drawn
     flits = np.array(lengths[: where.nodes])

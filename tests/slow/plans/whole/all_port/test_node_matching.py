@@ -1,16 +1,17 @@
 """Allgather, reduce-scatter and allreduce on any network, by matchings at every node, and the bounds beside them."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.plans.whole.all_port.test_node_matching import KINDS, graphs, least
+from tests.strategies import examples
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.verification.verifier import verify
 
 
 @given(graphs(), st.integers(1, 7))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_every_collective_on_random_graphs(graph, messages):
     where = network(graph)
     for kind in KINDS:

@@ -2,18 +2,19 @@
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.networks.test_relays import multigraphs
 from tests.plans.whole.all_port.test_balanced_trees import fat_tree
 from tests.plans.whole.all_port.test_overlapping_sums import cards, least
+from tests.strategies import examples
 from treecast import network, plan, run, simulate, verify
 from treecast.cli import main
 
 
 @given(multigraphs(most=8, whole=True), st.integers(1, 6), st.sampled_from(["allreduce", "reduce-broadcast"]))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_every_multigraph_with_relays_has_a_plan(graph, messages, kind):
     where = network(graph)
     schedule = plan(kind, where, messages=messages, builder="overlapping-sums")

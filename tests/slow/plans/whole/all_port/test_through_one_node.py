@@ -3,18 +3,19 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.graphs.test_parting import switched
 from tests.plans.whole.all_port.test_through_one_node import SLURM, least
+from tests.strategies import examples
 from treecast import load, network, plan, run, save, simulate, verify
 from treecast.errors import FormatError
 from treecast.plans import plan_again
 
 
 @given(switched(), st.integers(1, 4))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_sums_may_be_completed_by_any_node(graph, messages):
     where = network(graph)
     if where.rank_count == 1:

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.plans.ways.trees.test_spanning import graphs
 from tests.plans.whole.bufferless.test_cover import check, planned
+from tests.strategies import examples
 from treecast.networks import network
 from treecast.plans.whole.bufferless import cover
 
@@ -66,7 +67,7 @@ def test_it_gains_over_one_tree(spec, root):
 
 
 @given(graphs(), st.lists(st.integers(0, 12), min_size=24, max_size=24), st.sampled_from(["scatterv", "gatherv"]))
-@settings(max_examples=60)
+@examples(60)
 def test_random_graphs(drawn, lengths, kind):
     where, root = drawn
     flits = np.array(lengths[: where.nodes])

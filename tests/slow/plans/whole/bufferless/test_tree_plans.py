@@ -6,7 +6,7 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.bufferless import faults
@@ -15,6 +15,7 @@ from tests.plans.whole.bufferless.test_tree_plans import (
     assert_no_earlier,
     data_steps,
 )
+from tests.strategies import examples
 from tests.tree_cases import MODELS, ON_PATHS, WAYS, cases, changed, network_of, on_path, schedules, with_rows
 from treecast import plan, verify
 from treecast.cli.lengths import parse_lengths
@@ -45,7 +46,7 @@ def test_shoulder_tap_on_any_path(lengths):
         assert told.steps - data_steps(on_path(lengths)) in (2 * len(lengths), 2 * len(lengths) - 1)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(cases())
 def test_every_way_is_right_and_in_time(case):
     steps = assert_in_time(case)

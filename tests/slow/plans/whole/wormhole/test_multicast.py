@@ -1,14 +1,15 @@
 """Multicast on meshes and tori: in the fewest steps, and without contention under the model that it is planned for."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.strategies import examples
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.verification.verifier import verify
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.data())
 def test_on_a_torus_no_longer_than_on_the_mesh(data):
     sides = data.draw(st.sampled_from(["9", "4x4", "5x7", "8x6", "3x4x3"]))
