@@ -62,7 +62,7 @@ test-changed: $(VENV)/.dev  ## run the tests of what differs from HEAD (SINCE=ma
 		$(BIN)/python -m pytest --numprocesses auto --dist worksteal $$tests $(ARGS); fi
 
 test-long: $(VENV)/.dev  ## run the sweeps that take minutes, and all examples of hypothesis
-	$(BIN)/python -m pytest -m "long or hypothesis" --hypothesis-profile thorough --numprocesses auto $(ARGS)
+	$(BIN)/python -m pytest -o norecursedirs=".* build" -m "long or hypothesis" --hypothesis-profile thorough --numprocesses auto $(ARGS)
 
 test-torch: $(VENV)/.dev $(VENV)/.torch  ## run the tests of treecast.torch, and PyTorch's own tests of process groups on it
 	$(BIN)/python -m pytest tests/torch -n 0 -q
