@@ -217,9 +217,10 @@ def test_an_orbit_written_out_is_every_send_of_every_source(kind, spec):
 @pytest.mark.parametrize("kind", ALL_SOURCE)
 def test_programs_of_larger_orbits(kind):
     for spec in ("star:4", "hypercube:4"):
-        plain = plan(kind, spec, messages=2).plain()
+        schedule = plan(kind, spec, messages=2)
+        plain = schedule.plain()
         for node in (0, 1, 7, 15):
-            assert plan(kind, spec, messages=2).at(node).rows == rows_at(plain, node)
+            assert schedule.at(node).rows == rows_at(plain, node)
 
 
 @pytest.mark.each(3)
