@@ -58,8 +58,8 @@ def test_a_new_machine_is_one_row(monkeypatch):
     for kind, where in (
         ("broadcast", "complete:6"),
         ("allgather", "debruijn:2,3"),
-        ("alltoall", "mesh:3x3"),
-        ("allreduce", "mesh:3x3"),
+        ("alltoall", "mesh:2x3"),
+        ("allreduce", "mesh:2x3"),
     ):
         schedule = plan(kind, where, model="pairs")
         assert schedule.model == new

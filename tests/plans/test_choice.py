@@ -12,7 +12,7 @@ from treecast.plans import choice, plan
 from treecast.plans.baselines import baseline
 
 JOBS = [
-    ("broadcast", "torus:4x4", {"messages": 40}),
+    ("broadcast", "torus:3x3", {"messages": 12}),
     ("broadcast", "star:4", {"survive": 1}),
     ("broadcast", "mesh:3x3", {"model": "wormhole"}),
     ("allgather", "hypercube:3", {}),

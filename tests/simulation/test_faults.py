@@ -28,7 +28,7 @@ def test_every_set_of_fewer_nodes_than_copies_does_no_harm(n):
 
 @pytest.mark.parametrize("kind", ["arcs", "links", "nodes+arcs", "nodes+links"])
 def test_arcs_and_links_do_no_more_harm_than_nodes(kind):
-    for n, most in ((3, 2), (4, 3), (5, 2)):
+    for n, most in ((3, 2), (4, 2)):
         for copies in range(1, most + 1):
             found = sweep(plan("broadcast", f"star:{n}", messages=n + 1, copies=copies), kind=kind)
             assert found.holds, found

@@ -4,7 +4,6 @@ import itertools
 
 import networkx as nx
 import numpy as np
-import pytest
 
 import treecast
 from tests.drawing.explorer.cases import MODULES, run_in_node
@@ -60,31 +59,7 @@ for (const data of JSON.parse(fs.readFileSync(0, "utf8"))) {{
 }}
 console.log(JSON.stringify(found));
 """
-NETWORKS = (
-    *(
-        "star:4",
-        "hypercube:4",
-        "hypercube:5",
-        "torus:3x3",
-        "torus:4x4",
-        "torus:5x6",
-        "torus:6x6",
-        "torus:3x3x3",
-        "torus:4x4x4",
-    ),
-    *(
-        "ring:9",
-        "path:12",
-        "mesh:3x4",
-        "complete:7",
-        "fat-tree:4",
-        "tree:3,2",
-        "debruijn:2,4",
-        "petersen",
-        "dragonfly:4,2",
-    ),
-    *("circulant:16,1,5", "hyperx:3x3x3", "random-regular:24,4,1"),
-)
+FEW = ("star:4", "torus:3x3", "path:12", "mesh:3x4", "tree:3,2", "debruijn:2,4", "petersen")
 TALL, LETTER = 13, 7.8  # pixels, and how wide they are
 
 
@@ -108,16 +83,15 @@ def three_arcs(schedule):
     return {"faults": {"nodes": [[1, 0], [2, 1]], "arcs": [[arc, 0] for arc in arcs.tolist()]}}
 
 
-@pytest.fixture(scope="module")
-def pictures():
-    options = {"messages": 12}
-    schedules = [treecast.plan("broadcast", spec, **options) for spec in NETWORKS]
-    schedules += [treecast.plan("alltoall", "torus:4x4"), treecast.plan("broadcast", "mesh:4x4", model="wormhole")]
-    schedules += [treecast.plan("broadcast", rails(), messages=64)]
+def pictures_of(specs, *more):
+    """Return schedules and what the page draws of them: broadcasts on networks, one of wormholes, and others."""
+    schedules = [treecast.plan("broadcast", spec, messages=12) for spec in specs]
+    schedules += [treecast.plan("broadcast", "mesh:4x4", model="wormhole"), *more]
     return list(zip(schedules, drawn(schedules, three_arcs), strict=True))
 
 
-def test_no_label_of_a_chunk_lies_on_another(pictures):
+def labels_that_lie_apart(pictures):
+    """Return how many labels chunks have, none of which lies on another."""
     labels = 0
     for schedule, picture in pictures:
         for step, shown in enumerate(picture["steps"]):
@@ -127,4 +101,8 @@ def test_no_label_of_a_chunk_lies_on_another(pictures):
                 gap = [abs(float(one[1][side]) - float(other[1][side])) for side in "xy"]
                 wide = LETTER * (len(one[2]) + len(other[2])) / 2
                 assert gap[0] >= wide or gap[1] >= TALL, (schedule.network.spec, step, one, other)
-    assert labels > 1000
+    return labels
+
+
+def test_no_label_of_a_chunk_lies_on_another():
+    assert labels_that_lie_apart(pictures_of(FEW)) > 100

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import treecast
 from tests.networks.test_relays import multigraphs
+from tests.strategies import examples
 from treecast.collectives import COLLECTIVES
 from treecast.models import MODELS
 
@@ -15,7 +16,7 @@ MACHINES = [name for name, machine in MODELS.items() if machine.buffered and not
 
 
 @given(multigraphs(most=8, whole=True), st.sampled_from(KINDS), st.sampled_from(MACHINES), st.data())
-@settings(max_examples=300)
+@examples(600)
 def test_every_collective_has_a_plan_under_every_machine(
     truth: Any, kind: str, machine: str, data: st.DataObject
 ) -> None:

@@ -87,8 +87,12 @@ def test_ways_to_some_nodes_are_all_that_they_wait_for():
     assert len(ways.to(np.zeros(5, np.bool_))) == 0
 
 
-@pytest.mark.parametrize("spec", ["star:4", "torus:3x3", "petersen"])
+@pytest.mark.parametrize("spec", ["hypercube:3", "petersen"])
 def test_a_repaired_multicast_is_for_the_targets_that_live(spec):
+    repaired_for_the_living(spec)
+
+
+def repaired_for_the_living(spec):
     network = treecast.network(spec)
     targets = [network.label(node) for node in (2, 5, 7)]
     schedule = treecast.plan("multicast", spec, targets=targets, messages=3, model="all-port")

@@ -57,8 +57,12 @@ def test_a_circulant_broadcast_takes_two_or_three_steps_for_one_at_most():
         assert (more.steps - one.steps) * len(each) <= 12 * sum(each)
 
 
-@pytest.mark.parametrize(("nodes", "copies"), [(3, 2), (5, 2), (9, 3), (12, 2)])
+@pytest.mark.parametrize(("nodes", "copies"), [(3, 2), (5, 2), (9, 3)])
 def test_copies_of_half_duplex(nodes, copies):
+    copies_hold(nodes, copies)
+
+
+def copies_hold(nodes, copies):
     for kind in ("broadcast", "scatter", "allgather", "alltoall"):
         for messages in (1, 3, 30) if kind == "broadcast" else (1, 3):
             schedule = plan(kind, f"complete:{nodes}", messages=messages, copies=copies, model="one-port,half")
@@ -110,8 +114,12 @@ def test_very_many_messages_repeat_the_parts_of_a_period(spec, monkeypatch):
         assert schedule.steps <= 3 * full.steps
 
 
-@pytest.mark.parametrize("nodes", [1, 2, 3, 5, *(pytest.param(n, marks=pytest.mark.long) for n in (8, 13))])
+@pytest.mark.parametrize("nodes", [1, 5, *(pytest.param(n, marks=pytest.mark.long) for n in (8, 13))])
 def test_half_duplex_where_messages_combine(nodes):
+    all_combine(nodes)
+
+
+def all_combine(nodes):
     depth, turns = (nodes - 1).bit_length(), nodes - 1 + nodes % 2 if nodes > 1 else 0
     steps = {"broadcast": depth, "reduce": depth, "scatter": depth, "gather": depth, "reduce-broadcast": 2 * depth,
              "allgather": 2 * depth, "reduce-scatter": 2 * depth, "allreduce": 4 * depth, "alltoall": 2 * turns}  # fmt: skip

@@ -6,8 +6,18 @@ import numpy as np
 import pytest
 
 import treecast
-from tests.drawing.explorer.test_network_view import TALL, drawn, rails
-from tests.drawing.explorer.test_network_view import pictures as pictures
+from tests.drawing.explorer.test_network_view import FEW, TALL, drawn, labels_that_lie_apart, pictures_of, rails
+
+LARGER = (
+    *("hypercube:4", "hypercube:5", "torus:4x4", "torus:5x6", "torus:6x6", "torus:3x3x3", "torus:4x4x4", "ring:9"),
+    *("complete:7", "fat-tree:4", "dragonfly:4,2", "circulant:16,1,5", "hyperx:3x3x3", "random-regular:24,4,1"),
+)
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    more = treecast.plan("alltoall", "torus:4x4"), treecast.plan("broadcast", rails(), messages=64)
+    return pictures_of(FEW + LARGER, *more)
 
 
 def curves(text):
@@ -41,6 +51,10 @@ def box(tag, look, words, thick):
     size = float(look.get("font-size", TALL))
     half = np.array([0.6 * size * len(words) / 2, size / 2])
     return np.stack([at - half, at + half]), 0.0
+
+
+def test_no_label_of_a_chunk_lies_on_another(pictures):
+    assert labels_that_lie_apart(pictures) > 1000
 
 
 def test_everything_lies_within_the_frame(pictures):

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.plans.whole.all_port.test_priced_disjoint_paths import NETWORKS
+from tests.plans.whole.all_port.test_priced_disjoint_paths import NETWORKS, takes
 from treecast.lower_bounds import best, schedule_bounds
 from treecast.plans import plan
 from treecast.simulation.sweeps import sweep
@@ -22,3 +22,11 @@ def test_every_single_dead_node_and_link_is_survived(name, kind):
     assert bound <= report.steps <= 1.35 * bound + 2
     assert sweep(schedule, 1, "nodes").holds
     assert sweep(schedule, 1, "links").holds
+
+
+@pytest.mark.parametrize(
+    ("spec", "model", "copies", "steps"),
+    [("dragonfly:4,2", "all-port,half", 1, 34), ("mesh:4x4", "one-port,half", 2, 213)],
+)
+def test_links_and_ports_have_prices_on_machines_that_share_them(spec, model, copies, steps):
+    takes(spec, model, copies, steps)

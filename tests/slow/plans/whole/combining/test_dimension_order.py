@@ -8,6 +8,7 @@ from tests.oracles.plain import sends_that_took_place, talk
 from tests.plans.whole.combining.test_dimension_order import (
     KINDS,
     MODELS,
+    every_row_is_needed,
     orders,
     random_faults,
     refused_when_it_fails,
@@ -93,3 +94,10 @@ def test_whatever_fails_with_one_row_of_one_source_less_is_refused(model):
             every = list(range(len(schedule.rows)))
             for row in random.sample(every, 25):
                 refused_when_it_fails(schedule, [r for r in every if r != row], k, builder)
+
+
+@pytest.mark.each(1)
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_fails_with_a_row_less_is_refused(kind, model):
+    every_row_is_needed(3, kind, model)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.plans.whole.one_port.test_halves import all_combine, copies_hold
 from treecast.lower_bounds import best
 from treecast.plans import plan
 from treecast.verification.verifier import verify
@@ -16,3 +17,12 @@ def test_plans_of_half_duplex(nodes):
             assert report.holds, (kind, messages, report.violations)
             if kind in ("scatter", "allgather", "alltoall"):
                 assert report.steps == best(list(report.bounds), "steps").value
+
+
+def test_copies_of_half_duplex():
+    copies_hold(12, 2)
+
+
+@pytest.mark.parametrize("nodes", [2, 3])
+def test_half_duplex_where_messages_combine(nodes):
+    all_combine(nodes)
