@@ -166,14 +166,17 @@ def there_and_back(*tables: Timed, least: int = 0, passes: int = 5) -> Timed:
     With ``least`` steps it is content. It goes there and back so many times, less often where there are many hops.
     """
     ranked, work = sorted(tables, key=lambda timed: timed.cost), _MOST_WORK
-    found = ranked[0]
+    found, known = ranked[0], dict[tuple[int, Model, bool, bytes], Timed]()
     for now in ranked:
         for back in [True, False] * passes:
             if found.steps <= least or work < len(now.ways):
                 break
             work -= len(now.ways)
-            end = now.step + (1 if now.model.combining else now.ways.lengths)
-            now = listed(now.ways, now.model, [-end if back else now.step], back=back)
+            seen = id(now.ways), now.model, back, now.step.tobytes()  # most orders soon lead to the same few tables
+            if seen not in known:
+                end = now.step + (1 if now.model.combining else now.ways.lengths)
+                known[seen] = listed(now.ways, now.model, [-end if back else now.step], back=back)
+            now = known[seen]
             found = min(found, now, key=lambda timed: timed.cost)
     return found
 
