@@ -1,5 +1,6 @@
 """The errors of command lines that cannot be read, in the words that all other errors have."""
 
+from functools import cache
 from typing import get_args
 
 from cyclopts import CoercionError, CycloptsError, MissingArgumentError, UnknownOptionError, UnusedCliTokensError
@@ -57,12 +58,18 @@ def spell_slip(error: CycloptsError) -> str:
 
 def _elsewhere(asked: str, known: set[str]) -> str:
     """Return which verbs have an option, the likest first: those that have most of the ``known`` options of the verb asked."""
-    verbs = {verb: app[verb] for verb in find_verbs() if app[verb].default_command is not None}
-    usual = app.default_parameter  # without it there would be names that no verb takes, such as --no-json
-    arguments = {verb: found.assemble_argument_collection(default_parameter=usual) for verb, found in verbs.items()}
-    options = {verb: {name for argument in found for name in argument.names} for verb, found in arguments.items()}
-    having = sorted((verb for verb in verbs if asked in options[verb]), key=lambda verb: -len(options[verb] & known))
+    options = _options()
+    having = sorted((verb for verb in options if asked in options[verb]), key=lambda verb: -len(options[verb] & known))
     if not having:
         return ""
     *others, last = having[:3]
     return f"; {', '.join(others)} and {last} have it" if others else f"; {last} has it"
+
+
+@cache
+def _options() -> dict[str, set[str]]:
+    """Return the options of each verb."""
+    verbs = {verb: app[verb] for verb in find_verbs() if app[verb].default_command is not None}
+    usual = app.default_parameter  # without it there would be names that no verb takes, such as --no-json
+    arguments = {verb: found.assemble_argument_collection(default_parameter=usual) for verb, found in verbs.items()}
+    return {verb: {name for argument in found for name in argument.names} for verb, found in arguments.items()}
