@@ -10,7 +10,7 @@ import pytest
 from treecast.errors import PlanError
 from treecast.mpi.job.launch import command
 
-QUICK = [pytest.param("star:4", 24, marks=pytest.mark.long), ("hypercube:3", 8)]
+QUICK = [pytest.param("star:4", 24, marks=pytest.mark.long), ("complete:4", 4)]
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.mpi.test_runs import data as data
+from tests.mpi.test_runs import kill_twice
 from tests.mpi.test_runs import planned as planned
 
 
@@ -71,3 +72,8 @@ def test_errors_are_one_line(treecast, planned, data, tmp_path):
             done.stderr.splitlines()[0]
         ]
         assert says in done.stderr
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long)])
+def test_two_ranks_are_killed_and_all_others_get_the_file(treecast, planned, data, seed):
+    kill_twice(treecast, planned("broadcast", "hypercube:3", 24, "--survive", 2), data, 8, seed)

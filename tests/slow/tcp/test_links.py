@@ -3,8 +3,12 @@
 import networkx as nx
 
 from tests.tcp.test_launch import launch
-from tests.tcp.test_links import PROGRAM, in_lab
+from tests.tcp.test_links import PROGRAM, all_go_over_links, in_lab
 from treecast.lab.wiring import LinkCut
+
+
+def test_every_call_over_links_alone():
+    all_go_over_links("mesh:2x3")
 
 
 def test_a_file_of_cables_whose_switch_is_a_rank(tmp_path):
