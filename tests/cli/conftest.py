@@ -8,7 +8,7 @@ from treecast import formats
 from treecast.plans import plan
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def made(tmp_path_factory):
     """The folder that tests get copies of."""
     folder = tmp_path_factory.mktemp("made")
