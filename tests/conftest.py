@@ -29,12 +29,16 @@ settings.load_profile("quick")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leave to long runs what ``each`` says: all parameters but the first and each k-th after it, of those that are not long."""
+    """Of k parameters in a row that are not long, leave all but one to long runs where ``each(k)`` says so.
+
+    It is the first of the first k, the second of the next, and so on: a stride would pass over some values of a list whose
+    length has a factor with k.
+    """
     seen = Counter()
     for item in items:
         if (each := item.get_closest_marker("each")) and not item.get_closest_marker("long"):
-            test = item.parent, item.originalname
-            if seen[test] % each.args[0]:
+            (k,), test = each.args, (item.parent, item.originalname)
+            if seen[test] % k != seen[test] // k % k:
                 item.add_marker(pytest.mark.long)
             seen[test] += 1
 
