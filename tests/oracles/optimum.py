@@ -1,61 +1,141 @@
 """Whether a collective can be done in so many steps at all, on small networks: exhaustive search over sets and tuples.
 
-It shares nothing with treecast. Where one necessary condition fails (a node cannot hear as much, a cut lets too little in)
-nothing is searched for. Sums may be added up anywhere, by anybody, and sent on as often as one likes: contributions spread as
-data does, and a message of a sum carries all of them that its sender has. That allows more than adding each contribution once.
+It shares nothing with treecast, and has rules of its own for the machines. Where sets of nodes lack more than can enter them, no
+search begins. Sums may be added up anywhere, by anybody, and sent on as often as one likes: contributions spread as data does,
+and a message of a sum carries all of them that its sender has. That allows more than adding each contribution once.
 """
 
+from collections import Counter
 from functools import cached_property, lru_cache
-from itertools import combinations, pairwise, product
+from itertools import accumulate, combinations, pairwise, product
 
 import networkx as nx
+import numpy as np
+
+CLASHES = {
+    "all-port": lambda one, other: one == other,
+    "all-port,half": lambda one, other: set(one) == set(other),
+    "one-port": lambda one, other: one[0] == other[0] or one[1] == other[1],
+    "one-port,half": lambda one, other: bool(set(one) & set(other)),
+}
+"""Of each machine, which two arcs, or which arc twice, one step cannot use. A step uses any arcs of which no two clash."""
+
+
+class TooLong(Exception):  # noqa: N818
+    """Nothing is known after so much searching."""
 
 
 class Place:
-    """Nodes 0 … n - 1 and arcs between them; with ``one_port`` a node sends and hears over one of them in a step."""
+    """Nodes 0 … n - 1 and arcs between them, on a machine. A set of nodes is written as bits."""
 
-    def __init__(self, nodes, arcs, one_port=False):
-        self.nodes, self.arcs, self.one_port = range(nodes), sorted(arcs), one_port
+    def __init__(self, nodes, arcs, machine="all-port"):
+        self.nodes, self.arcs, self.machine, self.known = range(nodes), sorted(arcs), machine, {}
+        self.all, self.looks = (1 << nodes) - 1, 0
         self.into = [[u for u, w in self.arcs if w == v] for v in self.nodes]
         self.out = [[w for u, w in self.arcs if u == v] for v in self.nodes]
 
+    def look(self):
+        """Raise TooLong after so many looks."""
+        self.looks -= 1
+        if self.looks < 0:
+            raise TooLong
+
     @cached_property
     def back(self):
-        return Place(len(self.nodes), [(v, u) for u, v in self.arcs], self.one_port)
+        return Place(len(self.nodes), [(v, u) for u, v in self.arcs], self.machine)
+
+    def rivals(self, arcs, clash=True):
+        """The largest sets of some arcs of which any two clash, or no two: a step uses one of those, or all of these."""
+        graph = nx.Graph()
+        graph.add_nodes_from(arcs)
+        graph.add_edges_from(two for two in combinations(arcs, 2) if CLASHES[self.machine](*two) == clash)
+        return list(nx.find_cliques(graph)) if arcs else [[]]
+
+    @cached_property
+    def users(self):
+        """Of each arc, the numbers of the sets of rivals that it is in: sends over two arcs clash where they share one."""
+        every = self.rivals(self.arcs)
+        return {arc: [number for number, some in enumerate(every) if arc in some] for arc in self.arcs}
+
+    @cached_property
+    def most(self):
+        return [frozenset(some) for some in self.rivals(self.arcs, clash=False)]
+
+    def together(self, arcs):
+        """The largest sets of some arcs that a step can use, of each the tails of those into each node."""
+        if arcs not in self.known:
+            sets = self.rivals(arcs, clash=False)
+            self.known[arcs] = [[[u for u, w in some if w == v] for v in self.nodes] for some in sets]
+        return self.known[arcs]
+
+    def after(self, arcs, heard):
+        """States of all nodes one step later, by what a node can know when some nodes have told it something."""
+        for tails in self.together(arcs):
+            yield from product(*(heard(v, tails[v]) for v in self.nodes))
+
+    def room(self, arcs):
+        """How many of some arcs a step uses at the most."""
+        return max(len(arcs & some) for some in self.most)
 
     @cached_property
     def far(self):
-        found = [[0 if u == v else 99 for v in self.nodes] for u in self.nodes]
-        for _ in self.nodes:
-            for u, v in self.arcs:
-                for w in self.nodes:
-                    found[w][v] = min(found[w][v], found[w][u] + 1)
-        return found
+        """How many arcs lead from the nearest of some nodes to the nearest of others."""
+        every, near = self.all + 1, [{} for _ in range(self.all + 1)]
+        for some in range(every):
+            reached = some
+            for d in self.nodes:
+                near[some] |= {others: d for others in range(every) if others & reached and others not in near[some]}
+                reached |= sum({1 << v for u, v in self.arcs if reached >> u & 1})
+        return [[near[some].get(others, 99) for others in range(every)] for some in range(every)]
+
+    def entering(self, some):
+        return {(u, v) for u, v in self.arcs if some >> v & 1 and not some >> u & 1}
 
     @cached_property
-    def cuts(self):
-        """Sets of nodes, and how much enters each in a step."""
-        found = []
-        for size in range(1, len(self.nodes)):
-            for some in combinations(self.nodes, size):
-                entering = [(u, v) for u, v in self.arcs if u not in some and v in some]
-                ends = [len(set(end)) for end in zip(*entering, strict=True)]
-                found.append((some, min(ends, default=0) if self.one_port else len(entering)))
-        return found
-
-    def hears(self, v):
-        return min(1, len(self.into[v])) if self.one_port else len(self.into[v])
-
-    def sends(self, v):
-        return min(1, len(self.out[v])) if self.one_port else len(self.out[v])
+    def scarce(self):
+        """Sets of arcs: that enter some nodes, that lead into or out of them, or that touch them; and the room of each."""
+        sets = set()
+        for some in range(1, self.all + 1):
+            across = self.entering(some) | self.entering(self.all & ~some)
+            touching = [(u, v) for u, v in self.arcs if some & (1 << u | 1 << v)]
+            sets |= {frozenset(arcs) for arcs in (self.entering(some), across, touching) if arcs}
+        return list(sets), np.array([self.room(arcs) for arcs in sets])
 
     @cached_property
-    def room(self):
-        """How many sends a step has at the most: with one port as many as arcs that share no tail and no head."""
-        if not self.one_port:
-            return len(self.arcs)
-        ports = nx.Graph([(("out", u), ("in", v)) for u, v in self.arcs])
-        return len(nx.max_weight_matching(ports, maxcardinality=True))
+    def apart(self):
+        """Families of sets of nodes that share no node, and how many arcs that enter one of them a step uses at the most."""
+
+        def families(least, free):
+            yield ()
+            for some in range(least, self.all + 1):
+                if some & ~free == 0:
+                    yield from ((some, *more) for more in families(some + 1, free & ~some))
+
+        return [
+            (family, self.room(set().union(*map(self.entering, family))))
+            for family in families(1, self.all)
+            if family not in ((), (self.all,))
+        ]
+
+    def hopeless(self, wanted, left):
+        """Whether the sets of some family lack more chunks than can enter them in the steps that are left.
+
+        ``wanted``: of each chunk, the nodes that hold it and those that want it. What is d arcs away is d - 1 steps late.
+        """
+        lacking, counts = {}, Counter(wanted)
+        for some in range(1, self.all + 1):
+            ways = [0] * (left + 2)
+            for (held, by), many in counts.items():
+                if some & by and not some & held:
+                    ways[min(self.far[held][some], left + 1)] += many
+            if ways[left + 1]:
+                return True
+            lacking[some] = list(accumulate(reversed(ways[1 : left + 1])))  # in the last step, the last two, …
+        return any(
+            sum(all_of) > room * last
+            for family, room in self.apart
+            for last, all_of in enumerate(zip(*(lacking[some] for some in family), strict=True), 1)
+        )
 
 
 # --- what spreads: each message carries one chunk ---
@@ -65,65 +145,30 @@ def spreads_in(place, start, chunks, steps):
     """Whether all nodes can hold all ``chunks``, of which node v holds the set of bits ``start[v]``, after so many steps."""
     seen, full = set(), (1 << chunks) - 1
 
-    def go(held, left):
-        if all(some == full for some in held):
-            return True
-        if left == 0 or hopeless(place, held, chunks, left):
-            return False
-        columns = sorted(sum((held[v] >> c & 1) << v for v in place.nodes) for c in range(chunks))
-        if (left, *columns) in seen:  # chunks that lie alike are alike
-            return False
-        seen.add((left, *columns))
-        return any(go(after, left - 1) for after in following(place, held, chunks))
-
-    return go(tuple(start), steps)
-
-
-def hopeless(place, held, chunks, left):
-    """Whether some node, or all nodes of some set, lack more than can reach them in the steps that are left."""
-    full = (1 << chunks) - 1
-    for v in place.nodes:
-        lacking = [c for c in range(chunks) if not held[v] >> c & 1]
-        late = [min(place.far[u][v] for u in place.nodes if held[u] >> c & 1) for c in lacking]
-        for d in set(late):
-            if sum(each >= d for each in late) > place.hears(v) * (left - d + 1):
-                return True
-    for some, room in place.cuts:
-        inside = 0
-        for v in some:
-            inside |= held[v]
-        if (full & ~inside).bit_count() > room * left:
-            return True
-    return False
-
-
-def following(place, held, chunks):
-    """What nodes can hold one step later; where one choice gives more than another, the other is left out."""
-
     def bits(some):
         return [1 << c for c in range(chunks) if some >> c & 1]
 
-    if not place.one_port:
-        choices = []
-        for v in place.nodes:
-            new = {held[v]}
-            for u in place.into[v]:
-                new |= {some | bit for some in new for bit in bits(held[u] & ~held[v])}
-            choices.append([some for some in new if not any(some != more and some & more == some for more in new)])
-        yield from product(*choices)
-        return
+    def heard(held, v, tails):
+        """What v can hold when some have told it of a chunk each; a choice is left out that gives less than another."""
+        new = {held[v]}
+        for u in tails:
+            new |= {some | bit for some in new for bit in bits(held[u] & ~held[v])}
+        return [some for some in new if not any(some != more and some & more == some for more in new)]
 
-    def over(v, sending, after):
-        if v == len(place.nodes):
-            yield tuple(after)
-            return
-        yield from over(v + 1, sending, [*after, held[v]])
-        for u in place.into[v]:
-            if u not in sending:
-                for bit in bits(held[u] & ~held[v]):
-                    yield from over(v + 1, sending | {u}, [*after, held[v] | bit])
+    def go(held, left):
+        if all(some == full for some in held):
+            return True
+        columns = sorted(sum((held[v] >> c & 1) << v for v in place.nodes) for c in range(chunks))
+        if (left, *columns) in seen:  # chunks that lie alike are alike
+            return False
+        place.look()
+        seen.add((left, *columns))
+        if place.hopeless([(some, place.all) for some in columns], left):
+            return False
+        useful = tuple((u, v) for u, v in place.arcs if held[u] & ~held[v])
+        return any(go(after, left - 1) for after in place.after(useful, lambda v, tails: heard(held, v, tails)))
 
-    yield from sorted(over(0, frozenset(), []), key=lambda each: -sum(map(int.bit_count, each)))
+    return go(tuple(start), steps)
 
 
 def broadcasts_in(place, root, messages, steps):
@@ -142,10 +187,12 @@ def copied_in(place, sources, steps):
         held = [sum(1 << c for c, way in enumerate(row) if way != none) for row in state]
         if all(some == (1 << len(roots)) - 1 for some in held):
             return True
-        if left == 0 or hopeless(place, held, len(roots), left) or (state, left) in seen:
+        columns = [(sum((held[v] >> c & 1) << v for v in place.nodes), place.all) for c in range(len(roots))]
+        if (state, left) in seen or place.hopeless(columns, left):
             return False
+        place.look()
         seen.add((state, left))
-        return any(go(after, left - 1) for after in steps_from(state))
+        return any(go(after, left - 1) for after in place.after(tuple(place.arcs), lambda v, us: rows(state, v, us)))
 
     def heard(state, row, u, v):
         """What v can have when u has told it of one tree, or of none."""
@@ -157,24 +204,11 @@ def copied_in(place, sources, steps):
                 if other == none or not (other & new or other == new == 0):
                     yield (*row[:c], new, *row[c + 1 :])
 
-    def steps_from(state):
-        if place.one_port:
-            options = [
-                [(None, state[v])] + [(u, row) for u in place.into[v] for row in heard(state, state[v], u, v)]
-                for v in place.nodes
-            ]
-            for chosen in product(*options):
-                senders = [u for u, _ in chosen if u is not None]
-                if len(senders) == len(set(senders)):
-                    yield tuple(row for _, row in chosen)
-            return
-        choices = []
-        for v in place.nodes:
-            rows = {state[v]}
-            for u in place.into[v]:
-                rows = {new for row in rows for new in heard(state, row, u, v)}
-            choices.append(sorted(rows, key=lambda row: row.count(none)))
-        yield from product(*choices)
+    def rows(state, v, tails):
+        found = {state[v]}
+        for u in tails:
+            found = {new for row in found for new in heard(state, row, u, v)}
+        return sorted(found, key=lambda row: row.count(none))
 
     start = tuple(tuple(0 if v == root else none for root in roots) for v in place.nodes)
     return go(start, steps)
@@ -196,10 +230,13 @@ def allgathers_in(place, messages, steps):
 def allreduces_in(place, messages, steps):
     """Whether something forbids that M sums for each node are known to all: what one adds to all sums, or all add to one.
 
-    Each sum takes ``fewest_sends``. Whether an allreduce can be done that breaks none of these is not searched for.
+    Each sum takes ``fewest_sends``, and has to enter every set of nodes. Whether an allreduce can be done that breaks none of
+    these is not searched for.
     """
     every = len(place.nodes) * messages
-    if every * fewest_sends(len(place.nodes)) > place.room * steps:
+    if every * fewest_sends(len(place.nodes)) > place.room(set(place.arcs)) * steps:
+        return False
+    if any(len(family) * every > room * steps for family, room in place.apart):
         return False
     return all(spread(place, v, every, steps) for v in place.nodes for spread in (broadcasts_in, reduces_in))
 
@@ -247,21 +284,22 @@ def delivers_in(place, pairs, copies, steps):
     Ways are chosen pair by pair. A send over the i-th of l arcs of a way is made in step i … steps - l + i; for each arc, or each
     port, there are steps for all its sends, or nothing more is chosen. Then a step for each send is searched for.
     """
-    if _too_many(place, pairs, copies, steps):
+    if place.hopeless([(1 << u, 1 << v) for u, v in pairs for _ in range(copies)], steps):
         return False
     table = {pair: _sets_of_ways(place, *pair, copies, steps) for pair in set(pairs)}
-    ordered = sorted(pairs, key=lambda pair: (len(table[pair]), pair))
-    least = [min((sum(map(len, ways)) - copies for ways in table[pair]), default=99**9) for pair in ordered]
-    behind = [sum(least[at:]) for at in range(len(ordered) + 1)]
+    if not all(table.values()):
+        return False
+    ordered, (scarce, room) = sorted(pairs, key=lambda pair: (len(table[pair]), pair)), place.scarce
+    hops = {pair: [[arc for way in ways for arc in pairwise(way)] for ways in table[pair]] for pair in table}
+    costs = {pair: np.array([[sum(map(each.count, some)) for some in scarce] for each in hops[pair]]) for pair in table}
+    behind = [sum(costs[pair].min(axis=0) for pair in ordered[at:]) for at in range(len(ordered) + 1)]
 
-    def users(u, v):
-        return (("out", u), ("in", v)) if place.one_port else ((u, v),)
-
-    def choose(at, sends, windows, first):
-        if behind[at] + len(sends) > place.room * steps:
+    def choose(at, sends, windows, first, used):
+        place.look()
+        if (behind[at] + used > room * steps).any():
             return False
         if at == len(ordered):
-            return _timed(sends, users, steps)
+            return _timed(place, sends, steps)
         options = table[ordered[at]]
         begin = first if at and ordered[at] == ordered[at - 1] else 0  # messages of one pair are alike
         for number in range(begin, len(options)):
@@ -270,23 +308,21 @@ def delivers_in(place, pairs, copies, steps):
                 for hop, (u, v) in enumerate(pairwise(way)):
                     window = (hop, steps - len(way) + 1 + hop)
                     more.append((u, v, hop, window))
-                    for key in users(u, v):
+                    for key in place.users[u, v]:
                         wider.setdefault(key, []).append(window)
-            if all(_fits(some) for some in wider.values()) and choose(at + 1, more, wider, number):
+            if all(_fits(some) for some in wider.values()) and choose(
+                at + 1, more, wider, number, used + costs[ordered[at]][number]
+            ):
                 return True
         return False
 
-    return choose(0, [], {}, 0)
+    return choose(0, [], {}, 0, 0)
 
 
-def _too_many(place, pairs, copies, steps):
-    """Whether more has to leave or enter some node, or to enter a set of nodes, than can."""
-    for v in place.nodes:
-        for side, room in ((0, place.sends(v)), (1, place.hears(v))):
-            far = [place.far[a][b] for a, b in pairs if (a, b)[side] == v]
-            if any(copies * sum(each >= d for each in far) > room * (steps - d + 1) for d in set(far)):
-                return True
-    return any(copies * sum(u not in some and v in some for u, v in pairs) > room * steps for some, room in place.cuts)
+def fewest_hops(place, pairs, copies):
+    """The fewest sends that take a message from u to v over so many ways, for all pairs (u, v), on any machine."""
+    ways = [_sets_of_ways(place, *pair, copies, len(place.nodes)) for pair in pairs]
+    return sum(min(sum(map(len, some)) - copies for some in each) for each in ways)
 
 
 def _sets_of_ways(place, start, end, copies, longest):
@@ -318,16 +354,17 @@ def _fits(windows):
     return True
 
 
-def _timed(sends, users, steps):
+def _timed(place, sends, steps):
     """Whether there is a step for each send, behind the send before it on its way."""
     busy = set()
 
     def put(at, before):
+        place.look()
         if at == len(sends):
             return True
         u, v, hop, (low, high) = sends[at]
         for step in range(max(low, before + 1 if hop else 0), high + 1):
-            taken = {(key, step) for key in users(u, v)}
+            taken = {(key, step) for key in place.users[u, v]}
             if not taken & busy:
                 busy.update(taken)
                 if put(at + 1, step):

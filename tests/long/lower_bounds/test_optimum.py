@@ -5,7 +5,7 @@ from itertools import permutations
 
 import pytest
 
-from tests.lower_bounds.test_optimum import all_of, graphs
+from tests.lower_bounds.test_optimum import MACHINES, all_of, graphs
 
 
 @cache
@@ -21,13 +21,17 @@ def digraphs(nodes):
     return kept
 
 
-@pytest.mark.parametrize("one_port", [False, True])
-def test_on_all_networks_of_four_nodes_and_digraphs_of_three(one_port):
-    assert all_of(graphs(4), 4, one_port) > 190
-    assert all_of(digraphs(3), 3, one_port) > 150
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(("nodes", "least"), [(3, 150), (4, 3500)])
+def test_on_all_small_digraphs(nodes, least, machine):
+    told, untold = all_of(digraphs(nodes), nodes, machine)
+    assert told > least
+    assert len(untold) < told / 100
 
 
-@pytest.mark.parametrize("one_port", [False, True])
-@pytest.mark.parametrize(("shapes", "nodes", "least"), [(graphs, 5, 800), (digraphs, 4, 3500)])
-def test_on_all_small_networks(shapes, nodes, least, one_port):
-    assert all_of(shapes(nodes), nodes, one_port) > least
+@pytest.mark.parametrize("machine", MACHINES)
+def test_on_all_connected_graphs_of_five_nodes(machine):
+    """Of few jobs the search does not tell within so many looks: of two messages of every node, most often."""
+    told, untold = all_of(graphs(5), 5, machine)
+    assert told + len(untold) == 1218
+    assert len(untold) < 10
