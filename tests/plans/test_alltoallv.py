@@ -61,8 +61,6 @@ def test_the_least_entry_of_a_matching_is_the_greatest_there_can_be(rows):
 @pytest.mark.parametrize("where", ["path:4", "ring:5", "hypercube:3", "tree:2,2", "debruijn:2,2", "fat-tree:2"])
 @pytest.mark.parametrize("machine", MACHINES)
 def test_on_any_network_and_machine(where, machine):
-    if where.startswith("debruijn") and machine in ("whispering", "one-port,combining"):
-        pytest.skip("arcs that lead one way have no partner")
     schedule = treecast.plan("alltoallv", where, lengths=random_demands(where), model=machine)
     for method in ("fast", "expanded"):
         report = treecast.verify(schedule, method=method)
