@@ -110,7 +110,7 @@ def advise(
 
 @checks_keywords
 def diff(before: Planned, after: Planned) -> "Difference":
-    """Compare two plans: which rows are kept, moved, new or gone, and which nodes are affected.
+    """Compare two plans: which rows are kept, moved, new or gone, and which nodes to notify.
 
     Parameters
     ----------

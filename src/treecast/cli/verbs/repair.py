@@ -23,7 +23,7 @@ def repair(
     Of a schedule of one copy, rows that still deliver stay in their steps, and free arcs bring the rest; of one with sums, where
     nothing that stays has to begin later. Of a broadcast down trees the parts that still hang from the root are kept, where that
     takes fewer steps. Other schedules are planned anew on the rest of the network, and with fewer copies where it has no more
-    ways. Nodes that are no longer reached are named and left out.
+    paths. Nodes that are no longer reached are named and left out.
 
     Parameters
     ----------
