@@ -2,8 +2,8 @@
 
 Sources: Mader 1982, Jackson 1988, Bang-Jensen, Frank & Jackson 1995; Zhao et al., "ForestColl" (2024).
 
-``room[u, v]``: the capacity from u to v, int64 (N, N). A source gives ``each`` to every rank. All of it could go to any one rank:
-the flow to the i-th of these is ``flow[i]``, int64 (N, N), negative against an arc.
+``room[u, v]``: the capacity from u to v, int64 (N, N). A source gives ``gives[u]`` to node u, int64 (N,). All of it could go to
+any one rank: the flow to the i-th of these is ``flow[i]``, int64 (N, N), negative against an arc.
 """
 # pyright: basic
 
@@ -51,15 +51,14 @@ def _augment(room, flow, i, left, sink, most, ahead, queue):
 
 
 @njit
-def _fill(room, flow, i, ranks, each, left, sink, ahead, queue):
+def _fill(room, flow, i, ranks, gives, left, sink, ahead, queue):
     """Let ``flow[i]`` be one of all that the source gives to the i-th rank; return whether there is such a flow."""
-    n, need = len(left), each * len(ranks)
+    n, need = len(left), 0
     for u in range(n):
-        left[u] = sink[u] = 0
+        left[u], sink[u] = gives[u], 0
+        need += gives[u]
         for v in range(n):
             flow[i, u, v] = 0
-    for u in ranks:
-        left[u] = each
     sink[ranks[i]] = 1
     while need > 0:
         sent = _augment(room, flow, i, left, sink, need, ahead, queue)
@@ -118,8 +117,8 @@ def _can_split(a, w, b, room, flow, ranks, spare, left, sink, ahead, queue, ends
     return most
 
 
-@njit(work=lambda room, ranks, relays, each, log: 2.0 * len(relays) * len(ranks) * room.shape[0] ** 3)
-def split_off(room, ranks, relays, each, log):
+@njit(work=lambda room, ranks, relays, gives, log: 2.0 * len(relays) * len(ranks) * room.shape[0] ** 3)
+def split_off(room, ranks, relays, gives, log):
     """Split off relays, one after the other; return how often two arcs became one, and -1, or a relay where that did not work.
 
     ``log``, int64 (any, 4): for each time from where, past which relay, to where, and how much. Capacity left at a relay is
@@ -131,7 +130,7 @@ def split_off(room, ranks, relays, each, log):
     left, sink, ahead = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     queue, ends = np.zeros(n, np.int64), np.zeros(2, np.int64)
     for i in range(len(ranks)):
-        if not _fill(room, flow, i, ranks, each, left, sink, ahead, queue):
+        if not _fill(room, flow, i, ranks, gives, left, sink, ahead, queue):
             return -1, -1
     for w in relays:
         for b in range(n):
@@ -150,13 +149,13 @@ def split_off(room, ranks, relays, each, log):
                 count += 1
                 for i in range(len(ranks)):
                     fits = flow[i, a, w] <= room[a, w] and flow[i, w, b] <= room[w, b]
-                    if not fits and not _fill(room, flow, i, ranks, each, left, sink, ahead, queue):
+                    if not fits and not _fill(room, flow, i, ranks, gives, left, sink, ahead, queue):
                         return count, w
         rest = 0
         for u in range(n):
             rest += room[u, w] + room[w, u]
             room[u, w] = room[w, u] = 0
         for i in range(len(ranks)):
-            if rest > 0 and not _fill(room, flow, i, ranks, each, left, sink, ahead, queue):
+            if rest > 0 and not _fill(room, flow, i, ranks, gives, left, sink, ahead, queue):
                 return count, w
     return count, -1

@@ -16,7 +16,7 @@ from tests.strategies import examples
 from treecast import network, plan, verify
 from treecast.errors import PlanError
 from treecast.lower_bounds.cuts import optimum
-from treecast.plans.ways.trees.split_off import trees_split_off
+from treecast.plans.ways.trees.split_off import trees_past_relays, trees_split_off
 
 NAMED = {
     "two boxes of 4": boxes(2, 4, 9, 1),
@@ -74,6 +74,24 @@ def test_the_optimum_of_all_cuts_is_met_on_every_multigraph(graph, seed):
     assert [len(trees) for trees in found] == [rate.numerator] * where.rank_count
     assert [trees.root for trees in found] == where.ranks.tolist()
     assert load_of(found) <= rate.denominator
+
+
+@given(multigraphs(most=8, whole=True), st.data())
+@examples(100)
+def test_as_many_trees_from_a_rank_as_paths_lead_to_each(graph, data):
+    where = network(graph)
+    if where.rank_count == 1:
+        return
+    root = data.draw(st.sampled_from(where.ranks.tolist()))
+    capacity = nx.DiGraph()
+    capacity.add_weighted_edges_from(((u, v, many) for (u, v), many in capacities(graph).items()), "capacity")
+    most = min(nx.maximum_flow_value(capacity, root, v) for v in where.ranks.tolist() if v != root)
+    found = None
+    with nullcontext() if all_relays_are_even(graph) else suppress(PlanError):
+        found = trees_past_relays(where, root, most)
+    if found is not None:
+        assert (found.root, len(found)) == (root, most)
+        assert load_of([found]) == 1
 
 
 @pytest.mark.each(3)

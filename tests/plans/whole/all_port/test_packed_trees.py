@@ -1,3 +1,5 @@
+from itertools import product
+
 import networkx as nx
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from treecast.errors import PlanError
 from treecast.networks import network
 from treecast.plans import plan, plan_again
 from treecast.plans.times.pipelines import uneven_streams
+from treecast.plans.whole.all_port import packed_trees as builders_of
 from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify
 
@@ -121,11 +124,30 @@ def test_all_numbers_of_trees_share_one_budget(monkeypatch):
     assert 0 < sum(moves * target for moves, target in climbed) <= 2**22
 
 
-def test_trees_that_share_an_arc_to_a_relay_take_turns():
-    """Four arcs leave the root, and three enter each rank, but relay 0 is needed by more trees than arcs enter it."""
-    ways = [(0, 1), (0, 3), (0, 3), (0, 4), (0, 4), (0, 4), (1, 2), (2, 0), (2, 3), (2, 4), (2, 4), (3, 4), (4, 0)]
+def cluster(hosts, cards):
+    """Hosts whose cards share a switch by nine cables each, and cards of one number a rail by one."""
+    graph = nx.Graph()
+    for host, card in product(range(hosts), range(cards)):
+        graph.add_edge(f"{host}.{card}", f"switch{host}", capacity=9)
+        graph.add_edge(f"{host}.{card}", f"rail{card}", capacity=1)
+    nx.set_node_attributes(graph, {v: v[0] in "rs" for v in graph}, "relay")
+    return network(graph)
+
+
+def test_more_trees_than_arcs_lead_to_a_relay():
+    """Three trees, two arcs to relay 0; eight trees over rails of four cables: a relay is in as many as it has arcs."""
     graph = nx.MultiDiGraph()
     graph.add_nodes_from((v, {"relay": v < 2}) for v in range(5))
-    graph.add_edges_from(ways)
-    for messages in (3, 1000, 10**6):
-        assert verify(plan("broadcast", network(graph), root=2, messages=messages)).holds
+    graph.add_edges_from(
+        [(0, 1), (0, 3), (0, 3), (0, 4), (0, 4), (0, 4), (1, 2), (2, 0), (2, 3), (2, 4), (2, 4), (3, 4), (4, 0)]
+    )
+    for where, root, messages, steps in ((network(graph), 2, 10**6, 333_335), (cluster(4, 8), 0, 1000, 136)):
+        found = plan("broadcast", where, root=root, messages=messages, builder="packed-trees")
+        assert verify(found).holds
+        assert found.steps <= steps
+
+
+def test_trees_that_share_an_arc_to_a_relay_take_turns(monkeypatch):
+    monkeypatch.setattr(builders_of, "takes_long", lambda where: "as if it took too long")
+    found = plan("broadcast", cluster(4, 8), messages=64, builder="packed-trees")
+    assert verify(found).holds

@@ -5,6 +5,7 @@ shallower; one message over one tree of shortest paths. Several copies of a mess
 each node share no other node; against dead links no link, against dead arcs no arc.
 """
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from treecast.plans.ways.trees import axes, rotated
 from treecast.plans.ways.trees.disjoint import known_trees
 from treecast.plans.ways.trees.independent import independent_trees
 from treecast.plans.ways.trees.packed import packed_trees
+from treecast.plans.ways.trees.split_off import takes_long, trees_past_relays
 from treecast.plans.ways.ways import Ways
 from treecast.plans.whole.all_port.tree_facts import facts_of_trees
 from treecast.plans.whole.all_port.trees_of_every_root import SEED, list_of_trees, seed_of
@@ -126,10 +128,14 @@ def _choice(network: Network, root: int, messages: int, copies: int, *, against:
 def _arc_disjoint(network: Network, root: int, number: int, seed: int, searches: int) -> list[TreeSet]:
     """Return so many trees that share no arc to a rank: packed ones, and past relays others, which may share arcs to relays.
 
-    Packed trees lead to every relay, so there are no more of them than ways to each.
+    Packed trees lead to every relay, so there are no more of them than ways to each. Where there are fewer ways to some relay,
+    relays are split off first.
     """
     packed = not _is_mesh(network) and (network.relays is None or number <= fewest_ways(network, root).ways)
     found = [packed_trees(network, root, number, seed, searches)] if packed else []
+    if network.relays is not None and not packed and not takes_long(network):
+        with suppress(PlanError):  # of a relay to which more arcs lead than from it, or fewer
+            found.append(trees_past_relays(network, root, number, seed))
     ruled = network.relays is not None or _is_mesh(network)
     others = _trees(network, root, number, "arcs", seed) if ruled else None
     return [*found, others] if others is not None else found

@@ -37,7 +37,7 @@ from treecast.plans.ways.trees import axes
 from treecast.plans.ways.trees.balanced import PASSES, balanced_trees
 from treecast.plans.ways.trees.disjoint import known_trees
 from treecast.plans.ways.trees.independent import independent_trees
-from treecast.plans.ways.trees.split_off import trees_split_off
+from treecast.plans.ways.trees.split_off import takes_long, trees_split_off
 from treecast.plans.ways.ways import Ways
 from treecast.plans.whole.all_port.allgather import least_crowded
 from treecast.schedule import Claims, Schedule
@@ -51,7 +51,6 @@ _MOST_GROWN = 2**24  # trees that are grown, times arcs
 _MOST_TRIED = 2**18  # arcs of all trees that are tried, where several numbers are; growing them counts, too
 _DEEPER = (0, 256)  # the costs of depth to try, beside a price of 1024 for an arc that is as full as it should be
 _TREES_OF_EACH = (32, 16, 8, 4, 2)  # ranks, beside 1 and those that the optimum asks for
-_MOST_SPLIT = 2**31  # ranks, pairs of arcs through relays and nodes twice, multiplied: the work of splitting off
 _MOST_RANKS = 144  # some two seconds of packing, which grows with their fourth power
 
 SEED = Option(
@@ -307,12 +306,7 @@ def _too_large(job: Job[Network]) -> str:
     network = job.network
     if network.rank_count > _MOST_RANKS:
         return f"packs trees of up to {_MOST_RANKS} ranks, which takes seconds, and {network.spec} has {network.rank_count}"
-    relays = [] if network.relays is None else np.flatnonzero(network.relays).tolist()
-    arcs = arcs_of(network)
-    beside = [len(np.unique(arcs.head[arcs.first[w] : arcs.first[w + 1]])) for w in relays]
-    if network.rank_count * sum(count**2 for count in beside) * network.nodes**2 > _MOST_SPLIT:
-        return f"splits off relays for as long as that takes seconds, and those of {network.spec} take longer"
-    return ""
+    return takes_long(network)
 
 
 @builder(
