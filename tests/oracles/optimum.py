@@ -230,14 +230,14 @@ def allgathers_in(place, messages, steps):
 def allreduces_in(place, messages, steps):
     """Whether something forbids that M sums for each node are known to all: what one adds to all sums, or all add to one.
 
-    Each sum takes ``fewest_sends``, and has to enter every set of nodes. Whether an allreduce can be done that breaks none of
-    these is not searched for.
+    Each sum has to enter every set of nodes, and takes ``fewest_sends`` between parts that are all nodes together. Whether an
+    allreduce can be done that breaks none of these is not searched for.
     """
     every = len(place.nodes) * messages
-    if every * fewest_sends(len(place.nodes)) > place.room(set(place.arcs)) * steps:
-        return False
-    if any(len(family) * every > room * steps for family, room in place.apart):
-        return False
+    for family, room in place.apart:
+        entries = fewest_sends(len(family)) if sum(family) == place.all else len(family)
+        if every * entries > room * steps:
+            return False
     return all(spread(place, v, every, steps) for v in place.nodes for spread in (broadcasts_in, reduces_in))
 
 
