@@ -97,7 +97,7 @@ def test_a_repair_says_what_it_did(tmp_path) -> None:
     found = treecast.repair(before, cut_links=["0,0,0-0,0,1", "1,0,0-1,1,0"])
     said = describe(found)
     assert said.lines["before"] == "106 steps over 6 trees"
-    assert said.lines["nodes to notify"].startswith("64 of 64 nodes: 0,0,0, 0,0,1, ")
+    assert said.lines["to notify"].startswith("64 of 64 nodes: 0,0,0, 0,0,1, ")
     assert said.lines["loss"].startswith(f"{found.schedule.steps} steps instead of 106 on torus:4x4x4, ")
     assert said.figures["compared_with"] == {"network": "torus:4x4x4", "steps": 106, "lower_bound": 105}
     assert said.lines["repaired"].startswith(f"{found.kept} of 315 arcs of the trees stay; ")

@@ -135,7 +135,7 @@ def _(found: Difference) -> Description:
         "moved": f"{count_of(found.moved, 'row')} to other steps",
         "new": count_of(found.new, "row"),
         "gone": count_of(found.gone, "row"),
-        "nodes to notify": f"{len(told):,} of {nodes}" + (f": {list_few(list(told), _SHOWN)}" if told else ""),
+        "to notify": f"{len(told):,} of {nodes}" + (f": {list_few(list(told), _SHOWN)}" if told else ""),
     }
     return Description(figures, lines)
 

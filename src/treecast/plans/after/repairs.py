@@ -327,4 +327,4 @@ def _(found: Repair) -> Description:
     if before.copies > 1:
         fewer = ": the rest of the network has no more paths" if after.copies < before.copies else ""
         lines["copies"] = f"{after.copies} to each node, {before.copies} before{fewer}"
-    return Description(figures, lines).joined(describe(Loss(after, before)), after="nodes to notify")
+    return Description(figures, lines).joined(describe(Loss(after, before)), after="to notify")
