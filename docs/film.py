@@ -20,6 +20,7 @@ CHROMIUM = (
     "--disable-gpu",
     "--disable-background-networking",
     "--hide-scrollbars",
+    "--virtual-time-budget=8000",  # ms: on a busy machine a page is drawn late
 )
 STATES = [f"t={step}&n=10" for step in range(3)] + [f"t={step}&n=10&k=5@2" for step in range(2, 9)]
 """The steps before node 5 dies at step 2, and all from there on; the paths to node 10 are dark."""
