@@ -26,31 +26,90 @@ class TreecastError(ValueError):
 
 
 class NetworkError(TreecastError):
-    """A network, node or link that does not exist."""
+    """A network, node or link that does not exist.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> treecast.network("torus:0x4")
+    Traceback (most recent call last):
+        ...
+    treecast.errors.NetworkError: no torus has such sides: write the sides, each at least 1, as in torus:8x8x8
+    """
 
 
 class PlanError(TreecastError):
-    """A collective, root, number of messages or of copies for which there is no plan."""
+    """A collective, root, number of messages or of copies for which there is no plan.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> treecast.plan("broadcast", "ring:5", messages=-1)
+    Traceback (most recent call last):
+        ...
+    treecast.errors.PlanError: -1 messages cannot be sent: write a number from 1 to 2147483647
+    """
 
 
 class ScheduleError(TreecastError):
-    """Columns that do not form a schedule."""
+    """Columns that do not form a schedule.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> treecast.plan("broadcast", "ring:5")[::2]
+    Traceback (most recent call last):
+        ...
+    treecast.errors.ScheduleError: a schedule is sliced by steps: write schedule[3:8], or schedule[3:4] for one step
+    """
 
 
 class FormatError(TreecastError):
-    """A file that cannot be read as, or written from, a schedule."""
+    """A file that cannot be read as, or written from, a schedule.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> treecast.load("no.tc")
+    Traceback (most recent call last):
+        ...
+    treecast.errors.FormatError: 'no.tc' cannot be read: No such file or directory
+    """
 
 
 class FaultError(TreecastError):
-    """A fault that names no node, link or step of the schedule."""
+    """A fault that names no node, link or step of the schedule.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> treecast.parse_faults(treecast.network("ring:5"), ["0@x"])
+    Traceback (most recent call last):
+        ...
+    treecast.errors.FaultError: '0@x' names no fault: write NODE or NODE@STEP, as in 0@5
+    """
 
 
 class ProtocolError(TreecastError):
-    """A node that says more than the machine can carry, or keeps data that it has to pass on."""
+    """A node that says more than the machine can carry, or keeps data that it has to pass on.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> issubclass(treecast.ProtocolError, treecast.TreecastError)
+    True
+    """
 
 
 class LabError(TreecastError):
-    """A lab that cannot be built here, or is asked for more than it can do."""
+    """A lab that cannot be built here, or is asked for more than it can do.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> issubclass(treecast.LabError, treecast.TreecastError)
+    True
+    """
 
 
 class DeliveryError(TreecastError):

@@ -58,7 +58,7 @@ def proven(prices: Sequence[int], collective: Collective, network: Network, copi
     >>> from treecast.networks import network
     >>> line = network("path:3")
     >>> proven([0, 1, 0, 0], Collective.over(line, "scatter", 5), line, 1, model("all-port"))
-    5
+    6
     """
     return _proven(network, tuple(prices), collective, copies, model)
 

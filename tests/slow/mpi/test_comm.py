@@ -86,8 +86,8 @@ def test_the_example_survives_because_of_one_line(treecast, tmp_path):
     text = example.read_text()
     assert len(text.splitlines()) == 20
     (added,) = [line for line in text.splitlines() if "treecast.mpi.wrap" in line]
-    for page in ("docs/mpi.md", "README.md"):
-        assert f"```\n{added.split('  #')[0]}\n```" in (ROOT / page).read_text()
+    for page, fence in (("docs/mpi.md", "```\n"), ("README.md", "`")):
+        assert f"{fence}{added.split('  #')[0]}{fence[::-1]}" in (ROOT / page).read_text()
     plain = tmp_path / "plain.py"
     plain.write_text(text.replace(added, ""))
     done = treecast("launch", "-n", 4, "--timeout", 100, "--", sys.executable, plain)
