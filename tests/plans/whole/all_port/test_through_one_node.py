@@ -2,11 +2,7 @@
 
 import networkx as nx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.networks.test_relays import multigraphs
-from tests.strategies import examples
 from treecast import bounds, network, plan, verify
 from treecast.collectives import Collective
 from treecast.errors import PlanError
@@ -53,16 +49,6 @@ def test_sums_that_meet_in_a_switch_take_the_fewest_steps(graph, messages, steps
     assert schedule.steps == steps == least(where, messages)
     one = plan("reduce-broadcast", where, messages=messages * where.rank_count)
     assert one.steps == through_a_rank
-
-
-@given(multigraphs(most=7, whole=True), st.integers(1, 20))
-@examples(25)
-def test_no_bound_asks_for_owners_that_are_ranks(graph, messages):
-    """Where arcs lead one way it may cost more to complete the sums of a block at its own rank."""
-    where = network(graph)
-    schedule = plan("allreduce", where, messages=messages)
-    assert verify(schedule).holds
-    assert schedule.steps >= least(where, messages)
 
 
 def test_a_relay_that_leads_nowhere_is_no_middle():

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.graphs.test_parting import switched
+from tests.networks.test_relays import multigraphs
 from tests.plans.whole.all_port.test_through_one_node import SLURM, least
 from tests.strategies import examples
 from treecast import load, network, plan, run, save, simulate, verify
@@ -29,6 +30,16 @@ def test_sums_may_be_completed_by_any_node(graph, messages):
     assert simulate(schedule).holds
     assert run(schedule, bytes(range(99))).holds
     assert plan_again(schedule).rows == schedule.rows
+
+
+@given(multigraphs(most=7, whole=True), st.integers(1, 20))
+@examples(100)
+def test_no_bound_asks_for_owners_that_are_ranks(graph, messages):
+    """Where arcs lead one way it may cost more to complete the sums of a block at its own rank."""
+    where = network(graph)
+    schedule = plan("allreduce", where, messages=messages)
+    assert verify(schedule).holds
+    assert schedule.steps >= least(where, messages)
 
 
 def test_a_file_says_who_owns_the_sums(tmp_path):
