@@ -8,7 +8,7 @@ less: only the arcs that it can have reached. Or a proof is a price for a send o
 sends in time cost more than T steps sell, T are too few (``windows`` has the theorem). No floating point number takes part.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -78,45 +78,43 @@ def _proven(network: Network, prices: tuple[int, ...], collective: Collective, c
         or any(price < 0 for price in prices)
     ):
         return None
-    ends, cables = list(zip(arcs.tail.tolist(), arcs.head.tolist(), strict=True)), network.cable(arcs.tail, arcs.port)
+    ends = list(zip(arcs.tail.tolist(), arcs.head.tolist(), strict=True))
     every = [
         [(*both, int(price)) for both, price in zip(ends, prices[at : at + network.arcs], strict=True)]
         for at in range(0, len(prices), network.arcs)
     ]
-    sold = [_sold(priced, cables.tolist(), model) for priced in every]
+    cables: list[int] = network.cable(arcs.tail, arcs.port).tolist()
     if len(every) > 1:
         paid = _paid_in_time(collective, network, every, roots)
-        return None if paid is None or collective.messages * paid <= sum(sold) else len(every) + 1
+        sold = sum(_sold(priced, cables, model) for priced in every)
+        return None if paid is None or collective.messages * paid <= sold else len(every) + 1
     paid = _paid(collective, network, every[0], roots)
-    if paid is None or not sold[0]:
-        return None
-    needed = collective.messages * copies * paid
-    if kind.all_source or kind.results:
-        return -(-needed // sold[0])
-    return _until_sold(needed, collective, every[0], lambda some: _sold(some, cables.tolist(), model), model)
+    return (
+        None if paid is None else _until_sold(collective.messages * copies * paid, collective, every[0], cables, model)
+    )
 
 
-def _until_sold(
-    needed: int, collective: Collective, arcs: list[_Arc], sold: Callable[[list[_Arc]], int], model: Model
-) -> int:
-    """Return how many steps it takes to sell so much, where all data begins at the root, or ends there.
+def _until_sold(needed: int, collective: Collective, arcs: list[_Arc], cables: list[int], model: Model) -> int | None:
+    """Return how many steps it takes to sell so much; None where nothing is sold.
 
-    In step t only nodes at most t arcs away can send it, over one port at most 2^t of them. ``sold``: by a step with such prices.
+    Where all data begins at the root, or ends there, only nodes at most t arcs away can send it in step t, over one port at most
+    2^t of them.
     """
-    ways = [(v, u, price) for u, v, price in arcs] if _comes_back(collective) else arcs
-    far, count = _far(collective.root, [(u, v, 1) for u, v, _ in ways]), 0
-    most, last = sold(arcs), max(far.values())
+    kind, count, last = collective.traits, 0, 0
+    if not (most := _sold(arcs, cables, model)):
+        return None
+    ways, far = arcs, dict[int, int]()
+    if not kind.all_source and not kind.results:
+        ways = _turned(arcs) if kind.adds or kind.direction == "to" else arcs
+        far = _hops(collective.root, ways)
+        last = max(far.values())
     while needed > 0 and count < last:
         near, dearest = [(u, v, price if far.get(u, last) <= count else 0) for u, v, price in ways], dict[int, int]()
         for u, _, price in near:
             dearest[u] = max(dearest.get(u, 0), price)
         few = sum(sorted(dearest.values(), reverse=True)[: 2**count]) if model.ports == "one" else most
-        needed, count = needed - min(few, sold(near)), count + 1
+        needed, count = needed - min(few, _sold(near, cables, model)), count + 1
     return count - (-max(0, needed) // most)
-
-
-def _comes_back(collective: Collective) -> bool:
-    return collective.traits.adds or collective.direction == "to"
 
 
 def _paid_in_time(collective: Collective, network: Network, steps: list[list[_Arc]], roots: list[int]) -> int | None:
@@ -129,7 +127,7 @@ def _paid_in_time(collective: Collective, network: Network, steps: list[list[_Ar
     if kind.personal:
         return None
     wanted = collective.targets or tuple(network.ranks.tolist())
-    back = [[(v, u, price) for u, v, price in arcs] for arcs in reversed(steps)]  # sums are broadcasts backwards
+    back = [_turned(arcs) for arcs in reversed(steps)]  # sums are broadcasts backwards
     sorts = [(back, steps)] * kind.adds + [(steps, back)] * (kind.results or not kind.adds)
 
     def paid(root: int) -> int | None:
@@ -152,24 +150,24 @@ def _paid_in_time(collective: Collective, network: Network, steps: list[list[_Ar
 
 def _farthest(root: int, arcs: list[_Arc], ends: Iterable[int]) -> int | None:
     """Return how many arcs the farthest of some nodes is away; None where one is not reached."""
-    far = _far(root, [(u, v, 1) for u, v, _ in arcs])
+    far = _hops(root, arcs)
     return max((far[v] for v in ends), default=0) if all(v in far for v in ends) else None
 
 
 def _errands(root: int, steps: list[list[_Arc]], wanted: Sequence[int], wait: int) -> int | None:
     """Return the cost of the cheapest sends in time from a root that may begin after ``wait`` steps."""
-    unit, total = [(u, v, 1) for u, v, _ in steps[0]], 0
-    far = _far(root, unit)
+    arcs, total = steps[0], 0
+    far = _hops(root, arcs)
     for v in far:
-        near = _far(root, [arc for arc in unit if v not in arc[:2]])
+        near = _hops(root, [arc for arc in arcs if v not in arc[:2]])
         behind = [z for z in wanted if z not in near]
         if v == root or not behind:
             continue
-        rest = _farthest(v, unit, behind)
-        entering = [a for a, (u, head, _) in enumerate(unit) if head == v and u in near]
+        rest = _farthest(v, arcs, behind)
+        entering = [a for a, (u, head, _) in enumerate(arcs) if head == v and u in near]
         if rest is None:
             return None
-        costs = [steps[t][a][2] for a in entering for t in range(far[unit[a][0]] + wait, len(steps) - rest)]
+        costs = [steps[t][a][2] for a in entering for t in range(far[arcs[a][0]] + wait, len(steps) - rest)]
         if not costs:
             return None
         total += min(costs)
@@ -179,7 +177,7 @@ def _errands(root: int, steps: list[list[_Arc]], wanted: Sequence[int], wait: in
 def _paid(collective: Collective, network: Network, arcs: list[_Arc], roots: list[int]) -> int | None:
     """Return the cost of the cheapest trees or paths of one message of every demand, or less; None where there are none."""
     kind, ranks = collective.traits, network.ranks.tolist()
-    wanted, back = collective.targets or tuple(ranks), [(v, u, price) for u, v, price in arcs]
+    wanted, back = collective.targets or tuple(ranks), _turned(arcs)
     if kind.personal:
         total, needs = 0, replace(collective, messages=1).demands().tolist()
         for root in roots:
@@ -205,6 +203,16 @@ def _paid(collective: Collective, network: Network, arcs: list[_Arc], roots: lis
                 return None
             total += times[root] * cost
     return total
+
+
+def _turned(arcs: list[_Arc]) -> list[_Arc]:
+    """Return the arcs back, at the same prices."""
+    return [(v, u, price) for u, v, price in arcs]
+
+
+def _hops(root: int, arcs: list[_Arc]) -> dict[int, int]:
+    """Return how many arcs lead to each node at least."""
+    return _far(root, [(u, v, 1) for u, v, _ in arcs])
 
 
 def _far(root: int, arcs: list[_Arc]) -> dict[int, int]:

@@ -121,8 +121,9 @@ def proof_of(schedule: Schedule) -> Proof | None:
 
     Nothing is searched for. A report's proof is checked here, so that no file has one that its readers refuse.
     """
-    judged, where = vars(schedule).get("_judged", {}).get((schedule.model, "fast")), schedule.network
-    found = judged and of_bounds(judged["bounds"], schedule.collective, where, schedule.copies, schedule.model)
+    judged = vars(schedule).get("_judged", {}).get((schedule.model, "fast"))
+    job = schedule.collective, schedule.network, schedule.copies, schedule.model
+    found = judged and of_bounds(judged["bounds"], *job)
     return found if found and len(spell_proof(found)) <= _MANY["proof"] else carried(schedule)
 
 
