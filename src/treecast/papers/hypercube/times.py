@@ -310,11 +310,9 @@ class Schemes:
         """The collective."""
         return self.timings[0].job
 
-    def seconds(self, time: Time | None) -> tuple[float, ...]:
-        """Return the seconds of a time, 0 of none; nothing where no seconds are asked for."""
-        if self.cost is None:
-            return ()
-        return (0.0 if time is None else time.seconds(self.cost, self.chunk_bytes),)
+    def seconds(self, time: Time) -> float | None:
+        """Return the seconds of a time; None where no seconds are asked for."""
+        return None if self.cost is None else time.seconds(self.cost, self.chunk_bytes)
 
 
 def compare_schemes(
@@ -363,19 +361,20 @@ def _rows(schemes: Schemes) -> list[tuple[object, ...]]:
     rows = list[tuple[object, ...]]()
     for timing in schemes.timings:
         for title, time in timing.times.items():
-            seconds = [spell_seconds(each) if time else "-" for each in schemes.seconds(time)]
             if time is None:
-                rows.append((timing.scheme, title, "-", "-", *seconds, "-"))
+                rows.append((timing.scheme, title, "-", "-", *["-"] * (schemes.cost is not None), "-"))
             else:
+                seconds = schemes.seconds(time)
+                takes = [] if seconds is None else [spell_seconds(seconds)]
                 formula = time.formula if time is not timing.measured else ""
-                rows.append((timing.scheme, title, time.startups, time.chunks, *seconds, formula))
+                rows.append((timing.scheme, title, time.startups, time.chunks, *takes, formula))
     return rows
 
 
 def _figures(schemes: Schemes, timing: Timing) -> dict[str, object]:
     def written(time: Time | None) -> Mapping[str, object] | None:
-        seconds = schemes.seconds(time)
-        return time and time._asdict() | ({"seconds": seconds[0]} if seconds else {})
+        seconds = time and schemes.seconds(time)
+        return time and time._asdict() | ({} if seconds is None else {"seconds": seconds})
 
     times = {title.replace(" ", "_"): written(time) for title, time in timing.times.items()}
     return {"scheme": timing.scheme, **times, "why": timing.why}
