@@ -17,19 +17,25 @@ def on_page(draw, subject, view=USUAL):
 
 
 def check_room(figure):
-    """Check that all texts of a figure lie in it, and none on another."""
+    """Check that no text is clipped, and that no two of those that say something overlap."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     figure.draw(renderer)
     wide, high = figure.get_size_inches() * figure.dpi
     texts = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
     for axes in figure.axes:
-        shown = axes.get_xticklabels() + axes.get_yticklabels() if axes.axison else []
-        texts += [text for text in [*axes.texts, *shown] if text.get_text()]
+        shown = [*axes.texts, axes.title, axes._left_title]
+        if axes.axison:
+            for axis in (axes.xaxis, axes.yaxis):
+                low, high_end = sorted(axis.get_view_interval())
+                ticks = [
+                    tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high_end
+                ]  # others are not drawn
+                shown += [axis.label, *(tick.label1 for tick in ticks)]
+        texts += [text for text in shown if text.get_text()]
     boxes = [text.get_window_extent(renderer) for text in texts]
     for box, text in zip(boxes, texts, strict=True):
         inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= wide and box.y1 <= high
         assert inside, f"{text.get_text()!r} is clipped"
-    by_left = sorted(range(len(boxes)), key=lambda i: boxes[i].x0)
-    for a, b in combinations(by_left, 2):
-        apart = boxes[b].x0 >= boxes[a].x1 - 1 or boxes[b].y0 >= boxes[a].y1 - 1 or boxes[a].y0 >= boxes[b].y1 - 1
-        assert apart, f"{texts[a].get_text()!r} and {texts[b].get_text()!r} overlap"
+    for (a, one), (b, other) in combinations(zip(boxes, texts, strict=True), 2):
+        apart = b.x0 >= a.x1 - 1 or a.x0 >= b.x1 - 1 or b.y0 >= a.y1 - 1 or a.y0 >= b.y1 - 1
+        assert apart, f"{one.get_text()!r} and {other.get_text()!r} overlap"

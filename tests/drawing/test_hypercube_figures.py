@@ -1,12 +1,11 @@
 """The pictures of times and of paths: what is in them, that texts have room, that files are repeatable."""
 
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from tests.drawing.on_page import on_page
+from tests.drawing.on_page import check_room, on_page
 from treecast.drawing.figures.paths import draw_paths
 from treecast.drawing.figures.times import draw_times
 from treecast.drawing.style import colour
@@ -20,31 +19,6 @@ pytestmark = pytest.mark.each(2)
 
 def by_gid(figure, gid):
     return [artist for artist in figure.findobj() if artist.get_gid() == gid]
-
-
-def check_room(figure):
-    """Check that no text is clipped, and that no two of those that say something overlap."""
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    figure.draw(renderer)
-    wide, high = figure.get_size_inches() * figure.dpi
-    texts = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
-    for axes in figure.axes:
-        shown = [*axes.texts, axes.title, axes._left_title]
-        if axes.axison:
-            for axis in (axes.xaxis, axes.yaxis):
-                low, high_end = sorted(axis.get_view_interval())
-                ticks = [
-                    tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high_end
-                ]  # others are not drawn
-                shown += [axis.label, *(tick.label1 for tick in ticks)]
-        texts += [text for text in shown if text.get_text()]
-    boxes = [text.get_window_extent(renderer) for text in texts]
-    for box, text in zip(boxes, texts, strict=True):
-        inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= wide and box.y1 <= high
-        assert inside, f"{text.get_text()!r} is clipped"
-    for (a, one), (b, other) in combinations(zip(boxes, texts, strict=True), 2):
-        apart = b.x0 >= a.x1 - 1 or a.x0 >= b.x1 - 1 or b.y0 >= a.y1 - 1 or a.y0 >= b.y1 - 1
-        assert apart, f"{one.get_text()!r} and {other.get_text()!r} overlap"
 
 
 def job_of(collective, d, k=None, free=False):

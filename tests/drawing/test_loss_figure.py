@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.drawing.test_hypercube_figures import check_room
+from tests.drawing.on_page import check_room
 from treecast.drawing.figures.losses import draw_losses
 from treecast.drawing.registry import View
 from treecast.drawing.style import empty_figure

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.networks.test_relays import capacities, multigraphs
+from tests.networks.test_relays import capacities, flows_from, multigraphs
 from tests.strategies import examples
 from treecast import bounds, network, plan, verify
 from treecast.lower_bounds.cuts import optimum
@@ -76,9 +76,7 @@ def test_no_broadcast_beats_the_least_cut_before_a_rank(graph, data):
     if where.rank_count == 1:
         return
     root = data.draw(st.sampled_from(where.ranks.tolist()))
-    capacity = nx.DiGraph()
-    capacity.add_weighted_edges_from(((u, v, many) for (u, v), many in capacities(graph).items()), "capacity")
-    flows = [nx.maximum_flow_value(capacity, root, v) for v in where.ranks.tolist() if v != root]
+    flows = flows_from(graph, root)
     for kind in ("broadcast", "reduce"):
         for messages in (3, 10**6):
             schedule = plan(kind, where, root=root, messages=messages)

@@ -53,6 +53,14 @@ def capacities(truth: Any) -> Counter[tuple[int, int]]:
     return count
 
 
+def flows_from(truth: Any, root: int) -> list[int]:
+    """Return the greatest flow from a rank to each other rank, by networkx."""
+    capacity = nx.DiGraph()
+    capacity.add_weighted_edges_from(((u, v, many) for (u, v), many in capacities(truth).items()), "capacity")
+    others = [v for v, relay in truth.nodes(data="relay") if not relay and v != root]
+    return [nx.maximum_flow_value(capacity, root, v) for v in others]
+
+
 @given(multigraphs(most=10))
 def test_parallel_arcs_are_ports_of_their_own(truth: Any) -> None:
     graph, wanted = treecast.network(truth), capacities(truth)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.drawing.test_hypercube_figures import by_gid, check_room
+from tests.drawing.on_page import check_room
+from tests.drawing.test_hypercube_figures import by_gid
 from tests.drawing.test_loss_figure import drawn
 from treecast.plans import plan
 from treecast.simulation.losses import Curves

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.lower_bounds.test_cuts import boxes, worst_of_all
-from tests.networks.test_relays import capacities, multigraphs
+from tests.networks.test_relays import capacities, flows_from, multigraphs
 from tests.plans.whole.all_port.test_balanced_trees import fat_tree, weak_torus
 from tests.strategies import examples
 from treecast import network, plan, verify
@@ -83,9 +83,7 @@ def test_as_many_trees_from_a_rank_as_paths_lead_to_each(graph, data):
     if where.rank_count == 1:
         return
     root = data.draw(st.sampled_from(where.ranks.tolist()))
-    capacity = nx.DiGraph()
-    capacity.add_weighted_edges_from(((u, v, many) for (u, v), many in capacities(graph).items()), "capacity")
-    most = min(nx.maximum_flow_value(capacity, root, v) for v in where.ranks.tolist() if v != root)
+    most = min(flows_from(graph, root))
     found = None
     with nullcontext() if all_relays_are_even(graph) else suppress(PlanError):
         found = trees_past_relays(where, root, most)
