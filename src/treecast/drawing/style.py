@@ -195,6 +195,11 @@ def entry(label: str, **look: Any) -> Any:
     return lines.Line2D([], [], label=label, **({"linestyle": "none" if "marker" in look else "-"} | look))
 
 
+def remark(words: str) -> Any:
+    """Return the entry of a legend that is words alone."""
+    return entry(words, color="none", linewidth=0)
+
+
 def draw_legend(figure: Any, handles: list[Any], *, bottom: float, column: float, **look: Any) -> None:
     """Draw a legend at the lower left of a figure, in as many lines as it needs.
 

@@ -20,6 +20,7 @@ from treecast.drawing.style import (
     draw_legend,
     entry,
     letters_on,
+    remark,
     short_label,
     theme,
     title,
@@ -82,7 +83,7 @@ def draw_network(schedule: Schedule, view: View) -> None:
     _draw_nodes(scene, part, fills)
     handles += _draw_faults(scene, part, faults, part.steps if step is None else step) + others
     handles += _write_cables(scene, schedule.network)
-    handles += [entry(words, color="none", linewidth=0) for words in more]
+    handles += [remark(words) for words in more]
     draw_legend(figure, handles, bottom=0.06, column=1.5, handlelength=2.6, columnspacing=1.4, borderpad=0)
     if step is not None:
         width, height = figure.get_size_inches()
@@ -143,7 +144,7 @@ def _write_cables(scene: _Scene, network: Network) -> list[Any]:
         of.setdefault((low, high), set()).add(cables)
     fat = [link for link, cables in of.items() if max(cables) > 1]
     if not (scene.view.font and len(fat) <= _MOST_WRITTEN):
-        return [entry("numbers of cables left out: no room", color="none", linewidth=0)] if fat else []
+        return [remark("numbers of cables left out: no room")] if fat else []
     src, dst = np.array(fat, np.int64).reshape(-1, 2).T
     curves, taken = scene.view.curves(src, dst, np.zeros(len(fat))), list[Floats]()
     spots = np.stack([points_on(curves, place)[0] for place in (0.5, 0.44, 0.56, 0.25, 0.75)], axis=1)
@@ -152,7 +153,7 @@ def _write_cables(scene: _Scene, network: Network) -> list[Any]:
         words = "×" + "/".join(map(str, sorted(of[link])))
         _write_on(scene, taken[-1], words, 6, gid="cables", color=theme().grey)
     most = max((max(of[link]) for link in fat), default=0)
-    return [entry(f"×{most}: {most} parallel cables", color="none", linewidth=0)] if fat else []
+    return [remark(f"×{most}: {most} parallel cables")] if fat else []
 
 
 def _write_on(scene: _Scene, at: Floats, words: str, size: float, **look: Any) -> None:
@@ -273,9 +274,9 @@ def _draw_arcs(scene: _Scene, used: Used) -> tuple[list[Any], list[Any]]:
             words = f"tree {tree}" if tree >= 0 else f"arcs used; thicker: more chunks, {most:,} at most"
             handles.append(entry(words, linewidth=1.6, **look))
     if len(trees) > MOST_NAMED:
-        handles.append(entry(f"and {len(trees) - MOST_NAMED} more trees", color="none", linewidth=0))
+        handles.append(remark(f"and {len(trees) - MOST_NAMED} more trees"))
     others = [_idle_link()] if len(scene.view.links) > len(np.unique(used.link)) else []
-    others += [] if scene.view.font else [entry("labels left out: no room", color="none", linewidth=0)]
+    others += [] if scene.view.font else [remark("labels left out: no room")]
     return handles, others
 
 

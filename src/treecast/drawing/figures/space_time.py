@@ -17,8 +17,8 @@ from treecast.drawing.style import (
     add_many,
     colour,
     draw_legend,
-    entry,
     hue,
+    remark,
     short_label,
     theme,
     title,
@@ -79,7 +79,7 @@ def draw_run_on(schedule: Schedule, view: View) -> None:
         handles += _draw_marks(axes, trace, line, small, bound)
     for axes, (first, stop), (_, _, part, _) in zip(sheet.axes, windows, sheet.boxes, strict=True):
         _set_ticks(axes, stop - first, part * figure.get_size_inches()[0], small)
-    handles += [entry(words, color="none", linewidth=0) for words in more]
+    handles += [remark(words) for words in more]
     write_below(figure, -0.76, "  ·  ".join(notes), va="center", gid="notes")
     draw_legend(figure, handles, bottom=0.08, column=1.7, handlelength=1.6, columnspacing=1.6)
 
