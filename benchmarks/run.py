@@ -30,11 +30,11 @@ from treecast.kernels.compiled import in_parallel
 from treecast.kernels.networks.star import fill_trees, walk_trees
 from treecast.networks import Graph, Network, Star, network
 from treecast.networks.permutations import place_values
+from treecast.papers.mesh.builders.bisection import divide, transform
 from treecast.plans import plan
 from treecast.plans.ways.trees import star as star_trees
 from treecast.plans.ways.trees.independent import independent_trees
 from treecast.plans.whole.all_port.node_matching import matched
-from treecast.plans.whole.wormhole.bisection import divide, transform
 from treecast.schedule import Schedule
 from treecast.simulation.bit_replay import gossip
 from treecast.simulation.faults import random_faults

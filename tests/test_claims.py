@@ -67,13 +67,11 @@ LONG = (
 DEFINITION, ADDRESS, PAPER = Says("a definition"), Says("an address or version"), Says("what a paper says or is called")
 DESIGN = Says("how something is made, which its own tests hold")
 UNEQUAL = "tests/plans/test_unequal_allgather.py"
-WORMHOLE, ALL_PORT, ONE_PORT = "tests/plans/whole/wormhole", "tests/plans/whole/all_port", "tests/plans/whole/one_port"
+WORMHOLE, ALL_PORT, ONE_PORT = "tests/papers/mesh", "tests/plans/whole/all_port", "tests/plans/whole/one_port"
 SLOW_ALL_PORT = "tests/slow/plans/whole/all_port"
-LARGEST_GAPS = Test(f"{ALL_PORT}/test_largest_gaps.py::test_hypercubes_meet_the_bound")
-STAR_LABELS = Test(f"{ALL_PORT}/test_star_labels.py::test_stars_meet_the_bound")
-LEAST_OF_ALL = Test(
-    "tests/slow/plans/whole/wormhole/test_bisection.py::test_the_least_of_all_broadcasts_up_to_16_nodes"
-)
+LARGEST_GAPS = Test("tests/papers/hypercube/test_largest_gaps.py::test_hypercubes_meet_the_bound")
+STAR_LABELS = Test("tests/papers/star/test_star_labels.py::test_stars_meet_the_bound")
+LEAST_OF_ALL = Test("tests/slow/papers/mesh/test_bisection.py::test_the_least_of_all_broadcasts_up_to_16_nodes")
 FARTHEST_FIRST = Test("tests/slow/papers/test_trees.py::test_every_statement_of_the_tree_paper_is_as_it_is_known")
 ROTATED = Test("tests/long/plans/ways/trees/test_rotated.py::test_trees_of_every_size_for_which_a_depth_is_stated")
 QUICKEST = Test(f"{SLOW_ALL_PORT}/test_flow_over_time.py::test_the_steps_and_the_sends_are_the_fewest_there_can_be")
@@ -93,14 +91,14 @@ CLAIMS: dict[str, dict[str, object]] = {
     },
     "docs/allgather.md": {
         "S_8 takes 40319 steps for seven copies": Test(
-            "tests/long/plans/whole/all_port/test_star_labels.py::test_copies_on_eight_symbols"
+            "tests/long/papers/star/test_star_labels.py::test_copies_on_eight_symbols"
         ),
         "a node sends 2,199,023,255,550 chunks": DEFINITION,
         "in the fewest steps there can be": LARGEST_GAPS,
         "steps are the fewest there can be": Test(
             "tests/lower_bounds/test_every_plan.py::test_no_plan_beats_its_bounds"
         ),
-        "takes 64 steps": Test(f"{ALL_PORT}/test_largest_gaps.py::test_steps"),
+        "takes 64 steps": Test("tests/papers/hypercube/test_largest_gaps.py::test_steps"),
         "All meshes, tori and named graphs of the tests meet this bound": Test(
             f"{ALL_PORT}/test_node_matching.py::test_as_few_steps_as_can_be"
         ),
@@ -191,11 +189,11 @@ CLAIMS: dict[str, dict[str, object]] = {
         "An alltoall on 40,320": Test("tests/slow/test_claims.py::test_an_alltoall_on_40320_nodes"),
         "1.6 billion pairs": Test("tests/slow/test_claims.py::test_an_alltoall_on_40320_nodes"),
         "No schedule takes fewer": Test(
-            "tests/plans/whole/combining/test_dimension_order.py::test_no_fewer_steps_survive_as_many_faults"
+            "tests/papers/hypercube/test_dimension_order.py::test_no_fewer_steps_survive_as_many_faults"
         ),
         "Gossip on 65,536 nodes": Test("tests/slow/test_claims.py::test_gossip_on_65536_nodes"),
         "takes the best of several trees": Test(
-            "tests/slow/plans/whole/bufferless/test_tree_plans.py::test_every_way_is_right_and_in_time"
+            "tests/slow/papers/trees/test_tree_plans.py::test_every_way_is_right_and_in_time"
         ),
     },
     "docs/copies.md": {
@@ -216,7 +214,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/slow/plans/whole/all_port/test_node_matching.py::test_every_collective_on_random_graphs"
         ),
         "4,201 steps, the bound is 4,200": Test(
-            f"{ALL_PORT}/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"
+            "tests/papers/star/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"
         ),
         "the sum of the least lengths of x disjoint paths": Test(
             f"{ALL_PORT}/test_shortest_disjoint_paths.py::test_stars_take_the_fewest_sends_in_the_fewest_steps"
@@ -325,7 +323,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "this is least": Test(f"{WORMHOLE}/test_bisection.py::test_bounds_where_sides_are_powers_of_two"),
         "never longer than the same on the mesh": Test(
-            "tests/slow/plans/whole/wormhole/test_multicast.py::test_on_a_torus_no_longer_than_on_the_mesh"
+            "tests/slow/papers/mesh/test_multicast.py::test_on_a_torus_no_longer_than_on_the_mesh"
         ),
         "(minimum for a given source)": PAPER,
         "best order is not least": Test("tests/papers/test_mesh.py::test_the_counter_example_to_theorem_3"),
@@ -361,11 +359,11 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "the fewest there can be: a node with symbol 1": STAR_LABELS,
         "where they take 4,201 steps and the bound is 4,200": Test(
-            f"{ALL_PORT}/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"
+            "tests/papers/star/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"
         ),
         "this makes an allgather in x copies of": LARGEST_GAPS,
         "Messages combine: the fewest steps for any number": Test(
-            "tests/plans/whole/combining/test_dimension_order.py::test_no_fewer_steps_survive_as_many_faults"
+            "tests/papers/hypercube/test_dimension_order.py::test_no_fewer_steps_survive_as_many_faults"
         ),
         "and the true minimum": SHOWN,
         "D(box, T)[s] is the least, over all such cuts": DEFINITION,
@@ -509,9 +507,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         "the best value known": DEFINITION,
         "| best known |": DEFINITION,
         "five copies, M = 1": Test(
-            f"{ALL_PORT}/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"
+            "tests/papers/star/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"
         ),
-        "three to six copies": Test(f"{ALL_PORT}/test_star_labels.py::test_what_has_no_sets_goes_by_whole_trees"),
+        "three to six copies": Test("tests/papers/star/test_star_labels.py::test_what_has_no_sets_goes_by_whole_trees"),
         "distance of a broadcast": Test("tests/slow/lower_bounds/test_distance.py::test_distances_that_are_open"),
         "alltoall of one message on Q_d": Test(
             f"{ALL_PORT}/test_shortest_disjoint_paths.py::test_hypercubes_take_the_fewest_sends_and_an_even_number_of_steps"
@@ -607,28 +605,26 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "most 2.75 times that": Test("tests/slow/papers/test_trees.py::test_how_far_certificates_are_from_the_optimum"),
         "Farthest first is the best order": Test(
-            "tests/long/plans/whole/bufferless/test_tree_plans.py::test_farthest_first_is_the_best_of_all_orders"
+            "tests/long/papers/trees/test_tree_plans.py::test_farthest_first_is_the_best_of_all_orders"
         ),
         "10 steps, the lower bound": Test("tests/test_claims.py::test_the_pictures_of_trees"),
         "on the same path: 13 steps": Test("tests/test_claims.py::test_the_pictures_of_trees"),
         "24 steps": Test("tests/test_claims.py::test_the_pictures_of_trees"),
         "never fewer than slots take": Test(
-            "tests/slow/plans/whole/bufferless/test_tree_plans.py::test_every_way_is_right_and_in_time"
+            "tests/slow/papers/trees/test_tree_plans.py::test_every_way_is_right_and_in_time"
         ),
         "nearest-first is the best then": Test(
-            "tests/plans/whole/bufferless/test_tree_plans.py::test_the_ideal_gather_takes_as_long_as_the_scatter"
+            "tests/papers/trees/test_tree_plans.py::test_the_ideal_gather_takes_as_long_as_the_scatter"
         ),
         "whichever of them takes this collective the fewest steps": DEFINITION,
         "| broadcast-time | best |": DEFINITION,
         "never slower than the best single tree": Test(
-            "tests/slow/plans/whole/bufferless/test_cover.py::test_never_slower_than_the_best_of_all_trees_on_small_networks"
+            "tests/slow/papers/trees/test_cover.py::test_never_slower_than_the_best_of_all_trees_on_small_networks"
         ),
         "within 10 % of the lower bound": Test(
-            "tests/slow/plans/whole/bufferless/test_cover.py::test_near_the_bound_on_meshes_tori_and_hypercubes"
+            "tests/slow/papers/trees/test_cover.py::test_near_the_bound_on_meshes_tori_and_hypercubes"
         ),
-        "tree takes at least 5 % more": Test(
-            "tests/slow/plans/whole/bufferless/test_cover.py::test_it_gains_over_one_tree"
-        ),
+        "tree takes at least 5 % more": Test("tests/slow/papers/trees/test_cover.py::test_it_gains_over_one_tree"),
         "2.5 GHz cores": Measured("treecast plan"),
         "belongs to the best order": PAPER,
     }

@@ -13,9 +13,9 @@ from treecast.drawing.pictures import draw
 from treecast.errors import TreecastError
 from treecast.formats import save as save_schedule
 from treecast.networks import Mesh
+from treecast.papers.mesh.builders.bisection import minimum
 from treecast.papers.mesh.builders.eyes import claimed_distance
 from treecast.plans import plan
-from treecast.plans.whole.wormhole.bisection import minimum
 from treecast.simulation.faults import Faults
 
 pytestmark = pytest.mark.each(2)

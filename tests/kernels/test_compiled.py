@@ -141,7 +141,7 @@ def test_arrays_come_back_as_arrays():
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("plans.annealing.anneal", [(np.zeros(10**7, np.int64),)]),
+        ("papers.annealing.anneal", [(np.zeros(10**7, np.int64),)]),
         ("lower_bounds.broadcasts.cheapest", [np.zeros((16, 16), np.int16), 4]),
         ("networks.star.walk_trees", [0, 40320, np.zeros(8, np.int64), 30, False]),
         (

@@ -13,8 +13,8 @@ from treecast.models import model
 from treecast.networks import network
 from treecast.papers.trees.gatherings import begins_earlier
 from treecast.plans import plan
+from treecast.plans.times.certificates import certificates
 from treecast.plans.ways.trees.spanning import breadth_first
-from treecast.plans.whole.bufferless.one_tree import certificates
 from treecast.verification.gap import find_gap
 from treecast.verification.verifier import verify
 

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from tests.oracles.plain import replay_sparing, sends_that_took_place
-from tests.plans.whole.combining.test_dimension_order import KINDS, random_faults
+from tests.papers.hypercube.test_dimension_order import KINDS, random_faults
 from treecast.errors import TreecastError
 from treecast.plans import plan
 from treecast.simulation.faults import Faults

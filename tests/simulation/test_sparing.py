@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.oracles.plain import all_sends_of, replay_sparing, sends_that_took_place, tasks_of, wanted_of
-from tests.plans.whole.combining.test_dimension_order import KINDS, MODELS
+from tests.papers.hypercube.test_dimension_order import KINDS, MODELS
 from tests.strategies import arbitrary, examples, spread_at_random
 from treecast import formats
 from treecast.errors import TreecastError

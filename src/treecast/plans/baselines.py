@@ -9,8 +9,8 @@ from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.plans.job import job_over
 from treecast.plans.request import request
+from treecast.plans.times.certificates import certificates
 from treecast.plans.ways.trees import spanning
-from treecast.plans.whole.bufferless.one_tree import certificates
 from treecast.schedule import Schedule
 from treecast.schedule.description import survived_by
 from treecast.schedule.trees import Tree

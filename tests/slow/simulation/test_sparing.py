@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.plain import replay_sparing, sends_that_took_place
-from tests.plans.whole.combining.test_dimension_order import KINDS, MODELS, without_the_last_step
+from tests.papers.hypercube.test_dimension_order import KINDS, MODELS, without_the_last_step
 from tests.simulation.test_sparing import any_sparing, both_ways, links, planned, served, served_by
 from tests.strategies import examples
 from treecast.execution.local import run

@@ -3,9 +3,9 @@
 import pytest
 
 from treecast.networks import Mesh, network
+from treecast.papers.mesh.builders import bisection
+from treecast.papers.mesh.builders.bisection import is_contention_free
 from treecast.plans import plan
-from treecast.plans.whole.wormhole import bisection
-from treecast.plans.whole.wormhole.bisection import is_contention_free
 from treecast.simulation.replay import simulate
 from treecast.verification.verifier import verify
 

@@ -12,7 +12,7 @@ from treecast.drawing.style import MARGIN, add_panel, heading, hue, letters_on, 
 from treecast.networks import Grid, Mesh
 from treecast.networks.core import Ints
 from treecast.papers.mesh.builders.eyes import claimed_distance, level
-from treecast.plans.whole.wormhole.spreading import least_by_source
+from treecast.papers.mesh.builders.spreading import least_by_source
 from treecast.schedule import Schedule
 
 _MOST_WRITTEN = 256  # nodes of a heat map with numbers in its cells

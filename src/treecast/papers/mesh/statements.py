@@ -17,10 +17,9 @@ from treecast.lower_bounds import best, bounds
 from treecast.models import model
 from treecast.networks import Mesh, Torus, network
 from treecast.networks.core import Ints, ints
-from treecast.papers.mesh.builders import eyes
+from treecast.papers.mesh.builders import bisection, eyes
 from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
-from treecast.plans.whole.wormhole import bisection
 from treecast.progress import report
 from treecast.schedule import Schedule
 from treecast.verification.verifier import verify

@@ -10,8 +10,8 @@ from typing import Any
 from treecast.networks import Network, network
 from treecast.networks.core import ints
 from treecast.papers.statement import Claims, Statements
+from treecast.papers.trees.builders.cover import Cover, cover
 from treecast.plans import plan
-from treecast.plans.whole.bufferless.cover import Cover, cover
 from treecast.schedule.trees import Tree
 from treecast.verification.verifier import verify
 

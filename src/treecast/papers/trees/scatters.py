@@ -11,10 +11,10 @@ import numpy as np
 
 from treecast.networks.core import Ints, ints
 from treecast.papers.statement import Claims, Statements
+from treecast.papers.trees.builders.one_tree import ORDERS
 from treecast.papers.trees.cases import Case, random_cases, rooted_trees, tree_of
 from treecast.papers.trees.gatherings import ends_earlier
 from treecast.plans.lengths import lengths_of
-from treecast.plans.whole.bufferless.one_tree import ORDERS
 from treecast.progress import report
 from treecast.verification.verifier import verify
 

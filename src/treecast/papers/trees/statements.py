@@ -17,8 +17,8 @@ from treecast.papers.trees import covers, scatters
 from treecast.papers.trees.cases import Case, random_cases, rooted_trees, tree_of
 from treecast.papers.trees.gatherings import begins_earlier, gathers_earlier
 from treecast.plans import plan
+from treecast.plans.times.certificates import Certificates, certificates
 from treecast.plans.ways.trees.spanning import breadth_first
-from treecast.plans.whole.bufferless.one_tree import Certificates, certificates
 from treecast.progress import report
 from treecast.protocols import agrees
 from treecast.schedule import Schedule

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from treecast.errors import PlanError
 from treecast.networks import network
 from treecast.plans import plan
+from treecast.plans.times.certificates import certificates
 from treecast.plans.ways.trees import spanning
-from treecast.plans.whole.bufferless.one_tree import certificates
 from treecast.verification.verifier import verify
 
 NAMES = ("breadth-first", "balanced", "broadcast-time", "depth-bounded", "best")

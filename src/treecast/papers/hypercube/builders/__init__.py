@@ -1,1 +1,1 @@
-"""The builders of the hypercube paper: gossip as it stands there, to compare with."""
+"""Builders of the hypercube paper: gossip that spares messages, and allgather in several copies."""

@@ -11,10 +11,7 @@ from typing import Any
 import numpy as np
 
 from treecast.networks import Hypercube
-from treecast.plans.built import Built, Job
-from treecast.plans.order import ORDER, check_order
-from treecast.plans.registry import Option, builder
-from treecast.plans.whole.combining.dimension_order import (
+from treecast.papers.hypercube.builders.dimension_order import (
     CUBE,
     FAULT_FREE,
     claimed,
@@ -24,6 +21,9 @@ from treecast.plans.whole.combining.dimension_order import (
     shouting,
     whispering,
 )
+from treecast.plans.built import Built, Job
+from treecast.plans.order import ORDER, check_order
+from treecast.plans.registry import Option, builder
 from treecast.schedule import Claims, Payloads, Rows
 
 INITIATOR = Option(

@@ -1,1 +1,1 @@
-"""The builder of the mesh paper: its own scheme, to compare with."""
+"""Builders of the mesh paper: broadcast and multicast under wormhole switching."""

@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike
 from treecast.errors import PlanError
 from treecast.networks import Grid, Mesh, Network
 from treecast.networks.core import Ints, ints
+from treecast.papers.mesh.builders.bisection import build_from_messages
 from treecast.plans.built import Built, Job
 from treecast.plans.order import ORDER, check_order
 from treecast.plans.registry import WORMHOLE, builder
-from treecast.plans.whole.wormhole.bisection import build_from_messages
 from treecast.schedule import Rows
 
 

@@ -1,1 +1,1 @@
-"""The builders of the trees that the star paper begins with."""
+"""Builders of the star paper: its first trees, and allgather and scatter in several copies by labels."""

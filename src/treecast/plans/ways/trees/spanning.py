@@ -1,6 +1,6 @@
 """Spanning trees of any network at a root, for schedules that use one tree.
 
-Communication model: bufferless, over one port or all (see plans/whole/bufferless/). Source: Bhatt, Pucci, Ranade & Rosenberg, who
+Communication model: bufferless, over one port or all (see papers/trees/builders/). Source: Bhatt, Pucci, Ranade & Rosenberg, who
 run their algorithms on a spanning tree of any network. Over all ports the shortest ways count, so they take a breadth-first
 tree. Over one port many children hurt, so they take a tree down which a one-port broadcast takes few steps. To find the best
 such tree is NP-hard. ``broadcast-time`` joins informed nodes with nodes that have not heard, by a maximum matching in each

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.plans.ways.trees.test_spanning import NAMES, check, found, graphs
 from tests.strategies import examples
-from treecast.plans.whole.bufferless.one_tree import certificates
+from treecast.plans.times.certificates import certificates
 
 
 @given(graphs(), st.integers(0, 2), st.lists(st.integers(0, 9), min_size=24, max_size=24))

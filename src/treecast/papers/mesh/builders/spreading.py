@@ -1,0 +1,210 @@
+"""Broadcast and scatter on meshes and tori by recursive bisection, and local search where that gains something.
+
+Communication model: one-port, wormhole, as in ``bisection``. A mesh is planned in one shape: its sides that are longer than 1, in
+ascending order. Nodes are carried there and back. Sources are images of one another by reflections, and exchanges of axes of
+equal sides, and a plan made from the best image serves them all, and meshes whose sides are the same in another order, too. A
+torus is planned from the best source of all. So the total distance is the same from images of a source, and no torus takes more
+than the mesh of the same sides. Source: treecast's own.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import permutations
+from math import prod
+from typing import cast
+
+import numpy as np
+
+from treecast.collectives import Collective
+from treecast.networks import Grid, Mesh, Torus
+from treecast.networks.core import Ints, ints
+from treecast.papers.mesh.builders import bisection, local_search
+from treecast.papers.mesh.builders.bisection import Messages, Shape, build_from_messages, minimum, sends
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import WORMHOLE, builder
+from treecast.schedule import Claims, Payloads, Rows
+
+_MOST_SOURCES = 4  # best ones from which local search is tried: it takes a fifth of a second from each
+_METHOD = "recursive bisection: least total distance"
+
+
+@builder(
+    "bisection",
+    "broadcast",
+    on=Mesh,
+    under=WORMHOLE,
+    summary=f"{_METHOD}; off powers of two, up to 256 nodes, local search",
+)
+def broadcast(job: Job[Mesh]) -> Built:
+    """One-port wormhole: broadcast by recursive bisection, ⌈log2 N⌉ steps, N - 1 messages of all M chunks each.
+
+    Its total distance is the least for sides that are powers of two (checked, see docs/mesh.md). For other sides it is an upper
+    bound, which local search reduces where nodes are few. It is the same from sources that are images of one another.
+    """
+    return build_from_messages(job.network, job.collective, *messages_on_mesh(job.network, job.collective.root))
+
+
+@builder("bisection", "broadcast", on=Torus, under=WORMHOLE, summary=f"{_METHOD}; from the mesh's best node")
+def broadcast_on_torus(job: Job[Torus]) -> Built:
+    """One-port wormhole: the best broadcast of the mesh of the same sides, moved so that it begins at the root."""
+    return build_from_messages(job.network, job.collective, *messages_on_torus(job.network, job.collective.root))
+
+
+def messages_of(grid: Grid, root: int) -> Messages:
+    """Return (step, source, target) of every message of a broadcast."""
+    return messages_on_torus(cast(Torus, grid), root) if grid.wraps else messages_on_mesh(cast(Mesh, grid), root)
+
+
+def messages_on_mesh(mesh: Mesh, root: int) -> Messages:
+    """Return (step, source, target) of every message of a broadcast, planned from the best image of the root."""
+    shape, own = shape_of(mesh.sides), place_in_shape(mesh.sides, root)
+    least, alike = minimum(shape)[1].least.reshape(-1), images(shape, own)
+    source = int(alike[np.argmin(least[alike])])
+    if least[own] == least[source] and not local_search.fits(shape):
+        source = own  # as short, and nothing has to be carried
+    step, src, dst = _messages_in_shape(shape, source)
+    return step, carry(mesh.sides, source, root, src), carry(mesh.sides, source, root, dst)
+
+
+def messages_on_torus(torus: Torus, root: int) -> Messages:
+    """Return (step, source, target) of every message of a broadcast, never longer than on the mesh."""
+    source, (step, src, dst) = _shortest_in_shape(shape_of(torus.sides))
+    number = nodes_of_shape(torus.sides)
+    shift = torus.untranslate(int(number[source]), root)
+    return step, torus.translate(shift, number[src]), torus.translate(shift, number[dst])
+
+
+@lru_cache(maxsize=64)
+def _messages_in_shape(shape: Shape, source: int) -> Messages:
+    """Return the messages from a source, improved by local search where that may gain something and none meet.
+
+    From a source that is not one of the best the search goes no further than the best one's table value. So a torus, which
+    is planned from the best ones, is never longer.
+    """
+    found, table = sends(*minimum(shape), source), minimum(shape)[1].least.reshape(-1)
+    best = table[source] == table.min()  # of the best few are tried, so that a torus, which has them all, tries no more
+    if not local_search.fits(shape) or (best and source not in _best_sources(shape)):
+        return found
+    floor = prod(shape) - 1 if best else int(table.min())
+    shorter = local_search.shorten(shape, source, found, floor)
+    enough = int(Mesh(shape).distance(*shorter[1:]).sum()) >= floor
+    return shorter if enough and never_meet(shape, shorter) else found
+
+
+def _best_sources(shape: Shape) -> list[int]:
+    """Return sources of the least table value that are no images of one another, at most a few."""
+    least = minimum(shape)[1].least.reshape(-1)
+    sources = np.flatnonzero(least == least.min())
+    first = np.unique(least_images(shape)[sources], return_index=True)[1]
+    return sources[np.sort(first)[:_MOST_SOURCES]].tolist()
+
+
+@lru_cache(maxsize=64)
+def _shortest_in_shape(shape: Shape) -> tuple[int, Messages]:
+    """Return the best source of a mesh and its messages: of those of the least table value one that local search makes shortest.
+
+    Messages from other sources are no shorter than that value, so none of them is looked at.
+    """
+    sources = _best_sources(shape)
+    torus, best = Torus(shape), (sources[0], sends(*minimum(shape), sources[0]))
+    least = int(torus.distance(*best[1][1:]).sum())
+    for source in sources if local_search.fits(shape) else []:
+        messages = _messages_in_shape(shape, source)
+        length = int(torus.distance(*messages[1:]).sum())
+        if length < least and never_meet(shape, messages, wraps=True):
+            least, best = length, (source, messages)
+    return best
+
+
+def least_by_source(sides: Shape) -> Ints:
+    """Return the table value of the best image of each node: int64 of the shape of the mesh."""
+    shape = shape_of(sides)
+    best, images = minimum(shape)[1].least.reshape(-1).copy(), least_images(shape)
+    np.minimum.at(best, images, best.copy())
+    return best[images][np.argsort(nodes_of_shape(sides))].reshape(sides)
+
+
+@builder("bisection", "scatter", on=Grid, under=WORMHOLE, summary=_METHOD)
+def scatter(job: Job[Grid]) -> Built:
+    """One-port wormhole: scatter along the messages of a broadcast, each with the blocks of the nodes behind it."""
+    messages = messages_of(job.network, job.collective.root)
+    return _with_blocks(build_from_messages(job.network, job.collective, *messages), job.collective)
+
+
+def _with_blocks(spread: Built, collective: Collective) -> Built:
+    """Return the same messages, each with the blocks of the nodes that hear through it, its target included."""
+    rows, messages = spread.rows, collective.messages
+    behind: list[list[Ints]] = [[np.array([v])] for v in range(collective.nodes)]
+    payloads: list[list[tuple[int, int]]] = [[] for _ in range(len(rows))]
+    sends = 0
+    for row in range(len(rows) - 1, -1, -1):  # the last first: the nodes behind a node are then known
+        src, dst = int(rows.src[row]), int(rows.dst[row])
+        nodes = np.sort(np.concatenate(behind[dst]))
+        behind[dst] = []
+        behind[src].append(nodes)
+        ends = np.flatnonzero(np.diff(nodes) > 1)
+        first, last = nodes[np.concatenate(([0], ends + 1))], nodes[np.concatenate((ends, [len(nodes) - 1]))]
+        payloads[row] = list(zip((first * messages).tolist(), ((last + 1) * messages).tolist(), strict=True))
+        sends += len(nodes) * messages
+    columns = rows.columns() | {"payload": np.arange(len(rows))}
+    return Built(Rows.of(Payloads.of(payloads), **columns), Claims(spread.claims.steps, sends))
+
+
+def shape_of(sides: Sequence[int]) -> Shape:
+    """Return the shape in which a mesh is planned."""
+    return tuple(sorted(side for side in sides if side > 1)) or (1,)
+
+
+def nodes_of_shape(sides: Sequence[int]) -> Ints:
+    """Return the node of a mesh that each node of its shape is, when the axes are put in order: int64 (N,)."""
+    return np.arange(prod(sides)).reshape(tuple(sides)).transpose(np.argsort(sides, kind="stable")).reshape(-1)
+
+
+def place_in_shape(sides: Sequence[int], node: int) -> int:
+    """Return the node of the shape that a node of a mesh is, when the axes are put in order."""
+    return int(np.flatnonzero(nodes_of_shape(sides) == node)[0])
+
+
+def images(shape: Shape, node: int) -> Ints:
+    """Return the nodes of a shape that are images of a node, itself among them: int64, ascending."""
+    least = least_images(shape)
+    return np.flatnonzero(least == least[node])
+
+
+@lru_cache(16)
+def least_images(shape: Shape) -> Ints:
+    """Return the least image of each node of a shape: int64 (N,)."""
+    sides, at = np.array(shape)[:, None], np.indices(shape).reshape(len(shape), -1)
+    near = np.minimum(at, sides - 1 - at) + sides * max(shape)  # by sides first, which ascend, and then by coordinates
+    return ints(np.ravel_multi_index(tuple(np.sort(near, axis=0) - sides * max(shape)), shape))
+
+
+def carry(sides: Sequence[int], image: int, root: int, nodes: Ints) -> Ints:
+    """Return where nodes of the shape go by a symmetry that carries ``image``, one of them, to ``root`` of the mesh."""
+    shape = shape_of(sides)
+    if shape == tuple(sides) and image == root:
+        return nodes
+    here, there = np.unravel_index(image, shape), np.unravel_index(root, tuple(sides))
+
+    def how_near(side: int, at: int) -> tuple[int, int]:
+        return side, min(at, side - 1 - at)
+
+    begin = sorted(range(len(shape)), key=lambda axis: how_near(shape[axis], int(here[axis])))
+    longer = [axis for axis, side in enumerate(sides) if side > 1]
+    end = sorted(longer, key=lambda axis: how_near(sides[axis], int(there[axis])))
+    at = np.unravel_index(nodes, shape)
+    moved = np.zeros((len(sides), len(nodes)), np.int64)
+    for a, b in zip(begin, end, strict=bool(end)):
+        moved[b] = at[a] if here[a] == there[b] else shape[a] - 1 - at[a]
+    return np.ravel_multi_index(tuple(moved), tuple(sides)).astype(np.int64)
+
+
+def never_meet(shape: Shape, messages: Messages, *, wraps: bool = False) -> bool:
+    """Return whether no two messages of a step share a channel, on the mesh or torus with its axes in any order."""
+    step, src, dst = messages
+    for order in permutations(range(len(shape))):
+        sides = tuple(shape[axis] for axis in order)
+        number = np.arange(prod(shape)).reshape(sides).transpose(np.argsort(order)).reshape(-1)
+        if not bisection.is_contention_free(Torus(sides) if wraps else Mesh(sides), step, number[src], number[dst]):
+            return False
+    return True

@@ -1,0 +1,1 @@
+"""Builders of the tree paper: scatters and gathers without buffers."""

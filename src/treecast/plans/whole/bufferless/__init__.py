@@ -1,1 +1,0 @@
-"""Plans without buffers: a flit that arrives is sent on in the next step."""

@@ -1,1 +1,0 @@
-"""Plans under wormhole switching."""
