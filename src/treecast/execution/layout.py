@@ -212,14 +212,24 @@ def missing_contributions(schedule: Schedule) -> NDArray[np.int32]:
 
 
 def completed_by(program: Schedule, node: int) -> Ints:
-    """Return which sums a node completes, from its own program: int64. Of those that nobody owns, the ones it is never sent."""
+    """Return which sums a node completes, from its own program: int64.
+
+    Of those that nobody owns, the ones of which it is never sent the finished sum; a relay completes those that it sends on.
+    """
     sums = np.arange(program.part.sums)
     if not program.part.shared:
         return sums[program.part.source_of(sums) == node]
-    piece = program.rows.pieces
-    mine = (program.rows.dst[piece.row] == node) & (piece.stop > len(sums))
-    told = _cover(np.zeros((1, 2 * len(sums) + 1), np.int64), 0, piece.first[mine], piece.stop[mine])[0]
-    return sums[told[len(sums) :] == 0] if node in program.part.ranks else sums[:0]
+
+    def finished(end: NDArray[Any]) -> NDArray[np.bool_]:
+        piece = program.rows.pieces
+        mine = (end[piece.row] == node) & (piece.stop > len(sums))
+        return (
+            _cover(np.zeros((1, 2 * len(sums) + 1), np.int64), 0, piece.first[mine], piece.stop[mine])[0, len(sums) :]
+            > 0
+        )
+
+    passes_on = finished(program.rows.src) if node not in program.part.ranks else True
+    return sums[~finished(program.rows.dst) & passes_on]
 
 
 def completions(schedule: Schedule) -> NDArray[np.bool_]:

@@ -35,8 +35,6 @@ Columns = dict[str, NDArray[np.int32]]
 def why_none(schedule: Schedule) -> str:
     """Return why there is no explorer of a schedule, as half a sentence, or an empty text."""
     network, rows = schedule.network, len(schedule.rows)
-    if schedule.collective.shared:
-        return "nobody owns its sums, which a page does not replay"
     if network.nodes > MOST_NODES:
         return f"{network.nodes:,} nodes are more than the {MOST_NODES:,} that a page holds; `show --node` prints one node's rows"
     if rows > _MOST_ROWS:
@@ -103,7 +101,7 @@ def facts_of(schedule: Schedule) -> dict[str, Any]:
     least = best(bounds, "steps").value if any(bound.of == "steps" for bound in bounds) else 0
     return {
         **values_of(schedule, "builder", "copies", "against", "orbit", "sparing", "command"),
-        **values_of(collective, "messages", "chunks", "sums", "results", "personal"),
+        **values_of(collective, "messages", "chunks", "sums", "results", "shared", "personal"),
         "root": centre_of(schedule),
         **values_of(network, "nodes", "ports"),
         **values_of(report, "transmissions", "holds"),

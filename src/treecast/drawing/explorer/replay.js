@@ -19,11 +19,12 @@ export function replay(job, faults) {
   while (sums < pieces && job.bounds[run.base[sums]] < job.sums) sums++;
   for (let k = 0; k < sums; k++) replaySum(run, k);
   if (!job.sums) giveFirst(run);
-  if (job.results) {
-    // the owner has a finished sum when the last contribution is there
-    for (let k = 0; k < sums; k++) {
-      const owner = job.source[run.base[k]];
-      run.arrival[(sums + k) * job.nodes + owner] = run.arrival[k * job.nodes + owner];
+  for (let k = 0; k < sums && job.results; k++) {
+    // whoever owns a sum, or is told no finished one, has it when the last contribution is there
+    const told = job.shared && toldOf(job, run.base[sums + k]);
+    const owner = job.source[run.base[k]];
+    for (let v = 0; v < job.nodes; v++) {
+      if (told ? !told[v] : v === owner) run.arrival[(sums + k) * job.nodes + v] = run.arrival[k * job.nodes + v];
     }
   }
   const [initiator, own, stop] = job.begins;
@@ -123,30 +124,49 @@ function replayPiece(run, k, begins) {
   }
 }
 
-/** A node sends a sum on when all that it is to add, by all rows, is there. */
+/** Returns which nodes some row brings an atom. */
+function toldOf(job, a) {
+  const told = new Uint8Array(job.nodes);
+  for (let i = job.moveStart[a]; i < job.moveStart[a + 1]; i++) told[job.dst[job.moveRow[i]]] = 1;
+  return told;
+}
+
+/**
+ * A node sends a sum on when all that it is to add, by all rows, is there; of sums that nobody owns, all that rows bring
+ * it before that. All moves of one step see the state before it.
+ */
 function replaySum(run, k) {
   const { job, arrival, nodeDies, arcDies } = run;
+  const { moveRow, moveTime } = job;
   const here = k * job.nodes,
     a = run.base[k],
     late = job.shift[a] * run.offset[k];
-  const flags = run.flag[k] - job.moveStart[a];
+  const flags = run.flag[k] - job.moveStart[a],
+    stop = job.moveStart[a + 1];
   const missing = new Int32Array(job.nodes);
-  for (let i = job.moveStart[a]; i < job.moveStart[a + 1]; i++) missing[job.dst[job.moveRow[i]]]++;
+  for (let i = job.moveStart[a]; i < stop && !job.shared; i++) missing[job.dst[moveRow[i]]]++;
   for (let v = 0; v < job.nodes; v++) {
     if (!missing[v] && !job.isRelay[v] && nodeDies[v] > 0) arrival[here + v] = 0;
   }
-  for (let i = job.moveStart[a]; i < job.moveStart[a + 1]; i++) {
-    const r = job.moveRow[i],
-      t = job.moveTime[i] + late,
-      u = job.src[r],
-      v = job.dst[r];
-    if (arrival[here + u] > t || t >= nodeDies[u]) continue;
-    run.moved[flags + i] = 1;
-    if (t >= arcDies[job.arc[r]] || t >= nodeDies[v]) continue;
-    run.moved[flags + i] = 2;
-    if (--missing[v] === 0) {
-      arrival[here + v] = t + 1;
-      run.via[here + v] = r;
+  for (let i = job.moveStart[a], j = i; i < stop; ) {
+    const t = moveTime[i] + late;
+    for (; j < stop && moveTime[j] === moveTime[i]; j++) {
+      const u = job.src[moveRow[j]];
+      run.moved[flags + j] = !missing[u] && arrival[here + u] <= t && t < nodeDies[u] ? 1 : 0;
+    }
+    for (; i < j; i++) {
+      const r = moveRow[i],
+        v = job.dst[r];
+      if (job.shared) missing[v]++;
+      if (!run.moved[flags + i] || t >= arcDies[job.arc[r]] || t >= nodeDies[v]) {
+        arrival[here + v] = NEVER;
+        continue;
+      }
+      run.moved[flags + i] = 2;
+      if (--missing[v] === 0) {
+        arrival[here + v] = t + 1;
+        run.via[here + v] = r;
+      }
     }
   }
 }

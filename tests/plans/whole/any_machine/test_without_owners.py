@@ -28,6 +28,8 @@ PLANS = {
     "half": ("mesh:2x3", 2, "all-port,half"),
     "half ring": ("ring:5", 1, "one-port,half"),
     "half cube": ("hypercube:3", 2, "one-port,combining,half"),
+    "one way": ("debruijn:2,3", 1, "all-port"),
+    "relays": ("fat-tree:2", 2, "one-port"),
 }
 
 
@@ -48,7 +50,7 @@ def test_both_verifiers_the_replay_and_the_run_accept_them(case):
     trace = treecast.simulate(schedule)
     assert trace.holds
     assert (trace.steps, trace.transmissions) == (schedule.steps, schedule.transmissions)
-    assert len(run(schedule, np.random.default_rng(0).bytes(999)).intact) == schedule.network.nodes
+    assert len(run(schedule, np.random.default_rng(0).bytes(999)).intact) == schedule.network.rank_count
     assert all(formats.decode(formats.encode(schedule, to)) == schedule for to in ("text", "binary"))
 
 
@@ -95,7 +97,7 @@ def test_both_verifiers_refuse_the_same(case, place, later, finished):
     fast, expanded = verdicts(changed)
     assert fast == expanded
     if fast:
-        assert len(run(changed, bytes(range(200))).intact) == schedule.network.nodes
+        assert len(run(changed, bytes(range(200))).intact) == schedule.network.rank_count
 
 
 @pytest.mark.each(7)
@@ -111,6 +113,17 @@ def test_under_faults_the_replay_and_the_run_agree(case):
             if step:  # else what the others add up lacks a part that was there
                 assert done.intact == complete
             assert done.transmissions == trace.transmissions
+
+
+@pytest.mark.parametrize("spec", ["path:1", "mesh:2x3", "debruijn:2,2", "kautz:2,1", "fat-tree:2", "complete:5"])
+@pytest.mark.parametrize(
+    "machine", ["all-port", "all-port,half", "one-port", "one-port,half", "whispering", "shouting"]
+)
+def test_they_never_take_more_steps_than_with_owners(spec, machine):
+    """Past relays and over arcs that lead one way, too."""
+    owned, shared = (treecast.plan("allreduce", spec, model=machine, **more) for more in ({}, {"without_owners": True}))
+    assert shared.steps <= owned.steps
+    assert verdicts(shared) == [True, True]
 
 
 def test_what_needs_owners_says_so():

@@ -12,6 +12,9 @@ exchanges nothing in a step. There each sum is complete at some node first, from
 *Recursive doubling* exchanges everything, with the node that differs in one bit after the other. So d steps do for 2^d nodes,
 where messages combine (Thakur, Rabenseifner & Gropp 2005). Of other numbers of nodes those beyond 2^d first tell one of them.
 
+Whoever owns a sum is the first to complete it, so a plan of sums with owners holds without them, too: on any network, past relays
+and over arcs that lead one way.
+
 Nobody can verify that by one rule for each node: sets of contributions are carried along, and two that meet share none.
 """
 
@@ -28,7 +31,7 @@ from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, best_of, rows_between, rows_over
-from treecast.plans.registry import Option, any_machine, builder
+from treecast.plans.registry import Builder, Option, any_machine, builder, builders, fitting
 from treecast.plans.times.timetable import Timed, listed
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.schedule import Claims, Payloads
@@ -187,6 +190,32 @@ def _built(job: Job[Network], timed: Timed) -> Built:
     return Built(rows, Claims(timed.steps, int(ways.lengths[hop].sum())), replace(job.collective, owners=NO_OWNERS))
 
 
+def _with_owners(job: Job[Any]) -> tuple[Job[Any], list[Builder]]:
+    """Return the same job of sums with owners, and the builders that can do it."""
+    owned = replace(job, options={}, likeness=None)
+    return owned, fitting(builders(job.collective.kind, job.network), owned)
+
+
+def _none_with_owners(job: Job[Any]) -> str:
+    return "" if _with_owners(job)[1] else "takes a plan of sums with owners, and there is none"
+
+
+@any_machine(
+    "owned-sums",
+    "allreduce",
+    fits=_none_with_owners,
+    summary="the best plan of sums with owners, which holds without them, too",
+    **_SHARED,
+)
+def owned_sums(job: Job[Any]) -> Built:
+    """Any machine: the schedule of the best builder of sums with owners. It is not proved how near the bound this is."""
+    from treecast.plans.choice import build
+
+    owned = build(*_with_owners(job)).plain()
+    shared = replace(job.collective, owners=NO_OWNERS if job.network.rank_count > 1 else ())
+    return Built(owned.rows, Claims(owned.steps, owned.transmissions), shared)
+
+
 def _by_bits(network: Network) -> str:
     return "" if network.flips_bits or network.every_pair_joined else "needs a hypercube, or all pairs joined"
 
@@ -202,7 +231,7 @@ def _claims(job: Job[Network]) -> Claims:
     "recursive-doubling",
     "allreduce",
     on=_by_bits,
-    under=("whispering", "one-port,combining", "shouting"),
+    under=("whispering", "one-port,combining"),
     claims=_claims,
     orbit=False,
     summary="all that has been added so far is exchanged with the node that differs in one bit after the other",
