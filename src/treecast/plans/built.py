@@ -1,7 +1,7 @@
 """The task of a builder, and its result."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -24,7 +24,6 @@ from treecast.schedule.costs import Costs
 from treecast.units import spell_bytes
 
 Where = TypeVar("Where", bound=Network, covariant=True)
-Tried = TypeVar("Tried")
 
 
 @dataclass(frozen=True)
@@ -144,22 +143,6 @@ def joined(parts: Sequence[Rows], later: Sequence[int] = ()) -> Rows:
         some["step"] = some["step"].astype(np.int64) + by
     table = Payloads.concatenated([part.payloads for part in parts])
     return Rows.of(table, **{name: np.concatenate([some[name] for some in columns]) for name in columns[0]})
-
-
-def best_of(attempts: Iterable[Tried], cost: Callable[[Tried], tuple[int, ...]], least: int) -> Tried:
-    """Return the attempt that costs least, steps first, and of equal ones the first; they are made until one takes ``least``.
-
-    Raises PlanError when there is none.
-    """
-    best: tuple[tuple[int, ...], Tried] | None = None
-    for each in attempts:
-        if best is None or cost(each) < best[0]:
-            best = cost(each), each
-        if best[0][0] <= least:
-            break
-    if best is None:
-        raise PlanError("no attempt was made")
-    return best[1]
 
 
 NO_ROWS = Rows.of(Payloads.of([]), step=(), src=(), dst=(), port=())

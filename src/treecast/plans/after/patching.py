@@ -14,7 +14,7 @@ every node would have to be told: then there is no patch. Relays have nothing to
 on. An allreduce of a reduction and a spreading is patched in both halves, if one begins when the other is over.
 """
 
-from itertools import islice, product
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -26,15 +26,16 @@ from treecast.models import takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, best_of, joined, rows_over
+from treecast.plans.built import Built, joined, rows_over
 from treecast.plans.carried import renamed
 from treecast.plans.reversal import one_after_the_other, reverse_in_time
+from treecast.plans.search import affordable, best_of
 from treecast.plans.ways.trees.repaired import new_arcs, new_nodes
 from treecast.plans.whole.any_machine.rarest_first import NOTHING, Exchange, exchanged, table, timed
 from treecast.schedule import NO_RECIPE, Claims, Payloads, Rows, Schedule
 
 _MOST_SENDS = 1 << 18  # which are gone through one by one: about a second
-_MOST_WORK = 1 << 22  # arcs, lost chunks and steps of all tries, multiplied
+_LOOK = 2**7  # units of work for one lost chunk at one arc in one step
 _TRIES = tuple(product(range(6), (True, False)))  # seeds of exchanges, and whether arcs are asked by need
 
 
@@ -154,7 +155,7 @@ def _brought(schedule: Schedule, collective: Collective, left: Network, kept: _K
 
     last = int(kept.sends.step.max(initial=-1))
     work = len(arcs_of(left).head) * len(lost) * (last + 1)
-    tries = islice(_TRIES, max(1, _MOST_WORK // max(1, work)))
+    tries = affordable(_TRIES, lambda how: _LOOK * work)
     found = (one_by_one(*how) if collective.personal else brought(lost, kept.sends, *how) for how in tries)
     return best_of(found, lambda sent: (int(sent.step.max(initial=-1)), len(sent.step)), last)
 

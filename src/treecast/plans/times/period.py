@@ -19,8 +19,9 @@ from treecast.collectives import Collective
 from treecast.models import Model, Takes, takes
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job, best_of, rows_over
+from treecast.plans.built import Built, Job, rows_over
 from treecast.plans.registry import any_machine, every_port
+from treecast.plans.search import HOP, WORK, best_of
 from treecast.plans.ways.even_trees import CHANGES, even_ways
 from treecast.plans.ways.ways import Ways, grouped
 from treecast.plans.whole.any_machine.known import known_few, least_steps, no_ways
@@ -32,8 +33,7 @@ _AGAIN, _FEW_TIMES = 40, 4  # how often a hop may look for a place; where period
 _VERY_FEW = 2**9  # hops for which the shortest period is tried often
 _OFTEN, _MOST_CHANCE = 24, 8  # how often, and how much of the order is by chance
 _LONGER, _BY_CHANCE = (0, 1, 2), (0, 2, 2)  # by how much periods are longer than the greatest load; how often by chance
-_LITTLE, _MOST = 2**20, 2**22  # hops times steps of periods that are tried: where one is as short as can be, and else
-_CHANGED = 8  # changes of trees that take as long as a hop and step of a period
+_PLACE, _CHANGE = HOP // 4, HOP // 32  # units of work: of a hop for each step of a period; of a change of trees
 _LEAST = 32  # messages for which a period is worth its beginning and its end
 
 
@@ -208,7 +208,7 @@ def _tried(job: Job[Network], least: int) -> Iterator[Repeated]:
     Ways are left out whose greatest load says that no period of theirs takes as few steps as one before.
     """
     many, wanted, fewest, fast = job.collective.messages, takes(job.model, job.network), NEVER, False
-    for source, cost in ((known_few(job), 0), (even_ways(job), CHANGES * job.network.arcs // _CHANGED)):
+    for source, cost in ((known_few(job), 0), (even_ways(job), CHANGES * job.network.arcs * _CHANGE)):
         work = 0
         for small, ways in source:
             if (-(-many // small.messages) - 1) * int(ways.loads(wanted).max(initial=0)) < fewest:
@@ -216,7 +216,7 @@ def _tried(job: Job[Network], least: int) -> Iterator[Repeated]:
                     yield (made := repeated(period, small, many))
                     fewest = min(fewest, made.claims.steps)
                     fast |= period.pace * many <= least * small.messages
-                    work += len(ways) * period.pace
+                    work += len(ways) * period.pace * _PLACE
             work += cost * small.messages
-            if work > (_LITTLE if fast else _MOST):
+            if work > (WORK // 4 if fast else WORK):
                 break

@@ -19,13 +19,13 @@ from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.plans.built import Built, rows_over
+from treecast.plans.search import HOP, WORK
 from treecast.plans.ways.ways import Ways, grouped
 from treecast.ragged import explode, starts
 from treecast.schedule import Claims, Payloads
 from treecast.schedule.trees import TreeSet
 
-_MOST_WORK = 2**20  # hops that are timed there and back
-MOST_IN_TURNS = 2**18  # hops of all turns
+MOST_IN_TURNS = WORK // (4 * HOP)  # hops of all turns
 
 
 class Timed(NamedTuple):
@@ -165,13 +165,13 @@ def there_and_back(*tables: Timed, least: int = 0, passes: int = 5) -> Timed:
 
     With ``least`` steps it is content. It goes there and back so many times, less often where there are many hops.
     """
-    ranked, work = sorted(tables, key=lambda timed: timed.cost), _MOST_WORK
+    ranked, left = sorted(tables, key=lambda timed: timed.cost), WORK // HOP
     found, known = ranked[0], dict[tuple[int, Model, bool, bytes], Timed]()
     for now in ranked:
         for back in [True, False] * passes:
-            if found.steps <= least or work < len(now.ways):
+            if found.steps <= least or left < len(now.ways):
                 break
-            work -= len(now.ways)
+            left -= len(now.ways)
             seen = id(now.ways), now.model, back, now.step.tobytes()  # most orders soon lead to the same few tables
             if seen not in known:
                 end = now.step + (1 if now.model.combining else now.ways.lengths)

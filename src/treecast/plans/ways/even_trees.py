@@ -18,6 +18,7 @@ from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.plans.built import Job
+from treecast.plans.search import WORK
 from treecast.plans.ways.trees.packed import tree_set
 from treecast.plans.ways.trees.spanning import breadth_first, pruned
 from treecast.plans.ways.ways import Ways
@@ -25,7 +26,7 @@ from treecast.schedule import Payloads
 
 CHANGES = 256
 """Changes that are tried, for each arc in each tree."""
-_MOST = 2**21  # … at most
+_CHANGE = 2**8  # units of work for a change
 _HEAT = 0.1
 _FEW = 2**14  # hops of the trees of all roots
 _TREES, _DEEPER = (8, 6, 5, 4, 3, 2, 1), (0.02, 0.1)  # of each root, and the cost of an arc more to a node
@@ -75,7 +76,7 @@ def _even(network: Network, machine: Model, roots: tuple[int, ...], deeper: floa
     arcs, wanted, top = arcs_of(network), takes(machine, network), np.array(roots, np.int64)
     up = _alike(network, top) if network.relays is None else _past_other_relays(network, top, seed)
     load = np.bincount(wanted.resource[up[up >= 0]].ravel(), minlength=wanted.resources).astype(np.int64)
-    count, chance = min(CHANGES * len(arcs.head) * len(top), _MOST), np.random.default_rng(seed)
+    count, chance = min(CHANGES * len(arcs.head) * len(top), WORK // _CHANGE), np.random.default_rng(seed)
     unit = 4 * max(1.0, float(load.mean())) ** 3
     cooling = _HEAT * unit * (1 - np.arange(count) / count) * chance.exponential(size=count)
     which, arc, turn = (chance.integers(many, size=count) for many in (len(top), len(arcs.head), len(arcs.head)))

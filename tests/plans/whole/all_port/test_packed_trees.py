@@ -119,7 +119,7 @@ def test_all_numbers_of_trees_share_one_budget(monkeypatch):
         return exchange(*arguments)
 
     monkeypatch.setattr(exchanges, "exchange", counted)
-    monkeypatch.setattr(packed, "_MOST_CLIMBED", 2**22)
+    monkeypatch.setattr(packed, "WORK", 2**23)
     assert verify(plan("broadcast", where, messages=24)).holds
     assert 0 < sum(moves * target for moves, target in climbed) <= 2**22
 

@@ -28,8 +28,9 @@ from treecast.networks.core import Ints
 from treecast.networks.permutations import inverse, symbol_at
 from treecast.papers.label_sets import Preferences, Ranges, by_rotation, by_sets, left_over
 from treecast.papers.star.builders.label_search import find
-from treecast.plans.built import Built, Job, best_of
+from treecast.plans.built import Built, Job
 from treecast.plans.registry import Option, builder, every_port, whole_number
+from treecast.plans.search import best_of
 from treecast.plans.times.pipelines import rows_into
 from treecast.plans.times.timetable import Packed, pack
 from treecast.plans.ways.trees import directions

@@ -19,14 +19,15 @@ from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.papers.trees.builders.one_tree import FIRST, build_streams
-from treecast.plans.built import Built, Job, best_of
+from treecast.plans.built import Built, Job
 from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import builder
+from treecast.plans.search import WORK, best_of
 from treecast.plans.ways.trees.spanning import balanced, best, breadth_first, streams_steps
 from treecast.schedule.trees import Tree
 
 _MOST_CELLS = 2**24  # trees x nodes: beyond, one tree has to do
-_WORK = 1 << 28  # operations of a search for better dealings, in all
+_WORK = WORK // 2  # operations of a search for better dealings, in all
 _TRIES = 12
 _Int32 = NDArray[np.int32]
 _Tables = tuple[_Int32, _Int32, _Int32, Ints]  # parent, by, depth, dealt

@@ -16,6 +16,7 @@ from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.kept import kept
+from treecast.plans.search import WORK
 from treecast.plans.ways.trees.numbered import two_trees
 from treecast.plans.ways.trees.packed import exchanged, pack, packed_trees, tree_set
 from treecast.plans.ways.trees.past_relays import Part, part_for
@@ -25,7 +26,7 @@ _AT_ONCE = 100  # moves of an attempt, for each node of each tree
 _SHORTENING = 200  # the same of all attempts after the first that finds trees
 _WITH_A_RULE = 8  # times that, of all attempts where a rule gives some
 _DEEP = 4  # attempts to find trees of any depth, where none were found
-_MOST_MOVES = 2**20
+_MOST_MOVES = WORK // 2**9  # of a search
 
 
 @kept(16)

@@ -16,6 +16,7 @@ from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.kept import kept
+from treecast.plans.search import WORK
 from treecast.plans.ways.trees.spanning import breadth_first, pruned
 from treecast.schedule.trees import TreeSet
 
@@ -23,7 +24,7 @@ _AT_ONCE, _LONG = 40, 2000  # moves of an attempt, for each node of each tree: o
 _SHORT_TRIES = 10  # first attempts
 _TRIES = 4  # attempts to shorten trees before they are packed anew
 _ALL_TRIES = 10000  # moves of all attempts, for each node of each tree
-_MOST_TRIED, _MOST_CLIMBED = 2**25, 2**28  # of all searches: the most moves, and moves times depth
+_MOVE, _CLIMB = 16, 2  # units of work for a move, and for each arc of depth
 
 
 def number_of_seed(seed: int) -> Any:
@@ -102,7 +103,7 @@ def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int, se
     trees = len(up)
     arcs, least = arcs_of(network), least_depth(network, root, trees)
     height, turn, base = tree_set(network, root, up).height, 0, up
-    left = min(_ALL_TRIES * up.size, min(_MOST_TRIED, _MOST_CLIMBED // max(height, 1)) // searches)
+    left = min(_ALL_TRIES * up.size, WORK // max(_MOVE, _CLIMB * height) // searches)
     while height > least and left > 0:
         once = _AT_ONCE if turn < _SHORT_TRIES else _LONG
         target = height - 1 if turn else least  # most is gained by all nodes that are too deep at once

@@ -11,8 +11,9 @@ import numpy as np
 
 from treecast.networks import Cayley, Rotational
 from treecast.networks.core import Ints
-from treecast.plans.built import NO_ROWS, Built, Job, best_of, joined, rows_over
+from treecast.plans.built import NO_ROWS, Built, Job, joined, rows_over
 from treecast.plans.registry import builder, every_port
+from treecast.plans.search import best_of
 from treecast.plans.times.pipelines import rows_into, streams
 from treecast.plans.times.timetable import pack, translated
 from treecast.plans.ways.trees.disjoint import TREES, trees_of_job

@@ -23,8 +23,9 @@ from treecast.graphs.disjoint_paths import disjoint_paths
 from treecast.networks import Cayley, Network, Rotational
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
-from treecast.plans.built import NO_ROWS, Built, Job, best_of, joined
+from treecast.plans.built import NO_ROWS, Built, Job, joined
 from treecast.plans.registry import builder, every_port
+from treecast.plans.search import HOP, affordable, best_of
 from treecast.plans.times.pipelines import rows_into
 from treecast.plans.times.timetable import list_paths
 from treecast.plans.ways.shares import hops, shares
@@ -36,7 +37,6 @@ from treecast.schedule import Claims, Payloads, Rows
 _MOST_NODES = 2**22  # of a network in which ways are searched for
 _RENAMINGS = 60  # that are drawn for a node of a short necklace
 _SPARED = (0, 1, 2, 4, 8, 16)  # whole necklaces that help to fill up the steps of the short ones
-_MOST_WORK = 1_500_000  # hops tried, of all tries
 
 
 @builder(
@@ -200,18 +200,17 @@ class _Search:
         """Return the shortest packing of several tries; the first that cannot be shorter."""
         if not self.short:
             return _Packed([], np.empty(0, np.int64), 0, 0, 0)
-        return best_of(self._tried(layers), lambda packed: (packed.added,), self.least(layers))
+        tried = affordable(self._tried(layers), lambda packed: HOP // 2 * len(packed.began))
+        return best_of(tried, lambda packed: (packed.added,), self.least(layers))
 
     def _tried(self, layers: int) -> Iterator[_Packed]:
-        chance, choices, work = Random(layers), self.short * layers, 0
+        chance, choices = Random(layers), self.short * layers
         uses = [np.array([self._uses(ways) for ways in each]) for each in choices]
-        while work <= _MOST_WORK:
+        while True:
             nodes = [each[i] for each, i in zip(choices, _evened(uses, chance), strict=True)]
             short = [way._replace(layer=i // len(self.short)) for i, ways in enumerate(nodes) for way in ways]
             for spared in _SPARED[: 1 + len(self.whole)]:
-                yield (packed := self._packed(short, layers, spared))
-                work += len(packed.began)
-            work += sum(map(len, uses))
+                yield self._packed(short, layers, spared)
 
     def _packed(self, short: list[_Way], layers: int, spared: int) -> _Packed:
         """Return the ways to short necklaces, and those to the first whole ones, packed together."""

@@ -23,6 +23,7 @@ from treecast.networks.kept import kept
 from treecast.plans.built import NO_ROWS, Built, Job, joined, rows_over
 from treecast.plans.lengths import Streams, in_streams
 from treecast.plans.registry import builder
+from treecast.plans.search import WORK
 from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.ragged import places
 from treecast.schedule import Claims, Payloads, Rows
@@ -30,7 +31,7 @@ from treecast.schedule import Claims, Payloads, Rows
 _MOST_SENDS = 2**22  # of one message for each node
 _MOST_MATCHED = 2**20  # sends that are matched one by one, where some would do for several messages
 _TRIES = 16
-_MOST_WORK = 2**28  # chunks looked at in all tries, about: a third of a second
+_LOOK = 2  # units of work for a chunk that is looked at
 
 
 class _Plan(NamedTuple):
@@ -143,7 +144,7 @@ def matched(network: Network, chunks: tuple[int, ...]) -> _Plan:
 
 def _tries(chunks: int, nodes: int, arcs: int) -> int:
     work = 2 * chunks**2 * nodes**2 // max(arcs, 1)
-    return int(np.clip(_MOST_WORK // max(work, 1), 1, _TRIES))
+    return int(np.clip(WORK // (_LOOK * max(work, 1)), 1, _TRIES))
 
 
 def _rows(job: Job[Network], parts: list[tuple[_Plan, Streams]]) -> Rows:

@@ -16,6 +16,7 @@ from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import builder, looks_different
+from treecast.plans.search import HOP, WORK
 from treecast.plans.times.pipelines import streams
 from treecast.plans.times.timetable import MOST_IN_TURNS, in_turns, listed, parallel
 from treecast.plans.ways.trees.balanced import grown
@@ -23,8 +24,7 @@ from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.schedule import Payloads
 
 _MOST_ARCS = 2**19  # owners of sums, times arcs of a network
-_MOST_IN_TURNS = 2**18  # sends of all sets of trees that are tried in turns, but the last
-_MOST_TRIED = 2**17  # sends of all numbers of trees that are tried, of one shape
+_MOST_TRIED = WORK // (8 * HOP)  # sends of all numbers of trees that are tried, of one shape
 _TIMES, _TREES = (8, 4, 2, 1), (128, 64, 32, 16, 8, 4, 2)
 _FULL = 6  # numbers of trees that fill all arcs
 _SHAPES = ((1.0, 0), (1.0, 64), (1.0, 256), (0.75, 16))
@@ -71,7 +71,7 @@ def over_overlapping_trees(job: Job[Network]) -> Built:
         found = min(found, *(_listed(ways, in_turn=turn) for turn in (False, True)), key=_steps)
         busiest = int(np.bincount(taken[taken >= 0]).max()) * -(-messages // trees)
         tried.append((busiest, taken))
-    left, sums = _MOST_IN_TURNS, messages * len(owners)
+    left, sums = MOST_IN_TURNS, messages * len(owners)
     # filling and emptying trees takes some turns: of few trees the busiest arcs tell most
     tried.sort(key=lambda each: (each[0] * (1 + 2 * len(each[1]) / sums), len(each[1])))
     for busiest, taken in tried:

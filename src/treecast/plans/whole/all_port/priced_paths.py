@@ -14,7 +14,7 @@ least cost, in which an arc has a price for its length, too. At least one of the
 they fail. One copy may go round arcs that all shortest paths use: 26 steps of an alltoall on debruijn:2,4 instead of 29.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -32,8 +32,9 @@ from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
-from treecast.plans.built import NO_ROWS, Built, Job, best_of
+from treecast.plans.built import NO_ROWS, Built, Job
 from treecast.plans.registry import builder
+from treecast.plans.search import HOP, affordable, best_of
 from treecast.plans.times.timetable import Timed, listed, there_and_back, translated
 from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.plans.ways.ways import Ways, grouped
@@ -42,7 +43,7 @@ from treecast.schedule import Claims
 
 _TURNS, _TRIES = 12, 6
 _MOST_HOPS, _MOST_OF_ORBIT = 2**22, 2**17  # of all ways; where every node has the same part, orbits do as well
-_MOST_WORK = 2**23  # hops of all tries
+_HOP = HOP // 4  # units of work for a hop that is chosen by price
 _ALIGNED = -1  # in place of a seed: ways that are not chosen by price
 _MANY_HOPS, _MOST_LOAD = 2**16, 2**12  # of blocks of different lengths: hops of runs; how finely loads are told apart
 _UNIT = 2**20  # the price of an arc with the load that it should have
@@ -80,16 +81,11 @@ def over_priced_paths(job: Job[Network]) -> Built:
     least = _least(job)
     share = _least_load(job, least)
 
-    def tried() -> Iterator[tuple[Ways, int]]:
-        work, one_way_each = 0, job.network.arcs == 2 * (job.network.nodes - 1)  # a tree: other prices change nothing
-        for size, seed in _tries(job):
-            ways = _shortest(job, size, share, seed)
-            yield ways, max(0, seed)
-            work += 2 * len(ways)
-            if work > _MOST_WORK or (one_way_each and job.collective.lengths is None):
-                return
-
-    return _listed(job, tried(), least)
+    tries, one_way_each = _tries(job), job.network.arcs == 2 * (job.network.nodes - 1)
+    if one_way_each and job.collective.lengths is None:  # a tree: other prices change nothing
+        tries = tries[:1]
+    tried = ((_shortest(job, size, share, seed), max(0, seed)) for size, seed in tries)
+    return _listed(job, affordable(tried, lambda each: _HOP * len(each[0])), least)
 
 
 def _least(job: Job[Network]) -> int:

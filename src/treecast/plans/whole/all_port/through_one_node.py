@@ -16,9 +16,10 @@ from treecast.collectives.checks import MOST_MESSAGES
 from treecast.graphs.parting import far_and_back
 from treecast.lower_bounds import bounds, tightest
 from treecast.networks import Network
-from treecast.plans.built import Built, Job, best_of
+from treecast.plans.built import Built, Job
 from treecast.plans.choice import run_best
 from treecast.plans.registry import ALL_PORT, BUFFERLESS, WORMHOLE, Builder, builder, builders, fitting, looks_different
+from treecast.plans.search import best_of
 from treecast.schedule import Payloads, Rows
 
 _MOST_MEASURED = 2**8  # nodes of a network of which each may be the one

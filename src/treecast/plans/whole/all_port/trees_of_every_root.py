@@ -29,8 +29,9 @@ from treecast.models import Takes, model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job, best_of
+from treecast.plans.built import Built, Job
 from treecast.plans.registry import Option, builder, looks_different, whole_number
+from treecast.plans.search import HOP, WORK, best_of
 from treecast.plans.times.pipelines import streams
 from treecast.plans.times.timetable import in_turns, listed, translated
 from treecast.plans.ways.trees import axes
@@ -48,7 +49,7 @@ _MOST_TREES = 2**10  # of all roots that are looked for where fewer would do
 _SHOWN = 5  # nodes of a cut
 _PASSES = 12  # of choosing which trees carry more
 _MOST_GROWN = 2**24  # trees that are grown, times arcs
-_MOST_TRIED = 2**18  # arcs of all trees that are tried, where several numbers are; growing them counts, too
+_ARC = 4 * HOP  # units of work for an arc of a tree that is tried; growing trees counts, too
 _DEEPER = (0, 256)  # the costs of depth to try, beside a price of 1024 for an arc that is as full as it should be
 _TREES_OF_EACH = (32, 16, 8, 4, 2)  # ranks, beside 1 and those that the optimum asks for
 _MOST_RANKS = 144  # some two seconds of packing, which grows with their fourth power
@@ -284,7 +285,7 @@ def over_balanced_trees(job: Job[Network]) -> Built:
 
 def _attempts(network: Network, messages: int) -> list[tuple[int, int]]:
     """Return how many trees for each rank are worth trying, with the cost of depth: as many pairs as the work allowed."""
-    most, left = optimum(network).numerator, _MOST_TRIED
+    most, left = optimum(network).numerator, WORK // _ARC
     counts = dict.fromkeys(count for count in (1, 4 * most, 2 * most, most, *_TREES_OF_EACH) if count <= messages)
     found = list[tuple[int, int]]()
     for deeper, count in product(_DEEPER, counts):

@@ -21,9 +21,10 @@ from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import bounds, tightest
 from treecast.models import MODELS, Model, model, takes
 from treecast.networks import Network
-from treecast.plans.built import Built, Job, best_of
+from treecast.plans.built import Built, Job
 from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import Builder, any_machine, builders, every_port, fitting
+from treecast.plans.search import best_of
 from treecast.plans.times.timetable import Timed, listed, there_and_back
 from treecast.plans.ways.even_trees import even_ways
 from treecast.plans.ways.ways import Ways

@@ -8,7 +8,7 @@ heads lack. Ties go by chance, several times. Then the ways are timed from the e
 """
 
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 from typing import NamedTuple
 
 import numpy as np
@@ -20,16 +20,17 @@ from treecast.models import Model, Takes, takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job, best_of
+from treecast.plans.built import Built, Job
 from treecast.plans.registry import any_machine
+from treecast.plans.search import WORK, affordable, best_of
 from treecast.plans.times.timetable import Timed, there_and_back
 from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.plans.whole.any_machine.known import least_steps, machines
 from treecast.schedule import Payloads
 
-_MOST_WORK = 2**25  # arcs, chunks and steps of all tries, multiplied
-_TRIES = 100
+_LOOK = 2**3  # units of work for one chunk at one arc in one step
+_TRIES = 150
 
 
 def _work(job: Job[Network]) -> int:
@@ -39,8 +40,8 @@ def _work(job: Job[Network]) -> int:
 
 
 def _fits(job: Job[Network]) -> str:
-    if _work(job) > _MOST_WORK:
-        return f"looks at every chunk at every arc in every step, {_work(job):,} times, and {_MOST_WORK:,} at most"
+    if _work(job) > WORK // _LOOK:
+        return f"looks at every chunk at every arc in every step, {_work(job):,} times, and {WORK // _LOOK:,} at most"
     return ""
 
 
@@ -59,11 +60,10 @@ def rarest_first(job: Job[Network]) -> Built:
     It is not proved how near the bound this is: each schedule shows it.
     """
     least, several = least_steps(job), machines(job.model)
-    tries = len(several) * max(1, min(_TRIES, _MOST_WORK // max(1, _work(job))))
-    some = list(product(range(1, _TRIES), (False, True), several))[:tries]
+    every = islice(product(range(1, _TRIES), (False, True), several), len(several) * _TRIES)
     found = (
         there_and_back(_exchanged(replace(job, model=machine), seed, by_need), least=least)
-        for seed, by_need, machine in some
+        for seed, by_need, machine in affordable(every, lambda how: _LOOK * _work(job) // len(several))
     )
     return best_of(found, lambda timed: timed.cost, least).built()
 

@@ -30,8 +30,9 @@ from treecast.models import Takes, takes
 from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job, best_of, rows_between, rows_over
+from treecast.plans.built import Built, Job, rows_between, rows_over
 from treecast.plans.registry import Builder, Option, any_machine, builder, builders, fitting
+from treecast.plans.search import best_of
 from treecast.plans.times.timetable import Timed, listed
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.schedule import Claims, Payloads

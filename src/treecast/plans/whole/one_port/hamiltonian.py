@@ -23,10 +23,11 @@ from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.plans.built import Built, Job, rows_between, rows_of_blocks
 from treecast.plans.registry import any_machine
+from treecast.plans.search import WORK
 from treecast.schedule import Claims, Payloads
 
 _MOST_NODES, _MOST_IN_CYCLE = 2**11, 2**10
-_MOST_WORK = 2**19  # arcs that a search looks at
+_LOOK = 2**10  # units of work for an arc that a search looks at
 
 
 def _fits(job: Job[Network]) -> str:
@@ -117,7 +118,7 @@ def path_through_all(network: Network, root: int, *, closed: bool = False) -> tu
     near, into = sets(arcs.first, arcs.head), sets(arcs.into, arcs.tail[arcs.entering])
     if sum(len(ways) < 2 for v, ways in enumerate(near) if v != root) > 1 - closed and network.both_ways:
         return ()  # it ends where there is no way on
-    chance, noise, most = Random(0), -1, min(_MOST_WORK, nodes**2 << 10)
+    chance, noise, most = Random(0), -1, min(WORK // _LOOK, nodes**2 << 10)
     while work < most:
         path, place, noise = [root], {root: 0}, (noise + 1) % 4
         left = [len(ways) - (root in ways) for ways in near]  # to how many nodes a node leads that the path lacks

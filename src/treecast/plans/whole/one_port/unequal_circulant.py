@@ -21,6 +21,7 @@ from treecast.networks.core import Ints
 from treecast.plans.built import NO_ROWS, Built, Job, joined, rows_between
 from treecast.plans.lengths import in_streams, lengths_of
 from treecast.plans.registry import Option, builder, whole_number
+from treecast.plans.search import HOP, WORK
 from treecast.plans.times.timetable import listed
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.plans.whole.one_port.circulant import periodic
@@ -30,7 +31,7 @@ from treecast.ragged import places, starts
 from treecast.schedule import Claims, Payloads, Rows
 
 _MOST_PARTS = 2**20
-_MOST_TRIED = 2**20  # sends, while a number of parts is tried
+_MOST_TRIED = WORK // HOP  # sends, while a number of parts is tried
 _MOST_SENDS = 2**20  # of one flit each; beyond, flits go in streams
 
 
