@@ -184,7 +184,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/slow/plans/test_fastest.py::test_the_number_of_chunks_is_the_best_of_all"
         ),
         "with its best plan. Stars mark the networks that none beats": Test(
-            "tests/slow/plans/test_advice.py::test_every_option_takes_what_it_says"
+            "tests/slow/advice/test_networks.py::test_every_option_takes_what_it_says"
         ),
         "An alltoall on 40,320": Test("tests/slow/test_claims.py::test_an_alltoall_on_40320_nodes"),
         "1.6 billion pairs": Test("tests/slow/test_claims.py::test_an_alltoall_on_40320_nodes"),

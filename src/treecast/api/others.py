@@ -17,11 +17,11 @@ from treecast.plans.amounts import amount_of, costs_of
 from treecast.verification.verifier import verify
 
 if TYPE_CHECKING:
+    from treecast.advice.cables import Switchless
+    from treecast.advice.networks import Advice, RatePer
     from treecast.formats import FileVerdict
     from treecast.papers.paths import Paths
-    from treecast.plans.advice import Advice, RatePer
     from treecast.plans.after.differences import Difference
-    from treecast.plans.switchless import Switchless
     from treecast.verification.report import Report
 
 _MOST_SIZES = 1000
@@ -82,8 +82,8 @@ def advise(
     >>> treecast.advise("broadcast", 16, size="1MiB", latency="1us", rate="12.5GB/s", max_degree=4).options[0].ranks
     16
     """
-    from treecast.plans.advice import advise as ask
-    from treecast.plans.switchless import switchless
+    from treecast.advice.cables import switchless
+    from treecast.advice.networks import advise as ask
 
     wanted = [nodes] if isinstance(nodes, int) else list(nodes)
     if not wanted or min(wanted) < 1 or len(wanted) > _MOST_SIZES:

@@ -41,7 +41,7 @@ def advise(
     Example: treecast advise broadcast --nodes 60..70 --bytes 16MiB --survive 1 --max-degree 6 --latency 1us --rate 12.5GB/s
     """
     from treecast import api
-    from treecast.plans.switchless import Switchless, cables
+    from treecast.advice.cables import Switchless, cables
 
     low, dots, high = nodes.partition("..")
     if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in (low, high or low)) or (

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from treecast.advice.networks import Advice, Option
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.style import MARGIN, colour, heading, name_axes, theme, write
-from treecast.plans.advice import Advice, Option
 from treecast.units import spell_bytes
 
 _WIDTH, _HEIGHT = 9.0, 5.6

@@ -3,10 +3,10 @@
 import pytest
 
 import treecast
+from treecast.advice.cables import switchless
+from treecast.advice.saturated import saturated
 from treecast.errors import PlanError
-from treecast.graphs.saturated import saturated
 from treecast.plans.fastest import Amount
-from treecast.plans.switchless import switchless
 from treecast.schedule.costs import Costs
 
 COSTS = Costs.of("1us", "5GB/s")

@@ -3,7 +3,7 @@
 import pytest
 
 import treecast
-from treecast.plans.advice import advise
+from treecast.advice.networks import advise
 from treecast.plans.fastest import Amount
 from treecast.schedule.clocks import seconds_by_steps
 from treecast.schedule.costs import Costs

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from treecast.advice.networks import Asked, Option
+from treecast.advice.saturated import saturated
 from treecast.description import Description, Table, count_of, describe
 from treecast.errors import NetworkError, PlanError
-from treecast.graphs.saturated import saturated
 from treecast.networks import Network, families
 from treecast.networks import network as find_network
-from treecast.plans.advice import Asked, Option
 from treecast.plans.amounts import Amount
 from treecast.progress import report
 from treecast.schedule.costs import Costs

@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement, permutations
 import networkx as nx
 import pytest
 
-from treecast.graphs.saturated import saturated
+from treecast.advice.saturated import saturated
 
 
 def every_graph(nodes, ports):

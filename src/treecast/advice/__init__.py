@@ -1,0 +1,1 @@
+"""Which network to build: among networks of families, or by cables between hosts without a switch."""
