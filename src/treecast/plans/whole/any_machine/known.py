@@ -1,4 +1,4 @@
-"""Plans for any machine: the ways of plans for all ports, or trees of even loads, timed anew.
+"""Plans for any machine: the ways of plans for all ports, or trees of even loads, or grown ones, timed anew.
 
 Communication model: any in which nodes keep the chunks that they relay, and messages have no routes.
 The ways of a schedule hold on every machine, and copies are a property of ways alone. So every collective that has a plan for all
@@ -27,6 +27,7 @@ from treecast.plans.registry import Builder, any_machine, builders, every_port, 
 from treecast.plans.search import best_of
 from treecast.plans.times.timetable import Timed, listed, there_and_back
 from treecast.plans.ways.even_trees import even_ways
+from treecast.plans.ways.grown_trees import grown_ways
 from treecast.plans.ways.ways import Ways
 from treecast.steps import NEVER
 
@@ -181,7 +182,7 @@ def list_schedule(job: Job[Network]) -> Built:
     It is not proved how near the bound this is: each schedule shows it.
     """
     many, few = job.collective.messages, job.collective.chunks * job.network.nodes <= _FEW
-    some = chain(known_few(job), even_ways(job)) if few and not job.model.combining else ()
+    some = chain(known_few(job), even_ways(job), grown_ways(job)) if few and not job.model.combining else ()
     dealt = (ways.dealt(small.messages, many) for small, ways in some if not small.owners)
     return _fewest(job, known_ways(job), dealt)
 
