@@ -34,16 +34,18 @@ def affordable(attempts: Iterable[Tried], cost: Callable[[Tried], int], share: i
             return
 
 
-def best_of(attempts: Iterable[Tried], cost: Callable[[Tried], tuple[int, ...]], least: int) -> Tried:
+def best_of(
+    attempts: Iterable[Tried], cost: Callable[[Tried], tuple[int, ...]], least: int | Callable[[int], bool]
+) -> Tried:
     """Return the attempt that costs least, steps first, and of equal ones the first; they are made until one takes ``least``.
 
-    Raises PlanError when there is none.
+    ``least``: a number of steps, or whether so many are the least, as a lower bound says. Raises PlanError when there is none.
     """
     best: tuple[tuple[int, ...], Tried] | None = None
     for each in attempts:
         if best is None or cost(each) < best[0]:
             best = cost(each), each
-        if best[0][0] <= least:
+        if least(best[0][0]) if callable(least) else best[0][0] <= least:
             break
     if best is None:
         raise PlanError("no attempt was made")

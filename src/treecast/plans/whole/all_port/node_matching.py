@@ -23,7 +23,7 @@ from treecast.networks.kept import kept
 from treecast.plans.built import NO_ROWS, Built, Job, joined, rows_over
 from treecast.plans.lengths import Streams, in_streams
 from treecast.plans.registry import builder
-from treecast.plans.search import WORK
+from treecast.plans.search import affordable, best_of
 from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.ragged import places
 from treecast.schedule import Claims, Payloads, Rows
@@ -69,14 +69,16 @@ def over_node_matchings(job: Job[Network]) -> Built:
     sends = int(collective.sizes().sum()) * (network.nodes - 1)
     if not sends:
         return Built(NO_ROWS, Claims(0, 0))
-    found = list[tuple[int, list[tuple[_Plan, Streams]]]]()
-    for streams in _unequal(job) if collective.lengths is not None else _equal(job):
-        parts = [(matched(network, tuple(some.counts.tolist())), some) for some in streams]
-        found.append((sum(part.steps * some.size for part, some in parts), parts))
-        if is_least(found[-1][0], collective, network, model("all-port")):
-            break
-    steps, parts = min(found, key=lambda each: each[0])
-    return Built(_rows(job, parts), Claims(steps, sends))
+    tried = (
+        [(matched(network, tuple(some.counts.tolist())), some) for some in streams]
+        for streams in (_unequal(job) if collective.lengths is not None else _equal(job))
+    )
+
+    def steps(parts: list[tuple[_Plan, Streams]]) -> tuple[int]:
+        return (sum(part.steps * some.size for part, some in parts),)
+
+    parts = best_of(tried, steps, lambda found: is_least(found, collective, network, model("all-port")))
+    return Built(_rows(job, parts), Claims(*steps(parts), sends))
 
 
 def _equal(job: Job[Network]) -> Iterator[list[Streams]]:
@@ -128,23 +130,17 @@ def matched(network: Network, chunks: tuple[int, ...]) -> _Plan:
     arcs, nodes, counts = arcs_of(network), network.nodes, np.array(chunks)
     tail, head = arcs.tail[arcs.entering], arcs.head[arcs.entering]
     owner = np.repeat(np.arange(nodes), counts)
-    fewest, found = 0, np.empty((0, 3), np.int32)
-    for turn in range(_tries(len(owner), nodes, len(head))):
+
+    def tried(turn: int) -> _Plan:
         sends = np.empty((len(owner) * (nodes - 1), 3), np.int32)
         steps = int(hear(tail, head, arcs.into, owner, number_of_seed(turn), sends))
         if steps < 0:
             raise PlanError(f"{network.spec} is not connected: some node does not reach every other")
-        if turn == 0 or steps < fewest:
-            fewest, found = steps, sends
-        if _is_least(fewest, network, counts):
-            break
-    step, slot, chunk = found.T
-    return _Plan(fewest, np.stack([step, arcs.entering[slot], chunk]))
+        step, slot, chunk = sends.T
+        return _Plan(steps, np.stack([step, arcs.entering[slot], chunk]))
 
-
-def _tries(chunks: int, nodes: int, arcs: int) -> int:
-    work = 2 * chunks**2 * nodes**2 // max(arcs, 1)
-    return int(np.clip(WORK // (_LOOK * max(work, 1)), 1, _TRIES))
+    tries = affordable(range(_TRIES), lambda turn: 2 * _LOOK * len(owner) ** 2 * nodes**2 // max(len(head), 1))
+    return best_of(map(tried, tries), lambda found: (found.steps,), lambda steps: _is_least(steps, network, counts))
 
 
 def _rows(job: Job[Network], parts: list[tuple[_Plan, Streams]]) -> Rows:
