@@ -23,6 +23,7 @@ from treecast.plans.built import Built, Job, rows_over
 from treecast.plans.registry import any_machine, every_port
 from treecast.plans.search import HOP, WORK, best_of
 from treecast.plans.ways.even_trees import CHANGES, even_ways
+from treecast.plans.ways.grown_trees import grown_ways
 from treecast.plans.ways.ways import Ways, grouped
 from treecast.plans.whole.any_machine.known import known_few, least_steps, no_ways
 from treecast.schedule import Claims, Payloads
@@ -208,7 +209,8 @@ def _tried(job: Job[Network], least: int) -> Iterator[Repeated]:
     Ways are left out whose greatest load says that no period of theirs takes as few steps as one before.
     """
     many, wanted, fewest, fast = job.collective.messages, takes(job.model, job.network), NEVER, False
-    for source, cost in ((known_few(job), 0), (even_ways(job), CHANGES * job.network.arcs * _CHANGE)):
+    changes = CHANGES * job.network.arcs * _CHANGE
+    for source, cost in ((known_few(job), 0), (even_ways(job), changes), (grown_ways(job), 0)):
         work = 0
         for small, ways in source:
             if (-(-many // small.messages) - 1) * int(ways.loads(wanted).max(initial=0)) < fewest:
