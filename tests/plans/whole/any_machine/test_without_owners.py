@@ -12,6 +12,7 @@ import treecast
 from treecast import formats
 from treecast.engine.memory import Additions, Part
 from treecast.engine.transfers import Transfer
+from treecast.errors import PlanError
 from treecast.execution.local import run
 from treecast.networks import network
 from treecast.schedule import Payloads, Rows
@@ -124,6 +125,17 @@ def test_they_never_take_more_steps_than_with_owners(spec, machine):
     owned, shared = (treecast.plan("allreduce", spec, model=machine, **more) for more in ({}, {"without_owners": True}))
     assert shared.steps <= owned.steps
     assert verdicts(shared) == [True, True]
+
+
+def test_sums_meet_at_nodes_of_different_degrees():
+    where = network(nx.Graph([(0, 1), (0, 4), (1, 2), (1, 3), (2, 4), (3, 4)]))
+    schedule = treecast.plan("allreduce", where, model="all-port,half", without_owners=True)
+    assert verdicts(schedule) == [True, True]
+
+
+def test_an_orbit_that_is_too_long_says_so():
+    with pytest.raises(PlanError, match="too many to write out: with owners there is a plan"):
+        treecast.plan("allreduce", "star:7", without_owners=True)
 
 
 def test_what_needs_owners_says_so():

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from treecast.collectives.collective import NO_OWNERS
+from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import best, bounds
 from treecast.models import Takes, takes
 from treecast.networks import Network
@@ -109,7 +110,7 @@ def _grown(job: Job[Network], chance: Random) -> Ways:
     hops, size = len(trees[0][0]), job.collective.sums // groups
     place, group = np.tile(np.arange(hops), groups), np.repeat(np.arange(groups), hops)
     arc, before, after = (np.concatenate(column) for column in zip(*trees, strict=True))
-    own = np.repeat(np.arange(groups) * hops, len(before) // groups)
+    own = np.repeat(np.arange(groups) * hops, [len(tree[1]) for tree in trees])
     first = np.arange(2 * groups) * size
     return Ways(
         network,
@@ -212,7 +213,10 @@ def owned_sums(job: Job[Any]) -> Built:
     """Any machine: the schedule of the best builder of sums with owners. It is not proved how near the bound this is."""
     from treecast.plans.choice import build
 
-    owned = build(*_with_owners(job)).plain()
+    try:
+        owned = build(*_with_owners(job)).plain()
+    except ScheduleError as error:  # an orbit that is too long to be written out
+        raise PlanError(f"{error}: with owners there is a plan, without --{_ASKED.name}") from None
     shared = replace(job.collective, owners=NO_OWNERS if job.network.rank_count > 1 else ())
     return Built(owned.rows, Claims(owned.steps, owned.transmissions), shared)
 
