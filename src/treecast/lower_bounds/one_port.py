@@ -8,6 +8,7 @@ from treecast.lower_bounds.bound import Bound
 from treecast.lower_bounds.job import Job, steps
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
+from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 
 _LISTED = 2**12  # nodes of a network whose arcs are looked at one by one
@@ -53,6 +54,46 @@ def telling(job: Job, root: int) -> list[Bound]:
     turns = in_turns(job.network, root)
     said = "who alone leads to several nodes tells one after the other"
     return [steps(before + turns, f"M - 1 + {turns:,}" if before else f"{turns:,}", said)]
+
+
+def serving(job: Job, heard: int | Ints, had: int | Ints, each: int = 0) -> list[Bound]:
+    """Return the bound by a node from which alone several ranks hear: its one port sends to one after the other.
+
+    ``heard``: how often chunks enter a rank at least, over x ways. A relay has nothing to send in step 0. With half duplex the
+    port also receives what it sends on, but for the chunks that a rank had. Both are numbers or int64 (N,). ``each``: how many
+    chunks each rank has for each other, if every chunk is for one. Then the port also sends on those from ranks that lead to it
+    alone.
+    """
+    network = job.network
+    if job.model.ports != "one" or job.model.combining or network.seen_alike or network.nodes > _LISTED:
+        return []
+    tail, head = (ends.astype(np.int64) for ends in (arcs_of(network).tail, arcs_of(network).head))
+    ranks, at = _beside_one(network, tail, head)
+    among = np.zeros(network.nodes, np.int64)
+    among[network.ranks] = 1
+    count, sent, most = np.bincount(at, minlength=network.nodes), *np.zeros((2, network.nodes), np.int64)
+    enter = np.broadcast_to(heard, network.nodes)[ranks]
+    np.add.at(sent, at, enter)
+    np.maximum.at(most, at, enter // job.copies)
+    leading = np.bincount(_beside_one(network, head, tail)[1], minlength=network.nodes)
+    sent += each * leading * (network.rank_count - count - among)
+    more = 1 - among
+    if job.model.half_port:
+        more = np.maximum(more, sent - each * count * among if each else most - had * among)
+    at = int(np.where(count > 1, sent + more, 0).argmax())
+    if count[at] < 2:
+        return []
+    said = f"{count[at]:,} ranks hear from one node alone, which sends to one after the other"
+    return [steps(int(sent[at] + more[at]), f"{sent[at]:,} + {more[at]:,}" if more[at] else f"{sent[at]:,}", said)]
+
+
+def _beside_one(network: Network, tail: Ints, head: Ints) -> tuple[Ints, Ints]:
+    """Return the ranks into which arcs lead from one node alone, and that node of each."""
+    first, last = np.full(network.nodes, network.nodes), np.full(network.nodes, -1)
+    np.minimum.at(first, head, tail)
+    np.maximum.at(last, head, tail)
+    ranks = network.ranks[first[network.ranks] == last[network.ranks]]
+    return ranks, last[ranks]
 
 
 @kept(64)

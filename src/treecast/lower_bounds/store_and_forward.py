@@ -199,6 +199,7 @@ def _allgather(job: Job, root: int) -> list[Bound]:
     if job.model.combining:
         return [sends, *_gossip(job)]
     found = [sends, _through_any(job.reversed), work(job, sends)]
+    found += one_port.serving(job, job.total * job.others, job.messages)
     if job.quick:
         return found
     spread = [best(broadcast(job, v), "steps") for v in _spreading_late(job)]
@@ -244,6 +245,7 @@ def _alltoall(job: Job, root: int) -> list[Bound]:
     if job.model.combining:
         return [sends, *_gossip(job)]
     found = [best([_through_any(job), _through_any(job.reversed)], "steps"), work(job, sends)]
+    found += one_port.serving(job, job.total * job.others, 0, job.total)
     known, more = best(found, "steps").value, [] if job.quick else personal.of_alltoall(job)
     return [sends, *found, *(bound for bound in more if bound.value > known)]
 
@@ -261,7 +263,9 @@ def _allreduce(job: Job, root: int) -> list[Bound]:
         return [sends, *_gossip(job), *_by_owners(job, every)]
     parts = _of_one_node(every)
     parts = replace(parts, formula=parts.formula.replace("M x", "M N"))
-    return [sends, parts, work(job, sends), *by_parts(job, every.messages, "M N"), *_by_owners(job, every)]
+    sums = every.messages  # of each something enters each rank, perhaps the finished sum
+    parts = [parts, work(job, sends), *one_port.serving(job, sums, sums)]
+    return [sends, *parts, *by_parts(job, every.messages, "M N"), *_by_owners(job, every)]
 
 
 def _of_one_node(job: Job) -> Bound:
