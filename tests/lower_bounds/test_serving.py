@@ -19,12 +19,13 @@ def served(*words, **more):
 @pytest.mark.parametrize(
     ("kind", "machine", "steps"),
     [
-        ("allgather", "one-port", 4 * 127 + 1),
-        ("allgather", "one-port,half", 4 * 127 + 127),
-        ("reduce-scatter", "one-port", 4 * 127 + 1),
+        ("allgather", "one-port", 4 * 127 + 4 + 1),
+        ("allgather", "one-port,half", 4 * 127 + 4 + 128),
+        ("reduce-scatter", "one-port", 4 * 127 + 4 + 1),
         ("alltoall", "one-port", 4 * 127 + 4 * 124 + 1),
         ("alltoall", "one-port,half", 2 * (4 * 127 + 4 * 124)),
-        ("allreduce", "one-port", 4 * 128 + 1),
+        ("allreduce", "one-port,half", 2 * 5 * 128),
+        ("allreduce", "one-port", 5 * 128 + 1),
     ],
 )
 def test_switches_of_a_cluster(kind, machine, steps):

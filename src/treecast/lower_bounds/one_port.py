@@ -1,8 +1,10 @@
 """Lower bounds of data from one node to all, where each node has one port: informed nodes at most double in a step."""
 
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.lower_bounds.bound import Bound
 from treecast.lower_bounds.job import Job, steps
@@ -56,34 +58,46 @@ def telling(job: Job, root: int) -> list[Bound]:
     return [steps(before + turns, f"M - 1 + {turns:,}" if before else f"{turns:,}", said)]
 
 
-def serving(job: Job, heard: int | Ints, had: int | Ints, each: int = 0) -> list[Bound]:
+class Beside(NamedTuple):
+    """The ranks whose only neighbor a node is: of each node int64 (N,).
+
+    ``hearing``: how many hear from it alone; ``leading``: how many of these lead to it alone; ``outside``: how many other ranks
+    there are than the first and itself; ``rank``: whether it is one, 0 or 1. ``heard``: the ranks that hear from one node alone,
+    and that of each.
+    """
+
+    hearing: Ints
+    leading: Ints
+    outside: Ints
+    rank: Ints
+    heard: tuple[Ints, Ints]
+
+    @property
+    def sends_on(self) -> NDArray[np.bool_]:
+        """Whether whatever those ranks have for the outside takes more sends: all of them lead to the node alone."""
+        return (self.leading == self.hearing) & (self.outside > 0)
+
+
+def serving(job: Job, work: Callable[[Beside], tuple[Ints, Ints]]) -> list[Bound]:
     """Return the bound by a node from which alone several ranks hear: its one port sends to one after the other.
 
-    ``heard``: how often chunks enter a rank at least, over x ways. A relay has nothing to send in step 0. With half duplex the
-    port also receives what it sends on, but for the chunks that a rank had. Both are numbers or int64 (N,). ``each``: how many
-    chunks each rank has for each other, if every chunk is for one. Then the port also sends on those from ranks that lead to it
-    alone.
+    ``work``: how often it sends at least, and receives. A relay has nothing to send in step 0. With half duplex the port receives
+    in other steps.
     """
     network = job.network
     if job.model.ports != "one" or job.model.combining or network.seen_alike or network.nodes > _LISTED:
         return []
     tail, head = (ends.astype(np.int64) for ends in (arcs_of(network).tail, arcs_of(network).head))
-    ranks, at = _beside_one(network, tail, head)
-    among = np.zeros(network.nodes, np.int64)
-    among[network.ranks] = 1
-    count, sent, most = np.bincount(at, minlength=network.nodes), *np.zeros((2, network.nodes), np.int64)
-    enter = np.broadcast_to(heard, network.nodes)[ranks]
-    np.add.at(sent, at, enter)
-    np.maximum.at(most, at, enter // job.copies)
-    leading = np.bincount(_beside_one(network, head, tail)[1], minlength=network.nodes)
-    sent += each * leading * (network.rank_count - count - among)
-    more = 1 - among
-    if job.model.half_port:
-        more = np.maximum(more, sent - each * count * among if each else most - had * among)
-    at = int(np.where(count > 1, sent + more, 0).argmax())
-    if count[at] < 2:
+    heard, rank, alone = _beside_one(network, tail, head), *np.zeros((2, network.nodes), np.int64)
+    rank[network.ranks], alone[heard[0]] = 1, heard[1] + 1
+    ranks, node = _beside_one(network, head, tail)
+    hearing, leading = (np.bincount(at, minlength=len(rank)) for at in (heard[1], node[alone[ranks] == node + 1]))
+    sent, received = work(Beside(hearing, leading, network.rank_count - hearing - rank, rank, heard))
+    more = np.maximum(1 - rank, received) if job.model.half_port else 1 - rank
+    at = int(np.where(hearing > 1, sent + more, 0).argmax())
+    if hearing[at] < 2:
         return []
-    said = f"{count[at]:,} ranks hear from one node alone, which sends to one after the other"
+    said = f"{hearing[at]:,} ranks hear from one node alone, which sends to one after the other"
     return [steps(int(sent[at] + more[at]), f"{sent[at]:,} + {more[at]:,}" if more[at] else f"{sent[at]:,}", said)]
 
 

@@ -199,11 +199,17 @@ def _allgather(job: Job, root: int) -> list[Bound]:
     if job.model.combining:
         return [sends, *_gossip(job)]
     found = [sends, _through_any(job.reversed), work(job, sends)]
-    found += one_port.serving(job, job.total * job.others, job.messages)
+    found += one_port.serving(job, lambda at: _serving_all(job, at))
     if job.quick:
         return found
     spread = [best(broadcast(job, v), "steps") for v in _spreading_late(job)]
     return [*found, best(spread, "steps"), *cuts.into_cuts(job)]
+
+
+def _serving_all(job: Job, at: one_port.Beside) -> tuple[Ints, Ints]:
+    """Return how often each node sends to those that hear from it alone, or on for those that lead to it alone; and receives."""
+    sent = job.total * (at.hearing * job.others + at.leading * at.sends_on)
+    return sent, job.messages * (job.network.rank_count - at.rank)
 
 
 def _spreading_late(job: Job) -> Sequence[int]:
@@ -245,7 +251,12 @@ def _alltoall(job: Job, root: int) -> list[Bound]:
     if job.model.combining:
         return [sends, *_gossip(job)]
     found = [best([_through_any(job), _through_any(job.reversed)], "steps"), work(job, sends)]
-    found += one_port.serving(job, job.total * job.others, 0, job.total)
+
+    def serving(at: one_port.Beside) -> tuple[Ints, Ints]:
+        sent = job.total * (at.hearing * job.others + at.leading * at.outside)
+        return sent, sent + job.total * at.rank * (job.others - at.hearing)
+
+    found += one_port.serving(job, serving)
     known, more = best(found, "steps").value, [] if job.quick else personal.of_alltoall(job)
     return [sends, *found, *(bound for bound in more if bound.value > known)]
 
@@ -263,8 +274,12 @@ def _allreduce(job: Job, root: int) -> list[Bound]:
         return [sends, *_gossip(job), *_by_owners(job, every)]
     parts = _of_one_node(every)
     parts = replace(parts, formula=parts.formula.replace("M x", "M N"))
-    sums = every.messages  # of each something enters each rank, perhaps the finished sum
-    parts = [parts, work(job, sends), *one_port.serving(job, sums, sums)]
+
+    def serving(at: one_port.Beside) -> tuple[Ints, Ints]:
+        """Of each sum something enters each rank, something leaves it, and something passes between it and the others."""
+        return every.messages * (at.hearing + at.sends_on), every.messages * (at.leading + (at.outside > 0))
+
+    parts = [parts, work(job, sends), *one_port.serving(job, serving)]
     return [sends, *parts, *by_parts(job, every.messages, "M N"), *_by_owners(job, every)]
 
 

@@ -10,7 +10,7 @@ from treecast.errors import PlanError
 from treecast.lower_bounds import cuts, distances, faults
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
-from treecast.lower_bounds.one_port import least_doubling, serving
+from treecast.lower_bounds.one_port import Beside, least_doubling, serving
 from treecast.lower_bounds.store_and_forward import bounds_of, broadcast, past_ports, work
 from treecast.networks import Network
 from treecast.networks.core import Ints
@@ -41,7 +41,13 @@ def _allgather(job: Job, root: int) -> list[Bound]:
         return found
     heard = _busiest(job.network, -lengths.flits)
     found += [_heard(job.reversed, heard, lambda u: lengths.flits), work(job, sends)]
-    found += serving(job, copies * (lengths.total - lengths.flits), lengths.flits)
+
+    def served(at: Beside) -> tuple[Ints, Ints]:
+        ranks, node = at.heard
+        entered = lengths.total - lengths.flits[ranks]
+        return copies * np.bincount(node, entered, job.network.nodes).astype(np.int64), lengths.total - lengths.flits
+
+    found += serving(job, served)
     if job.model.ports == "one":
         found += _doubling(job, lengths.flits)
     return found if job.quick else [*found, *cuts.into_cuts(job, lengths.flits)]
