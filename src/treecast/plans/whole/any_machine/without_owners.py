@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from treecast.collectives import Collective
 from treecast.collectives.collective import NO_OWNERS
 from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import best, bounds
@@ -189,7 +190,12 @@ def _built(job: Job[Network], timed: Timed) -> Built:
     steps = 1 if job.model.combining else ways.lengths[hop]
     more = {"steps": steps, "tree": ways.tree[hop], "payload": ways.payload[hop]}
     rows = rows_over(job.network, ways.payloads, timed.step[hop], arc, **more)
-    return Built(rows, Claims(timed.steps, int(ways.lengths[hop].sum())), replace(job.collective, owners=NO_OWNERS))
+    return Built(rows, Claims(timed.steps, int(ways.lengths[hop].sum())), _shared(job))
+
+
+def _shared(job: Job[Any]) -> Collective:
+    """Return the collective whose sums nobody owns; one rank alone owns its own."""
+    return replace(job.collective, owners=NO_OWNERS if job.network.rank_count > 1 else ())
 
 
 def _with_owners(job: Job[Any]) -> tuple[Job[Any], list[Builder]]:
@@ -217,8 +223,7 @@ def owned_sums(job: Job[Any]) -> Built:
         owned = build(*_with_owners(job)).plain()
     except ScheduleError as error:  # an orbit that is too long to be written out
         raise PlanError(f"{error}: with owners there is a plan, without --{_ASKED.name}") from None
-    shared = replace(job.collective, owners=NO_OWNERS if job.network.rank_count > 1 else ())
-    return Built(owned.rows, Claims(owned.steps, owned.transmissions), shared)
+    return Built(owned.rows, Claims(owned.steps, owned.transmissions), _shared(job))
 
 
 def _by_bits(network: Network) -> str:
@@ -256,4 +261,4 @@ def recursive_doubling(job: Job[Network]) -> Built:
     used, payload = np.unique(finished, return_inverse=True)
     table = Payloads.of_ranges(used * sums, (used + 1) * sums)
     rows = rows_between(network, table, step, src, dst, steps=1, payload=payload.reshape(-1))
-    return Built(rows, claims, replace(job.collective, owners=NO_OWNERS))
+    return Built(rows, claims, _shared(job))

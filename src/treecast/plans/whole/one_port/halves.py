@@ -15,7 +15,7 @@ import numpy as np
 
 from treecast.collectives import find_kind
 from treecast.models import model
-from treecast.networks import Network
+from treecast.networks import Cayley, Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
@@ -24,7 +24,7 @@ from treecast.plans.registry import Build, builder, every_port, one_way
 from treecast.plans.times.timetable import listed, there_and_back
 from treecast.plans.ways.ways import Ways
 from treecast.plans.whole.any_machine.known import least_steps
-from treecast.plans.whole.one_port import circulant, dimensions_in_turn, one_by_one, shifted_trees
+from treecast.plans.whole.one_port import circulant, dimensions_in_turn, one_by_one, orbits_in_turn, shifted_trees
 from treecast.plans.whole.one_port.models import HALF, ONE_PORT, depth
 from treecast.schedule import Claims, Payloads, Rows, Schedule
 
@@ -111,7 +111,18 @@ def _fits_together(job: Job[Complete]) -> str:
     if job.copies == 1:
         return "is for several copies: in-pairs sends one"
     sends = 2 * job.collective.messages * job.copies * job.network.nodes**2
+    return _too_many(sends)
+
+
+def _too_many(sends: int) -> str:
     return f"times {sends:,} sends, and {_MOST_SENDS:,} at most" if sends > _MOST_SENDS else ""
+
+
+def _fits_in_turn(job: Job[Cayley]) -> str:
+    """Return why an alltoall of translates is none for half duplex, or an empty text."""
+    if reason := orbits_in_turn.fits(job):
+        return reason
+    return _too_many(job.collective.messages * job.network.nodes**2 * max(1, job.network.diameter // 2))
 
 
 def _halve(name: str, kind: str, build: Build, period: Callable[[Job[Any]], int], **more: Any) -> None:
@@ -119,6 +130,7 @@ def _halve(name: str, kind: str, build: Build, period: Callable[[Job[Any]], int]
     alone = {
         "circulant": "all send as many labels on",
         "dimensions-in-turn": "all exchange along one dimension after the other",
+        "orbits-in-turn": "all send over the same port",
         "shifted-trees": "trees of one shape, each behind the other",
     }
 
@@ -161,3 +173,12 @@ _halve(
 _halve("shifted-trees", "broadcast", shifted_trees.shifted_trees, _copies, fits=shifted_trees.fits)
 _halve("one-by-one", "allgather", one_by_one.allgather, _copies, fits=_fits_together)
 _halve("one-by-one", "alltoall", one_by_one.alltoall, _copies, fits=_fits_together)
+_halve(
+    "orbits-in-turn",
+    "alltoall",
+    orbits_in_turn.orbits_in_turn,
+    _copies,
+    on=Cayley,
+    most_copies=one_way,
+    fits=_fits_in_turn,
+)
