@@ -406,6 +406,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         "At least one way to a node has no": SHOWN,
     },
     "docs/one-port.md": {
+        "the sum of the distances from a node, the fewest there can be": Test(
+            f"{ONE_PORT}/test_orbits_in_turn.py::test_as_many_steps_as_a_node_sends"
+        ),
         "All shifts go once, from the least on": Test(
             f"{ONE_PORT}/test_collectives.py::test_where_messages_combine_few_shifts_go_twice"
         ),

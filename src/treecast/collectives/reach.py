@@ -14,6 +14,7 @@ def check_reach(collective: Collective, network: Network) -> None:
     """Raise PlanError where a rank has no way that it needs; the error names the rank, and a cut that no arc crosses.
 
     A collective from a root needs ways from the root, one to a root ways to it, and any other ways from every rank to every rank.
+    Of blocks of different lengths that are for one rank each, those that are not empty need ways.
 
     >>> import networkx as nx
     >>> from treecast import network
@@ -26,6 +27,9 @@ def check_reach(collective: Collective, network: Network) -> None:
     """
     if network.connected:
         return
+    if collective.personal and collective.lengths is not None:
+        _check_pairs(collective, network)
+        return
     kind, every = collective.traits, np.arange(network.nodes)
     root = int(network.ranks[0]) if collective.all_source else collective.root
     needed = np.array(collective.targets) if collective.targets else network.ranks
@@ -37,6 +41,16 @@ def check_reach(collective: Collective, network: Network) -> None:
         reaching = network.distance(every, root) >= 0
         for lost in needed[~reaching[needed]][:1].tolist():
             raise _no_way(collective, network, (lost, root), ~reaching)
+
+
+def _check_pairs(collective: Collective, network: Network) -> None:
+    """Raise PlanError where some rank has data for another and no way there."""
+    _, sources, targets = collective.addressed()
+    for source in np.unique(sources).tolist():
+        reached = network.distance(source, np.arange(network.nodes)) >= 0
+        mine = targets[sources == source]
+        for lost in mine[~reached[mine]][:1].tolist():
+            raise _no_way(collective, network, (source, lost), reached)
 
 
 def _no_way(collective: Collective, network: Network, ends: tuple[int, int], near: NDArray[np.bool_]) -> PlanError:

@@ -95,7 +95,9 @@ def _bounds(
     quick: bool = False,
 ) -> Sequence[Bound]:
     check_reach(collective, network)
-    if network.rank_count == 1 or (collective.traits.spreads and not collective.chunks):
+    unequal = collective.personal and collective.lengths is not None
+    empty = not len(collective.addressed()[0]) if unequal else collective.traits.spreads and not collective.chunks
+    if network.rank_count == 1 or empty:
         counted = ("steps", "transmissions", *(["tcd"] if model.routing else []))
         why = "one node alone takes part" if network.rank_count == 1 else "there is nothing to send"
         return [Bound(of, 0, "0", why) for of in counted]

@@ -78,7 +78,7 @@ class Beside(NamedTuple):
         return (self.leading == self.hearing) & (self.outside > 0)
 
 
-def serving(job: Job, work: Callable[[Beside], tuple[Ints, Ints]]) -> list[Bound]:
+def serving(job: Job, work: Callable[[Job, Beside], tuple[Ints, Ints]]) -> list[Bound]:
     """Return the bound by a node from which alone several ranks hear: its one port sends to one after the other.
 
     ``work``: how often it sends at least, and receives. A relay has nothing to send in step 0. With half duplex the port receives
@@ -92,13 +92,30 @@ def serving(job: Job, work: Callable[[Beside], tuple[Ints, Ints]]) -> list[Bound
     rank[network.ranks], alone[heard[0]] = 1, heard[1] + 1
     ranks, node = _beside_one(network, head, tail)
     hearing, leading = (np.bincount(at, minlength=len(rank)) for at in (heard[1], node[alone[ranks] == node + 1]))
-    sent, received = work(Beside(hearing, leading, network.rank_count - hearing - rank, rank, heard))
+    sent, received = work(job, Beside(hearing, leading, network.rank_count - hearing - rank, rank, heard))
     more = np.maximum(1 - rank, received) if job.model.half_port else 1 - rank
     at = int(np.where(hearing > 1, sent + more, 0).argmax())
     if hearing[at] < 2:
         return []
     said = f"{hearing[at]:,} ranks hear from one node alone, which sends to one after the other"
     return [steps(int(sent[at] + more[at]), f"{sent[at]:,} + {more[at]:,}" if more[at] else f"{sent[at]:,}", said)]
+
+
+def all_to_all_ranks(job: Job, at: Beside) -> tuple[Ints, Ints]:
+    """Return how often nodes send, and receive, in an allgather: to ranks, and on for ranks."""
+    sent = job.total * (at.hearing * job.others + at.leading * at.sends_on)
+    return sent, job.messages * (job.network.rank_count - at.rank)
+
+
+def one_to_each_rank(job: Job, at: Beside) -> tuple[Ints, Ints]:
+    """Return the same of an alltoall, in which a chunk that is sent on is for one rank."""
+    sent = job.total * (at.hearing * job.others + at.leading * at.outside)
+    return sent, sent + job.total * at.rank * (job.others - at.hearing)
+
+
+def sums(job: Job, at: Beside) -> tuple[Ints, Ints]:
+    """Return the same of M sums: something of each enters and leaves each rank, and passes between these and the others."""
+    return job.messages * (at.hearing + at.sends_on), job.messages * (at.leading + (at.outside > 0))
 
 
 def _beside_one(network: Network, tail: Ints, head: Ints) -> tuple[Ints, Ints]:

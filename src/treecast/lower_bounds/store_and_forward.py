@@ -199,17 +199,11 @@ def _allgather(job: Job, root: int) -> list[Bound]:
     if job.model.combining:
         return [sends, *_gossip(job)]
     found = [sends, _through_any(job.reversed), work(job, sends)]
-    found += one_port.serving(job, lambda at: _serving_all(job, at))
+    found += one_port.serving(job, one_port.all_to_all_ranks)
     if job.quick:
         return found
     spread = [best(broadcast(job, v), "steps") for v in _spreading_late(job)]
     return [*found, best(spread, "steps"), *cuts.into_cuts(job)]
-
-
-def _serving_all(job: Job, at: one_port.Beside) -> tuple[Ints, Ints]:
-    """Return how often each node sends to those that hear from it alone, or on for those that lead to it alone; and receives."""
-    sent = job.total * (at.hearing * job.others + at.leading * at.sends_on)
-    return sent, job.messages * (job.network.rank_count - at.rank)
 
 
 def _spreading_late(job: Job) -> Sequence[int]:
@@ -251,12 +245,7 @@ def _alltoall(job: Job, root: int) -> list[Bound]:
     if job.model.combining:
         return [sends, *_gossip(job)]
     found = [best([_through_any(job), _through_any(job.reversed)], "steps"), work(job, sends)]
-
-    def serving(at: one_port.Beside) -> tuple[Ints, Ints]:
-        sent = job.total * (at.hearing * job.others + at.leading * at.outside)
-        return sent, sent + job.total * at.rank * (job.others - at.hearing)
-
-    found += one_port.serving(job, serving)
+    found += one_port.serving(job, one_port.one_to_each_rank)
     known, more = best(found, "steps").value, [] if job.quick else personal.of_alltoall(job)
     return [sends, *found, *(bound for bound in more if bound.value > known)]
 
@@ -274,12 +263,7 @@ def _allreduce(job: Job, root: int) -> list[Bound]:
         return [sends, *_gossip(job), *_by_owners(job, every)]
     parts = _of_one_node(every)
     parts = replace(parts, formula=parts.formula.replace("M x", "M N"))
-
-    def serving(at: one_port.Beside) -> tuple[Ints, Ints]:
-        """Of each sum something enters each rank, something leaves it, and something passes between it and the others."""
-        return every.messages * (at.hearing + at.sends_on), every.messages * (at.leading + (at.outside > 0))
-
-    parts = [parts, work(job, sends), *one_port.serving(job, serving)]
+    parts = [parts, work(job, sends), *one_port.serving(every, one_port.sums)]
     return [sends, *parts, *by_parts(job, every.messages, "M N"), *_by_owners(job, every)]
 
 
@@ -373,7 +357,8 @@ def _ports_of(job: Job, nodes: Sequence[int]) -> Ints:
 
 def work(job: Job, sends: Bound) -> Bound:
     """No step has more sends than the network has room for."""
-    return steps(-(-sends.value // job.room), f"⌈{sends.formula} / {job.room:,}⌉", "all sends, by those of a busy step")
+    room = max(1, job.room)
+    return steps(-(-sends.value // room), f"⌈{sends.formula} / {room:,}⌉", "all sends, by those of a busy step")
 
 
 _LATER = "no finished sum leaves its owner before a sum is complete"

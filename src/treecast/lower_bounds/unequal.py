@@ -42,7 +42,7 @@ def _allgather(job: Job, root: int) -> list[Bound]:
     heard = _busiest(job.network, -lengths.flits)
     found += [_heard(job.reversed, heard, lambda u: lengths.flits), work(job, sends)]
 
-    def served(at: Beside) -> tuple[Ints, Ints]:
+    def served(job: Job, at: Beside) -> tuple[Ints, Ints]:
         ranks, node = at.heard
         entered = lengths.total - lengths.flits[ranks]
         return copies * np.bincount(node, entered, job.network.nodes).astype(np.int64), lengths.total - lengths.flits

@@ -137,6 +137,6 @@ def test_networks_of_which_arcs_lead_one_way_refuse_what_they_cannot_carry():
 
 def test_what_is_too_large_or_has_no_ways_is_refused():
     with pytest.raises(PlanError, match="pairs of a source and a node, and 2,097,152 at most"):
-        plan("allgather", "torus:40x40", model="one-port")
+        plan("allgather", "torus:40x40", model="one-port,half")
     with pytest.raises(PlanError, match="under model bufferless"):
         plan("broadcast", "path:3", model="bufferless")

@@ -53,7 +53,7 @@ def test_every_builder_claims_what_its_rows_have():
                 for method in ("fast", "expanded"):
                     assert verify(schedule, method=method).holds, (kind, builder.name, under)
                 seen.add((kind, builder.name, under))
-    assert len(seen) == 35
+    assert len(seen) == 39
 
 
 def test_an_alltoall_by_bits_moves_as_many_chunks_as_bits_are_set():

@@ -141,6 +141,8 @@ def _key(first: str, depth: Ints, flits: Ints, trees: Sequence[Tree], dealt: Int
 
 def _no_path(job: Job[Network]) -> str:
     network, root = job.network, job.collective.root
+    if not network.connected:
+        return "needs ways out to those that are to send"
     tree = breadth_first(network, root)
     if tree.height < network.nodes - 1:
         return f"needs a path with the root at one end, not {network.spec} from {network.label(root)}"

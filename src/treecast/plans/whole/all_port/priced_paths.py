@@ -44,6 +44,7 @@ from treecast.schedule import Claims
 _TURNS, _TRIES = 12, 6
 _MOST_HOPS, _MOST_OF_ORBIT = 2**22, 2**17  # of all ways; where every node has the same part, orbits do as well
 _HOP = HOP // 4  # units of work for a hop that is chosen by price
+_NOWHERE = 2**14  # arcs: more than any way has
 _ALIGNED = -1  # in place of a seed: ways that are not chosen by price
 _MANY_HOPS, _MOST_LOAD = 2**16, 2**12  # of blocks of different lengths: hops of runs; how finely loads are told apart
 _UNIT = 2**20  # the price of an arc with the load that it should have
@@ -240,8 +241,9 @@ def _prices(share: int) -> Ints:
 
 @kept(4)
 def _distances_from_all(network: Network) -> NDArray[np.int16]:
-    """Return how many arcs lead from each rank (row) to each node, -1 where no way does: int16 (ranks, N)."""
-    return network.distance(network.ranks[:, None], np.arange(network.nodes)).astype(np.int16)
+    """Return how many arcs lead from each rank (row) to each node, very many where no way does: int16 (ranks, N)."""
+    far = network.distance(network.ranks[:, None], np.arange(network.nodes))
+    return np.where(far < 0, _NOWHERE, far).astype(np.int16)
 
 
 def _why_not(job: Job[Network]) -> str:
