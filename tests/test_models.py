@@ -51,6 +51,14 @@ def test_a_model_of_ones_own_works_as_a_preset_does(tmp_path):
     assert load(tmp_path / "mine.tc").model == model("all-port")
 
 
+def test_a_machine_that_no_words_say_is_saved_in_no_file(tmp_path):
+    odd = Model("odd", "all", combining=True, routing="first")
+    schedule = plan("broadcast", "mesh:3x3", model=odd)
+    with pytest.raises(PlanError, match="no words say the machine odd"):
+        save(schedule, tmp_path / "odd.tc")
+    assert not (tmp_path / "odd.tc").exists()
+
+
 def test_a_new_machine_is_one_row(monkeypatch):
     """The planner, the bounds and both verifiers know it by what it is."""
     new = Model("pairs", "one", partner="same", summary="a node has one partner in a step, and a message is one chunk")

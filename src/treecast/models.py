@@ -89,9 +89,13 @@ class Model:
 
     @property
     def spelling(self) -> str:
-        """The name by which ``model`` finds this machine: its own, if it is known by that."""
+        """The name by which ``model`` finds this machine: its own, if it is known by that. Raises PlanError if none does."""
         names = [self.name, *(",".join([preset, *more]) for more, preset in product(_ENDINGS, MODELS))]
-        return next(name for name in names if _known(name) == self.normal)
+        if found := next((name for name in names if _known(name) == self.normal), ""):
+            return found
+        raise PlanError(
+            f"no words say the machine {self.name}, so no file can: its rules go together in none of {', '.join(MODELS)}"
+        )
 
     def __le__(self, other: "Model") -> bool:
         """Return whether all sends that fit in a step under this model fit under the other."""

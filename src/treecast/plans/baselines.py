@@ -71,8 +71,8 @@ def baseline(schedule: Schedule) -> Baseline:
         steps = single_tree_steps(schedule.network, schedule.collective)
     elif schedule.trees > 1 and schedule.collective.personal:
         steps = one_tree_steps(schedule)
-    alone = schedule.model.ports == "one" and schedule.model.partner == "any" and schedule.model.buffered
     # of one port: a node's children wait
+    alone = schedule.model.ports == "one" and schedule.model.partner == "any" and schedule.model.buffered
     return Baseline(schedule, 0 if schedule.model.routing or alone else steps, one_copy_steps(schedule))
 
 
