@@ -220,16 +220,15 @@ def completed_by(program: Schedule, node: int) -> Ints:
     if not program.part.shared:
         return sums[program.part.source_of(sums) == node]
 
-    def finished(end: NDArray[Any]) -> NDArray[np.bool_]:
-        piece = program.rows.pieces
-        mine = (end[piece.row] == node) & (piece.stop > len(sums))
-        return (
-            _cover(np.zeros((1, 2 * len(sums) + 1), np.int64), 0, piece.first[mine], piece.stop[mine])[0, len(sums) :]
-            > 0
-        )
+    piece = program.rows.pieces
 
-    passes_on = finished(program.rows.src) if node not in program.part.ranks else True
-    return sums[~finished(program.rows.dst) & passes_on]
+    def finished(end: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which finished sums are in rows that begin, or end, at the node."""
+        mine, marks = (end[piece.row] == node) & (piece.stop > len(sums)), np.zeros((1, 2 * len(sums) + 1), np.int64)
+        return _cover(marks, 0, piece.first[mine], piece.stop[mine])[0, len(sums) :] > 0
+
+    untold = ~finished(program.rows.dst)
+    return sums[untold if node in program.part.ranks else untold & finished(program.rows.src)]
 
 
 def completions(schedule: Schedule) -> NDArray[np.bool_]:

@@ -357,8 +357,7 @@ def _ports_of(job: Job, nodes: Sequence[int]) -> Ints:
 
 def work(job: Job, sends: Bound) -> Bound:
     """No step has more sends than the network has room for."""
-    room = max(1, job.room)
-    return steps(-(-sends.value // room), f"⌈{sends.formula} / {room:,}⌉", "all sends, by those of a busy step")
+    return steps(-(-sends.value // job.room), f"⌈{sends.formula} / {job.room:,}⌉", "all sends, by those of a busy step")
 
 
 _LATER = "no finished sum leaves its owner before a sum is complete"

@@ -18,15 +18,15 @@ HOP = 2**9
 """The units that it takes to find the step of a hop on a machine."""
 
 
-def affordable(attempts: Iterable[Tried], cost: Callable[[Tried], int], share: int = 1) -> Iterator[Tried]:
+def affordable(attempts: Iterable[Tried], cost: Callable[[Tried], int]) -> Iterator[Tried]:
     """Yield attempts as long as another one like the last can be paid for; the first in any case.
 
-    ``cost``: of an attempt, in units of work. ``share``: the search has that part of the work, one in so many.
+    ``cost``: of an attempt, in units of work.
 
     >>> [number for number in affordable(range(5), lambda number: WORK // 3)]
     [0, 1, 2]
     """
-    left = WORK // share
+    left = WORK
     for each in attempts:
         yield each
         left -= (last := cost(each))

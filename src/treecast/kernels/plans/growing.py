@@ -8,7 +8,7 @@ from treecast.kernels.compiled import inline, njit
 
 @inline
 def _count(a, more, wanted, load):
-    """Count an arc more, or less, in the loads of what it takes."""
+    """Count an arc more, or less, in the loads of its resources."""
     for j in range(wanted.shape[1]):
         load[wanted[a, j]] += more
 
@@ -17,10 +17,11 @@ def _count(a, more, wanted, load):
 def grow(roots, first, head, wanted, later, serial, passes, ties, load, up):
     """Fill ``up``, int64 (trees, N), with the arc by which each node hears in the tree of each root, -1 at the root.
 
-    The next arc of a tree is the cheapest that leads out of it: it costs 1 for each send so far that takes what it takes, and
-    ``later`` for each step in which its head hears later. ``wanted``, int64 (arcs, width): the resources of arcs. ``serial``: a
-    node sends to one after the other. Each tree grows anew in each of so many ``passes``. ``ties``, float64 (trees, arcs): which
-    of equal arcs a tree takes first. ``load``, int64 (resources,): zeros, which become the loads of all trees.
+    The next arc of a tree is the cheapest that leads out of it: it costs 1 for each send so far that takes one of its resources,
+    and ``later`` for each step in which its head hears later. ``wanted``, int64 (arcs, width): the resources of arcs.
+    ``serial``: a node sends to one after the other. Each tree grows anew in each of so many ``passes``. ``ties``, float64
+    (trees, arcs): which of equal arcs a tree takes first. ``load``, int64 (resources,): zeros, which become the loads of all
+    trees.
     """
     n = up.shape[1]
     hears, free = np.zeros(n, np.int64), np.zeros(n, np.int64)  # when a node of the tree hears, and may send on

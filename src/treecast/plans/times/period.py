@@ -22,10 +22,8 @@ from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_over
 from treecast.plans.registry import any_machine, every_port
 from treecast.plans.search import HOP, WORK, best_of
-from treecast.plans.ways.even_trees import CHANGES, even_ways
-from treecast.plans.ways.grown_trees import grown_ways
 from treecast.plans.ways.ways import Ways, grouped
-from treecast.plans.whole.any_machine.known import known_few, least_steps, no_ways
+from treecast.plans.whole.any_machine.known import MAKERS, least_steps, no_ways
 from treecast.schedule import Claims, Payloads
 from treecast.steps import NEVER
 
@@ -209,16 +207,15 @@ def _tried(job: Job[Network], least: int) -> Iterator[Repeated]:
     Ways are left out whose greatest load says that no period of theirs takes as few steps as one before.
     """
     many, wanted, fewest, fast = job.collective.messages, takes(job.model, job.network), NEVER, False
-    changes = CHANGES * job.network.arcs * _CHANGE
-    for source, cost in ((known_few(job), 0), (even_ways(job), changes), (grown_ways(job), 0)):
+    for maker, changes in MAKERS:
         work = 0
-        for small, ways in source:
+        for small, ways in maker(job):
             if (-(-many // small.messages) - 1) * int(ways.loads(wanted).max(initial=0)) < fewest:
                 for period in periods(ways, job.model):
                     yield (made := repeated(period, small, many))
                     fewest = min(fewest, made.claims.steps)
                     fast |= period.pace * many <= least * small.messages
                     work += len(ways) * period.pace * _PLACE
-            work += cost * small.messages
+            work += changes * job.network.arcs * _CHANGE * small.messages
             if work > (WORK // 4 if fast else WORK):
                 break

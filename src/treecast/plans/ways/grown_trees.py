@@ -1,6 +1,6 @@
 """Trees that grow arc by arc under any machine, each beside all others: even loads, and nodes that hear early.
 
-The cheapest arc that leads out of a tree is its next one. It costs more, the more sends take what it takes, and the later its
+The cheapest arc that leads out of a tree is its next one. It costs more, the more sends take its resources, and the later its
 head hears; over one port a node tells its children one after the other. Each tree grows anew a few times.
 """
 
@@ -15,7 +15,6 @@ from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.plans.built import Job
 from treecast.plans.ways.even_trees import of_one_chunk, roots_of, ways_over
-from treecast.plans.ways.trees.spanning import pruned
 from treecast.plans.ways.ways import Ways
 
 _TREES, _LATER = (1, 2, 4, 8), (0.125, 0.5)  # of each root, and the cost of a step later beside that of a send more
@@ -38,7 +37,4 @@ def _grown(job: Job[Network], roots: list[int], later: float) -> Ways:
     ties, load = _TIE * np.random.default_rng(1).random((len(top), network.arcs)), np.zeros(wanted.resources, np.int64)
     ends = (arcs.first.astype(np.int64), arcs.head.astype(np.int64))
     grow(top, *ends, wanted.resource, later, job.model.ports == "one", _PASSES, ties, load, up)
-    for tree in up if network.relays is not None else ():
-        above, port = (np.append(of, -1)[tree].astype(np.int32) for of in (arcs.tail, arcs.port))
-        tree[pruned(network, above, port)[0] < 0] = -1
     return ways_over(network, roots, up.astype(np.int32))

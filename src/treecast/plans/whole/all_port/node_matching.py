@@ -31,7 +31,7 @@ from treecast.schedule import Claims, Payloads, Rows
 _MOST_SENDS = 2**22  # of one message for each node
 _MOST_MATCHED = 2**20  # sends that are matched one by one, where some would do for several messages
 _TRIES = 16
-_LOOK = 2  # units of work for a chunk that is looked at
+_LOOK = 4  # units of work for two chunks of which one is looked at
 
 
 class _Plan(NamedTuple):
@@ -139,7 +139,7 @@ def matched(network: Network, chunks: tuple[int, ...]) -> _Plan:
         step, slot, chunk = sends.T
         return _Plan(steps, np.stack([step, arcs.entering[slot], chunk]))
 
-    tries = affordable(range(_TRIES), lambda turn: 2 * _LOOK * len(owner) ** 2 * nodes**2 // max(len(head), 1))
+    tries = affordable(range(_TRIES), lambda turn: _LOOK * len(owner) ** 2 * nodes**2 // max(len(head), 1))
     return best_of(map(tried, tries), lambda found: (found.steps,), lambda steps: _is_least(steps, network, counts))
 
 

@@ -26,7 +26,7 @@ from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import Builder, any_machine, builders, every_port, fitting
 from treecast.plans.search import best_of
 from treecast.plans.times.timetable import Timed, listed, there_and_back
-from treecast.plans.ways.even_trees import even_ways
+from treecast.plans.ways.even_trees import CHANGES, even_ways
 from treecast.plans.ways.grown_trees import grown_ways
 from treecast.plans.ways.ways import Ways
 from treecast.steps import NEVER
@@ -39,13 +39,13 @@ _MOST_NODES = 2**10  # of which all pairs have a place in the matrix of demands
 _FEW_TOGETHER = 2**16  # … where messages combine: the best for all ports is often not the best there
 
 
-def _for_all_ports(job: Job[Any]) -> Job[Any]:
+def for_all_ports(job: Job[Any]) -> Job[Any]:
     """Return the same job for all ports; where messages combine, of one message for each source: all others go with it."""
     one = {"messages": 1} if job.model.combining else {}
     return replace(job, model=_ALL_PORT, options={}, collective=replace(job.collective, **one), likeness=None)
 
 
-def _known(job: Job[Any]) -> list[Builder]:
+def known_builders(job: Job[Any]) -> list[Builder]:
     """Return the builders of a job for all ports."""
     from treecast.plans.choice import serious
 
@@ -59,8 +59,8 @@ def no_ways(job: Job[Any]) -> str:
     pairs = network.rank_count * job.copies * (network.rank_count if collective.all_source else 1)
     if pairs > _MOST_PAIRS:
         return f"goes through each of {pairs:,} pairs of a source and a node, and {_MOST_PAIRS:,} at most"
-    free = _for_all_ports(job)
-    if _known(free):
+    free = for_all_ports(job)
+    if known_builders(free):
         return ""
     entries = [entry for entry in builders(collective.kind, network) if entry.is_for(free.model)]
     if not entries:
@@ -78,8 +78,8 @@ def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
     from treecast.plans.choice import choose, run_builder
     from treecast.plans.request import schedule_of
 
-    free, scale = _for_all_ports(job), job.collective.messages if job.model.combining else 1
-    known = _known(free)
+    free, scale = for_all_ports(job), job.collective.messages if job.model.combining else 1
+    known = known_builders(free)
     chosen, made = choose(free, known)
     for entry in [chosen, *(entry for entry in known if entry != chosen)]:
         try:
@@ -101,6 +101,10 @@ def known_few(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
             for ways, collective in known_ways(small):
                 if int(ways.lengths.max(initial=1)) == 1:
                     yield collective or small.collective, ways
+
+
+MAKERS = ((known_few, 0), (even_ways, CHANGES), (grown_ways, 0))
+"""The makers of ways of few messages for any machine, and the changes of each tree that take time, for each arc."""
 
 
 def _scaled(collective: Collective, scale: int) -> Collective:
@@ -182,7 +186,7 @@ def list_schedule(job: Job[Network]) -> Built:
     It is not proved how near the bound this is: each schedule shows it.
     """
     many, few = job.collective.messages, job.collective.chunks * job.network.nodes <= _FEW
-    some = chain(known_few(job), even_ways(job), grown_ways(job)) if few and not job.model.combining else ()
+    some = chain.from_iterable(maker(job) for maker, _ in MAKERS) if few and not job.model.combining else ()
     dealt = (ways.dealt(small.messages, many) for small, ways in some if not small.owners)
     return _fewest(job, known_ways(job), dealt)
 

@@ -8,17 +8,15 @@ M (N - 1) in an allgather, M times the sum of the distances in an alltoall over 
 Source: treecast's own, after Lemma 7 of Fragopoulou & Akl.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from treecast.lower_bounds import is_least
-from treecast.models import MODELS
 from treecast.networks import Cayley
 from treecast.plans.built import Built, Job
 from treecast.plans.choice import run_builder
-from treecast.plans.registry import ALL_PORT, Builder, builder, builders
+from treecast.plans.registry import Builder, builder
 from treecast.plans.search import best_of
+from treecast.plans.whole.any_machine.known import for_all_ports, known_builders
 from treecast.plans.whole.one_port.models import ONE_PORT
 from treecast.ragged import starts
 from treecast.schedule import Claims, Rows
@@ -26,9 +24,8 @@ from treecast.schedule import Claims, Rows
 
 def _known(job: Job[Cayley]) -> tuple[Job[Cayley], list[Builder]]:
     """Return the job for all ports, and the builders that make orbits of it."""
-    free = replace(job, model=MODELS[ALL_PORT[0]], options={})
-    entries = builders(job.collective.kind, job.network)
-    return free, [e for e in entries if e.orbit and e.is_for(free.model) and not (e.baseline or e.why_not(free))]
+    free = for_all_ports(job)
+    return free, [entry for entry in known_builders(free) if entry.orbit]
 
 
 def fits(job: Job[Cayley]) -> str:
