@@ -51,6 +51,17 @@ class PlanError(TreecastError):
     """
 
 
+class UnlikeCallsError(PlanError):
+    """Ranks of a communicator make calls that do not go together; all that live raise it, and it names both calls.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> issubclass(treecast.UnlikeCallsError, treecast.PlanError)
+    True
+    """
+
+
 class ScheduleError(TreecastError):
     """Columns that do not form a schedule.
 

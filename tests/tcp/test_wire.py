@@ -165,7 +165,7 @@ def test_the_end_of_a_connection_is_a_proof_after_what_came_before(ends):
 def frame(kind, body=b"", length=None, **of):
     key = Key(kind, **of)
     size = len(body) if length is None else length
-    return HEAD.pack(kind, key.instance, key.about, key.call, key.group, key.stage, size) + body
+    return HEAD.pack(kind, key.instance, key.about, key.call, key.group, key.stage, size, 0) + body
 
 
 HOSTILE = {

@@ -12,6 +12,7 @@ from treecast.errors import DeliveryError
 from treecast.groups.group import SAY_END, Group
 from treecast.groups.shape import Shape, lost_with_root
 from treecast.transport.base import Piece, Steps
+from treecast.transport.marks import PARTS
 from treecast.transport.together import Together
 
 Pieces = Sequence[Piece] | None
@@ -35,7 +36,7 @@ def broadcast(group: Group, data: Piece | None, root: int, name: str = "") -> Mi
         if group.rank == root:
             group.hold(root, data)
         if together := group.goes_together(len(data)):
-            waits = group.agreement.number % SAY_END == 0
+            waits = group.agreement.number % (SAY_END * PARTS) == 0
             yield from group.came(together.broadcast(data, root, waits), {root: data} if group.rank != root else {})
             return (yield from group.settle(shape)) or ()
     if group.rank == root:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from treecast.algorithms import personal, spread, sums
-from treecast.calls.table import Algorithm, Asked, Given, Rank, check_own, check_root, row
+from treecast.calls.table import Algorithm, Asked, Given, Rank, check_own, check_root, row, sizes_of
+from treecast.groups.words import Words
 
 _SOME, _MUCH = 4 << 20, 16 << 20  # bytes from which a call goes straight
 
@@ -23,10 +24,10 @@ def bcast(ours: Rank, buf: Any, root: int = 0) -> Asked:
 
     def read() -> Given:
         if ours.rank == root:
-            data = ours.reader.send(buf)
-            return Given((data, root), len(data))
-        place = ours.reader.receive(buf)
-        return Given((place.pieces[0], root), len(place.pieces[0]), place.finish)
+            data, finish = ours.reader.send(buf), None
+        else:
+            (data,), finish = ours.reader.receive(buf)
+        return Given((data, root), len(data), finish, Words("", len(data), ours.reader.type_of(buf), root=root))
 
     return Asked(read, (None, root))
 
@@ -38,7 +39,8 @@ def _allgather(blocks: str) -> Callable[..., Asked]:
             mine = None if ours.in_place(sendbuf) else ours.reader.send(sendbuf)
             if mine is not None:
                 check_own(ours, mine, place.pieces[ours.rank])
-            return Given((mine, place.pieces), sum(map(len, place.pieces)), place.finish)
+            words = Words("", sizes_of(place.pieces), ours.reader.type_of(recvbuf, blocks))
+            return Given((mine, place.pieces), sum(map(len, place.pieces)), place.finish, words)
 
         return Asked(read, (None, None))
 
@@ -52,8 +54,9 @@ def _alltoall(blocks: str) -> Callable[..., Asked]:
             here = ours.in_place(sendbuf)
             out = _copies(ours, place.pieces) if here else ours.reader.send(sendbuf, blocks)
             check_own(ours, out[ours.rank], place.pieces[ours.rank])
-            parts = (out, place.pieces, blocks == "blocks")
-            return Given(parts, sum(map(len, place.pieces)), place.finish)
+            parts, equal = (out, place.pieces, blocks == "blocks"), blocks == "blocks"
+            words = Words("", len(out[0]) if equal else None, ours.reader.type_of(recvbuf, blocks))
+            return Given(parts, sum(map(len, place.pieces)), place.finish, words)
 
         return Asked(read, (None, None))
 
@@ -74,15 +77,18 @@ def _scatter(blocks: str) -> Callable[..., Asked]:
         root = check_root(ours, root)
 
         def read() -> Given:
+            def words(argument: Any, form: str, block: int) -> Words:
+                return Words("", block if equal else None, ours.reader.type_of(argument, form), root=root)
+
             if ours.rank != root:
-                place = ours.reader.receive(recvbuf)
-                return Given((None, place.pieces[0], root, equal), len(place.pieces[0]) * ours.size, place.finish)
-            out = ours.reader.send(sendbuf, blocks)
-            if ours.in_place(recvbuf):
-                return Given((out, None, root, equal), sum(map(len, out)))
-            place = ours.reader.receive(recvbuf)
-            check_own(ours, out[root], place.pieces[0])
-            return Given((out, place.pieces[0], root, equal), sum(map(len, out)), place.finish)
+                (mine,), finish = ours.reader.receive(recvbuf)
+                parts, told = (None, mine, root, equal), words(recvbuf, "", len(mine))
+                return Given(parts, len(mine) * ours.size, finish, told)
+            out, mine, finish = ours.reader.send(sendbuf, blocks), None, None
+            if not ours.in_place(recvbuf):
+                (mine,), finish = ours.reader.receive(recvbuf)
+                check_own(ours, out[root], mine)
+            return Given((out, mine, root, equal), sum(map(len, out)), finish, words(sendbuf, blocks, len(out[0])))
 
         return Asked(read, (None, None, root))
 
@@ -96,14 +102,19 @@ def _gather(blocks: str) -> Callable[..., Asked]:
         root = check_root(ours, root)
 
         def read() -> Given:
+            def words(argument: Any, form: str, block: int) -> Words:
+                return Words("", block if equal else None, ours.reader.type_of(argument, form), root=root)
+
             if ours.rank != root:
                 mine = ours.reader.send(sendbuf)
-                return Given((mine, None, root, equal), len(mine) * ours.size)
+                told = words(sendbuf, "", len(mine))
+                return Given((mine, None, root, equal), len(mine) * ours.size, None, told)
             place = ours.reader.receive(recvbuf, blocks)
             mine = None if ours.in_place(sendbuf) else ours.reader.send(sendbuf)
             if mine is not None:
                 check_own(ours, mine, place.pieces[root])
-            return Given((mine, place.pieces, root, equal), sum(map(len, place.pieces)), place.finish)
+            parts, told = (mine, place.pieces, root, equal), words(recvbuf, blocks, len(place.pieces[0]))
+            return Given(parts, sum(map(len, place.pieces)), place.finish, told)
 
         return Asked(read, (None, None, root), target=root)
 

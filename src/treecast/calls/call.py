@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from treecast.calls.table import Algorithm, Failed, Rank
+from treecast.calls.table import Algorithm, Failed, Job, Rank
 from treecast.errors import DeliveryError
 from treecast.groups.group import Group, called
+from treecast.groups.words import NO_WORDS
 from treecast.transport.base import Steps, T
 
 
@@ -46,8 +47,8 @@ class Call:
         number: int = 0,
         plans: Mapping[Algorithm, Callable[..., Failed]] | None = None,
     ) -> None:
-        self.ours, self.group, self.number, self.refused = ours, group, number, ""
-        self._run, self._plans = run, plans or {}
+        self.ours, self.group, self.number, self.refused, self.words = ours, group, number, "", NO_WORDS
+        self._run, self._plans, self._part = run, plans or {}, 0
 
     def __call__(self, algorithm: Algorithm, *parts: Any) -> Failed:
         """Carry an algorithm out; return the failed ranks whose data is missing."""
@@ -60,26 +61,33 @@ class Call:
         A rank whose arguments were refused goes on with the others, unless they know of it: then DeliveryError says so here, too.
         """
         refused = self.refused if refused is None else refused
-        found: T = self._run(called(self.group, steps, refused))
+        part, self._part = self._part, self._part + 1
+        found: T = self._run(called(self.group, steps, refused, self.words, part))
         if not refused:
             self.group.check_arguments()
         elif self.group.refusal_known:
             raise DeliveryError(refused)
         return found
 
-    def carry_out(self, read: Callable[[], Any], carry: Callable[["Call", Any], Any]) -> Any:
-        """Read arguments and carry a call out; raise their error when the others have ended the call, too."""
-        given, wrong = None, None
+    def carry_out(self, job: Job) -> tuple[Any, Failed]:
+        """Read arguments and carry a call out; raise their error when the others have ended the call, too.
+
+        Raises UnlikeCallsError when the others make another call, or have made another one before.
+        """
+        given, wrong, self.words = None, None, job.words
         try:
-            given = read()
+            given = job.read()
+            self.words = job.words_of(given)
         except Exception as error:  # whatever it is, the others must not wait for this rank
             wrong, self.refused = error, f"{type(error).__name__}: {error}"
         try:
-            found = carry(self, given)
+            found = job.carry(self, given)
         except DeliveryError:
             if wrong is None:
                 raise
             raise wrong from None
         if wrong is not None:
             raise wrong
+        if self.group.unlike.owed:
+            self._run(self.group.unlike.pay())
         return found

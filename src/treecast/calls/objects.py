@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from treecast.algorithms import personal, spread, sums
 from treecast.calls.call import Call
-from treecast.calls.table import Algorithm, Failed, Job, Rank, check_root, of_objects
+from treecast.calls.table import Algorithm, Failed, Job, Rank, check_root, name_of, of_objects
+from treecast.groups.words import Words
 from treecast.transport.base import Piece
 
 _HEAD = 8  # bytes that tell how long an object is
@@ -61,9 +62,17 @@ def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -
 
 
 def _job(
-    ours: Rank, algorithm: Algorithm, thing: Any, root: int | None = None, sum_up: Callable[..., Any] | None = None
+    ours: Rank,
+    algorithm: Algorithm,
+    thing: Any,
+    root: int | None = None,
+    sum_up: Callable[..., Any] | None = None,
+    op: str = "",
 ) -> Job:
-    """Return the job that brings an object, or one for each rank. ``sum_up``: makes the result of all that have come."""
+    """Return the job that brings an object, or one for each rank.
+
+    ``sum_up``: makes the result of all that have come, by the operation of this name.
+    """
     ends = () if root is None else (check_root(ours, root),)
     of_root, at_root = algorithm in _OF_ROOT, ends == (ours.rank,)
     sends = at_root or not of_root
@@ -87,17 +96,20 @@ def _job(
             return things[0] if things else thing if at_root else None, failed
         return (None if not count else things if sum_up is None else sum_up(things, failed)), failed
 
-    return Job(read, carry, None if of_root or not ends else ends[0])
+    return Job(read, carry, None if of_root or not ends else ends[0], Words(op=op, root=ends[0] if ends else None))
 
 
-def _sum(ours: Rank, op: Fold, upto: int | None = None) -> Callable[..., Any]:
-    """Return the function that folds objects of the living: those of the ranks before ``upto``."""
+def _fold(
+    ours: Rank, algorithm: Algorithm, thing: Any, op: Fold, root: int | None = None, upto: int | None = None
+) -> Job:
+    """Return the job that folds objects of the living: those of the ranks before ``upto``."""
+    add: Callable[[Any, Any], Any] = ours.mpi.SUM if op is None else op
 
     def sum_up(things: list[Any], failed: Failed) -> Any:
         living = [each for rank, each in enumerate(things[:upto]) if rank not in failed]
-        return fold(ours.mpi.SUM if op is None else op, living) if living else None
+        return fold(add, living) if living else None
 
-    return sum_up
+    return _job(ours, algorithm, thing, root, sum_up, name_of(ours.mpi, add))
 
 
 @of_objects
@@ -144,22 +156,22 @@ def alltoall(ours: Rank, sendobj: Any) -> Job:
 @of_objects
 def reduce(ours: Rank, sendobj: Any, op: Fold = None, root: int = 0) -> Job:
     """Fold every rank's object at the root."""
-    return _job(ours, personal.gather, sendobj, root, _sum(ours, op))
+    return _fold(ours, personal.gather, sendobj, op, root)
 
 
 @of_objects
 def allreduce(ours: Rank, sendobj: Any, op: Fold = None) -> Job:
     """Fold every rank's object, at all."""
-    return _job(ours, spread.allgather, sendobj, None, _sum(ours, op))
+    return _fold(ours, spread.allgather, sendobj, op)
 
 
 @of_objects
 def scan(ours: Rank, sendobj: Any, op: Fold = None) -> Job:
     """Fold the objects of the ranks up to each."""
-    return _job(ours, spread.allgather, sendobj, None, _sum(ours, op, ours.rank + 1))
+    return _fold(ours, spread.allgather, sendobj, op, upto=ours.rank + 1)
 
 
 @of_objects
 def exscan(ours: Rank, sendobj: Any, op: Fold = None) -> Job:
     """Fold the objects of the ranks before each; None at the first."""
-    return _job(ours, spread.allgather, sendobj, None, _sum(ours, op, ours.rank))
+    return _fold(ours, spread.allgather, sendobj, op, upto=ours.rank)

@@ -1,11 +1,15 @@
 """Reads message arguments as mpi4py's methods take them: in place where they are ordinary."""
 
 from collections.abc import Callable
+from functools import cache
 from operator import index
 from typing import Any, NamedTuple
 
 from treecast.calls.datatypes import datatype_of
-from treecast.calls.items import Span, cut_simple, cut_vector, recognise
+from treecast.calls.items import Span, cut_simple, cut_vector, recognise, take_apart
+
+NUMPYS = {"Zf": "F", "Zd": "D", "Zg": "G"}
+_BYTE = "|u1"  # a datatype that stands for bytes of anything
 
 
 class Place(NamedTuple):
@@ -43,6 +47,22 @@ class Reader:
         """Return where an argument is received."""
         return self._read(argument, form, writable=True)
 
+    def type_of(self, argument: Any, form: str = "") -> str:
+        """Return the type of entries of an argument as numpy spells it; "" of one that is not plain, or bytes of anything."""
+        if form == "typed" or isinstance(argument, (bytes, bytearray, memoryview)):
+            return ""
+        try:
+            buffer, _, _, datatype = take_apart(self._mpi, argument, form == "vector")
+            if datatype is None:
+                return spell(memoryview(buffer).format)
+        except (TypeError, ValueError, BufferError):
+            return ""
+        return spell(datatype) if isinstance(datatype, str) else self.spell(datatype).replace(_BYTE, "")
+
+    def spell(self, datatype: Any) -> str:
+        """Return a datatype as numpy spells it, "" of one that is not plain."""
+        return spell(datatype.typechar) if datatype.is_predefined else ""
+
     def _read(self, argument: Any, form: str, *, writable: bool) -> Place:
         vector, span = form == "vector", None
         if form != "typed":
@@ -69,6 +89,21 @@ class Reader:
     def _read_entries(self, argument: Any, blocks: int, *, writable: bool) -> Entries:
         """Return the entries of an argument of a sum that is not ordinary. Raises the error in it."""
         raise NotImplementedError
+
+
+@cache
+def spell(code: str | None) -> str:
+    """Return a letter of the buffer protocol as numpy spells the type, "" of one that it has not.
+
+    >>> spell("l"), spell("q"), spell("Zd"), spell("T{i:a:}")
+    ('<i8', '<i8', '<c16', '')
+    """
+    import numpy as np
+
+    try:
+        return np.dtype(NUMPYS.get(code or "", code or "")).str
+    except (TypeError, ValueError):
+        return ""
 
 
 def cut(span: Span, blocks: int, vector: bool) -> list[Any] | None:

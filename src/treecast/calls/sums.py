@@ -6,7 +6,8 @@ from treecast.algorithms import spread, sums
 from treecast.algorithms.sums import Sums
 from treecast.calls.call import Call
 from treecast.calls.reader import Entries
-from treecast.calls.table import Asked, Failed, Given, Rank, check_alike, check_root, row
+from treecast.calls.table import Asked, Failed, Given, Rank, check_alike, check_root, name_of, row
+from treecast.groups.words import Words
 
 _OWN_FROM = 8 << 20
 _WHOLE = frozenset("?bBhHiIlLqQ")
@@ -19,8 +20,12 @@ def _read_sum(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any) -> Given:
     if not ours.in_place(sendbuf):
         sent = ours.reader.entries(sendbuf, writable=False)
         check_alike(sent, received)
-    how = _how(ours, received, op)
-    return Given((sent and sent.piece, received.piece, how), len(received.piece), received.finish)
+    how, length = _how(ours, received, op), len(received.piece)
+    return Given((sent and sent.piece, received.piece, how), length, received.finish, _words(ours, length, how))
+
+
+def _words(ours: Rank, length: int, how: Sums, root: int | None = None) -> Words:
+    return Words("", length, ours.reader.spell(how.datatype), name_of(ours.mpi, how.op), root)
 
 
 def _how(ours: Rank, entries: Entries, op: Any) -> Sums:
@@ -51,9 +56,10 @@ def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0
         if ours.rank == root:
             given = _read_sum(ours, sendbuf, recvbuf, op)
             mine, out, how = given.parts
-            return given._replace(parts=(mine, out, root, how))
+            return given._replace(parts=(mine, out, root, how), words=given.words._replace(root=root))
         sent = ours.reader.entries(sendbuf, writable=False)
-        return Given((sent.piece, None, root, _how(ours, sent, op)), len(sent.piece))
+        how, length = _how(ours, sent, op), len(sent.piece)
+        return Given((sent.piece, None, root, how), length, None, _words(ours, length, how, root))
 
     return Asked(read, (None, None, root, None), target=root)
 
@@ -71,8 +77,8 @@ def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None)
             check_alike(sent._replace(number=sent.number // ours.size), received)
         block = sent.number // ours.size
         out = received.piece[: len(sent.piece) // ours.size]
-        parts = (sent.piece, out, [block] * ours.size, _how(ours, sent, op))
-        return Given(parts, len(sent.piece), received.finish)
+        how, length = _how(ours, sent, op), len(sent.piece)
+        return Given((sent.piece, out, [block] * ours.size, how), length, received.finish, _words(ours, length, how))
 
     return Asked(read, (None, None, [0] * ours.size, None))
 
@@ -91,7 +97,8 @@ def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = Non
         if recvcounts is not None or in_place:
             counts = _counts(ours, recvcounts)
             _check_counts(ours, sent, received, counts, in_place)
-        return Given((sent, received, counts, _how(ours, sent, op)), len(sent.piece), received.finish)
+        how, length = _how(ours, sent, op), len(sent.piece)
+        return Given((sent, received, counts, how), length, received.finish, _words(ours, length, how))
 
     def carry(call: Call, parts: tuple[Any, ...]) -> Failed:
         sent, received, counts, how = parts

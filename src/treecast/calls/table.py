@@ -4,7 +4,7 @@ its size, and the size from which on it goes straight when nothing is to be surv
 To add a collective is to add an algorithm, and a row here: a function that reads its arguments.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import signature
 from operator import index
@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from treecast.calls.reader import Entries
 from treecast.collectives.kinds import COLLECTIVES, Kind
 from treecast.errors import PlanError
+from treecast.groups.words import NO_WORDS, Words
 
 if TYPE_CHECKING:
     from treecast.calls.call import Call
 
+_OPS = ["SUM", "MAX", "MIN", "PROD", "LAND", "LOR", "LXOR", "BAND", "BOR", "BXOR", "MAXLOC", "MINLOC", "REPLACE", "NO_OP"]
 Failed = tuple[int, ...]
 Algorithm = Callable[..., Any]
 """Steps over a group: see ``treecast.algorithms``."""
@@ -36,11 +38,15 @@ class Rank(NamedTuple):
 
 
 class Given(NamedTuple):
-    """Arguments that were read: the parts for the algorithm, their bytes as thresholds count them, and the last step."""
+    """Arguments that were read: the parts for the algorithm, their bytes as thresholds count them, and the last step.
+
+    ``words``: in which all ranks agree, but for the name of the call.
+    """
 
     parts: tuple[Any, ...]
     total: int
     finish: Callable[[], None] | None = None
+    words: Words = NO_WORDS
 
 
 class Asked(NamedTuple):
@@ -60,12 +66,17 @@ class Job(NamedTuple):
     """A collective of one rank. ``read`` reads its arguments, and may raise; ``carry`` takes them, or None when they are wrong.
 
     It brings all data to its place, and returns the result, of objects, and the failed ranks whose data is missing.
-    ``target``: the one rank that has a result.
+    ``target``: the one rank that has a result. ``words``: in which all ranks agree, as far as they are known before.
     """
 
     read: Callable[[], Any]
     carry: Callable[["Call", Any], tuple[Any, Failed]]
     target: int | None = None
+    words: Words = NO_WORDS
+
+    def words_of(self, given: Any) -> Words:
+        """Return the words in which all ranks agree, of arguments that were read."""
+        return given.words._replace(name=self.words.name) if isinstance(given, Given) else self.words
 
 
 class Row(NamedTuple):
@@ -136,7 +147,7 @@ def row(
                     given.finish()
                 return None, failed
 
-            return Job(asked.read, carry, asked.target)
+            return Job(asked.read, carry, asked.target, Words(name))
 
         ROWS[name] = Row(name, job, algorithm, sized_by, own_from, blocks)
         return make
@@ -146,8 +157,14 @@ def row(
 
 def of_objects(make: Callable[..., Job]) -> Callable[..., Job]:
     """Register a method of mpi4py on objects."""
-    OBJECTS[make.__name__] = make
-    return make
+
+    @wraps(make)
+    def job(ours: Rank, *arguments: Any, **named: Any) -> Job:
+        made = make(ours, *arguments, **named)
+        return made._replace(words=made.words._replace(name=make.__name__))
+
+    OBJECTS[make.__name__] = job
+    return job
 
 
 def job_of(make: Callable[..., Job], ours: Rank, arguments: tuple[Any, ...], named: dict[str, Any]) -> Job:
@@ -173,6 +190,19 @@ def _raising(error: Exception) -> Callable[[], Any]:
         raise error
 
     return read
+
+
+def sizes_of(pieces: Sequence[Any]) -> int | tuple[int, ...]:
+    """Return the bytes of each of some blocks, one number where they are equal."""
+    sizes = tuple(map(len, pieces))
+    return sizes[0] if len(set(sizes)) == 1 else sizes
+
+
+def name_of(mpi: Any, op: Any) -> str:
+    """Return the name of an operation, the same at all ranks: of mpi4py's, torch's, or that a program has made it."""
+    if not getattr(op, "is_predefined", False):
+        return getattr(op, "name", "an operation of the program")
+    return next((name for name in _OPS if getattr(mpi, name, None) == op), "another operation")
 
 
 def check_own(ours: Rank, sent: Any, place: Any) -> None:

@@ -29,6 +29,12 @@ from treecast.groups.states import (
     read_state,
 )
 from treecast.transport.base import Key, Kind, Steps, Until
+from treecast.transport.marks import PARTS
+
+
+class Broken(Exception):  # noqa: N818
+    """Ends the steps of a call in which ranks make unlike calls."""
+
 
 Say = Callable[[int, Key, bytes], None]
 """Sends a frame of control to a rank."""
@@ -44,14 +50,15 @@ class Agreement:
     ``members``: who takes part, the same list at all. ``dead``: proved ends. ``pairs``: who does not hear whom. ``lost``:
     from whom this rank awaits nothing. ``number``: of the call. ``log``: the decisions that others may ask for. ``ended``:
     up to which call each rank has come; ``all_ended``: up to which all have, as a call of all
-    at once has shown. ``is_out``: the others go on without this rank. ``guarded``: deaths need a majority too.
+    at once has shown. ``is_out``: the others go on without this rank. ``is_broken``: ranks make unlike calls, and leave this one.
+    ``guarded``: deaths need a majority too.
     """
 
     def __init__(self, rank: int, size: int, say: Say, shut: Callable[[int], None]) -> None:
         self.rank, self.size, self._say, self._shut = rank, size, say, shut
         self.members = list(range(size))
         self.dead, self.pairs, self.lost = set[int](), set[Pair](), set[int]()
-        self.number, self.is_out, self.guarded = 0, False, False
+        self.number, self.is_out, self.is_broken, self.guarded = 0, False, False, False
         self._bases: list[tuple[int, list[int]]] = []  # by call: members of whom some may have decided otherwise
         self.log: dict[tuple[int, int], Decision] = {}
         self._all_have = Decision(Action.DONE, has=(0,) * size)
@@ -68,9 +75,9 @@ class Agreement:
 
     # -- events ------------------------------------------------------------------------------------------------------
 
-    def begin(self) -> None:
-        """Begin the next call."""
-        self.number += 1
+    def begin(self, part: int = 0) -> None:
+        """Begin the next call of the program, or another part of it."""
+        self.number, self.is_broken = self.number + 1 if part else self.next(), False
         self._asked = [], 0, 0
         for rank, last in self.byes.items():
             if last < self.number:
@@ -78,6 +85,10 @@ class Agreement:
         if self.states or self._decisions:
             self.states = {key: state for key, state in self.states.items() if key[1] >= self.number}
             self._decisions = {key: made for key, made in self._decisions.items() if key[1] >= self.number}
+
+    def next(self) -> int:
+        """Return the number of the next call of the program."""
+        return (self.number // PARTS + 1) * PARTS
 
     def lose(self, rank: int, proof: bool) -> None:
         """Learn that a rank has ended, which is a proof, or is silent."""
@@ -159,14 +170,16 @@ class Agreement:
     # -- decisions ---------------------------------------------------------------------------------------------------
 
     def until(self, condition: Until) -> Steps[None]:
-        """Wait for a condition. Raises Evicted when the others have gone on without this rank."""
-        yield lambda: self.is_out or condition()
+        """Wait for a condition. Raises as ``check_in``."""
+        yield lambda: self.is_out or self.is_broken or condition()
         self.check_in()
 
     def check_in(self) -> None:
-        """Raise Evicted when the others have gone on without this rank."""
+        """Raise Evicted when the others have gone on without this rank, Broken when ranks make unlike calls."""
         if self.is_out:
             raise Evicted(f"rank {self.rank} is cut off: the other ranks have gone on without it")
+        if self.is_broken:
+            raise Broken
 
     def is_whole(self) -> bool:
         """Return whether no member is known to have ended, or not to hear another."""

@@ -2,15 +2,20 @@
 
 from collections.abc import Iterable, Mapping
 from threading import Lock
+from time import time_ns
 from typing import Any
 
 from treecast.errors import DeliveryError, PlanError
-from treecast.groups.agreement import Agreement
+from treecast.groups.agreement import Agreement, Broken
 from treecast.groups.members import bits_of, name_ranks, ranks_of
 from treecast.groups.memory import Blocks, Kept, Memory
+from treecast.groups.record import Made, Record
 from treecast.groups.shape import Shape, lost_with_root
 from treecast.groups.states import Action, Decision, Need
+from treecast.groups.unlike import Unlike
+from treecast.groups.words import NO_WORDS, Words
 from treecast.transport.base import SMALL, Key, Kind, Piece, Steps, T, Ticket, Transport
+from treecast.transport.marks import PARTS
 from treecast.transport.together import Together
 
 AHEAD = 64
@@ -37,11 +42,20 @@ class Group:
     >>> failed = carry_out(broadcast(group, piece, root=0), transport.wait)  # doctest: +SKIP
     """
 
-    def __init__(self, transport: Transport, seats: Iterable[int], ident: int = 0, survive: int = 0) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        seats: Iterable[int],
+        ident: int = 0,
+        survive: int = 0,
+        record: Record | None = None,
+    ) -> None:
         self.transport, self.seats, self.ident, self.survive = transport, list(seats), ident, survive
         self.rank, self.size = self.seats.index(transport.rank), len(self.seats)
         self.rank_at = {seat: rank for rank, seat in enumerate(self.seats)}
         self.agreement = Agreement(self.rank, self.size, self._say, self._shut)
+        self.unlike = Unlike(ident, self.agreement, transport, self._say)
+        self._record, self.made = Record() if record is None else record, Made(ident, 0)
         self.refused, self.misfits, self.instance, self.began = "", False, 0, list(range(self.size))
         self.turn, self.overdue = Lock(), set[int]()
         self.late: float | None = None
@@ -49,7 +63,7 @@ class Group:
         self.together: Together | None = None
         self._held: dict[int, Piece] = {}
         self._places: dict[int, Piece] = {}
-        self._wants, self._lacks = list[tuple[int, int, Piece, Ticket]](), set[int]()
+        self._wants, self._lacks = list[tuple[Key, int, Piece, Ticket]](), set[int]()
         self._tickets = list[tuple[int, Ticket]]()
         self._kept: dict[int, Kept] = {}
         self._copies: Kept | None = None
@@ -74,6 +88,9 @@ class Group:
         if key.kind == Kind.FETCH:
             if source in self.agreement.members and source not in self.agreement.lost:
                 self._give_kept(source, key)
+            return
+        if key.kind == Kind.UNLIKE:
+            self.unlike.hear(source, key, body)
             return
         self.agreement.hear(source, key, body)
         if key.kind == Kind.ENDED and key.stage:
@@ -111,23 +128,30 @@ class Group:
 
     # -- a call ------------------------------------------------------------------------------------------------------
 
-    def begin(self) -> Steps[None]:
-        """Begin a call. Raises Evicted when the others go on without this rank."""
+    def begin(self, words: Words = NO_WORDS, part: int = 0, refused: str = "") -> Steps[None]:
+        """Begin a call of the program, of these words, or another part of it; ``refused``: why its arguments are wrong.
+
+        Raises Evicted when the others go on without this rank.
+        """
         self._catch_up()
         agreement = self.agreement
+        agreement.is_broken = False
         agreement.check_in()
         self.memory.begin(not (self._tickets or self._wants) and self.began == agreement.members)
-        agreement.begin()
-        self.refused, self.misfits, self.instance, self.began = "", False, -1, list(agreement.members)
+        agreement.begin(part)
+        self.refused, self.misfits, self.instance, self.began = refused, False, -1, list(agreement.members)
         self.restart()
         number = agreement.number
+        if not part:
+            self.made = self._record.begin(self.ident, number // PARTS, words, refused)
+        self.unlike.begin(self.made)
         if self.alone:
             return
-        if number - self._told >= SAY_END:
+        if number - self._told >= SAY_END * PARTS:
             self._tell(number)
-        if number > AHEAD:
+        if number > AHEAD * PARTS:
             yield from agreement.until(
-                lambda: all(agreement.end_of(rank) >= number - AHEAD for rank in agreement.others())
+                lambda: all(agreement.end_of(rank) >= number - AHEAD * PARTS for rank in agreement.others())
             )
 
     def _tell(self, number: int) -> None:
@@ -165,8 +189,10 @@ class Group:
             return
         self._places[about] = place
         self._lacks.add(about)
-        ticket = self.transport.receive(self.seats[source], self._key(stage, about), place)
-        self._wants.append((source, about, place, ticket))
+        self._ask_for(source, self._key(stage, about), place)
+
+    def _ask_for(self, source: int, key: Key, place: Piece) -> None:
+        self._wants.append((key, source, place, self.transport.receive(self.seats[source], key, place)))
 
     def lack(self, about: int, place: Piece | None = None) -> None:
         """Lack data that nobody sends by itself; ``place`` is where it goes when somebody gives it."""
@@ -192,14 +218,15 @@ class Group:
         """Wait until all that is awaited is there, or cannot come, and gone that is not lent; return whose data is missing."""
         wants = self._wants
         yield from self.agreement.until(lambda: all(want[-1].over for want in wants) and not self._takers())
-        for source, about, place, ticket in wants:
+        for key, source, place, ticket in wants:
+            about = key.about
             if not ticket.lost:
                 self.agreement.note_end(source, self.agreement.number - 1)
             if not ticket.lost and ticket.length == len(place):
                 self._held[about] = place
                 self._lacks.discard(about)
             elif ticket.length and not self.refused:
-                self.refused = f"{ticket.length:,} bytes come where {len(place):,} are received"
+                self.refused = f"{ticket.length:,} bytes come from rank {source} where {len(place):,} are received"
                 self.misfits = True  # the answers show the others so
         wants.clear()
         self._tickets = [each for each in self._tickets if not each[1].over]
@@ -220,7 +247,7 @@ class Group:
             agreement.all_ended, self._passed = agreement.number, [kept]
         else:
             self._passed.append(kept)
-        agreement.number += 1
+        agreement.number = agreement.next()
         if agreement.states:
             self._catch_up()
 
@@ -230,7 +257,7 @@ class Group:
             return
         agreement = self.agreement
         number = self._done = agreement.number
-        calls = range(number - len(self._passed) + 1, number + 1)
+        calls = range(number - PARTS * (len(self._passed) - 1), number + 1, PARTS)
         self._told = max(self._told, agreement.all_ended + 1)
         self._forget()
         self._kept |= {call: Blocks(*kept) for call, kept in zip(calls, self._passed, strict=True)}
@@ -265,7 +292,7 @@ class Group:
 
     def awaited(self) -> set[int]:
         """Return the ranks for which this one waits."""
-        sources = {source for source, _, _, ticket in self._wants if not ticket.over}
+        sources = {source for _, source, _, ticket in self._wants if not ticket.over}
         return sources | self._takers() | self.agreement.awaited()
 
     def _fetch(self, givers: Mapping[int, int]) -> Steps[None]:
@@ -274,8 +301,7 @@ class Group:
         for about, giver in givers.items():
             self._fetched = (self._fetched + 1) % _FETCHES
             key = Key(Kind.DATA, number, _FETCHES + self._fetched, about, 0, self.ident)
-            place = self._places[about]
-            self._wants.append((giver, about, place, self.transport.receive(self.seats[giver], key, place)))
+            self._ask_for(giver, key, self._places[about])
             self.transport.send(self.seats[giver], key._replace(kind=Kind.FETCH), b"")
         yield from self.exchanged()
 
@@ -377,9 +403,26 @@ class Group:
         return self._failed(made.missing, shape)
 
     def end(self) -> None:
-        """End a call."""
+        """End a call, or a part of one."""
         self._done = self.agreement.number
         self._take_back(False)
+        self.unlike.is_inside = False
+        self.made.ended = time_ns()
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether this rank is in a call."""
+        return self.unlike.is_inside
+
+    def leave(self) -> None:
+        """Leave a call in which ranks make unlike calls: nothing of it touches memory any more."""
+        for key, source, _, ticket in self._wants:
+            if not ticket.over:
+                self.transport.cancel(self.seats[source], key)
+        self._wants.clear()
+        self._take_back(False)
+        self.transport.forget(self.agreement.number + 1, self.ident)
+        self._tickets.clear()
 
     def check_arguments(self) -> None:
         """Raise PlanError for a message of another length than this rank receives."""
@@ -387,13 +430,19 @@ class Group:
             raise PlanError(f"rank {self.rank}: {self.refused}")
 
 
-def called(group: Group, steps: Steps[T], refused: str = "") -> Steps[T]:
-    """Begin a call, and do its steps. ``refused``: why this rank's arguments are wrong, "" when they are not."""
-    yield from group.begin()
-    group.refused = refused
-    if refused and group.together is not None:  # the others may wait in one for this rank, which knows no lengths
-        group.together.end()
+def called(group: Group, steps: Steps[T], refused: str = "", words: Words = NO_WORDS, part: int = 0) -> Steps[T]:
+    """Begin a call, or another part of it, and do its steps.
+
+    ``refused``: why this rank's arguments are wrong, "" when they are not. ``words``: of the call, in which all ranks agree.
+    Raises UnlikeCallsError at all that live when they do not.
+    """
     try:
+        yield from group.begin(words, part, refused)
+        if refused and group.together is not None:  # the others may wait in one for this rank, which knows no lengths
+            group.together.end()
         return (yield from steps)
+    except Broken:
+        group.leave()
+        raise (yield from group.unlike.explain(group.agreement.number // PARTS)) from None
     finally:
         group.end()

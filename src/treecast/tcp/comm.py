@@ -193,7 +193,7 @@ class Comm:
     def do(self, job: Job) -> tuple[Any, tuple[int, ...]]:
         """Carry out a collective; return its result, and the failed ranks whose data is missing. Raises its error."""
         began, run = perf_counter(), partial(self.process.run, self.group)
-        found, failed = Call(self._ours, self.group, run, plans=self._plans).carry_out(job.read, job.carry)
+        found, failed = Call(self._ours, self.group, run, plans=self._plans).carry_out(job)
         self.last = Last(failed, self._way, self._network, perf_counter() - began)
         return found, failed
 

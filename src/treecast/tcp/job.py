@@ -8,15 +8,18 @@ import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
+from treecast.groups.record import Record
+from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_with_the_job
 from treecast.networks import Network
 from treecast.tcp.meeting import Arrivals, Listener, TooLateError
-from treecast.transport.base import Key, Kind, Steps, Until, carry_out
+from treecast.transport.base import Key, Kind, Steps, carry_out
 from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
 
@@ -27,6 +30,10 @@ _EARLY = 1 << 20  # bytes of frames of groups that are not known yet
 _FRAME = 256  # bytes that one takes beside its own
 _GRACE = 2.0  # seconds that a launcher has to end a rank when another has failed
 _JOINED: list["Job"] = []
+_KINDS = (
+    *(Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.WELCOME),
+    *(Kind.UNLIKE,),
+)
 
 
 class Job:
@@ -47,6 +54,7 @@ class Job:
         self.transport, self.arrivals, self._listener, self.links = transport, arrivals, listener, links
         self.next_group = 0
         self._groups: dict[int, Group] = {}
+        self.record, self.waiting = Record(), Waiting(transport, self._groups)
         self._early: list[tuple[int, Key, bytes]] = []
         self._said_bye = set[int]()
         self._applicants: dict[int, tuple[bytes, socket.socket]] = {}
@@ -55,10 +63,11 @@ class Job:
         self._last: dict[int, Future[Any]] = {}
         self.is_over, self.late, self.sure, self.relays = False, late, False, False
         self.welcome: tuple[list[int], int, int] | None = None
-        for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.WELCOME):
+        for kind in _KINDS:
             transport.on(kind, self._hear)
         transport.on(Kind.ABORT, self._end_with)
         transport.watch(self._lose)
+        transport.marks.tell = self._find_unlike
         if links is not None:
             links[0].direct.watch(self._lose_link)
 
@@ -70,7 +79,7 @@ class Job:
             raise PlanError(f"{ident:,} is no number of a new communicator: it is taken, or above {_GROUPS:,}")
         with self.transport.lock:
             self.next_group = max(self.next_group, ident + 1)
-            return self._enter(Group(self.transport, seats, ident, survive))
+            return self._enter(Group(self.transport, seats, ident, survive, self.record))
 
     def _enter(self, group: Group) -> Group:
         self._groups[group.ident], group.late, group.sure = group, self.late, self.sure
@@ -96,6 +105,9 @@ class Job:
         if len(body) > room:
             raise ValueError("frames of a group that is none")
         self._early.append((source, key, body))
+
+    def _find_unlike(self, source: int, group: int, call: int) -> None:
+        self._groups[group].unlike.find(call)
 
     def _lose(self, seat: int, proof: bool) -> None:
         for group in list(self._groups.values()):
@@ -153,7 +165,7 @@ class Job:
             members, number, self.next_group = self.welcome
             for seat in set(members) & set(self.applicants()):
                 self.transport.add(seat, self._applicants.pop(seat)[1])
-            group = Group(self.transport, range(self.transport.size), 0, survive)
+            group = Group(self.transport, range(self.transport.size), 0, survive, self.record)
             group.agreement.join(members, number)
             return self._enter(group)
 
@@ -165,21 +177,11 @@ class Job:
             if self.is_over:
                 raise PlanError("the job is over: treecast.tcp has ended here")
             try:
-                return carry_out(steps, lambda until: self._wait(group, until))
+                return carry_out(steps, partial(self.waiting.wait, group))
             except Evicted:  # the others go on without this rank: its error ends nothing there
                 if self in _JOINED:
                     end_with_the_job("die", lambda: self.is_over, self.abort)
                 raise
-
-    def _wait(self, group: Group, until: Until) -> None:
-        """Wait; whoever is alive, but keeps this rank waiting for longer than ``late`` seconds, counts as silent."""
-        self.transport.wait(until, group.late)
-        while not until():
-            if not group.agreement.ask_all():
-                group.overdue |= group.awaited()
-                for rank in group.overdue:
-                    self.transport.shut(group.seats[rank])
-            self.transport.wait(until, group.late)
 
     def begin(self, group: Group, work: Callable[[], T]) -> "Future[T]":
         """Have work of a group done beside the program, after all of it that was begun before."""

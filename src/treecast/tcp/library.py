@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from treecast.calls.reader import NUMPYS
+
 ERR_ROOT, ERR_TRUNCATE = 8, 15
 
 
@@ -46,7 +48,7 @@ class Datatype:
     def fromcode(cls, code: str) -> "Datatype":
         """Return the datatype of a letter of the buffer protocol, or of numpy's. Raises ValueError for none."""
         try:
-            return cls(_COMPLEX.get(code, code))
+            return cls(NUMPYS.get(code, code))
         except TypeError:
             raise ValueError(f"{code!r} is no type of entries") from None
 
@@ -58,9 +60,6 @@ class Datatype:
 
     def __repr__(self) -> str:
         return f"Datatype({self.name!r})"
-
-
-_COMPLEX = {"Zf": "F", "Zd": "D", "Zg": "G"}
 
 
 class buffer:  # noqa: N801
@@ -140,6 +139,6 @@ BOR = Op("BOR", np.bitwise_or, lambda one, other: one | other)
 BXOR = Op("BXOR", np.bitwise_xor, lambda one, other: one ^ other)
 
 BYTE, CHAR, SHORT, INT, LONG = (Datatype(code) for code in ("u1", "i1", "h", "i", "l"))
-FLOAT, DOUBLE, COMPLEX, DOUBLE_COMPLEX, BOOL = (Datatype(code) for code in ("f", "d", "F", "D", "?"))
+FLOAT, DOUBLE, COMPLEX, DOUBLECOMPLEX, BOOL = (Datatype(code) for code in ("f", "d", "F", "D", "?"))
 INT8_T, INT16_T, INT32_T, INT64_T = (Datatype(code) for code in ("i1", "i2", "i4", "i8"))
 UINT8_T, UINT16_T, UINT32_T, UINT64_T = (Datatype(code) for code in ("u1", "u2", "u4", "u8"))

@@ -102,6 +102,15 @@ class Reader:
         there, finish = _place(argument) if writable else (packed(argument), None)
         return Entries(piece_of(there), there.numel(), there.dtype, finish)
 
+    def type_of(self, argument: Any, form: str = "") -> str:
+        """Return the type of the entries of a tensor, or of several; "" of none."""
+        first = argument if isinstance(argument, torch.Tensor) else next(iter(argument or ()), None)
+        return "" if first is None else self.spell(first.dtype)
+
+    def spell(self, datatype: Any) -> str:
+        """Return a dtype in words."""
+        return str(datatype).removeprefix("torch.")
+
     def check_sum(self, datatype: Any, op: Op) -> None:
         """Raise RuntimeError for an operation that does not take a dtype."""
         op.check(datatype)

@@ -8,6 +8,9 @@ from collections.abc import Callable, Generator
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeVar
 
+from treecast.transport.events import Events
+from treecast.transport.marks import Marks
+
 SMALL = 1 << 16
 """Bytes up to which a message is buffered when nobody has asked for it, and up to which a frame of control may be long."""
 
@@ -43,6 +46,9 @@ class Kind(IntEnum):
     WELCOME = 15
     ABORT = 16
     FLOOD = 17
+    UNLIKE = 18  # the call of a rank, as calls of this number are unlike
+    ASK = 19  # where are you? this rank waits
+    HERE = 20
 
 
 class Key(NamedTuple):
@@ -80,12 +86,14 @@ class Transport:
     """The messages between this rank and all others, of ``size``. Subclasses carry them.
 
     ``lost``: the ranks from which nothing more comes, and whether their end is proved; else they are silent, or shut.
-    ``deadline``: seconds without a word after which a rank is silent; None waits for ever.
+    ``deadline``: seconds without a word after which a rank is silent; None waits for ever. ``marks``: the digests of calls, which
+    data carries; data of an unlike call is dropped. ``events``: of the job at this rank.
     """
 
     def __init__(self, rank: int, size: int, deadline: float | None = None) -> None:
         self.rank, self.size, self.deadline = rank, size, deadline
         self.lost: dict[int, bool] = {}
+        self.marks, self.events = Marks(), Events()
         self._handlers: dict[int, Handler] = {}
         self._watchers: list[Callable[[int, bool], None]] = []
 

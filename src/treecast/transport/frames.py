@@ -1,6 +1,7 @@
 """Frames of a connection, and the messages that they belong to.
 
-A frame is 16 bytes, little endian, and its body: kind u8, instance u8, about u16, call u32, group u16, stage u16, length u32.
+A frame is 20 bytes, little endian, and its body: kind u8, instance u8, about u16, call u32, group u16, stage u16, length u32, and
+the digest of the call u32.
 """
 
 import struct
@@ -8,7 +9,7 @@ from typing import Any
 
 from treecast.transport.base import Key, Piece, Ticket
 
-HEAD = struct.Struct("<BBHIHHI")
+HEAD = struct.Struct("<BBHIHHII")
 LENGTH = struct.Struct("<Q")
 # length, address and number of the mark, whether it is lent; without an address it cannot be read
 OFFER = struct.Struct("<3Q?")

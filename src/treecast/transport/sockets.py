@@ -84,7 +84,7 @@ class Sockets(Transport):
         self.lost.pop(peer, None)
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._wires[peer] = wire = Wire(sock, peer, monotonic())
+        self._wires[peer] = wire = Wire(sock, peer, monotonic(), self.marks)
         self._selector.register(sock, selectors.EVENT_READ, wire)
         if self._cma and sock.getpeername()[0] == sock.getsockname()[0] and not isinstance(sock, ssl.SSLSocket):
             wire.be_near()

@@ -15,6 +15,7 @@ from functools import partial
 from treecast.transport.base import DIRECT, SMALL, Key, Kind, Piece, Ticket
 from treecast.transport.cma import Mark, Memory, address_of
 from treecast.transport.frames import FRAME, HEAD, LENGTH, OFFER, Asked, Long, words_of
+from treecast.transport.marks import Marks
 
 AHEAD = 8 << 20
 """Bytes that are buffered of a peer, for which nobody has asked yet."""
@@ -29,11 +30,11 @@ class Wire:
     """A connection to a peer.
 
     ``is_shut``: messages are dropped. ``is_mute``: nothing can be sent any more. ``wants_out``: bytes wait to go out.
-    ``heard``: when the last bytes came.
+    ``heard``: when the last bytes came. ``marks``: the digests of calls; messages of unlike ones are dropped.
     """
 
-    def __init__(self, sock: socket.socket, peer: int, now: float) -> None:
-        self.sock, self.peer, self.heard = sock, peer, now
+    def __init__(self, sock: socket.socket, peer: int, now: float, marks: Marks | None = None) -> None:
+        self.sock, self.peer, self.heard, self._marks = sock, peer, now, marks or Marks()
         self.is_shut = self.is_mute = self.is_gone = False
         self._secure = sock if isinstance(sock, ssl.SSLSocket) else None
         self._out: deque[tuple[memoryview, Ticket | None, int]] = deque()
@@ -71,7 +72,7 @@ class Wire:
             self.flush()
             return
         kind, call, stage, about, instance, group = key  # the usual case: all of it goes at once
-        frame = HEAD.pack(kind, instance, about, call, group, stage, len(body)) + body
+        frame = HEAD.pack(kind, instance, about, call, group, stage, len(body), self._marks.of(key)) + body
         try:
             sent = self.sock.send(frame)
         except _AGAIN:
@@ -110,7 +111,7 @@ class Wire:
 
     def _append(self, key: Key, body: memoryview, ticket: Ticket | None) -> None:
         kind, call, stage, about, instance, group = key
-        head = HEAD.pack(kind, instance, about, call, group, stage, len(body))
+        head = HEAD.pack(kind, instance, about, call, group, stage, len(body), self._marks.of(key))
         self._out.append((memoryview(head), None, 0))
         self._out.append((body, ticket, len(body)))
 
@@ -257,7 +258,7 @@ class Wire:
     def _parse(self, found: list[tuple[Key, bytes]]) -> None:
         first, last, buffer = self._first, self._last, self._buffer
         while last - first >= HEAD.size:
-            kind, instance, about, call, group, stage, length = HEAD.unpack_from(buffer, first)
+            kind, instance, about, call, group, stage, length, digest = HEAD.unpack_from(buffer, first)
             key, body = Key(kind, call, stage, about, instance, group), first + HEAD.size
             rest = last - body
             if kind == Kind.DATA and length > SMALL:
@@ -268,7 +269,8 @@ class Wire:
                 raise ValueError("a frame that is too long")
             if rest < length:
                 break
-            self._take(key, bytes(buffer[body : body + length]), found)
+            if not digest or self._marks.fits(self.peer, key, digest) or kind >= Kind.STATE:
+                self._take(key, bytes(buffer[body : body + length]), found)
             first = body + length
         left = last - first
         if left and first:

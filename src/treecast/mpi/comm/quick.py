@@ -20,6 +20,7 @@ from treecast.calls.table import Algorithm, Row
 from treecast.groups.group import AHEAD, SAY_END
 from treecast.mpi.comm.state import State
 from treecast.transport.base import SMALL, Piece
+from treecast.transport.marks import PARTS
 from treecast.transport.together import Together
 
 _BYTE, _IN_PLACE = MPI.BYTE, MPI.IN_PLACE
@@ -107,7 +108,7 @@ def _broadcast(lane: Lane, buf: Any, root: Any = 0) -> bool:
     """Broadcast, as all functions here do: with MPI's own call. They take the arguments of mpi4py's method."""
     view, length, _ = _plain(buf)
     group, comm = lane.group, lane.together.comm
-    waits = (group.agreement.number + 1) % SAY_END == 0
+    waits = group.agreement.next() % (SAY_END * PARTS) == 0
     if waits:
         comm.Barrier()
     comm.Bcast([view, length, _BYTE], root)

@@ -20,11 +20,11 @@ from treecast.mpi.communicator import Communicator
 from treecast.mpi.reader import Reader
 from treecast.mpi.transport import MpiTransport
 from treecast.transport.base import Kind, Steps, T, carry_out
+from treecast.transport.marks import PARTS
 from treecast.transport.together import Together
 
-_KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT)
+_KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.UNLIKE)
 _ASK = 0.05  # seconds after which others are asked again how far they are
-_CALLS = 4  # of a group, that one call of the program makes at most
 
 
 class Base:
@@ -63,7 +63,7 @@ class Base:
         self.transport.deadline = deadline
         group.survive, group.is_patient = survive, deadline is None
         if not survive:  # calls that are MPI's have numbers, too
-            group.agreement.number = _CALLS * number
+            group.agreement.number = PARTS * (number - 1)
         return group
 
     def run(self, group: Group, steps: Steps[T]) -> T:

@@ -125,23 +125,21 @@ class Comm(MPI.Intracomm):
         """Return the number of this call."""
         return self._state.take_number()
 
-    def _carry_out(
-        self, number: int, read: Callable[[], Any], carry: Callable[[Call, Any], Any], plans: Any = None
-    ) -> Any:
-        """Carry a call out, and return the result of ``carry``. Raises the errors of its arguments when the others know them."""
+    def _carry_out(self, number: int, job: Job, plans: Any = None) -> Any:
+        """Carry a job out, and return its outcome. Raises the errors of its arguments when the others know them."""
         state, options = self._state, self._options
         base = state.base
         group = base.get_ready(options.survive, options.deadline, number)
         call = Call(state.rank, group, partial(base.run, group), number=number, plans=plans)
         # with a deadline nobody waits for ever
         with base.mark if options.survive and options.deadline is None else nullcontext():
-            return call.carry_out(read, carry)
+            return call.carry_out(job)
 
     def _do(self, name: str, job: Job, number: int, row: Row | None = None) -> Any:
         """Carry a job out, keep its outcome, and return its result; by plans, where there are some for a row."""
         began, trees = perf_counter(), None if row is None else trees_of(self._state, row, self._options)
         plans = {row.algorithm: trees.carry} if row is not None and trees is not None else None
-        found, failed = self._carry_out(number, job.read, job.carry, plans)
+        found, failed = self._carry_out(number, job, plans)
         self._last = began, perf_counter(), failed, *((trees.name, trees.network) if trees else ("straight", ""))
         if failed:
             self._state.tell_failed((name, number), failed, job.target, self._options.on_failed)
@@ -193,7 +191,7 @@ class Comm(MPI.Intracomm):
         state.worker.wait()
         began, job = perf_counter(), job_of(row.make, state.rank, arguments, named)
         # errors are said now, and to all: a start is too late for that
-        self._carry_out(number, job.read, lambda call, _: call(_begun))
+        self._carry_out(number, job._replace(carry=lambda call, _: (None, call(_begun))))
         self._last = (began, perf_counter(), (), "straight", "")
         return Again.of(lambda: self._begin_job(row, job))
 

@@ -1,0 +1,196 @@
+"""Where the ranks are for which this one waits: it asks them, and each answers in which call it is, and for whom it waits there.
+
+So whoever waits long knows who is behind, in another call, or in none. Ranks that wait for one another in calls of several
+groups, each in one that the other has not begun, wait for ever: they find the circle, and raise.
+"""
+
+import json
+from collections.abc import Mapping
+from time import monotonic, time_ns
+from typing import TYPE_CHECKING, NamedTuple
+
+from treecast.groups.members import name_ranks
+from treecast.transport.base import Key, Kind, Transport, Until
+from treecast.transport.marks import PARTS
+
+if TYPE_CHECKING:
+    from treecast.groups.group import Group
+
+SLOW = 5.0
+"""Seconds after which a rank asks those for which it waits where they are."""
+_LONGEST = 1 << 15  # bytes of an answer
+
+
+class Place(NamedTuple):
+    """Where a rank is: the last call that it has begun in a group, whether it is inside, for how long, and the call in words.
+
+    ``others``: the calls of other groups that it is in, and for whom it waits there, each as an ``Edge``. ``edges``: those of
+    others, as far as it knows.
+    """
+
+    call: int
+    is_inside: bool
+    seconds: float
+    text: str
+    others: list["Edge"]
+    edges: list["Edge"]
+
+
+class Edge(NamedTuple):
+    """A rank of the transport that is in a call of a group, and the ranks for which it waits that have not begun it."""
+
+    seat: int
+    group: int
+    call: int
+    text: str
+    awaits: list[int]
+
+
+class Waiting:
+    """The waits of this process in calls of its groups, and the places of those it has asked.
+
+    ``slow``: seconds after which it asks; None never.
+    """
+
+    def __init__(self, transport: Transport, groups: Mapping[int, "Group"], slow: float | None = SLOW) -> None:
+        self._transport, self._groups, self.slow = transport, groups, slow
+        self.places: dict[tuple[int, int], Place] = {}
+        """The last answers, by group and rank of the transport."""
+        self._edges: dict[int, Edge] = {}
+        self._circle: list[Edge] = []
+        for kind in (Kind.ASK, Kind.HERE):
+            transport.on(kind, self._hear)
+
+    # -- waiting -------------------------------------------------------------------------------------------------------
+
+    def wait(self, group: "Group", until: Until) -> None:
+        """Wait in a call of a group. Whoever is alive, but keeps this rank waiting for longer than ``group.late``, is silent."""
+        began, asked, late = monotonic(), 0, group.late
+        while not until():
+            now = monotonic() - began
+            ends = [each for each in (late, self.slow and self.slow * (asked + 1)) if each is not None]
+            self._transport.wait(until, max(0.0, min(ends) - now) if ends else None)
+            now = monotonic() - began
+            if until():
+                return
+            if self.slow is not None and now >= self.slow * (asked + 1):
+                if asked:
+                    self._look(group, now, is_first=asked == 1)
+                self.ask(group)
+                asked += 1
+            if late is not None and now >= late:
+                if not group.agreement.ask_all():
+                    group.overdue |= group.awaited()
+                    for rank in group.overdue:
+                        self._transport.shut(group.seats[rank])
+                late = now + (group.late or 0)
+
+    def ask(self, group: "Group") -> None:
+        """Ask those for which this rank waits in a call where they are."""
+        for rank in group.awaited():
+            key = Key(Kind.ASK, group.agreement.number, group=group.ident)
+            self._transport.send(group.seats[rank], key, b"")
+
+    # -- answers -------------------------------------------------------------------------------------------------------
+
+    def _hear(self, source: int, key: Key, body: bytes) -> None:
+        """Answer, or take an answer. Raises ValueError for one that makes no sense."""
+        group = self._groups.get(key.group)
+        if key.kind == Kind.ASK:
+            said = json.dumps(self._place(group)).encode()
+            if len(said) > _LONGEST:
+                said = json.dumps(self._place(group)._replace(others=[], edges=[])).encode()
+            number = group.agreement.number if group is not None else 0
+            self._transport.send(source, Key(Kind.HERE, number, group=key.group), said)
+            return
+        place = Place(*json.loads(body))
+        place = place._replace(others=[Edge(*e) for e in place.others], edges=[Edge(*e) for e in place.edges])
+        self.places[key.group, source] = place
+        for edge in place.edges:
+            if edge.seat not in (self._transport.rank, source):
+                self._edges[edge.seat] = edge
+        for edge in place.others:
+            self._edges[source] = edge
+        if not place.others:
+            self._edges.pop(source, None)
+        if group is not None:
+            self._find_circle(group)
+
+    def _place(self, group: "Group | None") -> Place:
+        """Return where this rank is, as one who waits in a group asks."""
+        others = [self._edge(each) for each in self._groups.values() if each is not group and each.is_inside]
+        edges = list(self._edges.values())
+        if group is None:
+            return Place(0, False, 0.0, "", others, edges)
+        made = group.made
+        since = made.began if group.is_inside else made.ended or made.began
+        return Place(made.call, group.is_inside, (time_ns() - since) / 1e9, str(made), others, edges)
+
+    def _edge(self, group: "Group") -> Edge:
+        """Return the ranks that this one waits for in a call of a group, as far as they have not begun it by their answers."""
+        call = group.agreement.number // PARTS
+        seats = [group.seats[rank] for rank in group.awaited()]
+        absent = [seat for seat in seats if (at := self.places.get((group.ident, seat))) and at.call < call]
+        return Edge(self._transport.rank, group.ident, call, str(group.made), absent)
+
+    def _find_circle(self, group: "Group") -> None:
+        """Find ranks that wait for one another in calls of several groups; when they are seen twice, they do for ever."""
+        if not group.is_inside:
+            return
+        edges = {**self._edges, self._transport.rank: self._edge(group)}
+        circle = _circle(edges, self._transport.rank)
+        if circle and circle == self._circle:
+            group.unlike.find(circle[0].call, _tell(circle))
+        self._circle = circle
+
+    # -- words ---------------------------------------------------------------------------------------------------------
+
+    def _look(self, group: "Group", seconds: float, is_first: bool) -> None:
+        """Tell of a long wait, once a call, and note it in the record."""
+        made, awaited = group.made, tuple(sorted(group.awaited()))
+        if is_first and awaited:
+            made.waited = awaited
+            text = f"rank {group.rank} waits for {seconds:.0f} s in call {made.call}, {made}: {self.tell(group)}"
+            self._transport.events.tell("slow", text, group.ident, made.call, awaited)
+
+    def tell(self, group: "Group") -> str:
+        """Return in words where those are for which this rank waits."""
+        return "; ".join(f"rank {rank} {self.where(group, rank)}" for rank in sorted(group.awaited()))
+
+    def where(self, group: "Group", rank: int) -> str:
+        """Return in words where a rank is, as it has answered."""
+        place, call = self.places.get((group.ident, group.seats[rank])), group.agreement.number // PARTS
+        if place is None:
+            return "does not answer"
+        if place.others:
+            other = place.others[0]
+            return f"is in call {other.call} of another communicator, {other.text}"
+        if place.is_inside:
+            return f"is in call {place.call}, too" if place.call == call else f"is in call {place.call}, {place.text}"
+        after = f"after call {place.call}, {place.text}" if place.call else "and has made none"
+        return f"is in no call for {place.seconds:.0f} s, {after}"
+
+
+def _circle(edges: Mapping[int, Edge], start: int) -> list[Edge]:
+    """Return the ranks that wait for one another in turn, from one on; none where there are none.
+
+    >>> one, two = Edge(0, 1, 7, "a", [2]), Edge(2, 0, 3, "b", [0])
+    >>> _circle({0: one, 2: two}, 0) == [one, two], _circle({0: one, 2: two._replace(awaits=[])}, 0)
+    (True, [])
+    """
+    ways: list[list[Edge]] = [[edges[start]]]
+    seen = set[int]()
+    while ways:
+        way = ways.pop()
+        for seat in way[-1].awaits:
+            if seat == start:
+                return way
+            if seat in edges and seat not in seen:
+                seen.add(seat)
+                ways.append([*way, edges[seat]])
+    return []
+
+
+def _tell(circle: list[Edge]) -> str:
+    said = [f"rank {edge.seat} is in call {edge.call} of communicator {edge.group}, {edge.text}" for edge in circle]
+    return f"{', '.join(said)}: {name_ranks([edge.seat for edge in circle])} wait for one another"

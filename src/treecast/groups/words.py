@@ -1,0 +1,78 @@
+"""A call in the words that all its ranks must share; frames carry their digest, so that unlike calls are found out."""
+
+import sys
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from treecast.transport.marks import SOFT
+
+_HERE = str(Path(__file__).parents[1])
+
+
+class Words(NamedTuple):
+    """The name of a call, the bytes that come to or from each rank, the type of entries, the operation, and the root.
+
+    ``counts``: one number, or one for each rank; None where ranks need not know it. ``datatype``: as numpy spells it; "" where it
+    is not plain. ``extra``: more in which ranks must agree.
+
+    >>> print(Words("Allreduce", 32, "<f4", "SUM")), print(Words("Bcast", 8, "<f8", root=1))
+    Allreduce(32 bytes of float32, SUM)
+    Bcast(8 bytes of float64, root 1)
+    (None, None)
+    """
+
+    name: str = ""
+    counts: int | tuple[int, ...] | None = None
+    datatype: str = ""
+    op: str = ""
+    root: int | None = None
+    extra: tuple[Any, ...] = ()
+
+    @property
+    def digest(self) -> int:
+        """The digest: 0 of no words."""
+        return _digest(self) if self.name else 0
+
+    def __str__(self) -> str:
+        counts, words = self.counts, list[str]()
+        if counts is not None:
+            many = f"{counts:,} bytes" if isinstance(counts, int) else f"blocks of {_shorten(counts)} bytes"
+            words.append(f"{many} of {_spell(self.datatype)}" if self.datatype else many)
+        words += [self.op] if self.op else []
+        words += [f"root {self.root}"] if self.root is not None else []
+        return f"{self.name}({', '.join([*words, *map(str, self.extra)])})"
+
+
+NO_WORDS = Words()
+"""Of a call that nobody compares."""
+
+
+def _shorten(counts: Sequence[int]) -> str:
+    return ", ".join(map(str, counts[:4])) + (", …" if len(counts) > 4 else "")
+
+
+def _spell(datatype: str) -> str:
+    import numpy as np
+
+    try:
+        return np.dtype(datatype).name
+    except TypeError:
+        return datatype
+
+
+@lru_cache(1 << 10)
+def _digest(words: Words) -> int:
+    hard = crc32(repr(words if words.op else words._replace(datatype="")).encode()) >> SOFT or 1
+    soft = crc32(words.datatype.encode()) % ((1 << SOFT) - 1) + 1 if words.datatype else 0
+    return hard << SOFT | soft
+
+
+def site() -> str:
+    """Return the line of the program that makes a call: the first one outside of treecast."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
