@@ -70,6 +70,16 @@ class Call:
         return found
 
     def carry_out(self, job: Job) -> tuple[Any, Failed]:
+        """Carry a call out, as ``_carry_out``; its error stands in the record, too."""
+        try:
+            return self._carry_out(job)
+        except Exception as error:
+            made, events = self.group.made, self.group.transport.events
+            made.error = f"{type(error).__name__}: {error}"
+            events.tell("failed", f"{made.words.name}, call {made.call}: {made.error}", made.group, made.call)
+            raise
+
+    def _carry_out(self, job: Job) -> tuple[Any, Failed]:
         """Read arguments and carry a call out; raise their error when the others have ended the call, too.
 
         Raises UnlikeCallsError when the others make another call, or have made another one before.

@@ -303,6 +303,8 @@ class Group:
             key = Key(Kind.DATA, number, _FETCHES + self._fetched, about, 0, self.ident)
             self._ask_for(giver, key, self._places[about])
             self.transport.send(self.seats[giver], key._replace(kind=Kind.FETCH), b"")
+        if givers:
+            self._note("fetched", f"the data of {name_ranks(givers)}", givers.values())
         yield from self.exchanged()
 
     # -- its outcome -------------------------------------------------------------------------------------------------
@@ -328,7 +330,10 @@ class Group:
             if self.together is not None and (made.action != Action.DONE or made.out or made.refused):
                 self.together.end()  # as all find, in this call
                 self.together = None
+            if made.out or made.missing or made.refused:
+                self._tell_decision(made, shape)
             if made.action == Action.REDO:
+                self._note("redone", f"{shape.name} begins anew without the dead")
                 return None
             if made.action == Action.DONE:
                 break
@@ -338,6 +343,14 @@ class Group:
             self._keep()
         yield from self._sent()
         return self._verdict(made, shape)
+
+    def _note(self, name: str, text: str, ranks: Iterable[int] = ()) -> None:
+        self.transport.events.tell(name, text, self.ident, self.made.call, tuple(ranks))
+
+    def _tell_decision(self, made: Decision, shape: Shape) -> None:
+        sets = {"out": made.out, "without data": made.missing, "refusing": made.refused}
+        said = [f"{name_ranks(ranks_of(bits))} {how}" for how, bits in sets.items() if bits]
+        self._note("decided", f"{shape.name}: {', '.join(said)}", ranks_of(made.out))
 
     def _judge(self, shape: Shape) -> tuple[int, ...]:
         """Return the outcome that this rank sees, with nobody else. Raises DeliveryError when data is lacking."""

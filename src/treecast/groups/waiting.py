@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SLOW = 5.0
 """Seconds after which a rank asks those for which it waits where they are."""
 _LONGEST = 1 << 15  # bytes of an answer
+_ANSWERS = 0.1  # of that time, which answers take at most
 
 
 class Place(NamedTuple):
@@ -65,19 +66,20 @@ class Waiting:
 
     def wait(self, group: "Group", until: Until) -> None:
         """Wait in a call of a group. Whoever is alive, but keeps this rank waiting for longer than ``group.late``, is silent."""
-        began, asked, late = monotonic(), 0, group.late
+        began, slow, late = monotonic(), self.slow, group.late
+        asks, looks = slow, None  # when this rank asks, and looks at the answers, in seconds since it waits
         while not until():
-            now = monotonic() - began
-            ends = [each for each in (late, self.slow and self.slow * (asked + 1)) if each is not None]
-            self._transport.wait(until, max(0.0, min(ends) - now) if ends else None)
+            ends = [each for each in (late, asks, looks) if each is not None]
+            self._transport.wait(until, max(0.0, began + min(ends) - monotonic()) if ends else None)
             now = monotonic() - began
             if until():
                 return
-            if self.slow is not None and now >= self.slow * (asked + 1):
-                if asked:
-                    self._look(group, now, is_first=asked == 1)
+            if looks is not None and now >= looks:
+                self._look(group, now, is_first=asks == slow + slow)
+                looks = None
+            if asks is not None and now >= asks:
                 self.ask(group)
-                asked += 1
+                asks, looks = asks + slow, asks + slow * _ANSWERS
             if late is not None and now >= late:
                 if not group.agreement.ask_all():
                     group.overdue |= group.awaited()
@@ -150,7 +152,7 @@ class Waiting:
         made, awaited = group.made, tuple(sorted(group.awaited()))
         if is_first and awaited:
             made.waited = awaited
-            text = f"rank {group.rank} waits for {seconds:.0f} s in call {made.call}, {made}: {self.tell(group)}"
+            text = f"rank {group.rank} has waited {seconds:.1f} s in call {made.call}, {made}: {self.tell(group)}"
             self._transport.events.tell("slow", text, group.ident, made.call, awaited)
 
     def tell(self, group: "Group") -> str:
@@ -168,7 +170,7 @@ class Waiting:
         if place.is_inside:
             return f"is in call {place.call}, too" if place.call == call else f"is in call {place.call}, {place.text}"
         after = f"after call {place.call}, {place.text}" if place.call else "and has made none"
-        return f"is in no call for {place.seconds:.0f} s, {after}"
+        return f"is in no call for {place.seconds:.1f} s, {after}"
 
 
 def _circle(edges: Mapping[int, Edge], start: int) -> list[Edge]:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from re import findall
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -36,11 +37,21 @@ class Words(NamedTuple):
         """The digest: 0 of no words."""
         return _digest(self) if self.name else 0
 
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an entry, 1 where its type is not known."""
+        import numpy as np
+
+        try:
+            return np.dtype(self.datatype).itemsize if self.datatype else 1
+        except TypeError:  # a type that torch alone has, with its bits in its name
+            return int(next(iter(findall(r"\d+", self.datatype)), 8)) // 8 or 1
+
     def __str__(self) -> str:
         counts, words = self.counts, list[str]()
         if counts is not None:
             many = f"{counts:,} bytes" if isinstance(counts, int) else f"blocks of {_shorten(counts)} bytes"
-            words.append(f"{many} of {_spell(self.datatype)}" if self.datatype else many)
+            words.append(f"{many} of {spell(self.datatype)}" if self.datatype else many)
         words += [self.op] if self.op else []
         words += [f"root {self.root}"] if self.root is not None else []
         return f"{self.name}({', '.join([*words, *map(str, self.extra)])})"
@@ -54,7 +65,8 @@ def _shorten(counts: Sequence[int]) -> str:
     return ", ".join(map(str, counts[:4])) + (", …" if len(counts) > 4 else "")
 
 
-def _spell(datatype: str) -> str:
+def spell(datatype: str) -> str:
+    """Return the name of a type of entries."""
     import numpy as np
 
     try:

@@ -17,6 +17,7 @@ from treecast.groups.group import Group
 from treecast.groups.record import Record
 from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_with_the_job
+from treecast.jobs.sinks import attach
 from treecast.networks import Network
 from treecast.tcp.meeting import Arrivals, Listener, TooLateError
 from treecast.transport.base import Key, Kind, Steps, carry_out
@@ -67,6 +68,7 @@ class Job:
             transport.on(kind, self._hear)
         transport.on(Kind.ABORT, self._end_with)
         transport.watch(self._lose)
+        attach(transport.events, self.record, self._groups, transport.rank)
         transport.marks.tell = self._find_unlike
         if links is not None:
             links[0].direct.watch(self._lose_link)
@@ -110,6 +112,9 @@ class Job:
         self._groups[group].unlike.find(call)
 
     def _lose(self, seat: int, proof: bool) -> None:
+        if not self.is_over and seat not in self._said_bye:
+            why = "its connection has ended" if proof else "it is silent, or was put out"
+            self.transport.events.tell("lost", f"rank {seat}: {why}", ranks=(seat,))
         for group in list(self._groups.values()):
             group.lose(seat, proof)
 
@@ -178,7 +183,8 @@ class Job:
                 raise PlanError("the job is over: treecast.tcp has ended here")
             try:
                 return carry_out(steps, partial(self.waiting.wait, group))
-            except Evicted:  # the others go on without this rank: its error ends nothing there
+            except Evicted as error:  # the others go on without this rank: its error ends nothing there
+                self.transport.events.tell("evicted", str(error), group.ident)
                 if self in _JOINED:
                     end_with_the_job("die", lambda: self.is_over, self.abort)
                 raise
@@ -209,6 +215,7 @@ class Job:
         transport = self.transport
         with transport.lock:
             self.is_over = True
+            transport.events.tell("ended", f"after {self._groups[0].made.call} calls")
             for group in self._groups.values():
                 for seat in group.seats:
                     if seat != transport.rank:

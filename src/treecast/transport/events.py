@@ -13,6 +13,7 @@ NAMES = {
     "replanned": "a call goes down another plan, without the dead and the links that were lost",
     "slow": "this rank waits long for others, and where they are",
     "refused": "ranks make unlike calls, or a frame makes no sense",
+    "failed": "a call has raised an error",
     "evicted": "the others have gone on without this rank",
     "wrong": "an error of treecast's own, which a helper thread has outlived",
     "ended": "this rank has ended its part",

@@ -1,0 +1,119 @@
+"""The record of the last calls of a rank in the form of PyTorch's flight recorder, so that its tools read it, too.
+
+Source of the form: torch/csrc/distributed/c10d/FlightRecorder.hpp of PyTorch, version 2.10 of the record. What it has no field for
+stands under ``treecast`` in each entry. Calls that it has no name for go by the nearest one.
+"""
+
+import os
+import pickle
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from time import time_ns
+from typing import Any
+
+from treecast.files import write_whole
+from treecast.groups.group import Group
+from treecast.groups.record import Made, Record
+from treecast.groups.words import spell
+
+VERSION = "2.10"
+_NAMES = {"bcast": "broadcast", "barrier": "barrier", "gather": "gather", "scatter": "scatter", "reduce": "reduce"}
+_BEGINS = {"allgather": "all_gather", "alltoall": "all_to_all", "reduce_scatter": "reduce_scatter"}
+_TYPES = {
+    **{"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "bool": "Bool"},
+    **{"int8": "Char", "uint8": "Byte", "int16": "Short", "int32": "Int", "int64": "Long"},
+}
+_SCALES = {  # how many blocks there are in the input and the output, None for one for each rank
+    **{"all_gather": (1, None), "gather": (1, None), "reduce_scatter": (1, 0), "scatter": (None, 1)},
+    "all_to_all": (None, None),
+}
+
+
+def name_of(made: Made) -> str:
+    """Return PyTorch's name of a call, or the nearest one."""
+    plain = made.words.name.lower().rstrip("vw")
+    found = [name for begin, name in _BEGINS.items() if plain.startswith(begin)]
+    return found[0] if found else _NAMES.get(plain, "all_reduce")
+
+
+def entry_of(made: Made, group: Group, number: int) -> dict[str, Any]:
+    """Return a call as an entry of a flight record."""
+    words, name = made.words, name_of(made)
+    kind, counts = spell(words.datatype), words.counts
+    total = counts if isinstance(counts, int) else 0 if counts is None else sum(counts)
+    entries = total // max(1, words.itemsize)
+    ins, outs = (
+        entries if scale == 1 else entries // group.size if scale == 0 else entries * group.size
+        for scale in _SCALES.get(name, (1, 1))
+    )
+    types = [_TYPES.get(kind, kind or "Byte")]
+    frames = []
+    if made.site:
+        file, _, line = made.site.rpartition(":")
+        frames = [{"name": "", "filename": file, "line": int(line)}]
+    is_over = bool(made.ended)
+    return {
+        "record_id": number,
+        "pg_id": group.ident,
+        "process_group": (str(group.ident), "default_pg" if not group.ident else f"group {group.ident}"),
+        "collective_seq_id": made.call,
+        "p2p_seq_id": 0,
+        "op_id": made.call,
+        "profiling_name": f"gloo:{name}",
+        "time_created_ns": made.began,
+        "time_discovered_started_ns": made.began,
+        "time_discovered_completed_ns": made.ended,
+        "duration_ms": (made.ended - made.began) / 1e6 if is_over else None,
+        "input_sizes": [[ins]],
+        "input_dtypes": types,
+        "output_sizes": [[outs]],
+        "output_dtypes": types,
+        "state": "completed" if is_over and not made.error else "started",
+        "retired": is_over,
+        "timeout_ms": int(1000 * (group.late or 0)),
+        "is_p2p": False,
+        "frames": frames,
+        "treecast": {
+            "name": words.name,
+            "op": words.op,
+            "root": words.root,
+            "error": made.error,
+            "waited": list(made.waited),
+        },
+    }
+
+
+def flight_record(record: Record, groups: Mapping[int, Group]) -> dict[str, Any]:
+    """Return the record of the last calls: entries, the ranks of each group, and how far each has come."""
+    known = list(groups.values())
+    entries = [entry_of(made, groups[made.group], k) for k, made in enumerate(record.calls) if made.group in groups]
+    return {
+        "version": VERSION,
+        "entries": entries,
+        "pg_config": {
+            str(group.ident): {
+                "name": str(group.ident),
+                "desc": "default_pg" if not group.ident else f"group {group.ident}",
+                "ranks": str(group.seats),
+            }
+            for group in known
+        },
+        "pg_status": {
+            str(group.ident): {
+                "last_enqueued_collective": group.made.call,
+                "last_started_collective": group.made.call,
+                "last_completed_collective": group.made.call - group.is_inside,
+            }
+            for group in known
+        },
+        "treecast": {"taken_ns": time_ns(), "host": socket.gethostname(), "pid": os.getpid()},
+    }
+
+
+def dump(record: Record, groups: Mapping[int, Group], rank: int, folder: str) -> Path:
+    """Write the record of a rank into a folder, as ``treecast_rank_RANK``; return the file."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    file = Path(folder, f"treecast_rank_{rank}")
+    write_whole(file, pickle.dumps(flight_record(record, groups), protocol=4))
+    return file
