@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treecast.transport.base import SMALL, Key, Kind
+from treecast.transport.base import SMALL, FrameError, Key, Kind
 from treecast.transport.cma import Mark, Memory
 from treecast.transport.sockets import Sockets
 from treecast.transport.wire import AHEAD, FRAME, HEAD
@@ -36,7 +36,7 @@ def ends(cma):
     pair, heard = (Sockets(0, 2, {1: one}, cma=cma), Sockets(1, 2, {0: other}, cma=cma)), []
     for transport in pair:
         transport.on(Kind.STATE, lambda source, key, body: heard.append((key, body)))
-        transport.watch(lambda rank, proof: heard.append((rank, proof)))
+        transport.watch(lambda *said: heard.append(said))
     yield *pair, heard
     for transport in pair:
         transport.close()
@@ -109,7 +109,7 @@ def test_nothing_touches_memory_after_a_rank_is_shut(ends):
     move(one, other, lambda: place.any())
     other.shut(0)
     assert received.lost
-    assert heard == [(0, False)]
+    assert heard == [(0, False, "shut")]
     kept = place.copy()
     move(one, other, lambda: ticket.over)
     assert (place == kept).all()
@@ -155,7 +155,7 @@ def test_the_end_of_a_connection_is_a_proof_after_what_came_before(ends):
     one.send(1, key, b"the last")
     one.close()
     move(other, other, lambda: bool(heard))
-    assert heard == [(0, True)]
+    assert heard == [(0, True, "eof")]
     place = bytearray(8)
     assert not other.receive(0, key, memoryview(place)).lost
     assert bytes(place) == b"the last"
@@ -177,7 +177,7 @@ HOSTILE = {
     "a process that is none": frame(Kind.NEAR, b"12"),
     "the same twice": frame(Kind.DATA, b"x") * 2,
     "more than is buffered": b"".join(frame(Kind.DATA, bytes(SMALL), call=k) for k in range(AHEAD // SMALL + 1)),
-    "a handler's error": frame(Kind.STATE, b"no state"),
+    "a frame that a handler refuses": frame(Kind.STATE, b"no state"),
 }
 
 
@@ -185,10 +185,10 @@ HOSTILE = {
 def test_what_no_rank_sends_ends_its_connection_and_counts_as_silence(name):
     one, other = join()
     heard, transport = [], Sockets(1, 2, {0: other})
-    transport.watch(lambda rank, proof: heard.append((rank, proof)))
+    transport.watch(lambda *said: heard.append(said))
 
     def refuse(source, key, body):
-        raise ValueError("no state")
+        raise FrameError("no state")
 
     transport.on(Kind.STATE, refuse)
     one.setblocking(False)
@@ -199,7 +199,7 @@ def test_what_no_rank_sends_ends_its_connection_and_counts_as_silence(name):
         if left:
             left = left[one.send(left[: 1 << 16]) :]
         transport.progress(0.001)
-    assert heard == [(0, False)]
+    assert heard == [(0, False, "frame")]
     one.close()
     transport.close()
 
@@ -208,7 +208,7 @@ def test_what_no_rank_sends_ends_its_connection_and_counts_as_silence(name):
 def test_any_bytes_end_in_frames_or_in_silence(bodies, noise):
     one, other = join()
     heard, transport = [], Sockets(1, 2, {0: other})
-    transport.watch(lambda rank, proof: heard.append((rank, proof)))
+    transport.watch(lambda *said: heard.append(said))
     frames = []
     transport.on(Kind.STATE, lambda source, key, body: frames.append(body))
     one.sendall(b"".join(frame(Kind.STATE, body) for body in bodies) + noise)

@@ -18,7 +18,22 @@ from treecast.groups.words import NO_WORDS, Words
 if TYPE_CHECKING:
     from treecast.calls.call import Call
 
-_OPS = ["SUM", "MAX", "MIN", "PROD", "LAND", "LOR", "LXOR", "BAND", "BOR", "BXOR", "MAXLOC", "MINLOC", "REPLACE", "NO_OP"]
+_OPS = [
+    "SUM",
+    "MAX",
+    "MIN",
+    "PROD",
+    "LAND",
+    "LOR",
+    "LXOR",
+    "BAND",
+    "BOR",
+    "BXOR",
+    "MAXLOC",
+    "MINLOC",
+    "REPLACE",
+    "NO_OP",
+]
 Failed = tuple[int, ...]
 Algorithm = Callable[..., Any]
 """Steps over a group: see ``treecast.algorithms``."""

@@ -101,7 +101,7 @@ class Agreement:
             self._shut(rank)
 
     def hear(self, source: int, key: Key, body: bytes) -> None:
-        """Hear a frame of another rank. Raises ValueError for one that makes no sense."""
+        """Hear a frame of another rank. Raises FrameError for one that makes no sense."""
         kind, call = key.kind, key.call
         if self.is_out:
             return

@@ -14,7 +14,7 @@ from treecast.groups.shape import Shape, lost_with_root
 from treecast.groups.states import Action, Decision, Need
 from treecast.groups.unlike import Unlike
 from treecast.groups.words import NO_WORDS, Words
-from treecast.transport.base import SMALL, Key, Kind, Piece, Steps, T, Ticket, Transport
+from treecast.transport.base import SMALL, FrameError, Key, Kind, Piece, Steps, T, Ticket, Transport
 from treecast.transport.marks import PARTS
 from treecast.transport.together import Together
 
@@ -74,15 +74,15 @@ class Group:
 
     # -- events ------------------------------------------------------------------------------------------------------
 
-    def lose(self, seat: int, proof: bool) -> None:
+    def lose(self, seat: int, proof: bool, why: str = "") -> None:
         """Learn that a rank of the transport is lost."""
         if seat in self.rank_at:
             self.agreement.lose(self.rank_at[seat], proof)
 
     def hear(self, seat: int, key: Key, body: bytes) -> None:
-        """Hear a frame of control. Raises ValueError for one that makes no sense."""
+        """Hear a frame of control. Raises FrameError for one that makes no sense."""
         if seat not in self.rank_at:
-            raise ValueError("a frame of who is not in the group")
+            raise FrameError("a frame of who is not in the group")
         self._catch_up()
         source = self.rank_at[seat]
         if key.kind == Kind.FETCH:

@@ -14,8 +14,8 @@ _SITES = os.environ.get("TREECAST_SITES", "") not in ("", "0")
 class Made:
     """A call of this rank: its number in its group, its words, nanoseconds since 1970 at its begin and its end, 0 before it.
 
-    ``waited``: ranks for which it waited long. ``error``: the one it raised. ``site``: the line of the program that makes it, where
-    TREECAST_SITES asks for it.
+    ``waited``: ranks for which it waited long. ``error``: the one it raised. ``site``: the line of the program that makes it,
+    where TREECAST_SITES asks for it.
     """
 
     __slots__ = ("began", "call", "ended", "error", "group", "refused", "site", "waited", "words")

@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from treecast.groups.members import Pair
+from treecast.transport.base import FrameError
 
 _HEAD = struct.Struct("<BH")
 _PAIR = struct.Struct("<HH")
@@ -53,7 +54,7 @@ def _sets(sets: Sequence[int], size: int) -> bytes:
 def _cut(body: bytes, size: int) -> list[int]:
     width = (size + 7) // 8
     if len(body) % width:
-        raise ValueError("half a set of ranks")
+        raise FrameError("half a set of ranks")
     return [int.from_bytes(body[k : k + width], "little") for k in range(0, len(body), width)]
 
 
@@ -69,23 +70,23 @@ def pack_state(state: State, size: int) -> bytes:
 
 
 def read_state(body: bytes, size: int) -> State:
-    """Return the state of its bytes. Raises ValueError for bytes that are none."""
+    """Return the state of its bytes. Raises FrameError for bytes that are none."""
     try:
         refused, count = _HEAD.unpack_from(body)
         first = _HEAD.size + count * _PAIR.size
         pairs = tuple((a, b) for a, b in _PAIR.iter_unpack(body[_HEAD.size : first]))
         lacks, has, dead = _cut(body[first:], size)
-    except struct.error as error:
-        raise ValueError(str(error)) from None
+    except (struct.error, ValueError) as error:
+        raise FrameError(str(error)) from None
     if not all(a < b < size for a, b in pairs):
-        raise ValueError("a pair of ranks that are none")
+        raise FrameError("a pair of ranks that are none")
     return State(Need(lacks, has, bool(refused)), dead, pairs)
 
 
 def pack_decision(decision: Decision, size: int) -> bytes:
     """Return a decision among ``size`` ranks as bytes.
 
-    >>> read_decision(pack_decision(Decision(Action.DONE, 4, 4), 3), 3).missing
+    >>> read_decision(pack_decision(Decision(Action.DONE, 4, 4, has=(0, 0, 0)), 3), 3).missing
     4
     """
     action, out, missing, refused, has = decision
@@ -93,8 +94,9 @@ def pack_decision(decision: Decision, size: int) -> bytes:
 
 
 def read_decision(body: bytes, size: int) -> Decision:
-    """Return the decision of its bytes. Raises ValueError for bytes that are none."""
-    if not body:
-        raise ValueError("a decision without bytes")
-    out, missing, refused, *has = _cut(body[1:], size)
+    """Return the decision of its bytes. Raises FrameError for bytes that are none."""
+    sets = _cut(body[1:], size)
+    if len(sets) != 3 + size or body[0] > max(Action):
+        raise FrameError("a decision that is none")
+    out, missing, refused, *has = sets
     return Decision(Action(body[0]), out, missing, refused, tuple(has))

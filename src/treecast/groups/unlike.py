@@ -62,8 +62,8 @@ class Unlike:
             self.owed.append(call)
 
     def hear(self, source: int, key: Key, body: bytes) -> None:
-        """Hear the call of another rank. Raises ValueError for words that are none."""
-        call, text = key.call // PARTS, body.decode()
+        """Hear the call of another rank."""
+        call, text = key.call // PARTS, body.decode(errors="replace")
         if not self._agreement.is_out and source in self._agreement.members:
             self.find(call, text if key.stage == _WHY else "")
             self._heard[call][source] = text

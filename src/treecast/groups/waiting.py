@@ -10,7 +10,7 @@ from time import monotonic, time_ns
 from typing import TYPE_CHECKING, NamedTuple
 
 from treecast.groups.members import name_ranks
-from treecast.transport.base import Key, Kind, Transport, Until
+from treecast.transport.base import FrameError, Key, Kind, Transport, Until
 from treecast.transport.marks import PARTS
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Waiting:
                 if not group.agreement.ask_all():
                     group.overdue |= group.awaited()
                     for rank in group.overdue:
-                        self._transport.shut(group.seats[rank])
+                        self._transport.shut(group.seats[rank], "late")
                 late = now + (group.late or 0)
 
     def ask(self, group: "Group") -> None:
@@ -96,7 +96,7 @@ class Waiting:
     # -- answers -------------------------------------------------------------------------------------------------------
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
-        """Answer, or take an answer. Raises ValueError for one that makes no sense."""
+        """Answer, or take an answer. Raises FrameError for one that makes no sense."""
         group = self._groups.get(key.group)
         if key.kind == Kind.ASK:
             said = json.dumps(self._place(group)).encode()
@@ -105,8 +105,7 @@ class Waiting:
             number = group.agreement.number if group is not None else 0
             self._transport.send(source, Key(Kind.HERE, number, group=key.group), said)
             return
-        place = Place(*json.loads(body))
-        place = place._replace(others=[Edge(*e) for e in place.others], edges=[Edge(*e) for e in place.edges])
+        place = _read(body, self._transport.size)
         self.places[key.group, source] = place
         for edge in place.edges:
             if edge.seat not in (self._transport.rank, source):
@@ -171,6 +170,19 @@ class Waiting:
             return f"is in call {place.call}, too" if place.call == call else f"is in call {place.call}, {place.text}"
         after = f"after call {place.call}, {place.text}" if place.call else "and has made none"
         return f"is in no call for {place.seconds:.1f} s, {after}"
+
+
+def _read(body: bytes, size: int) -> Place:
+    """Return the place that an answer tells of. Raises FrameError for bytes that tell of none."""
+    try:
+        call, is_inside, seconds, text, *lists = json.loads(body)
+        others, edges = ([Edge(int(a), int(b), int(c), str(d), list(e)) for a, b, c, d, e in each] for each in lists)
+        place = Place(int(call), bool(is_inside), float(seconds), str(text), others, edges)
+        if all(type(seat) is int and 0 <= seat < size for e in others + edges for seat in (e.seat, *e.awaits)):
+            return place
+    except (ValueError, TypeError):
+        pass
+    raise FrameError("a place where no rank is")
 
 
 def _circle(edges: Mapping[int, Edge], start: int) -> list[Edge]:

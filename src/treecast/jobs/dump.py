@@ -1,7 +1,7 @@
 """The record of the last calls of a rank in the form of PyTorch's flight recorder, so that its tools read it, too.
 
-Source of the form: torch/csrc/distributed/c10d/FlightRecorder.hpp of PyTorch, version 2.10 of the record. What it has no field for
-stands under ``treecast`` in each entry. Calls that it has no name for go by the nearest one.
+Source of the form: torch/csrc/distributed/c10d/FlightRecorder.hpp of PyTorch, version 2.10 of the record. What it has no field
+for stands under ``treecast`` in each entry. Calls that it has no name for go by the nearest one.
 """
 
 import os
@@ -21,11 +21,22 @@ VERSION = "2.10"
 _NAMES = {"bcast": "broadcast", "barrier": "barrier", "gather": "gather", "scatter": "scatter", "reduce": "reduce"}
 _BEGINS = {"allgather": "all_gather", "alltoall": "all_to_all", "reduce_scatter": "reduce_scatter"}
 _TYPES = {
-    **{"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "bool": "Bool"},
-    **{"int8": "Char", "uint8": "Byte", "int16": "Short", "int32": "Int", "int64": "Long"},
+    "float32": "Float",
+    "float64": "Double",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "bool": "Bool",
+    "int8": "Char",
+    "uint8": "Byte",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
 }
 _SCALES = {  # how many blocks there are in the input and the output, None for one for each rank
-    **{"all_gather": (1, None), "gather": (1, None), "reduce_scatter": (1, 0), "scatter": (None, 1)},
+    "all_gather": (1, None),
+    "gather": (1, None),
+    "reduce_scatter": (1, 0),
+    "scatter": (None, 1),
     "all_to_all": (None, None),
 }
 

@@ -47,7 +47,7 @@ class PlanTransport(MpiTransport):
 
     def links(self, call: int = 0) -> Links:
         """Return the other ranks as the engine of plans sees them, in a call."""
-        return Links(self, range(self.size), lambda tag: Key(Kind.DATA, call, tag), self.give_up)
+        return Links(self, range(self.size), lambda tag: Key(Kind.DATA, call, tag), self.cancel)
 
 
 class Communicator:

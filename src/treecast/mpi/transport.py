@@ -2,19 +2,20 @@
 
 ``wait`` takes messages that have come, hands frames of control on, and finds out who has died. A call holds ``lock`` from begin
 to end. A side thread takes it when it is free, and answers ranks that are behind while the program computes.
+With no deadline messages land in their places at once, and only the dead are shut, whose messages MPI ends itself.
 """
 
 import os
 import struct
 import time
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from threading import Event, Lock, Thread
-from typing import Any
+from typing import Any, Self
 
 from treecast.mpi.library import tags_of
-from treecast.transport.base import DIRECT, Key, Kind, Piece, Ticket, Transport, Until
-from treecast.transport.together import Together
+from treecast.mpi.together import MpiTogether
+from treecast.transport.base import DIRECT, FrameError, Key, Kind, Piece, Ticket, Transport, Until
+from treecast.transport.frames import words_of
 
 _HEAD = struct.Struct("<BBHIHH")
 _COUNT = struct.Struct("<Q")
@@ -26,27 +27,26 @@ _SOON = 5e-5  # the same where ranks pass things on to one another
 _NAP_SHARE, _SHORTEST_NAP, _LONGEST_NAP = 0.25, 1e-4, 1e-3  # of the time since something moved, in seconds
 _CHECK = 1e-2  # seconds of nothing after which MPI is asked who has failed
 _FRONT, _OFTEN = 64, 16  # messages that are looked at, the eldest, and every how many looks all are
-_SIDE = 2e-2  # seconds between two looks of the side thread
 _ABANDONED: list[tuple[Any, Any]] = []
 
 
 class _Posted:
     """A message under way. ``place``: where it is received, None of one that is sent; ``landing`` is copied there at its end."""
 
-    __slots__ = ("landing", "peer", "place", "request", "ticket")
+    __slots__ = ("landing", "peer", "place", "request", "tag", "ticket")
 
-    def __init__(self, request: Any, peer: int, ticket: Ticket, place: Piece | None, landing: Piece | None) -> None:
-        self.request, self.peer, self.ticket, self.place, self.landing = request, peer, ticket, place, landing
+    def __init__(self, peer: int, tag: int, ticket: Ticket, place: Piece | None, landing: Piece | None = None) -> None:
+        self.peer, self.tag, self.ticket, self.place, self.landing = peer, tag, ticket, place, landing
+        self.request: Any = None
 
 
 class MpiTransport(Transport):
     """The messages of one communicator of ``mpi``, mpi4py's module; see ``Transport`` for the verbs.
 
-    ``comm``: a duplicate that nobody else uses; it returns errors from now on. ``deadline``: seconds after which a rank that is
-    waited for, and from which nothing has come, is told to ``judge``; None waits for ever. With one, messages land in memory of
-    the transport first: they may come when nobody waits for them any more. ``awaited``: for whom a call waits. ``together``:
-    calls that MPI carries out for all ranks at once. ``polite``: it naps also when messages are waited for, as looks cost the
-    others time, who are to pass something on.
+    ``comm``: a duplicate that nobody else uses; it returns errors from now on. ``deadline``: seconds of a wait after which a rank
+    from which nothing has come is silent. With one, messages land in memory of the transport first: they may come when nobody
+    waits for them any more. ``together``: calls that MPI carries out for all ranks at once. ``polite``: it naps also when
+    messages are waited for, as looks cost the others time, who are to pass something on.
     """
 
     polite = False
@@ -55,13 +55,9 @@ class MpiTransport(Transport):
         comm.Set_errhandler(mpi.ERRORS_RETURN)
         super().__init__(int(comm.Get_rank()), int(comm.Get_size()))
         self.mpi, self.comm = mpi, comm
-        self.lock, self._closed = Lock(), Event()
-        self._side: Thread | None = None
-        self.awaited: Callable[[], Iterable[int]] = tuple
-        self.judge: Callable[[int], None] = self.shut
-        self.together: Together | None = None
+        self.together: MpiTogether | None = None
         self._posted: list[_Posted] = []
-        self.dropped: list[tuple[int, int, Ticket]] = []  # source and tag of messages that a call drops
+        self._dropped: list[tuple[int, int, Ticket]] = []  # source and tag of messages that a call drops
         self._said: list[tuple[int, Any]] = []  # to whom frames of control are not out yet
         self._fetches = tags_of(mpi) // 2
         self._calls = max(1, (self._fetches - 1) // (2 * _STAGES))
@@ -69,9 +65,7 @@ class MpiTransport(Transport):
         self._sent, self._came = [0] * self.size, [0] * self.size  # messages, for ``settle``
         self._due: dict[int, int] = {}
         self._gave_up = False  # something that may still come
-        self._heard = [0.0] * self.size
-        self._looked = self._spoke = self._checked = 0.0
-        self._looks = 0
+        self._checked, self._looks = 0.0, 0
 
     # -- messages ----------------------------------------------------------------------------------------------------
 
@@ -91,7 +85,7 @@ class MpiTransport(Transport):
             ticket.end(lost=True)
         else:
             begin = self.comm.Issend if key.instance == DIRECT else self.comm.Isend
-            self._post(begin, piece, self._tag(key), _Posted(None, to, ticket, None, None))
+            self._post(begin, piece, _Posted(to, self._tag(key), ticket, None))
         return ticket
 
     def receive(self, source: int, key: Key, place: Piece | None) -> Ticket:
@@ -100,16 +94,16 @@ class MpiTransport(Transport):
         if source in self.lost:
             ticket.end(lost=True)
         elif place is None:  # Open MPI writes past a buffer that is too short
-            self.dropped.append((source, self._tag(key), ticket))
+            self._dropped.append((source, self._tag(key), ticket))
         else:
             landing = None if self.deadline is None else self.mpi.buffer.allocate(len(place))
             into = place if landing is None else landing
-            self._post(self.comm.Irecv, into, self._tag(key), _Posted(None, source, ticket, place, landing))
+            self._post(self.comm.Irecv, into, _Posted(source, self._tag(key), ticket, place, landing))
         return ticket
 
-    def _post(self, begin: Callable[..., Any], piece: Piece, tag: int, posted: _Posted) -> None:
+    def _post(self, begin: Callable[..., Any], piece: Piece, posted: _Posted) -> None:
         try:
-            posted.request = begin([piece, len(piece), self._byte], posted.peer, tag)
+            posted.request = begin([piece, len(piece), self._byte], posted.peer, posted.tag)
         except self.mpi.Exception as error:
             posted.ticket.end(lost=True)
             self._note(posted.peer, error)
@@ -128,13 +122,15 @@ class MpiTransport(Transport):
         except self.mpi.Exception as error:
             self._note(to, error)
 
-    def has_said(self, ranks: Set[int]) -> bool:
+    def has_said(self, ranks: Collection[int]) -> bool:
         """Return whether all frames of control are out that go to living ones of some ranks."""
         self._said = [each for each in self._said if _is_under_way(self.mpi, each[1])]
         return not any(to in ranks and to not in self.lost for to, _ in self._said)
 
     def waits(self, source: int, key: Key) -> int | None:
         """Return the length of a message that nobody has asked for yet, None where there is none."""
+        if source in self.lost:
+            return None
         try:
             found = self.comm.Iprobe(source, self._tag(key), self._status)
         except self.mpi.Exception as error:
@@ -142,26 +138,36 @@ class MpiTransport(Transport):
             return None
         return int(self._status.Get_count(self._byte)) if found else None
 
-    def shut(self, rank: int) -> None:
+    def shut(self, rank: int, why: str = "shut") -> None:
         """Take nothing more from a rank."""
         if rank not in self.lost:
-            self._lose(rank, False)
+            self._lose(rank, False, why)
         if self.deadline is not None:  # else MPI ends its messages: it has died
-            self.give_up(rank)
+            self.cancel(rank)
 
-    def give_up(self, rank: int) -> None:
-        """End the messages to and from a rank; MPI may still use its memory."""
-        self._gave_up = True
-        given_up = [posted for posted in self._posted if posted.peer == rank and not posted.ticket.over]
-        for source, _, ticket in self.dropped:
-            if source == rank:
+    def cancel(self, source: int, key: Key | None = None) -> None:
+        """End a message from a rank, or all from and to it; MPI may still use its memory."""
+        self._gave_up, tag = True, None if key is None else self._tag(key)
+        for here, its, ticket in self._dropped:
+            if here == source and tag in (None, its):
                 ticket.end(lost=True)
+        given_up = [
+            posted
+            for posted in self._posted
+            if posted.peer == source
+            and not posted.ticket.over
+            and (key is None or (posted.place is not None and posted.tag == tag))
+        ]
         for posted in given_up:
             posted.ticket.end(lost=True)
             if posted.place is not None:
                 with suppress(self.mpi.Exception):  # where MPI cannot any more
                     posted.request.Cancel()
         _abandon(self.mpi, [(each.request, each.landing) for each in given_up])
+
+    def forget(self, call: int, group: int) -> None:
+        """Drop no more messages that came too late for their call: a later one may have their tags."""
+        self._dropped.clear()
 
     # -- the only wait -----------------------------------------------------------------------------------------------
 
@@ -170,11 +176,12 @@ class MpiTransport(Transport):
         if until():
             return
         began = moved = time.monotonic()
-        self._heard = [began] * self.size
-        self._looked = began
+        if self.deadline is not None:
+            self.heard, self._looked = dict.fromkeys(self.heard, began), began
         while True:
             if self._move():
                 moved = time.monotonic()
+                self.raise_error()
                 if until():
                     return
                 continue
@@ -185,8 +192,8 @@ class MpiTransport(Transport):
                 return
             if now - max(moved, self._checked) > _CHECK:
                 self.check(now)
-            if self.deadline is not None:
-                self._watch_time(now, self.deadline)
+            self.watch_time()
+            self.raise_error()
             os.sched_yield()
             naps = self.polite or self.deadline is not None or not self._posted
             if naps and now - moved > (_SOON if self.polite else _QUIET):
@@ -202,9 +209,9 @@ class MpiTransport(Transport):
                 over |= self._take(each)
         if over:
             self._posted = [each for each in self._posted if not each.ticket.over]
-        if self.dropped:
+        if self._dropped:
             self._drop()
-        return self.hear() or over
+        return self._take_frames() or over
 
     def _take(self, each: _Posted) -> bool:
         """Take a message if it is over; return whether it is."""
@@ -216,7 +223,7 @@ class MpiTransport(Transport):
             self._came[each.peer] += error.Get_error_class() == self.mpi.ERR_TRUNCATE
             self._note(each.peer, error)
             return True
-        self._heard[each.peer] = time.monotonic()
+        self.heard[each.peer] = time.monotonic()
         if each.place is None:
             each.ticket.end()
             return True
@@ -229,7 +236,7 @@ class MpiTransport(Transport):
 
     def _drop(self) -> None:
         """Take messages that have come for nobody."""
-        waiting, self.dropped = self.dropped, []
+        waiting, self._dropped = self._dropped, []
         for source, tag, ticket in waiting:
             try:
                 message = self.comm.Improbe(source, tag, self._status)
@@ -238,14 +245,14 @@ class MpiTransport(Transport):
                 self._note(source, error)
                 continue
             if message is None:
-                self.dropped.append((source, tag, ticket))
+                self._dropped.append((source, tag, ticket))
             else:
                 self._came[source] += 1
                 count = self._status.Get_count(self._byte)
-                request = message.Irecv([self.mpi.buffer.allocate(count), count, self._byte])
-                self._posted.append(_Posted(request, source, ticket, None, None))
+                self._posted.append(posted := _Posted(source, tag, ticket, None))
+                posted.request = message.Irecv([self.mpi.buffer.allocate(count), count, self._byte])
 
-    def hear(self) -> bool:
+    def _take_frames(self) -> bool:
         """Take frames of control, and when it is closed all that comes; return whether there were any."""
         if not (self._handlers or self.is_closed):
             return False
@@ -264,17 +271,22 @@ class MpiTransport(Transport):
                 return moved
             moved = True
             self._came[source] += 1
-            self._heard[source] = time.monotonic()
+            self.heard[source] = time.monotonic()
             if status.Get_tag() == _CONTROL:
                 self._handle(source, bytes(body))
 
     def _handle(self, source: int, frame: bytes) -> None:
-        kind, instance, about, call, group, stage = _HEAD.unpack_from(frame)
-        handler = self._handlers.get(kind)
-        if kind == Kind.BYE:
-            (self._due[source],) = _COUNT.unpack_from(frame, _HEAD.size)
-        elif handler is not None and not self.is_closed:
-            handler(source, Key(kind, call, stage, about, instance, group), frame[_HEAD.size :])
+        try:
+            if len(frame) < _HEAD.size:
+                raise FrameError("a frame without a head")
+            kind, instance, about, call, group, stage = _HEAD.unpack_from(frame)
+            body = frame[_HEAD.size :]
+            if kind == Kind.BYE:
+                (self._due[source],) = words_of(_COUNT, body)
+            elif kind != Kind.ALIVE and not self.is_closed:
+                self._hear(source, Key(kind, call, stage, about, instance, group), body)
+        except FrameError:
+            self.shut(source, "frame")
 
     # -- failures ----------------------------------------------------------------------------------------------------
 
@@ -283,7 +295,7 @@ class MpiTransport(Transport):
         self._checked = now
         for rank in _failed_ranks(self.mpi, self.comm):
             if not self.lost.get(rank):
-                self._lose(rank, True)
+                self._lose(rank, True, "ulfm")
 
     def _note(self, peer: int, error: Any) -> None:
         """Note the news that an error of a message is of the other rank: that it has failed, or that nothing gets through."""
@@ -292,55 +304,29 @@ class MpiTransport(Transport):
             return
         proof = kind in (self.mpi.ERR_PROC_FAILED, self.mpi.ERR_PROC_FAILED_PENDING)  # else a socket may have broken
         if not self.lost.get(peer) and (proof or peer not in self.lost):
-            self._lose(peer, proof)
+            self._lose(peer, proof, "ulfm" if proof else "broken")
             if not proof:
-                self.give_up(peer)
+                self.cancel(peer)
 
-    def _lose(self, rank: int, proof: bool) -> None:
+    def _lose(self, rank: int, proof: bool, why: str) -> None:
         if self.together is not None:
             self.together.end()
-        super()._lose(rank, proof)
+        super()._lose(rank, proof, why)
 
-    def _watch_time(self, now: float, deadline: float) -> None:
-        """Say that this rank waits, and find out who is silent."""
-        if now - self._looked > deadline / 2:  # it is this rank that was stopped: hear the others first
-            self._heard = [now] * self.size
-        self._looked = now
-        if now - self._spoke > deadline / 4 and not self.is_closed:
-            self._spoke = now
-            for rank in range(self.size):
-                if rank != self.rank and rank not in self.lost:
-                    self._say(rank, Key(Kind.ALIVE), b"")
-        for rank in list(self.awaited()):
-            if now - self._heard[rank] > deadline:
-                self.judge(rank)
+    # -- its end -----------------------------------------------------------------------------------------------------
 
-    # -- beside the program ------------------------------------------------------------------------------------------
+    def start(self) -> Self:
+        """Begin to answer beside the program, where MPI allows threads; return this."""
+        return super().start() if self.mpi.Query_thread() == self.mpi.THREAD_MULTIPLE else self
 
-    def answer_beside(self) -> None:
-        """Answer others from now on while the program does something else, where MPI allows threads."""
-        if self._side is None and self.mpi.Query_thread() == self.mpi.THREAD_MULTIPLE:
-            self._side = Thread(target=self._help, name="treecast.mpi.side", daemon=True)
-            self._side.start()
-
-    def _help(self) -> None:
-        while not self._closed.wait(_SIDE):
-            if self.lock.acquire(blocking=False):
-                try:
-                    self.hear()
-                finally:
-                    self.lock.release()
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether it answers nobody any more."""
-        return self._closed.is_set()
+    def _answer(self) -> None:
+        self._take_frames()
 
     def close(self) -> None:
-        """Answer nobody any more."""
-        self._closed.set()
-        if self._side is not None:
-            self._side.join()
+        """Answer nobody any more; keep the memory of messages under way, as long as MPI may use it."""
+        super().close()
+        left = [request for _, request in self._said] + [posted.request for posted in self._posted]
+        _abandon(self.mpi, [(request, None) for request in left])
 
     def settle(self) -> bool:
         """Take all that others have sent, after ``close``; return whether it has come, and the communicator can be freed.
@@ -351,7 +337,7 @@ class MpiTransport(Transport):
         others, fails = [rank for rank in range(self.size) if rank != self.rank], bool(self.lost) or self._gave_up
         for rank in others:
             self._say(rank, Key(Kind.BYE), _COUNT.pack(0 if fails else self._sent[rank] + 1))
-        self.dropped = []
+        self._dropped = []
         self.awaited = lambda: [rank for rank in others if rank not in self._due]
         self.wait(lambda: bool(self.lost) or all(self._due.get(rank) in (0, self._came[rank]) for rank in others))
         return not (self.lost or fails) and all(self._due.values())
@@ -362,12 +348,7 @@ class MpiTransport(Transport):
             self.comm.Free()
             if self.together is not None:
                 self.together.comm.Free()
-        self.let_go()
-
-    def let_go(self) -> None:
-        """Keep the memory of messages under way, as long as MPI may use it."""
-        left = [request for _, request in self._said] + [posted.request for posted in self._posted]
-        _abandon(self.mpi, [(request, None) for request in left])
+        self.close()
 
 
 def _failed_ranks(mpi: Any, comm: Any) -> list[int]:

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from time import monotonic, sleep
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
@@ -20,7 +20,7 @@ from treecast.jobs.ending import end_with_the_job
 from treecast.jobs.sinks import attach
 from treecast.networks import Network
 from treecast.tcp.meeting import Arrivals, Listener, TooLateError
-from treecast.transport.base import Key, Kind, Steps, carry_out
+from treecast.transport.base import FrameError, Key, Kind, Steps, carry_out
 from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
 
@@ -87,7 +87,7 @@ class Job:
         self._groups[group.ident], group.late, group.sure = group, self.late, self.sure
         group.relays = self.relays
         for seat, proof in self.transport.lost.items():
-            group.lose(seat, proof)
+            group.lose(seat, proof, self.transport.whys[seat])
         early, self._early = self._early, []
         for source, key, body in early:
             self._hear(source, key, body)
@@ -105,20 +105,19 @@ class Job:
             return
         room = _EARLY - sum(_FRAME + len(each) for _, _, each in self._early)
         if len(body) > room:
-            raise ValueError("frames of a group that is none")
+            raise FrameError("frames of a group that is none")
         self._early.append((source, key, body))
 
     def _find_unlike(self, source: int, group: int, call: int) -> None:
         self._groups[group].unlike.find(call)
 
-    def _lose(self, seat: int, proof: bool) -> None:
+    def _lose(self, seat: int, proof: bool, why: str) -> None:
         if not self.is_over and seat not in self._said_bye:
-            why = "its connection has ended" if proof else "it is silent, or was put out"
             self.transport.events.tell("lost", f"rank {seat}: {why}", ranks=(seat,))
         for group in list(self._groups.values()):
-            group.lose(seat, proof)
+            group.lose(seat, proof, why)
 
-    def _lose_link(self, near: int, proof: bool) -> None:
+    def _lose_link(self, near: int, proof: bool, why: str) -> None:
         direct = self.links[0].direct if self.links is not None else self.transport
         if len(direct.lost) == len(direct.peers):  # nobody is reached any more
             for seat in self.transport.peers:
@@ -154,11 +153,9 @@ class Job:
 
     def _take_welcome(self, key: Key, body: bytes) -> None:
         if self.welcome is None and not self._groups:
-            members = json.loads(body)
-            if not all(isinstance(seat, int) and 0 <= seat < self.transport.size for seat in members):
-                raise ValueError("members that are none")
+            members = _members_of(body, self.transport.size)
             self.relays = bool(key.instance)
-            self.welcome = list(members), key.call, key.stage
+            self.welcome = members, key.call, key.stage
 
     def wait_for_welcome(self, survive: int) -> Group:
         """Wait until the others take this newcomer in; return the group of all ranks."""
@@ -256,6 +253,17 @@ class Job:
         if self._listener is not None:
             self._listener.close()
         self.transport.close()
+
+
+def _members_of(body: bytes, size: int) -> list[int]:
+    """Return the members that a welcome names. Raises FrameError for bytes that name none."""
+    with suppress(ValueError):
+        members = json.loads(body)
+        if isinstance(members, list) and all(
+            type(seat) is int and 0 <= seat < size for seat in cast("list[Any]", members)
+        ):
+            return cast("list[int]", members)
+    raise FrameError("members that are none")
 
 
 def ended_at_exit(job: Job, on_error: str) -> Job:

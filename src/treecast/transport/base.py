@@ -1,13 +1,17 @@
-"""The transport: six verbs, on which collectives and the agreement about their outcome stand.
+"""The transport: the few verbs on which collectives and the agreement about their outcome stand.
 
 A message has a key, and goes into the place that the receiver names under that key. Frames of control are small, are
 buffered, and overtake data that waits. A message without bytes is a *void*: its sender has nothing to send.
 """
 
-from collections.abc import Callable, Generator
+import traceback
+from collections.abc import Callable, Collection, Generator, Iterable
 from enum import IntEnum
-from typing import Any, NamedTuple, TypeVar
+from threading import Event, Lock, Thread, current_thread
+from time import monotonic
+from typing import Any, NamedTuple, Self, TypeVar
 
+from treecast.errors import PlanError
 from treecast.transport.events import Events
 from treecast.transport.marks import Marks
 
@@ -22,6 +26,7 @@ Piece = Any
 
 Until = Callable[[], bool]
 T = TypeVar("T")
+_LOOK = 0.02  # seconds between two looks of the side thread
 Steps = Generator[Until, None, T]
 """Work of a rank, which yields the events it waits for, and returns a result. So whatever moves messages can carry it out."""
 
@@ -79,36 +84,46 @@ class Ticket:
         self.over, self.length, self.lost = True, length, lost
 
 
+class FrameError(ValueError):
+    """A frame makes no sense: no rank sends it. Whoever sent it counts as silent from now on."""
+
+
 Handler = Callable[[int, Key, bytes], None]
+Watcher = Callable[[int, bool, str], None]
 
 
 class Transport:
     """The messages between this rank and all others, of ``size``. Subclasses carry them.
 
+    This is all that is asked of a carrier, and ``treecast.testing.transports`` checks that it is kept. A carrier writes
+    ``send``, ``receive``, ``cancel``, ``waits``, ``wait``, ``shut`` and ``close``; the rest has a default.
+
     ``lost``: the ranks from which nothing more comes, and whether their end is proved; else they are silent, or shut.
-    ``deadline``: seconds without a word after which a rank is silent; None waits for ever. ``marks``: the digests of calls, which
-    data carries; data of an unlike call is dropped. ``events``: of the job at this rank.
+    ``whys``: a word for each of them: "eof" (its connection ended), "ulfm" (MPI says so), "broken" (MPI reaches it no more),
+    "silent" (no word within the deadline), "frame" (it sent one that makes no sense), or the word that ``shut`` was told.
+    ``deadline``: seconds without a word after which a rank is silent; None waits for ever. ``awaited``: whom it judges so, all
+    by default. ``spares``: a silent rank is not shut; its messages are cancelled. ``lock``: is held around every verb; a wait
+    may let it go while it sleeps. ``on_error``: is told of errors of handlers that are not the sender's. ``marks``: the digests
+    of calls, which data carries; data of an unlike call is dropped. ``events``: of the job at this rank.
     """
 
     def __init__(self, rank: int, size: int, deadline: float | None = None) -> None:
         self.rank, self.size, self.deadline = rank, size, deadline
         self.lost: dict[int, bool] = {}
         self.marks, self.events = Marks(), Events()
+        self.whys: dict[int, str] = {}
+        self.lock, self.spares = Lock(), False
+        self.awaited: Callable[[], Iterable[int]] = self._living
+        self.on_error: Callable[[Exception], None] = traceback.print_exception
         self._handlers: dict[int, Handler] = {}
-        self._watchers: list[Callable[[int, bool], None]] = []
+        self._watchers: list[Watcher] = []
+        self._error: Exception | None = None
+        self._closed = Event()
+        self._helper: Thread | None = None
+        self.heard = dict.fromkeys(range(size), 0.0)
+        self._looked = self._said = monotonic()
 
-    def on(self, kind: Kind, handler: Handler) -> None:
-        """Have frames of control of a kind handled."""
-        self._handlers[kind] = handler
-
-    def watch(self, handler: Callable[[int, bool], None]) -> None:
-        """Have it told which rank is lost from now on, and whether that is proved."""
-        self._watchers.append(handler)
-
-    def _lose(self, rank: int, proof: bool) -> None:
-        self.lost[rank] = proof
-        for watcher in self._watchers:
-            watcher(rank, proof)
+    # -- verbs -------------------------------------------------------------------------------------------------------
 
     def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
         """Begin to send. The piece is the transport's until the ticket is over; frames of control are over at once.
@@ -121,17 +136,144 @@ class Transport:
         """Begin to receive; None drops the message. A message of another length is dropped, and the ticket tells its length."""
         raise NotImplementedError
 
+    def cancel(self, source: int, key: Key | None = None) -> None:
+        """Await a message no more: its ticket is over, as lost, and its place is free; the message is dropped when it comes.
+
+        Without a key: so with all messages from a rank, and to it.
+        """
+        raise NotImplementedError
+
+    def forget(self, call: int, group: int) -> None:
+        """Drop messages that calls of a group before this one have left. Without it they take memory, and nothing else."""
+
     def waits(self, source: int, key: Key) -> int | None:
         """Return the length of a message that nobody has asked for yet, None where there is none."""
         raise NotImplementedError
 
     def wait(self, until: Until, seconds: float | None = None) -> None:
-        """Move bytes and call handlers until ``until()`` holds or the time is up. Nothing else waits."""
+        """Move bytes and call handlers until ``until()`` holds or the time is up. Nothing else waits.
+
+        Raises PlanError when it is closed meanwhile, and the error of a handler that is not the sender's.
+        """
         raise NotImplementedError
 
-    def shut(self, rank: int) -> None:
-        """Take nothing more from a rank, and touch no memory for it: its tickets are over."""
+    def shut(self, rank: int, why: str = "shut") -> None:
+        """Take nothing more from a rank, and touch no memory for it: its tickets are over, as lost."""
         raise NotImplementedError
+
+    def has_said(self, ranks: Collection[int]) -> bool:
+        """Return whether nothing that was said to the living of some ranks waits to go out."""
+        return True
+
+    # -- events ------------------------------------------------------------------------------------------------------
+
+    def on(self, kind: Kind, handler: Handler) -> None:
+        """Have frames of control of a kind handled; a handler raises FrameError for one that makes no sense."""
+        self._handlers[kind] = handler
+
+    def watch(self, handler: Watcher) -> None:
+        """Have it told which rank is lost from now on, whether that is proved, and the word for it of ``whys``."""
+        self._watchers.append(handler)
+
+    def _lose(self, rank: int, proof: bool, why: str) -> None:
+        self.lost[rank], self.whys[rank] = proof, why
+        for watcher in self._watchers:
+            self._call(watcher, rank, proof, why)
+
+    def _hear(self, source: int, key: Key, body: bytes) -> None:
+        """Have a frame handled. Raises FrameError for one that makes no sense."""
+        handler = self._handlers.get(key.kind)
+        if handler is None:
+            raise FrameError(f"a frame of kind {key.kind}")
+        self._call(handler, source, key, body)
+
+    def _call(self, handler: Callable[..., None], *given: Any) -> None:
+        """Call a handler. An error of its own says nothing of the sender: it is told, and raised in the next wait."""
+        try:
+            handler(*given)
+        except FrameError:
+            raise
+        except Exception as error:
+            self.on_error(error)
+            self._error = self._error or error
+
+    def raise_error(self) -> None:
+        """Raise the error of a handler that was told, once."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    # -- time --------------------------------------------------------------------------------------------------------
+
+    def _living(self) -> Iterable[int]:
+        return [rank for rank in self.peers if rank not in self.lost]
+
+    def watch_time(self, judges: bool = True) -> None:
+        """Say that this rank is alive, and find out who is silent, by ``heard``: when the last word of each rank came."""
+        if self.deadline is None:
+            return
+        now = monotonic()
+        if now - self._looked > self.deadline / 2:  # it is this rank that was stopped: hear the others first
+            self.heard.update(dict.fromkeys(self.heard, now))
+        self._looked = now
+        if now - self._said > self.deadline / 4 and not self.is_closed:
+            self._said = now
+            for rank in self._living():
+                self.send(rank, Key(Kind.ALIVE), b"")
+        for rank in list(self.awaited()) if judges else ():
+            if now - self.heard[rank] > self.deadline:
+                self.cancel(rank) if self.spares else self.shut(rank, "silent")
+
+    # -- beside the program ------------------------------------------------------------------------------------------
+
+    def start(self) -> Self:
+        """Begin to answer beside the program; return this."""
+        if self._helper is None:
+            self._helper = Thread(target=self._help, name="treecast.transport", daemon=True)
+            self._helper.start()
+        return self
+
+    def _help(self) -> None:
+        """Answer when nobody waits, whatever happens; errors are told here, as no call waits for them."""
+        while not self._closed.wait(_LOOK if self.deadline is None else min(_LOOK, self.deadline / 4)):
+            if self.lock.acquire(blocking=False):
+                try:
+                    self._answer()
+                except Exception as error:
+                    self.on_error(error)
+                finally:
+                    self._error = None
+                    self.lock.release()
+
+    def _answer(self) -> None:
+        """Take what has come, without a wait; for the side thread."""
+        self.wait(lambda: False, 0)
+
+    # -- connections, and the end ------------------------------------------------------------------------------------
+
+    @property
+    def peers(self) -> list[int]:
+        """The ranks to which there are, or were, connections."""
+        return [rank for rank in range(self.size) if rank != self.rank]
+
+    def add(self, peer: int, connection: Any) -> None:
+        """Take a connection to a rank, in the place of an older one. Raises PlanError where ranks cannot come later."""
+        raise PlanError(f"{type(self).__name__} takes no ranks in: start all at once")
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it answers nobody any more."""
+        return self._closed.is_set()
+
+    def close(self) -> None:
+        """Answer nobody any more; waits end. A carrier ends its connections, too. The caller need not hold the lock."""
+        self._closed.set()
+        if self._helper is not None and self._helper is not current_thread():
+            self._helper.join()
+
+    def let_go(self) -> None:
+        """Give up the copies of connections in the child of a fork, or a death would not end them."""
+        self._closed.set()
 
 
 def carry_out(steps: Steps[T], wait: Callable[[Until], None]) -> T:

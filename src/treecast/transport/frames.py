@@ -7,7 +7,7 @@ the digest of the call u32.
 import struct
 from typing import Any
 
-from treecast.transport.base import Key, Piece, Ticket
+from treecast.transport.base import FrameError, Key, Piece, Ticket
 
 HEAD = struct.Struct("<BBHIHHII")
 LENGTH = struct.Struct("<Q")
@@ -37,7 +37,7 @@ class Asked:
 
 
 def words_of(words: struct.Struct, body: bytes) -> Any:
-    """Return the words of a body. Raises ValueError when they are none."""
+    """Return the words of a body. Raises FrameError when they are none."""
     if len(body) != words.size:
-        raise ValueError("words that are none")
+        raise FrameError("words that are none")
     return words.unpack(body)

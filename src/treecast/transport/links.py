@@ -15,7 +15,7 @@ from selectors import SelectorKey
 from time import monotonic
 from typing import Any
 
-from treecast.transport.base import Key, Kind, Piece
+from treecast.transport.base import FrameError, Key, Kind, Piece
 from treecast.transport.sockets import Sockets
 
 _PIECE = 1 << 15  # bytes of a piece at most
@@ -77,13 +77,13 @@ class Stream:
         return count
 
     def take(self, topic: int, body: bytes) -> None:
-        """Take a piece that the rank has sent. Raises ValueError for one that makes no sense."""
+        """Take a piece that the rank has sent. Raises FrameError for one that makes no sense."""
         if topic == _BYTES:
             self._came.append(memoryview(body))
         else:
             self._room += int.from_bytes(body, "little")
             if self._room > _WINDOW:
-                raise ValueError("more was taken than was sent")
+                raise FrameError("more was taken than was sent")
 
     def events(self, wanted: int) -> int:
         """Return which of the wanted events are there."""
@@ -107,7 +107,9 @@ class Links:
         self._registered: dict[Stream, SelectorKey] = {}
         self._gone = set[int]()
         self._done = set[int]()  # who waits for nothing any more
-        self._wires: dict[int, Any] = {}  # of streams; a piece that a rank sends to anybody is a sign of life
+        self.heard = dict.fromkeys(
+            range(direct.size), monotonic()
+        )  # a piece that a rank sends to anybody is a sign of life
         direct.on(Kind.FLOOD, self._hear)
         direct.watch(self._lose)
 
@@ -125,20 +127,19 @@ class Links:
                 self.direct.send(near, key, body)
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
-        """Hear a piece over a link, and send it on when it is new. Raises ValueError for one that makes no sense."""
+        """Hear a piece over a link, and send it on when it is new. Raises FrameError for one that makes no sense."""
         origin, number = key.about, key.call
         if origin == self._rank:
             return
         if origin not in self.streams or key.stage >= self.direct.size:
-            raise ValueError("a piece of a rank that is none")
+            raise FrameError("a piece of a rank that is none")
         early = self._early[origin]
         ahead = (number - self._next[origin]) % (1 << 32)
-        if origin in self._wires:
-            self._wires[origin].heard = monotonic()
+        self.heard[origin] = monotonic()
         if ahead >= 1 << 31 or number in early:
             return
         if ahead > _EARLY:
-            raise ValueError("a piece that is too far ahead")
+            raise FrameError("a piece that is too far ahead")
         self._send_on(key, body, source)
         early[number] = key, body
         while self._next[origin] in early:
@@ -151,7 +152,7 @@ class Links:
             elif key.stage == self._rank:
                 self.streams[origin].take(key.instance, body)
 
-    def _lose(self, near: int, proof: bool) -> None:
+    def _lose(self, near: int, proof: bool, why: str) -> None:
         if proof:
             self.flood(near, _GONE, b"")
             self._end(near)
@@ -166,7 +167,6 @@ class Links:
     def register(self, stream: Stream, events: int, data: Any) -> None:
         """Look for events of a stream."""
         self._registered[stream] = SelectorKey(stream, stream.peer, events, data)  # type: ignore[arg-type]
-        self._wires[stream.peer] = data
 
     modify = register
 
@@ -178,7 +178,8 @@ class Links:
         """Return the streams that are ready, with their events, after moving bytes over links; wait for some as long as given."""
         found = self._ready()
         self.direct.move(0 if found else seconds)
-        self.direct.watch_time(True)
+        self.direct.watch_time()
+        self.direct.raise_error()
         return found or self._ready()
 
     def _ready(self) -> list[tuple[SelectorKey, int]]:
@@ -189,9 +190,9 @@ class Links:
         """Send on pieces that others still wait for, until all others have said that they wait for nothing any more."""
         self.flood(self._rank, _DONE, b"")
         until = monotonic() + _CLOSING
-        while monotonic() < until and (self.direct.wants_out or self._awaits(others)):
+        while monotonic() < until and (not self.direct.has_said(self.direct.peers) or self._awaits(others)):
             self.direct.progress(_CLOSING / 100)
-            self.direct.watch_time(True)
+            self.direct.watch_time()
 
     def _awaits(self, others: Collection[int]) -> bool:
         some_lead_on = len(self.direct.lost) < len(self.direct.peers)

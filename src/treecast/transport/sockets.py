@@ -10,16 +10,15 @@ import selectors
 import socket
 import ssl
 import weakref
-from collections.abc import Callable, Mapping
-from threading import Condition, Event, Lock, Thread
+from collections.abc import Collection, Mapping
+from threading import Condition
 from time import monotonic
 from typing import Any
 
 from treecast.errors import PlanError
-from treecast.transport.base import Key, Kind, Piece, Ticket, Transport, Until
+from treecast.transport.base import FrameError, Key, Kind, Piece, Ticket, Transport, Until
 from treecast.transport.wire import Wire
 
-_LOOK = 0.02  # seconds between two looks of the side thread
 _TURN = 1e-3  # seconds that a thread lets another move bytes, at least
 _NAP = 1.0  # seconds that a wait without a deadline lasts at most
 _OPEN: "weakref.WeakSet[Sockets]" = weakref.WeakSet()
@@ -49,42 +48,36 @@ class Sockets(Transport):
         super().__init__(rank, size, deadline)
         self.trust_ends, self._cma = trust_ends, cma
         self._over_links = selector is not None
-        self.lock, self._closed = selector.direct.lock if self._over_links else Lock(), Event()
-        self._moved, self._moving, self._helping = Condition(self.lock), False, Lock()
+        if self._over_links:
+            self.lock, self.heard = selector.direct.lock, selector.heard
+        self._moved, self._moving = Condition(self.lock), False
         self._selector: Any = selector or selectors.DefaultSelector()
-        self._looked = self._said = monotonic()
         self._wires: dict[int, Wire] = {}
         self._writing = set[int]()
-        self.joined: Callable[[], None] = lambda: None
         for peer, sock in socks.items():
             self.add(peer, sock)
         _OPEN.add(self)
-        self._helper = Thread(target=self._help, name="treecast.tcp", daemon=True)
 
     @property
     def peers(self) -> list[int]:
         """The ranks to which there are, or were, connections."""
         return list(self._wires)
 
-    @property
-    def wants_out(self) -> bool:
-        """Whether bytes wait to go out."""
-        return any(wire.wants_out for wire in self._wires.values())
+    def has_said(self, ranks: Collection[int]) -> bool:
+        """Return whether no bytes wait to go out to the living of some ranks."""
+        return not any(self._wires[rank].wants_out for rank in ranks if rank in self._wires)
 
-    def start(self) -> "Sockets":
-        """Begin to answer beside the program; return this."""
-        self._helper.start()
-        return self
-
-    def add(self, peer: int, sock: Any) -> None:
+    def add(self, peer: int, connection: Any) -> None:
         """Take a connection to a rank, in the place of an older one."""
         old = self._wires.get(peer)
         if old is not None and not old.is_gone:
             self._drop(old)
         self.lost.pop(peer, None)
+        self.whys.pop(peer, None)
+        sock, self.heard[peer] = connection, monotonic()
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._wires[peer] = wire = Wire(sock, peer, monotonic(), self.marks)
+        self._wires[peer] = wire = Wire(sock, peer, self.marks)
         self._selector.register(sock, selectors.EVENT_READ, wire)
         if self._cma and sock.getpeername()[0] == sock.getsockname()[0] and not isinstance(sock, ssl.SSLSocket):
             wire.be_near()
@@ -115,9 +108,10 @@ class Sockets(Transport):
             self._look_out(wire)
         return ticket
 
-    def cancel(self, source: int, key: Key) -> None:
-        """Drop a message that was asked for when it comes; its memory is free."""
-        self._wires[source].cancel(key)
+    def cancel(self, source: int, key: Key | None = None) -> None:
+        """Drop a message that was asked for when it comes, or all from and to a rank; its memory is free."""
+        if (wire := self._wires.get(source)) is not None:
+            wire.cancel(key)
 
     def forget(self, call: int, group: int) -> None:
         """Drop messages that calls of a group before this one have left."""
@@ -126,14 +120,14 @@ class Sockets(Transport):
 
     def waits(self, source: int, key: Key) -> int | None:
         """Return the length of a message that nobody has asked for yet, None where there is none."""
-        wire = self._wires[source]
-        return len(wire.early[key]) if key in wire.early else wire.offers.get(key, [None])[0]
+        wire = self._wires.get(source)
+        return None if wire is None else wire.waits(key)
 
-    def shut(self, rank: int) -> None:
+    def shut(self, rank: int, why: str = "shut") -> None:
         """Take nothing more from a rank, and touch no memory for it."""
         if rank in self._wires and rank not in self.lost:
             self._wires[rank].shut()
-            self._lose(rank, False)
+            self._lose(rank, False, why)
 
     def wait(self, until: Until, seconds: float | None = None) -> None:
         """Move bytes and call handlers until ``until()`` holds or the time is up. The caller holds ``lock``.
@@ -150,7 +144,8 @@ class Sockets(Transport):
                 self._moved.wait(max(left, _TURN))
             else:
                 self.move(max(left, 0.0))
-                self.watch_time(True)
+                self.watch_time()
+                self.raise_error()
             if left <= 0:
                 return
 
@@ -167,7 +162,6 @@ class Sockets(Transport):
 
     def progress(self, seconds: float) -> None:
         """Move bytes: wait until some can move, as long as given."""
-        self.joined()
         for key, events in self._select(seconds):
             wire: Wire = key.data
             if events & selectors.EVENT_WRITE and not wire.is_gone:
@@ -188,19 +182,16 @@ class Sockets(Transport):
             self.lock.acquire()
 
     def _read(self, wire: Wire) -> None:
-        wire.heard = monotonic()
+        self.heard[wire.peer] = monotonic()
         try:
             found = wire.read()
             if found is None:
-                self._end(wire, self.trust_ends)
+                self._end(wire, self.trust_ends, "eof")
                 return
             for key, body in found:
-                handler = self._handlers.get(key.kind)
-                if handler is None:
-                    raise ValueError(f"a frame of kind {key.kind}")
-                handler(wire.peer, key, body)
-        except ValueError:  # no rank sends that: it counts as silent from now on
-            self._end(wire, False)
+                self._hear(wire.peer, key, body)
+        except FrameError:  # it counts as silent from now on
+            self._end(wire, False, "frame")
 
     def _look_out(self, wire: Wire) -> None:
         """Have the selector tell when more can be sent, as long as more waits."""
@@ -214,58 +205,29 @@ class Sockets(Transport):
         self._writing.discard(wire.peer)
         wire.end()
 
-    def _end(self, wire: Wire, proof: bool) -> None:
+    def _end(self, wire: Wire, proof: bool, why: str) -> None:
         self._drop(wire)
         if proof or wire.peer not in self.lost:
-            self._lose(wire.peer, proof)
+            self._lose(wire.peer, proof, why)
 
-    # -- time --------------------------------------------------------------------------------------------------------
-
-    def watch_time(self, judges: bool) -> None:
-        """Say that this rank is alive, and find out who is silent."""
-        if self.deadline is None:
-            return
-        now, living = monotonic(), [wire for wire in self._wires.values() if wire.peer not in self.lost]
-        if now - self._looked > self.deadline / 2:  # it is this rank that was stopped: hear the others first
-            for wire in living:
-                wire.heard = now
-        self._looked = now
-        if now - self._said > self.deadline / 4:
-            self._said = now
-            for wire in living:
-                if not wire.wants_out:
-                    wire.say(Key(Kind.ALIVE))
-                    self._look_out(wire)
-        for wire in living if judges else ():
-            if now - wire.heard > self.deadline:
-                self.shut(wire.peer)
-
-    def _help(self) -> None:
-        nap = _LOOK if self.deadline is None else min(_LOOK, self.deadline / 4)
-        while not self._closed.wait(nap):
-            if not self._moving and self.lock.acquire(blocking=False):
-                try:
-                    with self._helping:
-                        if not self._closed.is_set() and not self._moving:
-                            self.progress(0)
-                            self.watch_time(False)
-                finally:
-                    self.lock.release()
+    def _answer(self) -> None:
+        if not self._moving:
+            self.progress(0)
+            self.watch_time(False)
 
     # -- its end -----------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Close all connections: for the others this rank has ended."""
-        self._closed.set()
-        with self._helping:  # who closes need not hold the lock, and the side thread may be moving bytes
-            for wire in self._wires.values():
-                if not wire.is_gone:
-                    self._drop(wire)
-            self._selector.close()
+        super().close()
+        for wire in self._wires.values():
+            if not wire.is_gone:
+                self._drop(wire)
+        self._selector.close()
 
     def let_go(self) -> None:
-        """Close this process's copies of the connections, as a child of a fork has to, or a death would not end them."""
-        self._closed.set()
+        """Close this process's copies of the connections."""
+        super().let_go()
         for wire in self._wires.values():
             wire.sock.close()
 

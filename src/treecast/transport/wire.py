@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 
-from treecast.transport.base import DIRECT, SMALL, Key, Kind, Piece, Ticket
+from treecast.transport.base import DIRECT, SMALL, FrameError, Key, Kind, Piece, Ticket
 from treecast.transport.cma import Mark, Memory, address_of
 from treecast.transport.frames import FRAME, HEAD, LENGTH, OFFER, Asked, Long, words_of
 from treecast.transport.marks import Marks
@@ -30,11 +30,11 @@ class Wire:
     """A connection to a peer.
 
     ``is_shut``: messages are dropped. ``is_mute``: nothing can be sent any more. ``wants_out``: bytes wait to go out.
-    ``heard``: when the last bytes came. ``marks``: the digests of calls; messages of unlike ones are dropped.
+    ``marks``: the digests of calls; messages of unlike ones are dropped.
     """
 
-    def __init__(self, sock: socket.socket, peer: int, now: float, marks: Marks | None = None) -> None:
-        self.sock, self.peer, self.heard, self._marks = sock, peer, now, marks or Marks()
+    def __init__(self, sock: socket.socket, peer: int, marks: Marks | None = None) -> None:
+        self.sock, self.peer, self._marks = sock, peer, marks or Marks()
         self.is_shut = self.is_mute = self.is_gone = False
         self._secure = sock if isinstance(sock, ssl.SSLSocket) else None
         self._out: deque[tuple[memoryview, Ticket | None, int]] = deque()
@@ -185,11 +185,17 @@ class Wire:
             elif asked.length > SMALL and self._memory is None:
                 self._grant(key, asked)
 
-    def cancel(self, key: Key) -> None:
-        """Drop a message that was asked for; nothing touches its memory any more."""
-        asked = self.asked.get(key)
-        if asked is not None:
-            asked.place = None
+    def waits(self, key: Key) -> int | None:
+        """Return the length of a message that nobody has asked for, None where there is none."""
+        return len(self.early[key]) if key in self.early else self.offers.get(key, [None])[0]
+
+    def cancel(self, key: Key | None) -> None:
+        """Drop a message that was asked for, None for all, and those that go out; nothing touches its memory any more."""
+        if key is None:
+            self._end_sends()
+        for asked in [self.asked[each] for each in (self.asked if key is None else self.asked.keys() & {key})]:
+            asked.ticket.end(lost=True)
+            asked.place, asked.ticket = None, Ticket()
             if self._into is not None and self._of is not None and self._of[1] is asked:
                 self._into = memoryview(bytearray(len(self._into)))
 
@@ -232,7 +238,7 @@ class Wire:
     def read(self) -> list[tuple[Key, bytes]] | None:
         """Take bytes that have come; return the frames for handlers, None at the end of the connection.
 
-        Raises ValueError for bytes that no rank sends.
+        Raises FrameError for bytes that no rank sends.
         """
         found: list[tuple[Key, bytes]] = []
         while True:
@@ -266,7 +272,7 @@ class Wire:
                 first = min(last, body + length)
                 continue
             if length > SMALL:
-                raise ValueError("a frame that is too long")
+                raise FrameError("a frame that is too long")
             if rest < length:
                 break
             if not digest or self._marks.fits(self.peer, key, digest) or kind >= Kind.STATE:
@@ -282,11 +288,11 @@ class Wire:
         asked = self.asked.get(key)
         if self.is_shut or asked is None:
             if not self.is_shut or length > FRAME:
-                raise ValueError("a long message that was not asked for")
+                raise FrameError("a long message that was not asked for")
             place, self._of = memoryview(bytearray(length)), None
         else:
             if length > min(FRAME, asked.length - asked.done):
-                raise ValueError("a long message of another length")
+                raise FrameError("a long message of another length")
             whole = memoryview(bytearray(length)) if asked.place is None else asked.place[asked.done :]
             place, self._of = whole[:length], (key, asked)
             asked.done += length
@@ -321,7 +327,7 @@ class Wire:
             memory = Memory(body)
             self._memory = memory if memory.is_reached else None
         else:
-            raise ValueError(f"a frame of kind {key.kind}")
+            raise FrameError(f"a frame of kind {key.kind}")
 
     def _take_data(self, key: Key, body: bytes) -> None:
         asked = self.asked.get(key)
@@ -330,11 +336,11 @@ class Wire:
         if asked is None:
             self._early_bytes += len(body)
             if self._early_bytes > AHEAD or len(self.early) > _KEYS or key in self.early:
-                raise ValueError("more than is buffered")
+                raise FrameError("more than is buffered")
             self.early[key] = body
         elif asked.done > 0:  # the last frame of a long message
             if len(body) != asked.length - asked.done:
-                raise ValueError("a long message of another length")
+                raise FrameError("a long message of another length")
             if asked.place is not None:
                 asked.place[asked.done :] = body
             asked.done = asked.length
@@ -348,7 +354,7 @@ class Wire:
     def _take_offer(self, key: Key, body: bytes) -> None:
         offer, asked = words_of(OFFER, body), self.asked.get(key)
         if len(self.offers) > _KEYS:
-            raise ValueError("more offers than there are calls")
+            raise FrameError("more offers than there are calls")
         if asked is None:
             self.offers[key] = offer
         elif not asked.granted or asked.length != offer[0]:
@@ -357,7 +363,7 @@ class Wire:
     def _take_grant(self, key: Key, body: bytes) -> None:
         (length,), stream = words_of(LENGTH, body), self._held.pop(key, None)
         if len(self._granted) > _KEYS:
-            raise ValueError("more is asked for than there is")
+            raise FrameError("more is asked for than there is")
         if stream is None:
             self._granted[key] = length
         elif length == len(stream.piece):
@@ -391,3 +397,4 @@ class Wire:
         for asked in self.asked.values():
             asked.ticket.end(lost=True)
         self.asked.clear()
+        self.offers.clear()

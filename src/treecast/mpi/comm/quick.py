@@ -19,9 +19,9 @@ from treecast.calls.sums import is_exact
 from treecast.calls.table import Algorithm, Row
 from treecast.groups.group import AHEAD, SAY_END
 from treecast.mpi.comm.state import State
+from treecast.mpi.together import MpiTogether
 from treecast.transport.base import SMALL, Piece
 from treecast.transport.marks import PARTS
-from treecast.transport.together import Together
 
 _BYTE, _IN_PLACE = MPI.BYTE, MPI.IN_PLACE
 _LISTS = frozenset({list, tuple})
@@ -45,7 +45,7 @@ class Sum(NamedTuple):
 class Lane:
     """The things that quick calls on a communicator have at hand. All have survive, and neither a deadline nor a network."""
 
-    def __init__(self, state: State, together: Together) -> None:
+    def __init__(self, state: State, together: MpiTogether) -> None:
         base = state.base
         self.rank, self.size, self.reader = state.rank.rank, state.rank.size, state.rank.reader
         self.jobs, self.times, self.take_number = state.worker.jobs, base.mark.times, state.take_number

@@ -18,10 +18,10 @@ from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
 from treecast.mpi.comm.requests import Worker
 from treecast.mpi.communicator import Communicator
 from treecast.mpi.reader import Reader
+from treecast.mpi.together import MpiTogether
 from treecast.mpi.transport import MpiTransport
 from treecast.transport.base import Kind, Steps, T, carry_out
 from treecast.transport.marks import PARTS
-from treecast.transport.together import Together
 
 _KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.UNLIKE)
 _ASK = 0.05  # seconds after which others are asked again how far they are
@@ -48,13 +48,13 @@ class Base:
             self.transport.watch(group.lose)
         self.mark = Mark(comm)
 
-    def survive(self, comm: MPI.Intracomm) -> Together:
+    def survive(self, comm: MPI.Intracomm) -> MpiTogether:
         """Get ready to survive failures, before there are any: all ranks do so together. Return the calls of all at once."""
         together = self.transport.together
         if together is None:
-            together = self.group.together = self.transport.together = Together(MPI, comm.Dup())
+            together = self.group.together = self.transport.together = MpiTogether(MPI, comm.Dup())
             comm.Barrier()  # Open MPI crashes where a communicator is revoked that some rank is still making
-            self.transport.answer_beside()
+            self.transport.start()
         return together
 
     def get_ready(self, survive: int, deadline: float | None, number: int) -> Group:
@@ -70,17 +70,15 @@ class Base:
         """Carry out steps of a group."""
         transport = self.transport
         with transport.lock:
-            transport.awaited = group.awaited
-            transport.judge = transport.give_up if group.alone else transport.shut
-            transport.dropped.clear()
+            transport.awaited, transport.spares = group.awaited, group.alone
+            transport.forget(group.agreement.number, group.ident)
             if transport.deadline is not None:  # a late rank may have been put out, and returns early else
-                transport.hear()
+                transport.wait(lambda: False, 0)
             return carry_out(steps, transport.wait)
 
     def end(self) -> None:
         """Part from the others before MPI ends."""
         self._part()
-        self.transport.let_go()
 
     def _part(self) -> None:
         """Answer others until none needs this rank any more."""
@@ -94,7 +92,7 @@ class Base:
             return not self.group.behind()
 
         with transport.lock:
-            transport.awaited, transport.judge = self.group.behind, transport.shut
+            transport.awaited, transport.spares = self.group.behind, False
             if transport.together is not None:
                 transport.wait(may_part)
         transport.close()

@@ -167,7 +167,7 @@ def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tu
 
     circle.near -= ended.cut  # words over a cut link would never be under way
     words, dead = circle.exchange(2, json.dumps(record).encode(), patience, ended.dead, is_over)
-    transport.let_go()
+    transport.close()
     return {place: json.loads(text) for place, text in words.items()}, dead
 
 

@@ -1,0 +1,55 @@
+"""The calls of all ranks at once that MPI has."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from treecast.transport.base import Piece, Ticket
+from treecast.transport.together import Together
+
+
+class MpiTogether(Together):
+    """MPI's own collectives, on a duplicate that nobody else uses; a failure revokes it (``MPI_Comm_revoke``)."""
+
+    def __init__(self, mpi: Any, comm: Any) -> None:
+        comm.Set_errhandler(mpi.ERRORS_RETURN)
+        self._mpi, self.comm = mpi, comm
+
+    def broadcast(self, data: Piece, root: int, waits: bool = False) -> Ticket:
+        """Broadcast, after a barrier where it waits."""
+        if waits:
+            self._call(self.comm.Barrier)
+        return self._call(self.comm.Bcast, [data, len(data), self._mpi.BYTE], root)
+
+    def allgather(self, mine: Piece, whole: Piece, lengths: Sequence[int]) -> Ticket:
+        """Gather at all, in blocks of one length where they have one."""
+        byte = self._mpi.BYTE
+        if lengths.count(lengths[0]) == len(lengths):
+            return self._call(self.comm.Allgather, [mine, len(mine), byte], [whole, lengths[0], byte])
+        return self._call(self.comm.Allgatherv, [mine, len(mine), byte], [whole, lengths, byte])
+
+    def alltoall(self, out: Piece, lengths: Sequence[int], into: Piece, length: int) -> Ticket:
+        """Exchange blocks."""
+        byte = self._mpi.BYTE
+        return self._call(self.comm.Alltoallv, [out, lengths, byte], [into, [length] * len(lengths), byte])
+
+    def allreduce(self, mine: Piece, out: Piece, how: Any) -> Ticket:
+        """Add by MPI's own operation."""
+        return self._call(
+            self.comm.Allreduce, [mine, how.entries, how.datatype], [out, how.entries, how.datatype], how.op
+        )
+
+    def _call(self, call: Callable[..., None], *arguments: Any) -> Ticket:
+        ticket = Ticket()
+        if not self.is_over:
+            try:
+                call(*arguments)
+            except self._mpi.Exception:
+                self.end()
+        ticket.end(lost=self.is_over)
+        return ticket
+
+    def end(self) -> None:
+        """Revoke the communicator."""
+        if not self.is_over:
+            self.is_over = True
+            self.comm.Revoke()
