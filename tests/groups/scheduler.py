@@ -115,7 +115,7 @@ class Together:
         self.made += 1
         return self.ticket
 
-    def broadcast(self, data, root, waits=False):
+    def broadcast(self, data, root):
         def take(all_given):
             data[:] = all_given[root][0]
 

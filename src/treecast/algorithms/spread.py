@@ -9,10 +9,9 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from treecast.errors import DeliveryError
-from treecast.groups.group import SAY_END, Group
+from treecast.groups.group import Group
 from treecast.groups.shape import Shape, lost_with_root
 from treecast.transport.base import Piece, Steps
-from treecast.transport.marks import PARTS
 from treecast.transport.together import Together
 
 Pieces = Sequence[Piece] | None
@@ -36,8 +35,7 @@ def broadcast(group: Group, data: Piece | None, root: int, name: str = "") -> Mi
         if group.rank == root:
             group.hold(root, data)
         if together := group.goes_together(len(data)):
-            waits = group.agreement.number % (SAY_END * PARTS) == 0
-            yield from group.came(together.broadcast(data, root, waits), {root: data} if group.rank != root else {})
+            yield from group.came(together.broadcast(data, root), {root: data} if group.rank != root else {})
             return (yield from group.settle(shape)) or ()
     if group.rank == root:
         yield from exchange(group, dict.fromkeys(group.agreement.others(), data), {})

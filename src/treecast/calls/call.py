@@ -69,6 +69,11 @@ class Call:
             raise DeliveryError(refused)
         return found
 
+    def find_unlike(self) -> None:
+        """Leave this call: other data came than its own, so the others make another one. Raises UnlikeCallsError at all."""
+        self.group.unlike.find(self.group.made.call)
+        self.run(self.group.agreement.until(lambda: False))
+
     def carry_out(self, job: Job) -> tuple[Any, Failed]:
         """Carry a call out, as ``_carry_out``; its error stands in the record, too."""
         try:

@@ -15,6 +15,7 @@ from treecast.groups.words import Words
 from treecast.transport.base import Piece
 
 _HEAD = 8  # bytes that tell how long an object is
+_MARK = 0xA5C3 << 48  # is in each such length: other bytes are of another call
 _LOST = (1 << 64) - 1  # in place of a length, where none has come
 _OF_ROOT = (spread.broadcast, personal.scatter)  # each rank gets one object, from the root
 _IN_PAIRS = (personal.alltoall, personal.scatter)  # who sends has an object for each rank
@@ -22,7 +23,11 @@ Fold = Callable[[Any, Any], Any] | None
 
 
 def _head(mpi: Any, length: int) -> Piece:
-    return mpi.buffer.frombuffer(length.to_bytes(_HEAD, "little"), True)
+    return mpi.buffer.frombuffer((length | _MARK).to_bytes(_HEAD, "little"), True)
+
+
+def _read_head(head: Piece) -> int:
+    return int.from_bytes(bytes(head), "little")
 
 
 def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -> tuple[list[Any], Failed]:
@@ -50,7 +55,9 @@ def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -
     for head in heads:
         head[:] = _LOST.to_bytes(_HEAD, "little")
     go(lengths, heads, *(() if algorithm is spread.allgather else (True,)))
-    known = [int.from_bytes(bytes(head), "little") for head in heads]
+    known = [length if length == _LOST else length ^ _MARK for length in map(_read_head, heads)]
+    if any(length >> 48 for length in known if length != _LOST):
+        call.find_unlike()
     places = [mpi.buffer.allocate(0 if length == _LOST else length) for length in known]
     failed = go(out, places)
     if of_root:

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from threading import Lock
-from time import time_ns
+from time import perf_counter, time_ns
 from typing import Any
 
 from treecast.errors import DeliveryError, PlanError
 from treecast.groups.agreement import Agreement, Broken
 from treecast.groups.members import bits_of, name_ranks, ranks_of
-from treecast.groups.memory import Blocks, Kept, Memory
+from treecast.groups.memory import Blocks, Kept, Memory, scratch
 from treecast.groups.record import Made, Record
 from treecast.groups.shape import Shape, lost_with_root
 from treecast.groups.states import Action, Decision, Need
-from treecast.groups.unlike import Unlike
+from treecast.groups.unlike import COMPARED, Unlike
 from treecast.groups.words import NO_WORDS, Words
 from treecast.transport.base import SMALL, FrameError, Key, Kind, Piece, Steps, T, Ticket, Transport
 from treecast.transport.marks import PARTS
@@ -144,6 +144,8 @@ class Group:
         number = agreement.number
         if not part:
             self.made = self._record.begin(self.ident, number // PARTS, words, refused)
+            if self.goes_together(0) is not None and self.made.call % COMPARED == 0:
+                yield from self._compare()
         self.unlike.begin(self.made)
         if self.alone:
             return
@@ -153,6 +155,16 @@ class Group:
             yield from agreement.until(
                 lambda: all(agreement.end_of(rank) >= number - AHEAD * PARTS for rank in agreement.others())
             )
+
+    def _compare(self) -> Steps[None]:
+        """Compare the last calls with those of all others: data that goes together has no digest with it."""
+        together, mine = self.together, self.unlike.digests.tobytes()
+        whole = scratch(len(mine) * self.size)
+        ticket = Ticket() if together is None else together.allgather(mine, whole, [len(mine)] * self.size)
+        yield from self.agreement.until(lambda: ticket.over)
+        if not ticket.lost:
+            self.agreement.all_ended = self.agreement.number - 1
+            self.unlike.compare(self.unlike.last, bytes(whole))
 
     def _tell(self, number: int) -> None:
         """Tell the others that this rank begins a call, and forget old ones."""
@@ -236,20 +248,35 @@ class Group:
         """Return the ranks that still have to take messages that were sent to them, beside those that are lent."""
         return {taker for taker, ticket in self._tickets if not ticket.over and ticket.lent is None}
 
-    def end_at_once(self, kept: tuple[Any, ...], all_took_part: bool = True) -> None:
+    def end_at_once(self, kept: tuple[Any, ...], all_took_part: bool, said: tuple[Words, int], began: float) -> float:
         """End a call that has gone past this group, and left nothing lacking here; ``kept``: of ``Blocks`` that others may lack.
 
-        ``all_took_part``: nobody could end the call before all had begun it, so nobody asks for an earlier one. It is noted when
-        it matters to somebody: most such calls follow one another.
+        ``all_took_part``: nobody could end the call before all had begun it, so nobody asks for an earlier one. ``said``: its
+        words, and their digest. It is noted when it matters to somebody: most such calls follow one another. Returns the time.
         """
-        agreement = self.agreement
+        agreement, unlike, ended = self.agreement, self.unlike, perf_counter()
         if all_took_part:
-            agreement.all_ended, self._passed = agreement.number, [kept]
-        else:
-            self._passed.append(kept)
+            self.note_all()
+        self._passed.append(kept)
         agreement.number = agreement.next()
+        call = agreement.number // PARTS
+        unlike.note(call, said[1])
+        unlike.quick.append((call, said[0], began, ended))
         if agreement.states:
             self._catch_up()
+        return ended
+
+    def note_all(self) -> None:
+        """Note that all have begun the next call."""
+        self.agreement.all_ended, self._passed = self.agreement.number, []
+
+    def describe(self, words: Words) -> None:
+        """Note which call it is that goes past this group, and takes long."""
+        call = self.agreement.next() // PARTS
+        self.made = self._record.begin(self.ident, call, words, "")
+        self.unlike.is_inside = True
+        self.unlike.note(call, self.made.digest)
+        self.transport.marks.set(self.ident, call, self.made.digest)
 
     def _catch_up(self) -> None:
         """Note the calls that have gone past this group."""

@@ -5,16 +5,23 @@ hears of it. When it knows the calls of all that live, it raises. Who has return
 next call is carried out, and raises it. A rank that has not begun the call yet is waited for, as in any call.
 """
 
-from collections import Counter
+import sys
+from array import array
+from collections import Counter, deque
+from struct import Struct
 
 from treecast.errors import UnlikeCallsError
 from treecast.groups.agreement import Agreement, Say
 from treecast.groups.members import name_ranks
-from treecast.groups.record import Made
-from treecast.transport.base import Key, Kind, Steps, Transport
-from treecast.transport.marks import PARTS
+from treecast.groups.record import KEPT, Made
+from treecast.groups.words import Words
+from treecast.transport.base import FrameError, Key, Kind, Steps, Transport
+from treecast.transport.marks import PARTS, differ
 
 _KEPT = 128  # calls whose words are kept
+COMPARED = 16
+"""Calls whose digests ranks compare where the data of calls has none with it."""
+_LAST = Struct("<I")
 _WHY = 1  # the stage of a frame that says the whole error
 _LONGEST = 1 << 12  # bytes
 
@@ -27,7 +34,11 @@ class Unlike:
         self._mine: dict[int, Made] = {}
         self._heard: dict[int, dict[int, str]] = {}
         self._why: dict[int, str] = {}
-        self.owed, self.is_inside = list[int](), False
+        self.owed, self.is_inside, self.last = list[int](), False, 0
+        self.quick: deque[tuple[int, Words, float, float]] = deque(maxlen=KEPT)
+        """The last calls that have gone past the group: their numbers, words, and seconds of the clock at begin and end."""
+        self.digests = array("I", bytes(4 * COMPARED))
+        """Those of the last calls, each at its number modulo ``COMPARED``."""
 
     def begin(self, made: Made) -> None:
         """Begin a call, or a part of it."""
@@ -35,10 +46,30 @@ class Unlike:
         if call not in self._mine:
             self._mine[call] = made
             self._mine.pop(call - _KEPT, None)
+            self.note(call, made.digest)
             self._transport.marks.set(self._ident, call, made.digest)
         if call in self._heard:
             self.owed = [other for other in self.owed if other != call]
             self._tell(call)
+
+    def compare(self, last: int, theirs: bytes) -> None:
+        """Compare the digests of the last calls with those of another rank, whose last call is ``last``, or of several."""
+        mine, (least, most) = self.digests.tobytes(), sorted((self.last, last))
+        for first in range(0, len(theirs), len(mine)):
+            other = theirs[first : first + len(mine)]
+            for call in range(max(1, most - COMPARED + 1), least + 1) if other != mine or last != self.last else ():
+                place = 4 * (call % COMPARED)
+                if differ(self.digests[call % COMPARED], int.from_bytes(other[place : place + 4], sys.byteorder)):
+                    self.find(call)
+
+    def note(self, call: int, digest: int) -> None:
+        """Note the digest of the last call."""
+        self.last = call
+        self.digests[call % COMPARED] = digest
+
+    def knows(self, call: int) -> bool:
+        """Return whether this call, or the last ones, are known to be unlike."""
+        return any(other in self._heard for other in (call, *self.owed))
 
     def find(self, call: int, why: str = "") -> None:
         """Learn that the calls of this number are unlike; ``why``: that no rank can tell alone, as they wait in a circle."""
@@ -53,7 +84,7 @@ class Unlike:
         """Tell all others the call of this rank, and leave it, or owe its error."""
         agreement = self._agreement
         why = self._why.get(call, "")
-        body = (why or str(self._mine.get(call, "a call of long ago"))).encode()[:_LONGEST]
+        body = _LAST.pack(self.last) + self.digests.tobytes() + (why or self._spell(call)).encode()[:_LONGEST]
         for rank in agreement.others():
             self._say(rank, Key(Kind.UNLIKE, call * PARTS, _WHY if why else 0), body)
         if call == agreement.number // PARTS and self.is_inside:
@@ -61,12 +92,21 @@ class Unlike:
         else:
             self.owed.append(call)
 
+    def _spell(self, call: int) -> str:
+        """Return this rank's call of a number in words."""
+        quick = (str(words) for number, words, *_ in self.quick if number == call)
+        return str(self._mine[call]) if call in self._mine else next(quick, "a call of long ago")
+
     def hear(self, source: int, key: Key, body: bytes) -> None:
-        """Hear the call of another rank."""
-        call, text = key.call // PARTS, body.decode(errors="replace")
+        """Hear the call of another rank, and the digests of its last ones. Raises FrameError for a frame that makes no sense."""
+        call, head = key.call // PARTS, _LAST.size + 4 * COMPARED
+        if len(body) < head:
+            raise FrameError("a call without its digests")
         if not self._agreement.is_out and source in self._agreement.members:
+            text = body[head:].decode(errors="replace")
             self.find(call, text if key.stage == _WHY else "")
             self._heard[call][source] = text
+            self.compare(_LAST.unpack_from(body)[0], body[_LAST.size : head])
 
     def explain(self, call: int) -> Steps[UnlikeCallsError]:
         """Wait for the calls of all that live; return the error that names them, the same at all."""
@@ -74,7 +114,10 @@ class Unlike:
         yield lambda: agreement.is_out or call in self._why or all(rank in heard for rank in agreement.others())
         agreement.is_broken = False
         agreement.check_in()
-        why = self._why.get(call) or _compare({agreement.rank: str(self._mine.get(call, "")), **heard})
+        calls = {agreement.rank: self._spell(call), **heard}
+        if self.owed and len(set(calls.values())) == 1:  # they are out of step since another one
+            return (yield from self.explain(self.owed.pop(0)))
+        why = self._why.get(call) or _compare(calls)
         self._transport.events.tell("refused", why, self._ident, call, tuple(agreement.members))
         return UnlikeCallsError(f"call {call}: {why}")
 
@@ -93,4 +136,6 @@ def _compare(calls: dict[int, str]) -> str:
     many = Counter(calls.values())
     groups = [(many[text], [rank for rank in sorted(calls) if calls[rank] == text], text) for text in many]
     said = [f"{name_ranks(ranks)} make{'s' * (len(ranks) == 1)} {text}" for _, ranks, text in sorted(groups)]
+    if len(said) == 1:
+        return f"{said[0]}, and data of another call came: they are out of step since an earlier call"
     return f"{', '.join(said)}: all ranks make the same calls, in the same order"

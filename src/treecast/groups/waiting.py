@@ -67,7 +67,8 @@ class Waiting:
     def wait(self, group: "Group", until: Until) -> None:
         """Wait in a call of a group. Whoever is alive, but keeps this rank waiting for longer than ``group.late``, is silent."""
         began, slow, late = monotonic(), self.slow, group.late
-        asks, looks = slow, None  # when this rank asks, and looks at the answers, in seconds since it waits
+        asks: float | None = slow
+        looks: float | None = None  # when this rank asks, and looks at the answers, in seconds since it waits
         while not until():
             ends = [each for each in (late, asks, looks) if each is not None]
             self._transport.wait(until, max(0.0, began + min(ends) - monotonic()) if ends else None)
@@ -75,9 +76,9 @@ class Waiting:
             if until():
                 return
             if looks is not None and now >= looks:
-                self._look(group, now, is_first=asks == slow + slow)
+                self._look(group, now)
                 looks = None
-            if asks is not None and now >= asks:
+            if asks is not None and slow is not None and now >= asks:
                 self.ask(group)
                 asks, looks = asks + slow, asks + slow * _ANSWERS
             if late is not None and now >= late:
@@ -87,11 +88,11 @@ class Waiting:
                         self._transport.shut(group.seats[rank], "late")
                 late = now + (group.late or 0)
 
-    def ask(self, group: "Group") -> None:
-        """Ask those for which this rank waits in a call where they are."""
-        for rank in group.awaited():
-            key = Key(Kind.ASK, group.agreement.number, group=group.ident)
-            self._transport.send(group.seats[rank], key, b"")
+    def ask(self, group: "Group", everyone: bool = False) -> None:
+        """Ask those for which this rank waits in a call where they are, or everyone; and tell of its last calls."""
+        for rank in group.agreement.others() if everyone else group.awaited():
+            key = Key(Kind.ASK, group.unlike.last * PARTS, group=group.ident)
+            self._transport.send(group.seats[rank], key, group.unlike.digests.tobytes())
 
     # -- answers -------------------------------------------------------------------------------------------------------
 
@@ -99,6 +100,8 @@ class Waiting:
         """Answer, or take an answer. Raises FrameError for one that makes no sense."""
         group = self._groups.get(key.group)
         if key.kind == Kind.ASK:
+            if group is not None and len(body) == len(group.unlike.digests.tobytes()):
+                group.unlike.compare(key.call // PARTS, body)
             said = json.dumps(self._place(group)).encode()
             if len(said) > _LONGEST:
                 said = json.dumps(self._place(group)._replace(others=[], edges=[])).encode()
@@ -146,10 +149,10 @@ class Waiting:
 
     # -- words ---------------------------------------------------------------------------------------------------------
 
-    def _look(self, group: "Group", seconds: float, is_first: bool) -> None:
+    def _look(self, group: "Group", seconds: float) -> None:
         """Tell of a long wait, once a call, and note it in the record."""
         made, awaited = group.made, tuple(sorted(group.awaited()))
-        if is_first and awaited:
+        if awaited and not made.waited:
             made.waited = awaited
             text = f"rank {group.rank} has waited {seconds:.1f} s in call {made.call}, {made}: {self.tell(group)}"
             self._transport.events.tell("slow", text, group.ident, made.call, awaited)

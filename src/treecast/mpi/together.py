@@ -1,6 +1,7 @@
 """The calls of all ranks at once that MPI has."""
 
 from collections.abc import Callable, Sequence
+from threading import Lock
 from typing import Any
 
 from treecast.transport.base import Piece, Ticket
@@ -8,16 +9,17 @@ from treecast.transport.together import Together
 
 
 class MpiTogether(Together):
-    """MPI's own collectives, on a duplicate that nobody else uses; a failure revokes it (``MPI_Comm_revoke``)."""
+    """MPI's own collectives, on a duplicate that nobody else uses; a failure revokes it (``MPI_Comm_revoke``).
 
-    def __init__(self, mpi: Any, comm: Any) -> None:
+    ``lock``: is free meanwhile, so that a side thread hears others, who may make another call.
+    """
+
+    def __init__(self, mpi: Any, comm: Any, lock: Lock) -> None:
         comm.Set_errhandler(mpi.ERRORS_RETURN)
-        self._mpi, self.comm = mpi, comm
+        self._mpi, self.comm, self._lock = mpi, comm, lock
 
-    def broadcast(self, data: Piece, root: int, waits: bool = False) -> Ticket:
-        """Broadcast, after a barrier where it waits."""
-        if waits:
-            self._call(self.comm.Barrier)
+    def broadcast(self, data: Piece, root: int) -> Ticket:
+        """Broadcast."""
         return self._call(self.comm.Bcast, [data, len(data), self._mpi.BYTE], root)
 
     def allgather(self, mine: Piece, whole: Piece, lengths: Sequence[int]) -> Ticket:
@@ -41,10 +43,13 @@ class MpiTogether(Together):
     def _call(self, call: Callable[..., None], *arguments: Any) -> Ticket:
         ticket = Ticket()
         if not self.is_over:
+            self._lock.release()
             try:
                 call(*arguments)
             except self._mpi.Exception:
                 self.end()
+            finally:
+                self._lock.acquire()
         ticket.end(lost=self.is_over)
         return ticket
 

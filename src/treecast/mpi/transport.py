@@ -16,16 +16,20 @@ from treecast.mpi.library import tags_of
 from treecast.mpi.together import MpiTogether
 from treecast.transport.base import DIRECT, FrameError, Key, Kind, Piece, Ticket, Transport, Until
 from treecast.transport.frames import words_of
+from treecast.transport.marks import PARTS
 
-_HEAD = struct.Struct("<BBHIHH")
+_HEAD = struct.Struct("<BBHIHHI")  # as over sockets, without a length
 _COUNT = struct.Struct("<Q")
 _CONTROL = 0  # the tag of frames of control
 _STAGES = 1 << 6  # of a call, whose messages have tags of their own
+_DIGEST = 12  # bits of a digest that a tag has, where there are enough tags
+_LEAST = 1 << 10  # calls after which tags are used again, at least
 _ASKED = 1 << 15  # stages from there on are counted by who asks
 _QUIET = 1e-3  # seconds of nothing after which a rank naps between looks
 _SOON = 5e-5  # the same where ranks pass things on to one another
 _NAP_SHARE, _SHORTEST_NAP, _LONGEST_NAP = 0.25, 1e-4, 1e-3  # of the time since something moved, in seconds
 _CHECK = 1e-2  # seconds of nothing after which MPI is asked who has failed
+_LULL = 0.1  # seconds between two waits after which others are heard anew
 _FRONT, _OFTEN = 64, 16  # messages that are looked at, the eldest, and every how many looks all are
 _ABANDONED: list[tuple[Any, Any]] = []
 
@@ -60,7 +64,10 @@ class MpiTransport(Transport):
         self._dropped: list[tuple[int, int, Ticket]] = []  # source and tag of messages that a call drops
         self._said: list[tuple[int, Any]] = []  # to whom frames of control are not out yet
         self._fetches = tags_of(mpi) // 2
-        self._calls = max(1, (self._fetches - 1) // (2 * _STAGES))
+        room = (self._fetches - 1) // (2 * _STAGES)
+        self._bits = max(0, min(_DIGEST, (room // _LEAST).bit_length() - 1))
+        self._calls = max(1, room >> self._bits)
+        self._voids = set[tuple[int, int]]()  # source and place of messages without bytes that nobody has asked for yet
         self._status, self._byte = mpi.Status(), mpi.BYTE
         self._sent, self._came = [0] * self.size, [0] * self.size  # messages, for ``settle``
         self._due: dict[int, int] = {}
@@ -70,16 +77,23 @@ class MpiTransport(Transport):
     # -- messages ----------------------------------------------------------------------------------------------------
 
     def _tag(self, key: Key) -> int:
+        """Return the tag of a message: its place, and some bits of the digest of its call."""
+        if key.stage >= _ASKED:
+            return self._fetches + key.stage % min(_ASKED, self._fetches)
+        return 1 + (self._place(key) << self._bits | self.marks.bits(key, self._bits))
+
+    def _place(self, key: Key) -> int:
         _, call, stage, _, _, group = key
-        if stage >= _ASKED:
-            return self._fetches + stage % min(_ASKED, self._fetches)
-        return 1 + (call % self._calls * _STAGES + stage % _STAGES) * 2 + group
+        return (call % self._calls * _STAGES + stage % _STAGES) * 2 + group
+
+    def _place_of(self, tag: int) -> int:
+        return tag - 1 >> self._bits
 
     def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
         """Begin to send a message, or a frame of control; MPI says when it is over, whether it is lent or not."""
         ticket = Ticket()
-        if key.kind != Kind.DATA:
-            self._say(to, key, piece)
+        if key.kind != Kind.DATA or not (piece or self.marks.of(key) or key.instance == DIRECT):
+            self._say(to, key, piece)  # also a void of a rank that does not know the digest of the call
             ticket.end(len(piece))
         elif to in self.lost:
             ticket.end(lost=True)
@@ -93,8 +107,11 @@ class MpiTransport(Transport):
         ticket = Ticket()
         if source in self.lost:
             ticket.end(lost=True)
+        elif (source, self._place(key)) in self._voids:
+            self._voids.remove((source, self._place(key)))
+            ticket.end()
         elif place is None:  # Open MPI writes past a buffer that is too short
-            self._dropped.append((source, self._tag(key), ticket))
+            self._dropped.append((source, self._place(key), ticket))
         else:
             landing = None if self.deadline is None else self.mpi.buffer.allocate(len(place))
             into = place if landing is None else landing
@@ -113,7 +130,7 @@ class MpiTransport(Transport):
 
     def _say(self, to: int, key: Key, body: Piece) -> None:
         kind, call, stage, about, instance, group = key
-        frame = _HEAD.pack(kind, instance, about, call, group, stage) + bytes(body)
+        frame = _HEAD.pack(kind, instance, about, call, group, stage, self.marks.of(key)) + bytes(body)
         try:
             request = self.comm.Isend([frame, len(frame), self._byte], to, _CONTROL)
             self._sent[to] += 1
@@ -147,9 +164,9 @@ class MpiTransport(Transport):
 
     def cancel(self, source: int, key: Key | None = None) -> None:
         """End a message from a rank, or all from and to it; MPI may still use its memory."""
-        self._gave_up, tag = True, None if key is None else self._tag(key)
+        self._gave_up, tag, place = True, None if key is None else self._tag(key), key and self._place(key)
         for here, its, ticket in self._dropped:
-            if here == source and tag in (None, its):
+            if here == source and place in (None, its):
                 ticket.end(lost=True)
         given_up = [
             posted
@@ -168,6 +185,7 @@ class MpiTransport(Transport):
     def forget(self, call: int, group: int) -> None:
         """Drop no more messages that came too late for their call: a later one may have their tags."""
         self._dropped.clear()
+        self._voids.clear()
 
     # -- the only wait -----------------------------------------------------------------------------------------------
 
@@ -176,7 +194,7 @@ class MpiTransport(Transport):
         if until():
             return
         began = moved = time.monotonic()
-        if self.deadline is not None:
+        if self.deadline is not None and began - self._looked > _LULL:  # it was not waiting before
             self.heard, self._looked = dict.fromkeys(self.heard, began), began
         while True:
             if self._move():
@@ -237,15 +255,18 @@ class MpiTransport(Transport):
     def _drop(self) -> None:
         """Take messages that have come for nobody."""
         waiting, self._dropped = self._dropped, []
-        for source, tag, ticket in waiting:
+        for source, place, ticket in waiting:
             try:
-                message = self.comm.Improbe(source, tag, self._status)
+                found = self.comm.Iprobe(source, self.mpi.ANY_TAG, self._status)  # who drops need not know the digest
+                tag = self._status.Get_tag() if found else _CONTROL
+                fits = tag != _CONTROL and self._place_of(tag) == place
+                message = self.comm.Improbe(source, tag, self._status) if fits else None
             except self.mpi.Exception as error:
                 ticket.end(lost=True)
                 self._note(source, error)
                 continue
             if message is None:
-                self._dropped.append((source, tag, ticket))
+                self._dropped.append((source, place, ticket))
             else:
                 self._came[source] += 1
                 count = self._status.Get_count(self._byte)
@@ -279,20 +300,57 @@ class MpiTransport(Transport):
         try:
             if len(frame) < _HEAD.size:
                 raise FrameError("a frame without a head")
-            kind, instance, about, call, group, stage = _HEAD.unpack_from(frame)
-            body = frame[_HEAD.size :]
-            if kind == Kind.BYE:
+            kind, instance, about, call, group, stage, digest = _HEAD.unpack_from(frame)
+            key, body = Key(kind, call, stage, about, instance, group), frame[_HEAD.size :]
+            if digest:
+                self.marks.fits(source, key, digest)
+            if kind == Kind.DATA:
+                self._take_void(source, self._place(key))
+            elif kind == Kind.BYE:
                 (self._due[source],) = words_of(_COUNT, body)
             elif kind != Kind.ALIVE and not self.is_closed:
-                self._hear(source, Key(kind, call, stage, about, instance, group), body)
+                self._hear(source, key, body)
         except FrameError:
             self.shut(source, "frame")
+
+    def _take_void(self, source: int, place: int) -> None:
+        """Take a message without bytes, of a rank that does not know the digest of its call."""
+        for each in self._posted:
+            if each.peer == source and each.place is not None and self._place_of(each.tag) == place:
+                if not each.ticket.over:
+                    each.ticket.end()
+                    with suppress(self.mpi.Exception):
+                        each.request.Cancel()
+                    _abandon(self.mpi, [(each.request, each.landing)])
+                return
+        for k, (other, its, ticket) in enumerate(self._dropped):
+            if (other, its) == (source, place):
+                ticket.end()
+                del self._dropped[k]
+                return
+        self._voids.add((source, place))
+
+    def _look_around(self) -> None:
+        """Find messages that wait with another digest than that of the call that this rank is in."""
+        status = self.mpi.Status()
+        if not self.comm.Iprobe(self.mpi.ANY_SOURCE, self.mpi.ANY_TAG, status) or status.Get_tag() >= self._fetches:
+            return
+        source, place = status.Get_source(), self._place_of(status.Get_tag())
+        group, number = place % 2, place // 2 // _STAGES
+        call = self.marks.now(group)
+        bits = status.Get_tag() - 1 & ((1 << self._bits) - 1)
+        mine = self.marks.bits(Key(Kind.DATA, call * PARTS, group=group), self._bits)
+        is_now = any((call * PARTS + part) % self._calls == number for part in range(PARTS))
+        if status.Get_tag() != _CONTROL and is_now and mine and bits and bits != mine:
+            self.marks.tell(source, group, call)
 
     # -- failures ----------------------------------------------------------------------------------------------------
 
     def check(self, now: float) -> None:
         """Ask MPI who has failed."""
         self._checked = now
+        with suppress(self.mpi.Exception):
+            self._look_around()
         for rank in _failed_ranks(self.mpi, self.comm):
             if not self.lost.get(rank):
                 self._lose(rank, True, "ulfm")

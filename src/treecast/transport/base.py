@@ -103,7 +103,8 @@ class Transport:
     "silent" (no word within the deadline), "frame" (it sent one that makes no sense), or the word that ``shut`` was told.
     ``deadline``: seconds without a word after which a rank is silent; None waits for ever. ``awaited``: whom it judges so, all
     by default. ``spares``: a silent rank is not shut; its messages are cancelled. ``lock``: is held around every verb; a wait
-    may let it go while it sleeps. ``on_error``: is told of errors of handlers that are not the sender's. ``marks``: the digests
+    may let it go while it sleeps. ``on_error``: is told of errors of handlers that are not the
+    sender's. ``beside``: is done by the side thread, too. ``marks``: the digests
     of calls, which data carries; data of an unlike call is dropped. ``events``: of the job at this rank.
     """
 
@@ -115,6 +116,7 @@ class Transport:
         self.lock, self.spares = Lock(), False
         self.awaited: Callable[[], Iterable[int]] = self._living
         self.on_error: Callable[[Exception], None] = traceback.print_exception
+        self.beside: Callable[[], None] = lambda: None
         self._handlers: dict[int, Handler] = {}
         self._watchers: list[Watcher] = []
         self._error: Exception | None = None
@@ -239,6 +241,7 @@ class Transport:
             if self.lock.acquire(blocking=False):
                 try:
                     self._answer()
+                    self.beside()
                 except Exception as error:
                     self.on_error(error)
                 finally:

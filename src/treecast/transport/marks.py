@@ -50,6 +50,14 @@ class Marks:
         """Return the digest that a frame carries, 0 where there is none."""
         return self._of.get((key[5], key[1] // PARTS), 0)
 
+    def bits(self, key: "Key", count: int) -> int:
+        """Return so many bits of the digest of a frame, the same at all ranks whose calls do not differ."""
+        return self.of(key) >> SOFT & ((1 << count) - 1)
+
+    def now(self, group: int) -> int:
+        """Return the number of the last call that has begun in a group."""
+        return self._last.get(group, 0)
+
     def fits(self, source: int, key: "Key", digest: int) -> bool:
         """Return whether a frame that comes is of the same call here, as far as is known; tell of one that is not."""
         here = key[5], key[1] // PARTS

@@ -15,8 +15,8 @@ class Together:
 
     is_over = False
 
-    def broadcast(self, data: Piece, root: int, waits: bool = False) -> Ticket:
-        """Bring the bytes of the root to all; ``waits``: not before all are there."""
+    def broadcast(self, data: Piece, root: int) -> Ticket:
+        """Bring the bytes of the root to all."""
         raise NotImplementedError
 
     def allgather(self, mine: Piece, whole: Piece, lengths: Sequence[int]) -> Ticket:

@@ -8,7 +8,8 @@ which makes the same calls of MPI: a rank that goes that way fits in with those 
 from collections.abc import Callable
 from itertools import pairwise
 from operator import index
-from typing import Any, NamedTuple
+from time import perf_counter
+from typing import Any, NamedTuple, cast
 
 from mpi4py import MPI
 
@@ -16,17 +17,19 @@ from treecast.algorithms import spread, sums
 from treecast.algorithms.sums import Sums, fold
 from treecast.calls.items import NATIVE
 from treecast.calls.sums import is_exact
-from treecast.calls.table import Algorithm, Row
-from treecast.groups.group import AHEAD, SAY_END
+from treecast.calls.table import Algorithm, Row, job_of
+from treecast.groups.group import AHEAD
+from treecast.groups.words import Words
 from treecast.mpi.comm.state import State
 from treecast.mpi.together import MpiTogether
 from treecast.transport.base import SMALL, Piece
-from treecast.transport.marks import PARTS
 
 _BYTE, _IN_PLACE = MPI.BYTE, MPI.IN_PLACE
 _LISTS = frozenset({list, tuple})
 _PAGE = 4096
 _MOST_SUMS = 64  # of a communicator, which are kept ready
+_NOTHING: Any = 0.0, None, (), {}
+Made = tuple[Any, bool, tuple[Any, ...]]
 _entries = dict[int, int]()  # bytes of an entry, by the handle of a predefined datatype without gaps
 
 
@@ -50,10 +53,59 @@ class Lane:
         self.rank, self.size, self.reader = state.rank.rank, state.rank.size, state.rank.reader
         self.jobs, self.times, self.take_number = state.worker.jobs, base.mark.times, state.take_number
         self.acquire, self.release = base.transport.lock.acquire, base.transport.lock.release  # quicker than with
-        self.group, self.together = base.group, together
+        self.group, self.together, self._base = base.group, together, base
+        self.under_way: tuple[float, Row, tuple[Any, ...], dict[str, Any]] | None = None
+        self.said = dict[tuple[Any, ...], tuple[Words, int]]()  # the words of calls that were made before
+        self._rank, self._described = state.rank, False
+        base.transport.beside, self.pay = self.look, base.pay
         # of long broadcasts, since all have come together
         self.copies, self.used, self.since = list[memoryview](), 0, 0
         self.sums = dict[tuple[Any, ...], Sum]()
+
+    def compare(self) -> None:
+        """Compare the last calls with those of all others, every sixteenth call."""
+        group, mine = self.group, self.group.unlike.digests.tobytes()
+        whole = bytearray(len(mine) * self.size)
+        self.together.comm.Allgather([mine, len(mine), _BYTE], [whole, len(mine), _BYTE])
+        with self._base.transport.lock:
+            group.note_all()
+            if (theirs := bytes(whole)) != mine * self.size:
+                group.unlike.compare(group.unlike.last, theirs)
+
+    def end(self, kept: Any, all_took_part: bool, key: tuple[Any, ...]) -> float:
+        """End a call that was made; ``key``: its words. Return the time."""
+        began, row, arguments, named = self.under_way or _NOTHING
+        said = self.said.get(key)
+        if said is None:
+            words = self._words(row, arguments, named)
+            said = self.said[key] = words, words.digest
+        self.acquire()
+        try:
+            ended = self.group.end_at_once(kept, all_took_part, said, began)
+            self.under_way = None
+            if self._described:
+                self._described = False
+                self.group.end()
+        finally:
+            self.release()
+        return ended
+
+    def _words(self, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]) -> Words:
+        """Return the words of a call, by its arguments."""
+        job = job_of(row.make, self._rank, arguments, named)
+        return job.words_of(job.read())
+
+    def look(self) -> None:
+        """Beside a call of MPI's that takes long: ask the others where they are, and leave it where they make another one."""
+        group, waiting, under_way = self.group, self._base.waiting, self.under_way
+        if under_way is None or waiting.slow is None or perf_counter() - under_way[0] < waiting.slow:
+            return
+        if not self._described:
+            self._described = True
+            group.describe(self._words(*under_way[1:]))
+            waiting.ask(group, everyone=True)
+        if group.unlike.knows(group.unlike.last):
+            self.together.end()
 
     def copy(self, view: memoryview) -> memoryview:
         """Return a copy, in memory that was in use before where there is some: new memory is slow."""
@@ -104,53 +156,45 @@ def _entry_of(datatype: Any) -> int:
     return size
 
 
-def _broadcast(lane: Lane, buf: Any, root: Any = 0) -> bool:
+def _broadcast(lane: Lane, buf: Any, root: Any = 0) -> Made | None:
     """Broadcast, as all functions here do: with MPI's own call. They take the arguments of mpi4py's method."""
-    view, length, _ = _plain(buf)
-    group, comm = lane.group, lane.together.comm
-    waits = group.agreement.next() % (SAY_END * PARTS) == 0
-    if waits:
-        comm.Barrier()
-    comm.Bcast([view, length, _BYTE], root)
+    view, length, code = _plain(buf)
+    lane.together.comm.Bcast([view, length, _BYTE], root)
     copy = view.tobytes() if length < _PAGE else lane.copy(view)
-    group.end_at_once((copy, length, root), waits)
-    return True
+    return (copy, length, root), False, ("Bcast", length, code, cast("Any", type(buf)), root)
 
 
-def _allgather(lane: Lane, sendbuf: Any, recvbuf: Any) -> bool:
-    received, total, _ = _plain(recvbuf, lane.size)
+def _allgather(lane: Lane, sendbuf: Any, recvbuf: Any) -> Made | None:
+    received, total, code = _plain(recvbuf, lane.size)
     sent, length, _ = _plain(sendbuf)
     if total != length * lane.size:
-        return False
+        return None
     lane.together.comm.Allgather([sent, length, _BYTE], [received, length, _BYTE])
-    lane.group.end_at_once((received.tobytes(), length))
-    return True
+    return (received.tobytes(), length), True, ("Allgather", length, code, cast("Any", type(recvbuf)))
 
 
-def _barrier(lane: Lane) -> bool:
+def _barrier(lane: Lane) -> Made | None:
     whole = bytearray(lane.size)
     lane.together.comm.Allgather(b"\0", whole)
-    lane.group.end_at_once((whole, 1))
-    return True
+    return (whole, 1), True, ("Barrier",)
 
 
-def _allreduce(lane: Lane, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> bool:
+def _allreduce(lane: Lane, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Made | None:
     received, length, code = _plain(recvbuf)
     if sendbuf is _IN_PLACE:
         sent = memoryview(bytes(received))
     else:
         sent, count, other = _plain(sendbuf)
         if other != code or count != length:
-            return False
+            return None
     key = length, code, op.handle
     ready = lane.sums.get(key) or _make_ready(lane, key, recvbuf, op)
     kept = ready and _sum_up(lane, ready, sent, received, length)
     if kept is not None:
-        lane.group.end_at_once(kept)
-        return True
+        return kept, True, key
     if sendbuf is _IN_PLACE:
         received.cast("B")[:] = sent
-    return False
+    return None
 
 
 def _sum_up(lane: Lane, ready: Sum, sent: memoryview, received: memoryview, length: int) -> Any:
@@ -198,7 +242,8 @@ def _make_ready(lane: Lane, key: tuple[Any, ...], recvbuf: Any, op: Any) -> Sum 
     return made
 
 
-_QUICK: dict[Algorithm, Callable[..., bool]] = {
+Quick = Callable[..., Made | None]
+_QUICK: dict[Algorithm, Quick] = {
     sums.barrier: _barrier,
     spread.broadcast: _broadcast,
     spread.allgather: _allgather,
@@ -206,6 +251,9 @@ _QUICK: dict[Algorithm, Callable[..., bool]] = {
 }
 
 
-def quick_of(row: Row) -> Callable[..., bool] | None:
-    """Return the function that makes a call of plain buffers, see ``Lane.go``; None where there is none, or lengths differ."""
+def quick_of(row: Row) -> Quick | None:
+    """Return the function that makes a call of plain buffers; None where there is none, or lengths differ.
+
+    It returns the arguments of ``Lane.end``, or None where it has not made the call.
+    """
     return _QUICK.get(row.algorithm) if row.blocks in ("", "blocks") else None

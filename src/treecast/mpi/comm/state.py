@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from time import monotonic
 from typing import Any
@@ -14,13 +14,16 @@ from treecast.calls.table import Failed, Rank
 from treecast.errors import DeliveryError
 from treecast.groups.group import Group
 from treecast.groups.members import name_ranks
+from treecast.groups.record import Record
+from treecast.groups.waiting import Waiting
+from treecast.jobs.sinks import attach
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
 from treecast.mpi.comm.requests import Worker
 from treecast.mpi.communicator import Communicator
 from treecast.mpi.reader import Reader
 from treecast.mpi.together import MpiTogether
 from treecast.mpi.transport import MpiTransport
-from treecast.transport.base import Kind, Steps, T, carry_out
+from treecast.transport.base import FrameError, Key, Kind, Steps, T, carry_out
 from treecast.transport.marks import PARTS
 
 _KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.UNLIKE)
@@ -40,19 +43,29 @@ class Base:
         self.hosts: list[int] = [0] * comm.size if self.near else comm.allgather(here.bcast(comm.rank))
         here.Free()
         self.transport = MpiTransport(MPI, comm.Dup())
-        self.group, self.alone = (Group(self.transport, range(comm.size), ident) for ident in range(2))
+        self.record = Record()
+        self.groups = {ident: Group(self.transport, range(comm.size), ident, record=self.record) for ident in range(2)}
+        self.group, self.alone = self.groups.values()
         self.alone.alone = True
         for kind in _KINDS:
-            self.transport.on(kind, self.group.hear)
+            self.transport.on(kind, self._hear)
+        self.transport.marks.tell = lambda source, group, call: self.groups[group].unlike.find(call)
+        self.waiting = Waiting(self.transport, self.groups)
+        attach(self.transport.events, self.record, self.groups, comm.rank)
         for group in (self.group, self.alone):
             self.transport.watch(group.lose)
         self.mark = Mark(comm)
+
+    def _hear(self, source: int, key: Key, body: bytes) -> None:
+        if key.group not in self.groups:
+            raise FrameError("a frame of a group that is none")
+        self.groups[key.group].hear(source, key, body)
 
     def survive(self, comm: MPI.Intracomm) -> MpiTogether:
         """Get ready to survive failures, before there are any: all ranks do so together. Return the calls of all at once."""
         together = self.transport.together
         if together is None:
-            together = self.group.together = self.transport.together = MpiTogether(MPI, comm.Dup())
+            together = self.group.together = self.transport.together = MpiTogether(MPI, comm.Dup(), self.transport.lock)
             comm.Barrier()  # Open MPI crashes where a communicator is revoked that some rank is still making
             self.transport.start()
         return together
@@ -74,7 +87,11 @@ class Base:
             transport.forget(group.agreement.number, group.ident)
             if transport.deadline is not None:  # a late rank may have been put out, and returns early else
                 transport.wait(lambda: False, 0)
-            return carry_out(steps, transport.wait)
+            return carry_out(steps, partial(self.waiting.wait, group))
+
+    def pay(self) -> None:
+        """Raise the error of a call that had ended here before this rank learned that calls were unlike."""
+        self.run(self.group, self.group.unlike.pay())
 
     def end(self) -> None:
         """Part from the others before MPI ends."""

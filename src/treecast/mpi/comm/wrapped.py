@@ -16,15 +16,18 @@ from treecast.calls.table import Failed, Job, Row, job_of, read_now
 from treecast.errors import PlanError
 from treecast.groups.group import Group
 from treecast.groups.shape import Shape
+from treecast.groups.unlike import COMPARED
 from treecast.mpi.comm.options import Options, check_options
-from treecast.mpi.comm.quick import Lane, quick_of
+from treecast.mpi.comm.quick import Lane, Quick, quick_of
 from treecast.mpi.comm.requests import Again, Pending
 from treecast.mpi.comm.state import State, state_of
 from treecast.mpi.comm.trees import trees_of
 from treecast.transport.base import Steps
+from treecast.transport.marks import PARTS
 
 _LISTS = frozenset({list, tuple})
 _IN_PLACE: Any = MPI.IN_PLACE
+_COMPARED = COMPARED * PARTS
 _MAKERS = (
     *("Dup", "Dup_with_info", "Clone", "Idup", "Idup_with_info"),
     *("Create", "Create_group", "Split", "Split_type", "Shrink"),
@@ -170,6 +173,33 @@ class Comm(MPI.Intracomm):
         state.worker.wait()
         return self._do(row.name, job._replace(read=lambda: given), number, row)
 
+    def _go_quickly(
+        self, lane: Lane, quick: Quick, began: float, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]
+    ) -> bool:
+        """Carry out a call of little data by MPI's own; return whether it was made."""
+        times = lane.times
+        times[0] = inside = times[0] + 1
+        lane.under_way = began, row, arguments, named
+        try:
+            if lane.group.agreement.next() % _COMPARED == 0:
+                lane.compare()
+            if (made := quick(lane, *arguments, **named)) is not None:
+                self._last = began, lane.end(*made), (), "straight", ""
+                return True
+        except MPI.Exception:
+            lane.together.end()
+        except (
+            TypeError,
+            ValueError,
+            AttributeError,
+            IndexError,
+        ):  # a wrong argument, of which the others have to learn
+            pass
+        finally:
+            lane.under_way = None
+            times[0] = inside + 1
+        return False
+
     def _begin(self, row: Row, /, *arguments: Any, **named: Any) -> Pending:
         """Begin a nonblocking collective."""
         return self._begin_job(row, job_of(row.make, self._state.rank, arguments, named))
@@ -191,7 +221,7 @@ class Comm(MPI.Intracomm):
         state.worker.wait()
         began, job = perf_counter(), job_of(row.make, state.rank, arguments, named)
         # errors are said now, and to all: a start is too late for that
-        self._carry_out(number, job._replace(carry=lambda call, _: (None, call(_begun))))
+        self._carry_out(number, job._replace(carry=_only_begin))
         self._last = (began, perf_counter(), (), "straight", "")
         return Again.of(lambda: self._begin_job(row, job))
 
@@ -227,21 +257,8 @@ class Comm(MPI.Intracomm):
                 began, number = perf_counter(), lane.take_number()
                 if lane.jobs.unfinished_tasks:
                     lane.jobs.join()
-                if not lane.together.is_over:
-                    times = lane.times
-                    lane.acquire()
-                    times[0] = inside = times[0] + 1
-                    try:
-                        if quick(lane, *arguments, **named):
-                            self._last = began, perf_counter(), (), "straight", ""
-                            return None
-                    except MPI.Exception:
-                        lane.together.end()
-                    except Exception:  # a wrong argument, of which the others have to learn
-                        pass
-                    finally:
-                        times[0] = inside + 1
-                        lane.release()
+                if not lane.together.is_over and self._go_quickly(lane, quick, began, row, arguments, named):
+                    return lane.pay() if lane.group.unlike.owed else None
                 return self._go_straight(row, number, arguments, named)
             if self._straight:
                 number = self._take_number()
@@ -303,6 +320,10 @@ class Comm(MPI.Intracomm):
             return result
 
         return method
+
+
+def _only_begin(call: Call, given: Any) -> tuple[None, Failed]:
+    return None, call(_begun)
 
 
 def _begun(group: Group) -> Steps[Failed]:
