@@ -265,6 +265,7 @@ class Sockets(Transport):
 
     def let_go(self) -> None:
         """Close this process's copies of the connections, as a child of a fork has to, or a death would not end them."""
+        self.lock, self._closed = Lock(), Event()  # a thread of the parent may have held these
         self._closed.set()
         for wire in self._wires.values():
             wire.sock.close()
