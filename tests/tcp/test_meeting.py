@@ -194,6 +194,8 @@ assert read_secret() == b"k" * 32
 child = os.fork()
 if not child:
     os._exit(read_secret() != b"")
+with open("/proc/self/environ", "rb") as shown:
+    assert (b"k" * 32).hex().encode() not in shown.read()
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     environment = {**os.environ, "TREECAST_SECRET": (b"k" * 32).hex()}

@@ -53,9 +53,7 @@ def deal_out(file: str, ranks: int | None) -> list[str]:
     except OSError as error:
         raise PlanError(f"the hosts in {file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise PlanError(
-            f"{file} is no text, and names no host: write HOST, or HOST:2 for two ranks, a line for each"
-        ) from None
+        raise PlanError(f"{file} is no text, and names no host: write HOST or HOST:2, a line for each") from None
     places = [host for host, slots in hosts for _ in range(slots)]
     if ranks is not None and len(places) < ranks:
         raise PlanError(f"{file} has room for {len(places)} ranks, not for {ranks}: write slots=… behind hosts")

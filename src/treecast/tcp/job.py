@@ -273,9 +273,4 @@ def abort(status: int) -> None:
         job.abort(status)
 
 
-def _after_fork() -> None:
-    for job in _JOINED:
-        job.let_go()
-
-
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=lambda: [job.let_go() for job in _JOINED])

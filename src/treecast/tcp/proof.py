@@ -4,6 +4,7 @@ Each sends who it is and a nonce, then the HMAC-SHA256 of that and of the other'
 are in it, so nothing can be reflected. Before the proof 46 bytes are read, then 32, within five seconds.
 """
 
+import ctypes
 import hashlib
 import hmac
 import os
@@ -86,8 +87,14 @@ def read_secret() -> bytes:
     It is hexadecimal, in TREECAST_SECRET or in the file that TREECAST_SECRET_FILE names. The former is taken out of the
     environment and kept here: programs that this one starts do not get it. Raises PlanError for a file that others can read.
     """
-    if "TREECAST_SECRET" in os.environ:
-        _GIVEN["secret"] = _from_digits(os.environ.pop("TREECAST_SECRET"))
+    if text := os.environ.get("TREECAST_SECRET"):
+        libc = ctypes.CDLL(None)
+        libc.getenv.restype = ctypes.c_void_p
+        ctypes.memset(
+            libc.getenv(b"TREECAST_SECRET"), 0, len(text)
+        )  # /proc/PID/environ has what stood here at the start
+        del os.environ["TREECAST_SECRET"]
+        _GIVEN["secret"] = _from_digits(text)
     file = os.environ.get("TREECAST_SECRET_FILE")
     return _read_file(Path(file)) if file else _GIVEN.get("secret", b"")
 
