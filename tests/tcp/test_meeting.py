@@ -287,10 +287,18 @@ except PlanError as error:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
 @pytest.mark.parametrize(("user", "words"), [(0, "taken"), (65534, "is no process of this user")])
 def test_without_a_secret_only_processes_of_the_same_user_are_taken(user, words, bare):
-    place = Place(1, Trust(), start=20)
-    line = [sys.executable, "-c", AS_OTHER, str(place.port), str(user)]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
-    place.close()
+    secret_of_user.cache_clear()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o1777)  # as the temporary folder of all users
+        bare.setenv("XDG_RUNTIME_DIR", str(Path(folder, "none")))
+        bare.setenv("TMPDIR", folder)
+        bare.setattr(tempfile, "tempdir", folder)
+        place = Place(1, Trust(), start=20)
+        line = [sys.executable, "-c", AS_OTHER, str(place.port), str(user)]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+        place.close()
+        assert {name.name for name in Path(folder).iterdir()} == {"treecast-0", f"treecast-{user}"}
+    secret_of_user.cache_clear()
     assert words in done.stdout, done.stderr
 
 
