@@ -20,7 +20,9 @@ def changed_files(commit: str) -> list[Path]:
     """Return the files that differ from a commit, and those that git does not know yet, relative to the root."""
     told: list[str] = []
     for asked in (["diff", "--name-only", commit], ["ls-files", "--others", "--exclude-standard"]):
-        told += subprocess.run(["git", *asked], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+        told += subprocess.run(
+            ["git", *asked], cwd=ROOT, capture_output=True, text=True, check=True, timeout=100
+        ).stdout.split("\n")
     return [Path(name) for name in told if name]
 
 

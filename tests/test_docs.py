@@ -96,9 +96,12 @@ def test_a_demo_without_its_file_fails_first(tmp_path):
     (tmp_path / "treecast").chmod(0o755)
     for script in ("demo", "demo-mpi"):
         words = ["make", "-n", script, f"VENV={tmp_path}", "FILE=it's not here"]
-        assert "it's" not in subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT).stdout
+        assert (
+            "it's"
+            not in subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT, timeout=100).stdout
+        )
         env = {"BIN": str(tmp_path), "FILE": "it's not here", "PATH": "/usr/bin:/bin"}
         done = subprocess.run(
-            ["sh", f"examples/{script}.sh"], capture_output=True, text=True, check=False, cwd=ROOT, env=env
+            ["sh", f"examples/{script}.sh"], capture_output=True, text=True, check=False, cwd=ROOT, env=env, timeout=100
         )
         assert (done.returncode, done.stderr) == (2, "error: FILE=it's not here cannot be read: name a file\n")

@@ -155,6 +155,20 @@ def test_long_tests_stand_in_their_folder():
     ]
 
 
+def test_no_test_waits_for_a_program_without_a_limit():
+    """A program that hangs then fails its test, with what it has printed."""
+    unbound = []
+    for file in (ROOT / "tests").rglob("*.py"):
+        if "subprocess" not in (text := file.read_text()):
+            continue
+        for call in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)):
+            name = ast.unparse(call.func)
+            waits = name in ("subprocess.run", "subprocess.check_output") or name.endswith(".communicate")
+            if waits and not any(word.arg in ("timeout", None) for word in call.keywords):
+                unbound.append(f"{file.relative_to(ROOT)}:{call.lineno}: {name} has no timeout=")
+    assert not unbound
+
+
 def test_every_verb_has_a_file_of_tests():
     """A newcomer finds the tests of a verb by its name: in tests/cli, or where the verb starts programs."""
     named = {file.stem.removeprefix("test_") for file in (ROOT / "tests").rglob("test_*.py")}

@@ -59,7 +59,9 @@ def test_there_is_one_version():
 
 def test_importing_is_light_and_raises_no_warning():
     code = "import sys, treecast; print([m for m in ('numpy', 'numba', 'networkx', 'matplotlib', 'rich') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False, timeout=100
+    )
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 

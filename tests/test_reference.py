@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_site import PAGES
 from treecast.cli.app import find_verbs
 from treecast.cli.topics.rules import read_rules
 from treecast.collectives import COLLECTIVES
@@ -58,8 +59,7 @@ def test_pictures_show_the_row_or_node_that_breaks_a_rule(generate):
 def test_pictures_that_treecast_draws_are_drawn_dark_too(generate):
     from generating.pictures import DRAWN
 
-    pages = [page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "reference"]
-    shown = {name for page in pages for name in re.findall(r"!\[.*?\]\((?:\.\./)?pictures/(.*?)\)", page.read_text())}
+    shown = {name for page in PAGES for name in re.findall(r"!\[.*?\]\((?:\.\./)?pictures/(.*?)\)", page.read_text())}
     photos = {"explorer.png", "perfetto.png"}
     measured = {"star4-losses.png", "torch-loss.svg"}
     assert shown == set(DRAWN) | photos | measured

@@ -8,7 +8,12 @@ import sys
 def peak_gib(code: str, **environment: str) -> float:
     script = code + "\nfrom tests.memory import peak_kib\nprint(peak_kib() / 2**20)\n"
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=os.environ | environment
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | environment,
+        timeout=100,
     )
     assert done.returncode == 0, done.stderr
     return float(done.stdout.split()[-1])

@@ -56,7 +56,7 @@ def test_help_of_a_verb_is_that_of_the_verb(capsys: pytest.CaptureFixture[str]) 
 
 def test_help_needs_no_docstrings() -> None:
     words = [sys.executable, "-OO", "-m", "treecast", "--help"]
-    page = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    page = subprocess.run(words, capture_output=True, text=True, check=True, timeout=100).stdout
     assert all(re.search(rf"│ {verb} +[A-Z]", page) for verb in find_verbs() if verb != "lab")
 
 

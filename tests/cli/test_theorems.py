@@ -37,6 +37,7 @@ def test_ctrl_c_within_code_that_is_made_from_text_ends_with_130(tmp_path):
         [*TREECAST, "theorems", "star"],
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])},
         capture_output=True, text=True, check=False,
+        timeout=100,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
 

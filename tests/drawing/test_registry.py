@@ -145,7 +145,7 @@ def test_kinds_are_listed_without_importing_anything_heavy():
         "import sys; from treecast.drawing.registry import listed_kinds\n"
         "print(list(listed_kinds()), [m for m in ('numpy', 'matplotlib') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100)
     assert done.stdout == "['trees', 'space-time', 'network', 'steps', 'sources', 'explorer'] []\n"
 
 
@@ -173,7 +173,7 @@ def test_a_new_file_is_all_that_a_picture_needs(tmp_path):
         f"treecast.draw(treecast.plan('broadcast', 'ring:4'), {path!r})\n"
         f"print(open({path!r}).read(), end='')"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100)
     assert done.stdout == "<p>3 rows</p>\n"
 
 

@@ -120,7 +120,7 @@ def test_entries_are_listed_without_importing_them():
         "import sys; from treecast.discovery import decorators\n"
         "print(sorted(entry['0'] for entry in decorators('treecast.formats', 'exporter')), 'numpy' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100)
     assert done.stdout == f"{sorted(registry.exporters())} False\n"
 
 

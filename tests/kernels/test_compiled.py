@@ -34,6 +34,7 @@ def python(code, *, before=None, cwd=None, **environment):
         env=os.environ | environment,
         preexec_fn=before,
         cwd=cwd,
+        timeout=100,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

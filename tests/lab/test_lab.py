@@ -42,7 +42,7 @@ def run(spec, rate, command, tmp_path, *, switched=False, **how):
 def outside_view():
     """What a lab must not change: namespaces, interfaces and routes outside of it."""
     commands = (["ip", "netns", "list"], ["ip", "-brief", "link"], ["ip", "route"])
-    return [subprocess.run(command, capture_output=True, check=True).stdout for command in commands]
+    return [subprocess.run(command, capture_output=True, check=True, timeout=100).stdout for command in commands]
 
 
 @needs_lab

@@ -58,5 +58,5 @@ for wrong, says in ((MPI.COMM_NULL, "no ranks"), (between, "intercommunicator"),
         treecast.mpi.wrap(wrong)
 if me == 0:
     lazily = "import sys, treecast.mpi; sys.exit(any(name in sys.modules for name in ('mpi4py', 'numpy')))"
-    assert subprocess.run([sys.executable, "-c", lazily], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", lazily], check=False, timeout=100).returncode == 0
     print("a wrapped communicator is one of MPI's", flush=True)

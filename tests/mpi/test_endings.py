@@ -30,7 +30,9 @@ time.sleep(500)
 
 def processes():
     """Return the parent of every process, as ps tells: a process is its number and when it began."""
-    table = subprocess.run(["ps", "-eo", "pid=,ppid=,stat=,lstart="], capture_output=True, text=True, check=True).stdout
+    table = subprocess.run(
+        ["ps", "-eo", "pid=,ppid=,stat=,lstart="], capture_output=True, text=True, check=True, timeout=100
+    ).stdout
     lines = [line.split(maxsplit=3) for line in table.splitlines()]
     return {(int(pid), began): int(parent) for pid, parent, stat, began in lines if not stat.startswith("Z")}
 
@@ -79,7 +81,7 @@ def end_to_end(command, **environment):
         while started.poll() is None:
             seen |= started_by(started.pid)
             time.sleep(0.2)
-        out, err = started.communicate()
+        out, err = started.communicate(timeout=100)
         assert seen
         assert_gone(seen)
     return started.returncode, out, err
@@ -172,6 +174,6 @@ def test_a_program_is_run_as_python_runs_it(tmp_path, program, wanted):
     script.write_text("import sys; print(sys.argv, __name__, sys.path[0])")
     words = [word.replace("SCRIPT", str(script)) for word in program]
     command = ending_the_job([sys.executable, *words])
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, timeout=100)
     wanted = wanted.replace("SCRIPT", str(script)).replace("FOLDER", str(tmp_path))
     assert done.stdout in (f"{wanted}\n", f"{wanted}{tmp_path}\n")

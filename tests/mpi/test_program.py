@@ -113,7 +113,7 @@ def test_the_plan_is_read_once_and_each_rank_is_dealt_its_own_rows(tmp_path):
 
 def test_starting_ranks_needs_neither_numpy_nor_mpi4py():
     code = "import sys, treecast.mpi.job.launch; print(sorted({'numpy', 'mpi4py'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100)
     assert done.stdout == "[]\n"
 
 

@@ -181,7 +181,7 @@ def test_families_are_listed_without_numpy():
         "found = sorted(entry['0'] for entry in decorators('treecast.networks', 'family'))\n"
         "assert 'numpy' not in sys.modules; print(' '.join(found))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100)
     assert done.stdout.split() == sorted(families())
 
 

@@ -343,7 +343,7 @@ def test_garbage_is_refused_in_one_line(tmp_path_factory: pytest.TempPathFactory
 
 def test_networkx_is_imported_only_when_needed() -> None:
     code = "import sys, treecast.networks.graph; sys.exit('networkx' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], timeout=100).returncode == 0
 
 
 def test_a_long_ring_is_measured_quickly() -> None:

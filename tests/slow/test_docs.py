@@ -46,7 +46,7 @@ def test_commands_run(name, least, whole, tmp_path, monkeypatch, capsys):
     assert len(commands) >= least
     for program, *arguments in commands:
         if program == "diff":
-            assert subprocess.run([program, *arguments], check=False).returncode == 0, arguments
+            assert subprocess.run([program, *arguments], check=False, timeout=300).returncode == 0, arguments
         else:
             assert program == "treecast"
             assert main(arguments if whole else sooner(arguments)) == 0, arguments
@@ -57,6 +57,7 @@ def test_doctests():
     done = subprocess.run(
         [sys.executable, "-m", "doctest", str(ROOT / "src" / "treecast" / "__init__.py")],
         capture_output=True, text=True, check=False,
+        timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
 
@@ -69,6 +70,7 @@ def test_the_demo(tmp_path, monkeypatch):
     done = subprocess.run(
         ["sh", str(ROOT / "examples" / "demo.sh")], capture_output=True, text=True, check=False, cwd=tmp_path,
         env={"BIN": str(Path(binary).parent), "FILE": str(file), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "everything to all 22 living nodes" in done.stdout

@@ -52,7 +52,7 @@ def treecast_with(tmp_path, monkeypatch):
         program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from treecast.cli import main"
         program += f"; sys.exit(max(map(main, {[command.split() for command in commands]})))"
         return subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path
+            [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300
         )
 
     return run

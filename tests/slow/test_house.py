@@ -232,13 +232,14 @@ for words in (["--help"], ["plan", "--help"], ["draw", "--help"]):
 def test_a_new_idea_is_one_new_file_and_no_edit_elsewhere(tmp_path):
     """A family, a builder with an option, formats, a picture and a verb: a file each, help and lists included."""
     package = tmp_path / "treecast"
-    subprocess.run(["cp", "-r", str(SOURCE), str(package)], check=True)
+    subprocess.run(["cp", "-r", str(SOURCE), str(package)], check=True, timeout=300)
     for where, text in NEW.items():
         (package / where).write_text(textwrap.dedent(text).lstrip())
     (tmp_path / "script.py").write_text(SCRIPT)
     done = subprocess.run(
         [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False,
         env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin", "NO_COLOR": "1", "HOME": str(tmp_path), "COLUMNS": "120"},
+        timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     for word in ("windmill:N", "count", "Count the rows", "census", "How many steps the root waits"):

@@ -94,6 +94,7 @@ def test_pyright_passes_what_is_right_and_finds_what_is_not(folder):
     done = subprocess.run(
         [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, "--project", str(folder)],
         capture_output=True, text=True, check=False,
+        timeout=300,
     )  # fmt: skip
     found = json.loads(done.stdout)["generalDiagnostics"]
     check_found([(Path(each["file"]).name, each["range"]["start"]["line"] + 1, each["message"]) for each in found])
@@ -106,6 +107,7 @@ def test_mypy_passes_what_is_right_and_finds_what_is_not(folder):
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options, "."],
         cwd=folder, env=os.environ | {"MYPYPATH": str(ROOT / "src")}, capture_output=True, text=True, check=False,
+        timeout=300,
     )  # fmt: skip
     found = map(json.loads, done.stdout.splitlines())
     check_found([(each["file"], each["line"], each["message"]) for each in found])

@@ -214,7 +214,7 @@ def test_calls_on_two_communicators_are_under_way_at_once():
             thread.start()
             thread.join(0.01)  # by then it waits for a rank that has begun the other
         for thread in threads:
-            thread.join()
+            thread.join(60)
         return [set(each.tolist()) for each in found]
 
     assert run_ranks(3, program) == [[{9.0}, {99.0}]] * 3

@@ -3,14 +3,20 @@
 import os
 import socket
 import struct
+import subprocess
+import sys
+import tempfile
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
 
 import pytest
 
+from tests.tcp.threads import at_once
 from treecast.errors import PlanError
+from treecast.tcp import proof
 from treecast.tcp.meeting import Place
-from treecast.tcp.proof import StrangerError, Trust, Who, greet, read_secret
+from treecast.tcp.proof import StrangerError, Trust, Who, greet, read_secret, secret_of_user
 from treecast.tcp.start import Options, Start, find_start, start_job
 
 SECRET = bytes(range(32))
@@ -70,8 +76,7 @@ def start_all(size, starts, options):
         except PlanError as error:
             return error
 
-    with ThreadPoolExecutor(size) as pool:
-        return list(pool.map(start, range(size)))
+    return at_once([partial(start, rank) for rank in range(size)])
 
 
 def end_all(jobs):
@@ -122,8 +127,7 @@ def test_ranks_that_mean_to_survive_different_numbers_do_not_start():
         with pytest.raises(PlanError, match="the same survive, not 0 and 1"):
             start_job(Start(rank, 2, where, False), Options(survive=rank, trust=Trust(SECRET), start=20))
 
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(start, range(2)))
+    at_once([partial(start, rank) for rank in range(2)])
     place.close()
 
 
@@ -149,19 +153,153 @@ def test_no_host_but_this_one_without_a_secret():
         start_job(Start(1, 2, (("10.1.2.3", 4000),)), Options())
 
 
-def test_the_secret_in_a_file_that_others_can_read_is_refused(tmp_path, monkeypatch):
+@pytest.fixture
+def bare(monkeypatch):
+    """Leave no secret in the environment, nor one that was read from it."""
+    for name in ("TREECAST_SECRET", "TREECAST_SECRET_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(proof, "_GIVEN", {})
+    return monkeypatch
+
+
+def test_the_secret_in_a_file_that_others_can_read_is_refused(tmp_path, bare):
     file = tmp_path / "secret"
     file.write_text(SECRET.hex() + "\n")
-    monkeypatch.setenv("TREECAST_SECRET_FILE", str(file))
+    bare.setenv("TREECAST_SECRET_FILE", str(file))
     file.chmod(0o644)
     with pytest.raises(PlanError, match="chmod 600"):
         read_secret()
     file.chmod(0o600)
     assert read_secret() == SECRET
-    monkeypatch.delenv("TREECAST_SECRET_FILE")
-    monkeypatch.setenv("TREECAST_SECRET", "no digits")
+    bare.delenv("TREECAST_SECRET_FILE")
+    bare.setenv("TREECAST_SECRET", "no digits")
     with pytest.raises(PlanError, match="hexadecimal"):
         read_secret()
+
+
+def test_a_secret_that_was_read_stays_in_this_process_alone(bare):
+    bare.setenv("TREECAST_SECRET", SECRET.hex())
+    assert [read_secret(), read_secret()] == [SECRET, SECRET]
+    program = "import os; print('TREECAST_SECRET' in os.environ)"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60).stdout == b"False\n"
+    bare.setenv("TREECAST_SECRET", "ab")
+    assert read_secret() == b"\xab"
+
+
+def test_a_child_of_a_fork_does_not_get_the_secret():
+    program = """
+import os
+from treecast.tcp.proof import read_secret
+assert read_secret() == b"k" * 32
+child = os.fork()
+if not child:
+    os._exit(read_secret() != b"")
+with open("/proc/self/environ", "rb") as shown:
+    assert (b"k" * 32).hex().encode() not in shown.read()
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    environment = {**os.environ, "TREECAST_SECRET": (b"k" * 32).hex()}
+    line = [sys.executable, "-c", program]
+    assert subprocess.run(line, capture_output=True, timeout=60, env=environment).stdout == b"0\n"
+
+
+@pytest.fixture
+def folder(tmp_path, bare):
+    """Return the folder in which the user's secret is made, which is not there yet."""
+    bare.setenv("XDG_RUNTIME_DIR", str(tmp_path / "none"))
+    bare.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path / f"treecast-{os.geteuid()}"
+
+
+def secret_here():
+    return secret_of_user.__wrapped__(os.geteuid())
+
+
+def test_all_who_come_at_once_have_one_secret_of_the_user(folder):
+    found = at_once([secret_here] * 16, 30)
+    assert len(set(found)) == 1
+    assert len(found[0]) == 32
+    assert [(file.name, file.stat().st_mode & 0o777) for file in folder.iterdir()] == [("treecast-secret", 0o600)]
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_the_secret_of_the_user_is_made_in_the_runtime_folder_where_there_is_one(folder, tmp_path, bare):
+    runtime = tmp_path / "runtime"
+    runtime.mkdir(0o700)
+    bare.setenv("XDG_RUNTIME_DIR", str(runtime))
+    secret_here()
+    assert [file.name for file in runtime.iterdir()] == ["treecast-secret"]
+
+
+def _open_to_all(folder):
+    folder.mkdir()
+    folder.chmod(0o777)
+
+
+def _link_to_a_folder(folder):
+    (folder.parent / "other").mkdir(0o700)
+    folder.symlink_to(folder.parent / "other")
+
+
+def _file_that_others_read(folder):
+    folder.mkdir(0o700)
+    (folder / "treecast-secret").write_text(SECRET.hex())
+    (folder / "treecast-secret").chmod(0o644)
+
+
+def _link_to_a_file(folder):
+    folder.mkdir(0o700)
+    (folder.parent / "known").write_text(SECRET.hex())
+    (folder.parent / "known").chmod(0o600)
+    (folder / "treecast-secret").symlink_to(folder.parent / "known")
+
+
+def _empty_file(folder):
+    folder.mkdir(0o700)
+    (folder / "treecast-secret").touch(0o600)
+
+
+@pytest.mark.parametrize(
+    "lay", [_open_to_all, _link_to_a_folder, _file_that_others_read, _link_to_a_file, _empty_file, Path.touch]
+)
+def test_what_others_can_have_put_there_is_no_secret_of_the_user(folder, lay):
+    lay(folder)
+    with pytest.raises(PlanError) as error:
+        secret_here()
+    assert "\n" not in str(error.value)
+
+
+AS_OTHER = """
+import os, sys
+from treecast.errors import PlanError
+from treecast.tcp.meeting import ask_place
+from treecast.tcp.proof import Trust, Who
+import socket, json, struct, hmac, queue, encodings.idna, time
+os.setgid(65534); os.setuid(int(sys.argv[2]))
+try:
+    ask_place([("127.0.0.1", int(sys.argv[1]))], Who(0, bytes(16)), [[], 0, True], Trust(), time.monotonic() + 20)
+    print("taken")
+except PlanError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+@pytest.mark.parametrize(("user", "words"), [(0, "taken"), (65534, "is no process of this user")])
+def test_without_a_secret_only_processes_of_the_same_user_are_taken(user, words, bare):
+    secret_of_user.cache_clear()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o1777)  # as the temporary folder of all users
+        bare.setenv("XDG_RUNTIME_DIR", str(Path(folder, "none")))
+        bare.setenv("TMPDIR", folder)
+        bare.setattr(tempfile, "tempdir", folder)
+        place = Place(1, Trust(), start=20)
+        line = [sys.executable, "-c", AS_OTHER, str(place.port), str(user)]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+        place.close()
+        assert {name.name for name in Path(folder).iterdir()} == {"treecast-0", f"treecast-{user}"}
+    secret_of_user.cache_clear()
+    assert words in done.stdout, done.stderr
 
 
 def both(client, server):
@@ -174,8 +312,8 @@ def both(client, server):
         except OSError as error:
             return error
 
-    with one, other, ThreadPoolExecutor(2) as pool:
-        return list(pool.map(side, (one, other), (client, server), (False, True)))
+    with one, other:
+        return at_once([partial(side, one, client, False), partial(side, other, server, True)])
 
 
 def test_both_sides_prove_the_secret_and_learn_who_the_other_is():

@@ -6,12 +6,13 @@ import shutil
 import socket
 import struct
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import pytest
 
+from tests.tcp.threads import at_once
 from treecast.tcp.comm import Comm
 from treecast.tcp.meeting import Place
 from treecast.tcp.proof import Tls, Trust
@@ -43,7 +44,7 @@ def knock(port, rng):
 def job_among_strangers(visits, calls):
     place = Place(3, Trust(SECRET), ("127.0.0.1", 0), start=60)
     where, ports = (("127.0.0.1", place.port),), []
-    rng, left = random.Random(visits), visits
+    rng, ended, kept, came = random.Random(visits), [], [], []
 
     def be_rank(rank):
         job = start_job(Start(rank, 3, where, False), Options(1, None, Trust(SECRET), 60))
@@ -55,23 +56,23 @@ def job_among_strangers(visits, calls):
                 if total[0] != 3 + 3 * step or comm.last.failed:
                     return False
         finally:
+            ended.append(rank)
             job.finish()
         return True
 
-    with ThreadPoolExecutor(4) as pool:
-        ranks = [pool.submit(be_rank, rank) for rank in range(3)]
-        kept = []
-        while left and not all(rank.done() for rank in ranks):
+    def be_strangers():
+        while len(came) < visits and len(ended) < 3:
             with suppress(OSError):  # the job may have ended
                 kept.append(knock(rng.choice([place.port, *ports]), rng))
-            left -= 1
+            came.append(1)
             if len(kept) > 100:
                 kept.pop(rng.randrange(100)).close()
-        found = [rank.result() for rank in ranks]
+
+    *found, _ = at_once([*(partial(be_rank, rank) for rank in range(3)), be_strangers], 300)
     for sock in kept:
         sock.close()
     place.close()
-    return found, visits - left
+    return found, len(came)
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def tls(tmp_path):
         pytest.skip("openssl makes the certificates")
 
     def openssl(*words):
-        subprocess.run(["openssl", *words], cwd=tmp_path, check=True, capture_output=True)
+        subprocess.run(["openssl", *words], cwd=tmp_path, check=True, capture_output=True, timeout=60)
 
     openssl(
         "req",
@@ -131,6 +132,5 @@ def test_a_job_over_tls(tls):
             job.finish()
         return total.min(), total.max(), said
 
-    with ThreadPoolExecutor(3) as pool:
-        assert list(pool.map(be_rank, range(3))) == [(6, 6, ["SSLSocket"] * 3)] * 3
+    assert at_once([partial(be_rank, rank) for rank in range(3)]) == [(6, 6, ["SSLSocket"] * 3)] * 3
     place.close()

@@ -3,12 +3,14 @@
 import socket
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treecast.transport import cma as reading
 from treecast.transport.base import SMALL, FrameError, Key, Kind
 from treecast.transport.cma import Mark, Memory
 from treecast.transport.sockets import Sockets
@@ -140,6 +142,21 @@ def test_a_message_goes_by_the_wire_where_memory_cannot_be_read_any_more(ends):
     received, ticket = other.receive(0, key, place.data), one.send(1, key, sent.data)
     move(one, other, lambda: received.over and ticket.over)
     assert (place == sent).all()
+
+
+def test_a_process_lets_others_read_it_once_and_only_when_it_tells_them_where(monkeypatch):
+    asked = []
+    monkeypatch.setattr(reading.ctypes, "CDLL", lambda _: SimpleNamespace(prctl=lambda *words: asked.append(words[0])))
+    reading._let_read.cache_clear()
+    seen = []
+    for reads in (False, True, True):
+        one, other = join()
+        transport = Sockets(0, 2, {1: one}, cma=reads)
+        seen.append(len(asked))
+        transport.close()
+        other.close()
+    assert seen == [0, 1, 1]
+    assert asked == [reading._PTRACER]
 
 
 def test_a_process_that_is_another_is_not_read():

@@ -1,7 +1,12 @@
 """Ranks as threads of one process, joined by real sockets."""
 
-from concurrent.futures import ThreadPoolExecutor
+import sys
+import traceback
+from functools import partial
 from itertools import combinations
+from queue import Empty, SimpleQueue
+from threading import Thread
+from time import monotonic
 
 from tests.tcp.trials import join
 from treecast.networks import network
@@ -14,6 +19,36 @@ from treecast.transport.sockets import Sockets
 
 class DeathError(Exception):
     """Ends a rank at once."""
+
+
+def at_once(parts, seconds=60.0):
+    """Call functions in threads of their own; return what each returned. Raises the first error, and TimeoutError with the
+    stacks of those that have not ended in time: they are left behind, so that nothing waits for them.
+    """
+    ended = SimpleQueue()
+
+    def call(number, part):
+        try:
+            ended.put((number, part(), None))
+        except BaseException as error:
+            ended.put((number, None, error))
+
+    threads = [Thread(target=call, args=each, daemon=True) for each in enumerate(parts)]
+    for thread in threads:
+        thread.start()
+    found, until = {}, monotonic() + seconds
+    while len(found) < len(threads):
+        try:
+            number, result, error = ended.get(timeout=max(0.0, until - monotonic()))
+        except Empty:
+            frames = sys._current_frames()
+            stacks = {k: frames[thread.ident] for k, thread in enumerate(threads) if k not in found}
+            told = "\n".join(f"{k}:\n{''.join(traceback.format_stack(stack))}" for k, stack in stacks.items())
+            raise TimeoutError(f"after {seconds} s have not ended {told}") from None
+        if error is not None:
+            raise error
+        found[number] = result
+    return [found[number] for number in range(len(threads))]
 
 
 def run_ranks(size, program, survive=1, deadline=None, late=None, spec=None):
@@ -44,5 +79,4 @@ def run_ranks(size, program, survive=1, deadline=None, late=None, spec=None):
         process.finish()
         return found
 
-    with ThreadPoolExecutor(size) as pool:
-        return list(pool.map(be_rank, range(size)))
+    return at_once([partial(be_rank, rank) for rank in range(size)])

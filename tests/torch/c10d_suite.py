@@ -219,7 +219,7 @@ def wait(ranks, folder):
     for rank in ranks:
         if rank.poll() is None:
             rank.kill()
-        rank.wait()
+        rank.wait(60)
     return stuck
 
 

@@ -22,6 +22,7 @@ def test_a_rank_is_killed_and_comes_back(tmp_path):
         text=True,
         check=False,
         env={**os.environ, "PAUSE": "0.6"},
+        timeout=100,
     )
     assert done.returncode == 0, done.stderr
     losses = json.loads(out.read_text())

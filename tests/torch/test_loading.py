@@ -17,7 +17,7 @@ BROKEN = {
 @pytest.mark.parametrize("how", BROKEN)
 def test_registering_is_silent_where_torch_cannot_be_had(how):
     program = f"import sys; {BROKEN[how]}; from treecast.torch.loading import register; register()"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=100)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -26,7 +26,7 @@ def test_registering_imports_little():
         "import sys; sys.modules['torch'] = None; from treecast.torch.loading import register; register();"
         "assert sys.modules.keys().isdisjoint({'html', 'numpy', 'socket', 'treecast.networks', 'treecast.tcp'})"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=100)
 
 
 SAYS = """
@@ -47,5 +47,5 @@ def test_torch_finds_the_backend_by_itself(tmp_path):
     (told / "entry_points.txt").write_text("[torch.backends]\ntreecast = treecast.torch.loading:register\n")
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     line = [sys.executable, "-m", "treecast", "launch", "--tcp", "-n", "2", "--", sys.executable, "-c", SAYS]
-    done = subprocess.run(line, capture_output=True, text=True, env=environment, check=True)
+    done = subprocess.run(line, capture_output=True, text=True, env=environment, check=True, timeout=100)
     assert sorted(done.stdout.split("\n")) == ["", "0 gloo 2.0", "1 gloo 2.0"]

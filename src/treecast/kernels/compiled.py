@@ -42,6 +42,8 @@ _FOLDER = Path(__file__).parent
 _IMPORTS = re.compile(r"^from treecast\.kernels\.([\w.]+) import", re.MULTILINE)
 
 _lock = RLock()
+# a child of a fork could wait for ever for a compiler that ran in another thread
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 _policy: Policy = "interpret" if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") else "pay"
 _interpreted = 0.0  # seconds that all kernels have run interpreted, in calls from elsewhere
 _blocks = 1  # how many such calls as the one under way are to follow, that included

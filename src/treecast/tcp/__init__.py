@@ -70,7 +70,7 @@ def init(
         known at once, whatever the deadline.
     secret : bytes, optional
         The bytes that all ranks have to know, 32 random ones, say. By default TREECAST_SECRET or TREECAST_SECRET_FILE has it.
-        Without one all ranks are on this machine.
+        Without one all ranks are on this machine, and of the same user.
     tls : tuple of three paths, optional
         Certificate, key, and the authority that both sides trust: connections are encrypted then.
     trust_ends : bool

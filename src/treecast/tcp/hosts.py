@@ -28,18 +28,21 @@ def read_hosts(text: str) -> list[tuple[str, int]]:
     >>> read_hosts("node1 slots=2  # eight cores\\nnode2"), read_hosts('[{"ssh": "a"}, {"ssh": "a"}]')
     ([('node1', 2), ('node2', 1)], [('a', 1), ('a', 1)])
     """
+    found: list[tuple[str, int]] = []
     if text.lstrip().startswith("["):
         try:
-            return [(str(cast("dict[str, Any]", each)["ssh"]), 1) for each in json.loads(text)]
+            found = [(str(cast("dict[str, Any]", each)["ssh"]), 1) for each in json.loads(text)]
         except (ValueError, KeyError, TypeError):
             raise PlanError('a list of hosts in JSON has {"ssh": "HOST"} for each rank') from None
-    found: list[tuple[str, int]] = []
-    for line in (line.partition("#")[0].strip() for line in text.splitlines()):
-        match = _LINE.match(line)
-        if line and (match is None or line.startswith("-")):
-            raise PlanError(f"{line!r} names no host: write HOST, or HOST:2 for two ranks, a line for each")
-        if line and match is not None:
+    else:
+        for line in filter(None, (line.partition("#")[0].strip() for line in text.splitlines())):
+            match = _LINE.match(line)
+            if match is None:
+                raise PlanError(f"{line!r} names no host: write HOST, or HOST:2 for two ranks, a line for each")
             found.append((match[1], int(match[2] or match[3] or 1)))
+    for host, _ in found:  # ssh takes what begins with a dash for an option, and options start programs
+        if not host or host.startswith("-") or " " in host or not host.isprintable():
+            raise PlanError(f"{host!r} names no host: a name has no blanks, and no dash in front")
     return found
 
 
@@ -50,9 +53,7 @@ def deal_out(file: str, ranks: int | None) -> list[str]:
     except OSError as error:
         raise PlanError(f"the hosts in {file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise PlanError(
-            f"{file} is no text, and names no host: write HOST, or HOST:2 for two ranks, a line for each"
-        ) from None
+        raise PlanError(f"{file} is no text, and names no host: write HOST or HOST:2, a line for each") from None
     places = [host for host, slots in hosts for _ in range(slots)]
     if ranks is not None and len(places) < ranks:
         raise PlanError(f"{file} has room for {len(places)} ranks, not for {ranks}: write slots=… behind hosts")
@@ -83,9 +84,8 @@ def start_there(
     """
     seat = shlex.join([sys.executable, "-m", "treecast.tcp.seat"])
     try:
-        child = subprocess.Popen(
-            ["ssh", "-o", "BatchMode=yes", host, seat], stdin=subprocess.PIPE, stdout=stdout, start_new_session=True
-        )
+        line_there = ["ssh", "-o", "BatchMode=yes", "--", host, seat]
+        child = subprocess.Popen(line_there, stdin=subprocess.PIPE, stdout=stdout, start_new_session=True)
     except OSError as error:
         raise PlanError(f"ssh cannot be started: {error.strerror}") from None
     told = {name: value for name, value in environment.items() if name not in _OF_THIS_HOST}

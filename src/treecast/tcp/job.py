@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from threading import Lock
 from time import monotonic, sleep
 from typing import Any, TypeVar, cast
 
@@ -249,6 +250,14 @@ class Job:
                     stream.flush()
             os._exit(key.call)
 
+    def let_go(self) -> None:
+        """Be over in the child of a fork, which is no rank: it never waits for threads that only its parent has."""
+        self.is_over, self._last, self._workers = True, {}, {}
+        for group in self._groups.values():
+            group.turn = Lock()
+        if self._listener is not None:
+            self._listener.socket.close()
+
     def _close(self) -> None:
         if self._listener is not None:
             self._listener.close()
@@ -279,3 +288,6 @@ def abort(status: int) -> None:
     """End the jobs of this process, at all ranks, with a status: ``treecast launch`` does so when its program has failed."""
     for job in _JOINED:
         job.abort(status)
+
+
+os.register_at_fork(after_in_child=lambda: [job.let_go() for job in _JOINED])

@@ -61,7 +61,8 @@ class Listener:
     def __init__(
         self, own: Who, trust: Trust, take: Callable[[socket.socket, Who], None], address: tuple[str, int]
     ) -> None:
-        self._own, self._trust, self._use = own, trust, take
+        self._own, self._use = own, take
+        self._trust = trust._replace(secret=trust.key)  # read here, where an error is the caller's
         self._free, self._closed = BoundedSemaphore(_STRANGERS), Event()
         self.socket = socket.create_server(address, backlog=_STRANGERS)
         self.port = int(self.socket.getsockname()[1])

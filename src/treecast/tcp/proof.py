@@ -4,13 +4,18 @@ Each sends who it is and a nonce, then the HMAC-SHA256 of that and of the other'
 are in it, so nothing can be reflected. Before the proof 46 bytes are read, then 32, within five seconds.
 """
 
+import ctypes
 import hashlib
 import hmac
 import os
+import secrets
 import socket
 import ssl
+import stat
 import struct
+import tempfile
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
@@ -67,21 +72,73 @@ class Trust(NamedTuple):
         """The address to listen on: without a secret that of this machine alone."""
         return "" if self.secret else "127.0.0.1"
 
+    @property
+    def key(self) -> bytes:
+        """What both sides prove to know: without a secret that of the user. Raises PlanError where it cannot be kept."""
+        return self.secret or secret_of_user(os.geteuid())
+
+
+_GIVEN: dict[str, bytes] = {}  # the secret that was in the environment
+
 
 def read_secret() -> bytes:
     """Return the secret that the environment gives, b"" for none.
 
-    It is hexadecimal, in TREECAST_SECRET or in the file that TREECAST_SECRET_FILE names. Raises PlanError for a file that
-    others can read.
+    It is hexadecimal, in TREECAST_SECRET or in the file that TREECAST_SECRET_FILE names. The former is taken out of the
+    environment and kept here: programs that this one starts do not get it. Raises PlanError for a file that others can read.
     """
-    text, file = os.environ.get("TREECAST_SECRET", ""), os.environ.get("TREECAST_SECRET_FILE")
-    if file:
-        try:
-            if os.stat(file).st_mode & 0o077:
-                raise PlanError(f"{file} can be read by others: chmod 600 {file}")
-            text = Path(file).read_text()
-        except OSError as error:
-            raise PlanError(f"the secret in {file} cannot be read: {error.strerror}") from None
+    if text := os.environ.get("TREECAST_SECRET"):
+        libc = ctypes.CDLL(None)
+        libc.getenv.restype = ctypes.c_void_p
+        ctypes.memset(
+            libc.getenv(b"TREECAST_SECRET"), 0, len(text)
+        )  # /proc/PID/environ has what stood here at the start
+        del os.environ["TREECAST_SECRET"]
+        _GIVEN["secret"] = _from_digits(text)
+    file = os.environ.get("TREECAST_SECRET_FILE")
+    return _read_file(Path(file)) if file else _GIVEN.get("secret", b"")
+
+
+os.register_at_fork(after_in_child=_GIVEN.clear)
+
+
+@cache
+def secret_of_user(user: int) -> bytes:
+    """Return the secret that all processes of a user on this host share, and no other user knows; who comes first makes it.
+
+    It is in the user's runtime folder, or in a folder of the user's own in the temporary one. Raises PlanError for neither.
+    """
+    made = Path(tempfile.gettempdir(), f"treecast-{user}")
+    with suppress(OSError):
+        made.mkdir(0o700)
+    for folder in (Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{user}"), made):
+        with suppress(OSError):  # whoever else could write there could put a known secret in place
+            found = folder.lstat()
+            if stat.S_ISDIR(found.st_mode) and found.st_uid == user and not found.st_mode & 0o077:
+                return _read_file(folder / "treecast-secret", own=True)
+    raise PlanError(f"{made} is not this user's alone (mode 700), so ranks need a TREECAST_SECRET")
+
+
+def _read_file(file: Path, own: bool = False) -> bytes:
+    """Return the secret in a file that nobody but its reader and root can read or change; make one that is our own."""
+    try:
+        if own and not file.exists():
+            with tempfile.NamedTemporaryFile("w", dir=file.parent) as fresh, suppress(FileExistsError):
+                fresh.write(secrets.token_hex(32))
+                fresh.flush()
+                os.link(fresh.name, file)  # it gets its name when it is whole
+        with open(os.open(file, os.O_RDONLY | (os.O_NOFOLLOW if own else 0))) as opened:
+            found, secret = os.fstat(opened.fileno()), _from_digits(opened.read())
+    except OSError as error:
+        raise PlanError(f"the secret in {file} cannot be read: {error.strerror}") from None
+    if found.st_mode & 0o077 or found.st_uid not in (0, os.geteuid()):
+        raise PlanError(f"{file} can be read by others: chown it to who runs the job, and chmod 600 {file}")
+    if own and len(secret) < 32:
+        raise PlanError(f"{file} has no secret of 64 digits: remove it, and treecast makes one")
+    return secret
+
+
+def _from_digits(text: str) -> bytes:
     try:
         return bytes.fromhex(text.strip())
     except ValueError:
@@ -122,9 +179,10 @@ def greet(
         magic, version, rank, identity, _ = _HELLO.unpack(other)
         if magic != _MAGIC or version != VERSION:
             raise StrangerError("the other side is no rank of this version of treecast")
-        sock.sendall(_proof(trust.secret, server, hello, other))
-        if not hmac.compare_digest(read_all(sock, 32, until), _proof(trust.secret, not server, other, hello)):
-            raise StrangerError("the other side does not know the secret of the job")
+        sock.sendall(_proof(trust.key, server, hello, other))
+        if not hmac.compare_digest(read_all(sock, 32, until), _proof(trust.key, not server, other, hello)):
+            lacks = "does not know the secret of the job" if trust.secret else "is no process of this user here"
+            raise StrangerError(f"the other side {lacks}: all ranks need the same TREECAST_SECRET")
     except OSError:
         with suppress(OSError):
             sock.close()

@@ -35,7 +35,6 @@ from treecast.transport import base
 from treecast.transport.base import SMALL, Key, Piece, Steps, Ticket, Until
 from treecast.transport.sockets import Sockets
 
-_PLANNER = ThreadPoolExecutor(1, "treecast.plan")
 _LOOK = 0.01
 _DIGEST, _CUTS = 16, 8  # bytes, and lost links, of which a rank tells
 _LOST = struct.Struct(f"<{_CUTS}H")
@@ -61,6 +60,7 @@ class Trees:
         self._direct, self._where, self._model = direct, where, model
         self._cuts = frozenset[tuple[int, int]]()
         self._rate = float(os.environ.get("TREECAST_RATE", _RATE)) / 8
+        self._planner = ThreadPoolExecutor(1, "treecast.plan")  # the job's own: a fork leaves no thread of it
 
     @property
     def network(self) -> str:
@@ -137,7 +137,7 @@ class Trees:
 
     def _role(self, group: Group, operation: Operation, me: int) -> Role:
         """Return the part of this rank, planned in a thread of its own: meanwhile the others hear this rank."""
-        planned = _PLANNER.submit(role_of, operation, me, _TAGS)
+        planned = self._planner.submit(role_of, operation, me, _TAGS)
         while not planned.done():
             group.transport.wait(planned.done, _LOOK)
         return planned.result()

@@ -93,7 +93,7 @@ def share(*things: Any) -> tuple[Any, ...]:
     """Bring the state of those who were there to those taken in by ``admit``; all ranks call this.
 
     Afterwards all have the state of the lowest old rank, bit by bit: an old rank that differs takes it, too. Each old rank gives
-    a part, and any of them may die meanwhile.
+    a part, and any of them may die meanwhile. The state is unpickled, so whoever takes it trusts all ranks.
 
     Parameters
     ----------

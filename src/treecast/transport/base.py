@@ -276,6 +276,7 @@ class Transport:
 
     def let_go(self) -> None:
         """Give up the copies of connections in the child of a fork, or a death would not end them."""
+        self.lock, self._closed, self._helper = Lock(), Event(), None  # a thread of the parent may have held these
         self._closed.set()
 
 

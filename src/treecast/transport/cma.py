@@ -10,6 +10,7 @@ import ctypes
 import os
 import secrets
 import struct
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,18 +26,22 @@ _PTRACER = 0x59616D61  # PR_SET_PTRACER
 
 def _find() -> Any:
     try:
-        libc = ctypes.CDLL(None)
-        found = libc.process_vm_readv
+        found = ctypes.CDLL(None).process_vm_readv
     except (AttributeError, OSError):
         return None
-    # under Yama: processes that our launcher has started may read
-    libc.prctl(_PTRACER, ctypes.c_ulong(os.getppid()), 0, 0, 0)
     found.restype = ctypes.c_ssize_t
     found.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_ulong]
     return found
 
 
 _read = _find()
+
+
+@cache
+def _let_read(process: int) -> None:
+    """Let processes that our launcher has started read this one's memory, under Yama; a child of a fork has to say so itself."""
+    if _read is not None:
+        ctypes.CDLL(None).prctl(_PTRACER, ctypes.c_ulong(os.getppid()), 0, 0, 0)
 
 
 class Mark:
@@ -48,6 +53,7 @@ class Mark:
 
     def told(self) -> bytes:
         """Return the words by which the other side can read."""
+        _let_read(os.getpid())
         return _TOLD.pack(os.getpid(), address_of(self._memory), self._word)
 
     def take_back(self) -> None:

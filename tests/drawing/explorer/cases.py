@@ -82,6 +82,7 @@ def run_in_node(script, given):
         capture_output=True,
         text=True,
         check=False,
+        timeout=100,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -38,4 +38,7 @@ def test_other_results_have_none():
 
 def test_treecast_is_imported_without_numpy():
     code = "import treecast, sys; print([m for m in ('numpy', 'matplotlib') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100).stdout
+        == "[]\n"
+    )

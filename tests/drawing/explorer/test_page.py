@@ -104,7 +104,7 @@ def test_modules_are_named_apart_and_joined_once():
 def test_the_joined_script_is_one_that_node_can_read(tmp_path):
     file = tmp_path / "page.mjs"
     file.write_text(joined("main"), "utf-8")
-    done = subprocess.run([find_node(), "--check", file], capture_output=True, text=True, check=False)
+    done = subprocess.run([find_node(), "--check", file], capture_output=True, text=True, check=False, timeout=100)
     assert done.returncode == 0, done.stderr
 
 

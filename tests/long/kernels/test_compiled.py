@@ -26,6 +26,7 @@ def test_a_terminal_is_told_once_what_takes_so_long(tmp_path):
         stderr=follower,
         check=True,
         env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        timeout=3000,
     )
     os.close(follower)
     assert done.stdout == b"[0, 1, 2, 3]\n"

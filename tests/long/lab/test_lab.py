@@ -49,4 +49,4 @@ def test_a_cut_in_mid_run_keeps_no_rank_from_its_data_nor_from_its_end(tmp_path,
     finally:
         for load in loads:
             load.kill()
-            load.wait()
+            load.wait(60)

@@ -18,6 +18,7 @@ def test_three_ranks_find_what_one_process_finds():
             *("--", sys.executable, "-m", "mpi4py.futures", str(PROGRAM)),
         ],
         capture_output=True, text=True, check=False, env=os.environ,
+        timeout=3000,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("3 ranks, ")

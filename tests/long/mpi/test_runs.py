@@ -27,7 +27,7 @@ def test_the_same_thirty_times(treecast, planned, data, network, ranks, busy):
     finally:
         for load in loads:
             load.kill()
-            load.wait()
+            load.wait(60)
 
 
 @pytest.mark.parametrize("network", ["hypercube:3", "complete:8"])

@@ -39,7 +39,10 @@ def run(treecast, tmp_path, monkeypatch):
 def wait_until_gone(word):
     """Fail when a process that was started with this word is there 5 seconds later."""
     for _ in range(50):
-        if word not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout:
+        if (
+            word
+            not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True, timeout=100).stdout
+        ):
             return
         time.sleep(0.1)
     pytest.fail("a process is left")

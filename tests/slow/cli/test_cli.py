@@ -95,7 +95,11 @@ def test_whoever_stops_reading_gets_no_traceback(files):
 )
 def test_odd_streams(files, how, status, says):
     done = subprocess.run(
-        ["bash", "-c", f"exec 9>&2; '{sys.executable}' -m treecast {how}"], capture_output=True, text=True, check=False
+        ["bash", "-c", f"exec 9>&2; '{sys.executable}' -m treecast {how}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert (done.returncode, done.stderr) == (status, says)
 
@@ -222,6 +226,7 @@ def test_ctrl_c_at_imports_from_the_first_line_on(tmp_path, how, at):
         [sys.executable, *(["-m", "treecast"] if how == "-m" else script), "theorems", "star", "--up-to", "3"],
         env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}", "AT": str(at)},
         capture_output=True, text=True, check=False,
+        timeout=300,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
 
@@ -251,7 +256,11 @@ def test_help_imports_nothing_heavy(arguments, heavy):
         "print(*[m for m in heavy.split() if m in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments, " ".join(heavy)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, *arguments, " ".join(heavy)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert done.stderr.splitlines()[-1] == ""
 
@@ -275,6 +284,7 @@ def test_the_day_one_negatives_without_asserts(files):
     done = subprocess.run(
         [sys.executable, "-O", "-c", NEGATIVES, *(name for name, _, _ in expected)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True,
+        timeout=300,
     )  # fmt: skip
     *shown, rest = re.split(r"^-- (\d)\n", done.stdout, flags=re.MULTILINE)
     assert rest == ""

@@ -18,7 +18,9 @@ def test_bash_completes_verbs_and_options(capsys: pytest.CaptureFixture[str]) ->
         ask = (
             f"{script}\nCOMP_WORDS=({typed}); COMP_CWORD={len(words)}; _treecast; printf '%s\\n' \"${{COMPREPLY[@]}}\""
         )
-        return set(subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True).stdout.split())
+        return set(
+            subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True, timeout=300).stdout.split()
+        )
 
     assert {"verify"} <= completed("ver") <= {"verify"}
     assert "--survive" in completed("plan", "--sur")

@@ -24,6 +24,7 @@ def test_a_reader_that_leaves_early_changes_no_verdict(command: str, status: int
         stdout=writer,
         stderr=subprocess.PIPE,
         check=False,
+        timeout=300,
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (status, b"")

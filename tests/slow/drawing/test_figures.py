@@ -108,4 +108,4 @@ def test_nothing_global_is_touched(tmp_path):
         f"f.draw(plan('broadcast', 'star:3'), {str(tmp_path / 'a.svg')!r})\n"
         "assert 'matplotlib.pyplot' not in sys.modules and settings() == before"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)

@@ -15,5 +15,5 @@ def test_a_new_file_is_all_that_a_format_needs(tmp_path):
         f"treecast.save(treecast.plan('broadcast', 'ring:4'), {str(tmp_path / 'a.count')!r})\n"
         f"print(open({str(tmp_path / 'a.count')!r}).read())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout == "3\n"

@@ -29,7 +29,7 @@ def test_the_arena_prints_what_the_page_says():
     *_, ours, others, best = row_of("docs/formats.md", "| torus:4x4x4 | broadcast |")[:6]
     words = ["--networks", "torus:4x4x4", "--kinds", "broadcast", "--algorithms", best.strip("`")]
     done = subprocess.run(
-        [sys.executable, ROOT / "benchmarks/arena.py", *words], capture_output=True, text=True, check=True
+        [sys.executable, ROOT / "benchmarks/arena.py", *words], capture_output=True, text=True, check=True, timeout=300
     )
     cells = done.stdout.splitlines()[2].split(" | ")
     assert (cells[4], f"{float(cells[7]):.0f}", f"`{cells[8]}`") == (ours, others, best)

@@ -48,7 +48,9 @@ def test_what_is_wrong_on_one_rank_is_said_there_and_the_next_call_is_right(tree
 def test_to_survive_a_job_has_to_be_launched():
     code = "from mpi4py import MPI; import treecast.mpi; treecast.mpi.wrap(MPI.COMM_SELF, survive=1)"
     plain = {name: value for name, value in os.environ.items() if not name.startswith("OMPI_")}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=plain)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=plain, timeout=300
+    )
     assert done.returncode == 1
     assert "start it by treecast launch -n RANKS -- COMMAND" in done.stderr
 
@@ -66,7 +68,9 @@ def spelled(count):
 
 @pytest.mark.skipif(bool(missing()), reason=missing())
 def test_the_page_says_which_way_each_call_goes():
-    found = subprocess.run([sys.executable, "-c", NAMES], capture_output=True, text=True, check=True).stdout
+    found = subprocess.run(
+        [sys.executable, "-c", NAMES], capture_output=True, text=True, check=True, timeout=300
+    ).stdout
     own_from, objects, kinds, far_from = json.loads(found.splitlines()[-1])
     page = (ROOT / "docs" / "mpi.md").read_text()
     for name in {*own_from} - {"Barrier"}:

@@ -37,7 +37,7 @@ def test_collectives_on_the_cube(treecast, planned, data, collective, options, k
 def test_a_time_limit_ends_everything(treecast):
     done = treecast("launch", "-n", 3, "--timeout", 4, "--", "sleep", "987.125")
     assert done.returncode == 124
-    left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True, timeout=300).stdout
     assert "sleep 987.125" not in left
 
 

@@ -36,7 +36,7 @@ def launched(treecast, folder, program, *options):
 @pytest.mark.parametrize("survive", [1, pytest.param(0, marks=LONG)])
 def test_a_solver_whose_rank_is_killed_is_right_or_fails_or_says_so(treecast, tmp_path, solver, survive, seed):
     alone = [sys.executable, str(CASES), solver, "serial", "0"]
-    truth = results(subprocess.run(alone, capture_output=True, text=True, check=True).stdout)[0]
+    truth = results(subprocess.run(alone, capture_output=True, text=True, check=True, timeout=300).stdout)[0]
     done = launched(treecast, tmp_path, [CASES, solver, survive, seed])
     found = results(done.stdout)
     right = len(found) > 0 and all(abs(each - truth).max() < 1e-6 for each in found)

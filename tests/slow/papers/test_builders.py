@@ -11,4 +11,4 @@ def test_planning_imports_no_statement_of_a_paper():
         "assert found and all('.builders' in name for name in found), found\n"
         "assert 'treecast.papers.theorems' not in sys.modules\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=300)

@@ -12,7 +12,7 @@ import treecast
 
 SSH = """#!/bin/sh
 # as ssh: options, a host, and a command for a shell there
-shift 2; host=$1; shift
+shift 3; host=$1; shift  # -o BatchMode=yes --
 echo "$host" >> "$SEEN"
 test "$host" = nowhere && exit 255
 exec sh -c "$*"

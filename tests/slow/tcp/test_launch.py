@@ -55,7 +55,7 @@ def kill_launcher(program, *words):
     with subprocess.Popen([sys.executable, "-c", start], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as launcher:
         assert [launcher.stdout.readline() for _ in range(3)] == [b"began\n"] * 3
         launcher.kill()
-        launcher.wait()
+        launcher.wait(60)
         return launcher.stdout.read().split()
 
 

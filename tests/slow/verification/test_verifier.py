@@ -94,7 +94,9 @@ for name in ("text", "binary"):
     sys.exit(4)  # tampered
 sys.exit(0)
 """
-    done = subprocess.run([sys.executable, "-O", "-c", script], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-O", "-c", script], capture_output=True, text=True, check=False, timeout=300
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -6,6 +6,11 @@ VARIABLES = (
     ("NUMBA_CACHE_DIR", "you", "where compiled code is kept, if not beside the package or in the user's cache folder"),
     ("NUMBA_DISABLE_JIT", "you", "1: nothing is compiled, and large work takes long"),
     ("XDG_CACHE_HOME", "you", "the user's cache folder, if it is not ~/.cache"),
+    (
+        "XDG_RUNTIME_DIR",
+        "you",
+        "where the secret of a user's own jobs over sockets is kept, if not in the temporary folder",
+    ),
     ("TREECAST_NETWORK", "the lab, launch --tcp --network", "the network whose links are the only connections"),
     ("TREECAST_RATE", "the lab", "the rate of a link, in bits per second"),
     ("TREECAST_LAB", "the lab", "a folder in memory that all hosts share; a file mark in it starts the clock of cuts"),
@@ -24,7 +29,7 @@ VARIABLES = (
     (
         "TREECAST_SECRET",
         "launch --tcp, you",
-        "the secret that ranks over sockets prove to know; or TREECAST_SECRET_FILE, where it stands",
+        "the secret that ranks over sockets prove to know; they take it out. Or TREECAST_SECRET_FILE, where it stands",
     ),
     (
         "RANK",
