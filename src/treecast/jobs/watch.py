@@ -1,9 +1,10 @@
 """How the ranks of a job end, as those that watch them note it."""
 
 import os
+import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +14,8 @@ from treecast.jobs.ending import await_end, letter_of
 from treecast.jobs.program import NOWHERE, identity, note, space
 
 TIMED_OUT = 124
+PATIENCE = 3.0  # seconds that a rank may take when it can wait for nobody any more
+_STOPPED = ("T", "t")
 _LOOK = 0.05  # seconds between two looks at a job
 _PRINTING = 0.3  # seconds in which the words of a rank that failed are passed on
 
@@ -45,11 +48,12 @@ class Watch:
     """The news of the ranks of a job on this host.
 
     ``status``: the file into which the first rank that fails writes its exit status. Beside it each rank has a note of its
-    process, ``began-RANK``, and of how it ended, ``ended-RANK``: its exit status, or below 0 the signal that killed it.
+    process, ``began-RANK``, and of how it ended, ``ended-RANK``: its exit status, or below 0 the signal that killed it; and what
+    it said of that itself, ``why-RANK``. Others note that they have put it out, ``lost-RANK``.
     """
 
     def __init__(self, status: Path, ranks: int) -> None:
-        self.status, self._ranks = status, ranks
+        self.status, self._ranks, self._spell = status, ranks, Spell()
 
     def noted(self, name: str) -> dict[int, int]:
         """Return the notes of ranks, in the order of time."""
@@ -82,20 +86,52 @@ class Watch:
         time.sleep(_PRINTING)
         return self.ending(0)
 
-    def ending(self, status: int, why: str = "") -> Ending:
-        """Return how the job ended. ``status``: that of mpirun, or of the launcher, which says ``why`` it ends the job."""
-        ended = self.noted("ended")
+    def ending(
+        self, status: int, why: str = "", well: Collection[int] = (), rest: Mapping[int, str] | None = None
+    ) -> Ending:
+        """Return how the job ended. ``status``: that of mpirun, or of the launcher, which says ``why`` it ends the job.
+
+        ``well``: ranks that have done all but end their process. ``rest``: what was of others that the launcher ends.
+        """
+        ended, said, rest = {**dict.fromkeys(well, 0), **self.noted("ended")}, self._said(), rest or {}
         with suppress(OSError, ValueError):
             status = int(self.status.read_text())
         killed = [-code for code in ended.values() if code < 0]
         if not status and len(killed) == self._ranks:
             status = 128 + killed[0]
-        if not why and all(code == 0 for code in ended.values()):
+        if not why and not rest and all(code == 0 for code in ended.values()):
             return Ending(status, "")
-        good, left = sum(code == 0 for code in ended.values()), self._ranks - len(ended)
-        words = [*([why] if why else []), *_groups(ended), f"{good} of {self._ranks} ended with 0"]
-        words += [f"{left} had not ended"] if left else []
-        return Ending(status, "; ".join(words), *killed[:1])
+        good, left = sum(code == 0 for code in ended.values()), self._ranks - len(ended) - len(rest)
+        words = [
+            *([why] if why else []),
+            *_groups({rank: said.get(rank, _how(code)) for rank, code in ended.items() if code}),
+        ]
+        words += [f"{good} of {self._ranks} ended with 0", *_groups(rest)]
+        return Ending(
+            status, "; ".join(words + [f"{left} had not ended"] * (left > 0)), *[*killed, *(9 for _ in rest)][:1]
+        )
+
+    def abandoned(self, well: Collection[int] = ()) -> Ending | None:
+        """Return how a job ends in which all ranks have ended but some that are stopped, or that the others have put out.
+
+        None as far as that is not so, or not yet for some seconds. ``well``: as for ``ending``.
+        """
+        ended, lost, now = self.noted("ended"), self.noted("lost"), letters(self.status.parent)
+        left = set(range(self._ranks)) - ended.keys() - set(well)
+        rest = {rank: "stopped" if now.get(rank, "") in _STOPPED else "silent" for rank in sorted(left)}
+        so = 0 < len(left) < self._ranks and all(how == "stopped" or rank in lost for rank, how in rest.items())
+        if self._spell(f"{rest}" if so else "") <= PATIENCE:
+            return None
+        status = 0 if well or 0 in ended.values() else 128 + signal.SIGKILL
+        return self.ending(status, "", well, {rank: f"{{was}} {how}, and {{was}} ended" for rank, how in rest.items()})
+
+    def _said(self) -> dict[int, str]:
+        """Return what ranks have said of their own ends."""
+        found: dict[int, str] = {}
+        for path in self.status.parent.glob("why-*"):
+            with suppress(OSError, ValueError):
+                found[int(path.name.partition("-")[2])] = path.read_text(errors="replace")
+        return found
 
 
 def note_began(folder: Path, rank: int) -> None:
@@ -114,13 +150,15 @@ def letters(folder: Path) -> dict[int, str]:
     return found
 
 
-def _groups(ended: dict[int, int]) -> list[str]:
-    """Return who ended otherwise than with 0, by how."""
-    groups: dict[int, list[int]] = {}
-    for rank, code in ended.items():
-        groups.setdefault(code, []).append(rank)
-    return [f"{name_ranks(who)} {_how(code, len(who))}" for code, who in groups.items() if code]
+def _groups(ends: Mapping[int, str]) -> list[str]:
+    """Return who ended how, those together that ended alike."""
+    groups: dict[str, list[int]] = {}
+    for rank, how in ends.items():
+        groups.setdefault(how, []).append(rank)
+    return [
+        f"{name_ranks(who)} {how.replace('{was}', 'were' if len(who) > 1 else 'was')}" for how, who in groups.items()
+    ]
 
 
-def _how(code: int, many: int) -> str:
-    return f"ended with {code}" if code > 0 else f"{'were' if many > 1 else 'was'} killed (signal {-code})"
+def _how(code: int) -> str:
+    return f"ended with {code}" if code > 0 else f"{{was}} killed (signal {-code})"

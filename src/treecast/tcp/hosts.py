@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -14,8 +15,10 @@ from typing import Any, cast
 
 from treecast import __version__
 from treecast.errors import PlanError
+from treecast.jobs.command import watched
 
-_OF_THIS_HOST = ("TREECAST_JOB", "TREECAST_TIE")
+_OF_THIS_HOST = ("TREECAST_JOB", "TREECAST_TIE", "TREECAST_TAG", "TREECAST_LOGS")
+_OF_RANK = ("TREECAST_RANK", "TREECAST_SIZE", "TREECAST_JOIN")
 _LINE = re.compile(r"(\S+?)(?::(\d+))?(?:\s+slots\s*=\s*(\d+))?(?:\s+(?!slots\s*=)\S+=\S*)*$")
 
 
@@ -79,15 +82,19 @@ def start_there(
 ) -> "subprocess.Popen[bytes]":
     """Start a command on a host by ssh. The order, with the secret in it, goes in by its standard input, never by a command line.
 
-    When that input ends, so does the command. Raises PlanError without ssh.
+    When that input ends, so does the command. ssh is watched as a rank here is. Raises PlanError without ssh.
     """
     seat = shlex.join([sys.executable, "-m", "treecast.tcp.seat"])
-    try:
-        child = subprocess.Popen(
-            ["ssh", "-o", "BatchMode=yes", host, seat], stdin=subprocess.PIPE, stdout=stdout, start_new_session=True
-        )
-    except OSError as error:
-        raise PlanError(f"ssh cannot be started: {error.strerror}") from None
+    if shutil.which("ssh") is None:
+        raise PlanError("ssh cannot be started: there is no such program")
+    here = {name: environment[name] for name in (*_OF_THIS_HOST, *_OF_RANK) if name in environment}
+    child = subprocess.Popen(
+        watched(["ssh", "-o", "BatchMode=yes", host, seat], "there"),
+        env={**os.environ, **here},
+        stdin=subprocess.PIPE,
+        stdout=stdout,
+        start_new_session=True,
+    )
     told = {name: value for name, value in environment.items() if name not in _OF_THIS_HOST}
     order = {"version": __version__, "command": list(line), "environment": told, "folder": os.getcwd()}
     if child.stdin is not None:

@@ -47,13 +47,6 @@ class _Starter(NamedTuple):
         except OSError as error:
             raise PlanError(f"{line[0]} cannot be started: {error.strerror}") from None
 
-    def status_of(self, child: "subprocess.Popen[bytes]") -> int | None:
-        """Return the status of a rank, below 0 for a signal; None while it runs."""
-        status = child.poll()
-        if self.hosts and any(self.hosts) and status is not None and 128 < status < 255:  # as its seat says it
-            return 128 - status
-        return status
-
 
 def launch(
     ranks: int | None,
@@ -119,7 +112,7 @@ def _look(
     children: "dict[int, subprocess.Popen[bytes]]", watch: Watch, starter: _Starter, respawn: list[int]
 ) -> Ending | None:
     """Return how the job ended, when all have ended or one has failed; start some of those anew that a signal has ended."""
-    statuses = {rank: starter.status_of(child) for rank, child in children.items()}
+    statuses = {rank: child.poll() for rank, child in children.items()}
     for rank, status in statuses.items():
         if status is not None and status > 0:
             return watch.ending(status)
@@ -128,4 +121,6 @@ def _look(
             children[rank] = starter.start(rank, TREECAST_JOIN="1")
             statuses[rank] = None
     ended = [status for status in statuses.values() if status is not None]
-    return watch.ending(0 if 0 in ended else 128 - min(ended)) if len(ended) == len(statuses) else None
+    if len(ended) == len(statuses):
+        return watch.ending(0 if 0 in ended else 128 - min(ended))
+    return watch.abandoned()

@@ -14,6 +14,7 @@ from threading import Thread
 from treecast.errors import PlanError
 from treecast.jobs.command import PROGRAM, ending_the_job, torch_place
 from treecast.jobs.ending import end_all, ended_by_signals
+from treecast.jobs.output import hand_out
 from treecast.jobs.watch import Ending
 from treecast.mpi.job.watch import Watch
 
@@ -89,6 +90,8 @@ def launch(
     }
     with ended_by_signals(), tempfile.TemporaryDirectory(prefix="treecast-") as own:
         watch = Watch(Path(folder or own, "status"), ranks)
+        files = [1 if stdout is None else stdout, 2 if stderr is None else stderr]
+        hand_out(watch.status.with_name("output"), files)
         reads = _standard_input()
         try:
             child = subprocess.Popen(
