@@ -61,7 +61,7 @@ def main(words: list[str]) -> None:
             os.environ.setdefault(name, os.environ[f"OMPI_COMM_WORLD_{theirs}"])
     streams = [Stream(file) for file in (1, 2)]
     go_past_mpirun()
-    forget("ended", "why")  # of the rank in whose place this one comes
+    forget("ended", "why", "lost")  # of the rank in whose place this one comes
     watcher, child = os.getpid(), os.fork()
     if child:
         watch(child, streams, words[0] == "there")

@@ -1,11 +1,13 @@
 """How the ranks of a job end, as those that watch them note it."""
 
 import os
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +17,7 @@ from treecast.jobs.program import NOWHERE, identity, note, space
 
 TIMED_OUT = 124
 PATIENCE = 3.0  # seconds that a rank may take when it can wait for nobody any more
+_GRACE = 1.0  # seconds in which others may say themselves that they cannot begin
 _STOPPED = ("T", "t")
 _LOOK = 0.05  # seconds between two looks at a job
 _PRINTING = 0.3  # seconds in which the words of a rank that failed are passed on
@@ -53,7 +56,7 @@ class Watch:
     """
 
     def __init__(self, status: Path, ranks: int) -> None:
-        self.status, self._ranks, self._spell = status, ranks, Spell()
+        self.status, self._ranks, self._spell, self._begin = status, ranks, Spell(), Spell()
 
     def noted(self, name: str) -> dict[int, int]:
         """Return the notes of ranks, in the order of time."""
@@ -111,6 +114,25 @@ class Watch:
             status, "; ".join(words + [f"{left} had not ended"] * (left > 0)), *[*killed, *(9 for _ in rest)][:1]
         )
 
+    def hear(self, rank: int, lost: Iterable[int]) -> None:
+        """Take in that a rank is connected to all but those that are lost to it."""
+        for name in (f"joined-{rank}", *(f"lost-{other}" for other in lost)):
+            note("", "0", self.status.with_name(name))
+
+    def has_begun(self) -> bool:
+        """Return whether each rank was once connected to all others."""
+        return len(self.noted("joined")) == self._ranks
+
+    def not_begun(self, came: Collection[int]) -> Ending | None:
+        """Return how a job ends that waits for ranks which have ended before all were connected; None while it does not.
+
+        ``came``: who waits, or did. Programs that join nobody wait for nobody.
+        """
+        early = self.noted("ended").keys() - self.noted("joined").keys() if came and not self.has_begun() else ()
+        if self._begin(f"{early}" if early else "") <= _GRACE:
+            return None
+        return self.ending(1, f"the job cannot begin without {name_ranks(early)}: it ended before all were connected")
+
     def abandoned(self, well: Collection[int] = ()) -> Ending | None:
         """Return how a job ends in which all ranks have ended but some that are stopped, or that the others have put out.
 
@@ -132,6 +154,19 @@ class Watch:
             with suppress(OSError, ValueError):
                 found[int(path.name.partition("-")[2])] = path.read_text(errors="replace")
         return found
+
+
+@contextmanager
+def folder_of_job() -> Generator[Path]:
+    """Make a temporary folder for the notes of a job, and remove those that launchers have left which were killed."""
+    here = Path(tempfile.gettempdir())
+    for path in here.glob("treecast-*.*.*-*"):
+        with suppress(OSError, ValueError):
+            pid, began, where = map(int, path.name.removeprefix("treecast-").partition("-")[0].split("."))
+            if where == space() != NOWHERE and letter_of(pid, began) == "Z" and path.stat().st_uid == os.getuid():
+                shutil.rmtree(path, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"treecast-{identity(os.getpid()).replace(' ', '.')}-") as folder:
+        yield Path(folder)
 
 
 def note_began(folder: Path, rank: int) -> None:

@@ -19,17 +19,20 @@ from treecast.jobs.command import watched
 
 _OF_THIS_HOST = ("TREECAST_JOB", "TREECAST_TIE", "TREECAST_TAG", "TREECAST_LOGS")
 _OF_RANK = ("TREECAST_RANK", "TREECAST_SIZE", "TREECAST_JOIN")
-_LINE = re.compile(r"(\S+?)(?::(\d+))?(?:\s+slots\s*=\s*(\d+))?(?:\s+(?!slots\s*=)\S+=\S*)*$")
+_HOST = r"(?:[^\s@]+@)?(?:\[\S+?\]|[^\s:]+|[^\s:]*(?::[^\s:]*){2,})"
+_LINE = re.compile(rf"({_HOST})(?::(\d+))?(?:\s+slots\s*=\s*(\d+))?(?:\s+(?!slots\s*=)\S+=\S*)*$")
 
 
 def read_hosts(text: str) -> list[tuple[str, int]]:
     """Return the hosts of a file, and how many ranks each has room for.
 
-    A line is ``host``, ``host slots=2`` or ``host:2``; # begins a comment. A list in JSON has ``{"ssh": host}`` for each
-    rank. Raises PlanError for others.
+    A line is ``host``, ``host slots=2`` or ``host:2``, of IPv6 ``[host]:2``; # begins a comment. A list in JSON has
+    ``{"ssh": host}`` for each rank. Raises PlanError for others.
 
     >>> read_hosts("node1 slots=2  # eight cores\\nnode2"), read_hosts('[{"ssh": "a"}, {"ssh": "a"}]')
     ([('node1', 2), ('node2', 1)], [('a', 1), ('a', 1)])
+    >>> read_hosts("fd00::1\\nme@[fd00::2]:3")
+    [('fd00::1', 1), ('me@fd00::2', 3)]
     """
     if text.lstrip().startswith("["):
         try:
@@ -42,7 +45,7 @@ def read_hosts(text: str) -> list[tuple[str, int]]:
         if line and (match is None or line.startswith("-")):
             raise PlanError(f"{line!r} names no host: write HOST, or HOST:2 for two ranks, a line for each")
         if line and match is not None:
-            found.append((match[1], int(match[2] or match[3] or 1)))
+            found.append((re.sub(r"[][]", "", match[1]), int(match[2] or match[3] or 1)))
     return found
 
 
@@ -68,12 +71,11 @@ def own_addresses(hosts: Iterable[str]) -> list[str]:
     """Return the addresses of this machine from which it reaches some hosts; names that only ssh knows are left out."""
     found: list[str] = []
     for host in dict.fromkeys(name.rpartition("@")[2] for name in hosts):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            try:
-                probe.connect((host, 9))
-            except OSError:
-                continue
-            found.append(probe.getsockname()[0])
+        with suppress(OSError):
+            for family, kind, _, _, address in socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM):
+                with suppress(OSError), socket.socket(family, kind) as probe:
+                    probe.connect(address)
+                    found.append(probe.getsockname()[0])
     return list(dict.fromkeys(found)) or [socket.gethostname()]
 
 

@@ -14,6 +14,7 @@ from treecast.calls.table import Failed, Rank
 from treecast.errors import DeliveryError
 from treecast.groups.group import Group
 from treecast.groups.members import name_ranks
+from treecast.jobs.program import job_file, note
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
 from treecast.mpi.comm.requests import Worker
 from treecast.mpi.communicator import Communicator
@@ -81,6 +82,8 @@ class Base:
         """Part from the others before MPI ends."""
         self._part()
         self.transport.let_go()
+        for rank in self.transport.lost:  # a launcher ends who does not end
+            note("", "0", job_file(f"lost-{self.mark.world[rank]}"))
 
     def _part(self) -> None:
         """Answer others until none needs this rank any more."""

@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +14,7 @@ from treecast.errors import PlanError
 from treecast.jobs.command import PROGRAM, ending_the_job, torch_place
 from treecast.jobs.ending import end_all, ended_by_signals
 from treecast.jobs.output import hand_out
-from treecast.jobs.watch import Ending
+from treecast.jobs.watch import Ending, folder_of_job
 from treecast.mpi.job.watch import Watch
 
 ENVIRONMENT = {
@@ -88,8 +87,8 @@ def launch(
     inherited = {
         k: v for k, v in os.environ.items() if not k.startswith(("PMIX_", "PRTE_", "OMPI_COMM_WORLD", "TREECAST_RANK"))
     }
-    with ended_by_signals(), tempfile.TemporaryDirectory(prefix="treecast-") as own:
-        watch = Watch(Path(folder or own, "status"), ranks)
+    with ended_by_signals(), folder_of_job() as own:
+        watch = Watch((folder or own) / "status", ranks)
         files = [1 if stdout is None else stdout, 2 if stderr is None else stderr]
         hand_out(watch.status.with_name("output"), files)
         reads = _standard_input()
