@@ -32,7 +32,7 @@ import sys
 import tty
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import NoReturn
+from typing import NoReturn, cast
 
 _DAEMONS = ("prted", "prterun", "mpirun")
 _PASSED_ON = (signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)
@@ -46,7 +46,7 @@ _CHUNK = 1 << 16
 _HELD = 1 << 20  # bytes that a pipe holds at most: no more can a dead rank have left in it
 _LONGEST = 1 << 24  # bytes of a line: a longer one goes out in parts
 _WORDS = 100  # letters of an error in the launcher's line
-_LOOK = 50  # ms between two looks at a rank, where the kernel tells of no end
+_LOOK = 500  # ms after which a rank is looked at, where the kernel does not tell of its end
 
 
 def main(words: list[str]) -> None:
@@ -61,7 +61,9 @@ def main(words: list[str]) -> None:
             os.environ.setdefault(name, os.environ[f"OMPI_COMM_WORLD_{theirs}"])
     streams = [Stream(file) for file in (1, 2)]
     go_past_mpirun()
-    forget("ended", "why", "lost")  # of the rank in whose place this one comes
+    for name in ("ended", "why", "lost"):  # of the rank in whose place this one comes
+        with contextlib.suppress(OSError):
+            job_file(f"{name}-{number_of_rank()}").unlink()
     watcher, child = os.getpid(), os.fork()
     if child:
         watch(child, streams, words[0] == "there")
@@ -71,8 +73,8 @@ def main(words: list[str]) -> None:
     if words[0] in ("exec", "there"):
         os.environ.setdefault("PYTHONUNBUFFERED", "1")  # it may start Python
         execute(words[1:])
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)  # what waits here is lost with the rank
+    with contextlib.suppress(AttributeError):
+        cast("io.TextIOWrapper", sys.stdout).reconfigure(line_buffering=True)  # what waits here is lost with the rank
     status, why = 0, ""
     try:
         run(words)
@@ -98,20 +100,17 @@ class Stream:
         self.reads, self._writes = os.openpty() if os.isatty(to) else os.pipe()
         if os.isatty(to):
             tty.setraw(self._writes)  # bytes stay as they are
-        rank, folder = number_of_rank(), os.environ.get("TREECAST_LOGS")
-        self._to, self._rest, self._log, self._lock = to, bytearray(), -1, -1
+        self._to, self._rest, self._lock, rank = to, bytearray(), self.reads, number_of_rank()
         self._tag = f"[{rank}] ".encode() if "TREECAST_TAG" in os.environ else b""
-        with contextlib.suppress(OSError):  # one host may have no folder of the job, nor other writers
+        with contextlib.suppress(OSError):  # other hosts have no folder of the job, nor other writers
             self._lock = os.open(job_file("lines"), os.O_RDWR | os.O_CREAT, 0o600)
-        if folder:
-            anew = os.O_TRUNC if to == 1 and "TREECAST_JOIN" not in os.environ else 0
-            self._log = os.open(f"{folder}/rank-{rank}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | anew, 0o666)
+        logs = os.environ.get("TREECAST_LOGS")
+        self._log = open(f"{logs}/rank-{rank}.log" if logs else os.devnull, "ab", 0)  # noqa: SIM115
 
     def become(self) -> None:
         """Have this process, the rank, write here."""
         os.dup2(self._writes, self._to)
-        for file in {self.reads, self._writes, self._log, self._lock} - {-1}:
-            os.close(file)
+        os.close(self.reads)
 
     def keep(self) -> int:
         """Leave the writing to the rank; return the file where it is read."""
@@ -123,10 +122,8 @@ class Stream:
         rest, first = self._rest, max(0, len(self._rest) - 1)
         try:
             got = os.read(self.reads, _CHUNK)
-        except BlockingIOError:
-            return -1
-        except OSError:  # the end of a terminal
-            return 0
+        except OSError as error:  # the end of a terminal is one
+            return -isinstance(error, BlockingIOError)
         rest += got
         cut = 1 + max(rest.rfind(b"\n", first), rest.rfind(b"\r", first, -1))  # what begins with \r goes over a line
         cut = len(rest) if not cut and len(rest) > _LONGEST else cut
@@ -134,39 +131,31 @@ class Stream:
         del rest[:cut]
         return len(got) if self._write(lines) else 0
 
-    def finish(self) -> None:
-        """Pass on what a rank that has ended has left here; what others may still write is of no rank."""
+    def close(self, is_over: bool = False) -> None:
+        """Read no more: who still writes hears that. ``is_over``: the rank has ended, and what it has left here goes out."""
+        left, got = _HELD * is_over, 1
         os.set_blocking(self.reads, False)
-        left, got = _HELD, 1
         while left > 0 and got > 0:
             left -= (got := self.pass_on())
-        self.close()
-
-    def close(self) -> None:
-        """Pass on what is no whole line, and read no more: who still writes hears that nobody reads."""
-        os.close(self.reads)
         alone = "1" in (os.environ.get("TREECAST_SIZE"), os.environ.get("OMPI_COMM_WORLD_SIZE"))
         self._write(bytes(self._rest) + b"\n" * bool(self._rest and not alone))  # the next line begins anew
+        os.close(self.reads)
 
     def _write(self, lines: bytes) -> bool:
         """Write lines, and let no other rank between; return whether somebody reads them."""
         with contextlib.suppress(OSError):
-            os.write(self._log, lines)
+            self._log.write(lines)
         if self._tag:
             lines = b"".join(self._tag + line for line in lines.splitlines(keepends=True))
-        with contextlib.suppress(OSError, ValueError):
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
             while lines:
-                with contextlib.suppress(BlockingIOError):
-                    lines = lines[os.write(self._to, lines) :]
-                    continue
-                select.select((), (self._to,), ())
+                select.select((), (self._to,), ())  # others may have made it one that does not block
+                lines = lines[os.write(self._to, lines) :]
         except OSError:
             return False
         finally:
-            with contextlib.suppress(OSError, ValueError):
-                fcntl.flock(self._lock, fcntl.LOCK_UN)
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
         return True
 
 
@@ -189,7 +178,7 @@ def watch(child: int, streams: list[Stream], is_far: bool = False) -> NoReturn:
     status = 128 - status if is_far and 128 < status < 255 else status
     note("ended", str(status))
     for stream in streams:
-        stream.finish()
+        stream.close(is_over=True)
     if status > 0:
         end_job(status)
     if status < 0:
@@ -199,16 +188,13 @@ def watch(child: int, streams: list[Stream], is_far: bool = False) -> NoReturn:
 
 def pass_on(child: int, streams: list[Stream]) -> int:
     """Pass on what a rank prints until it has ended; return its exit status, below 0 for a signal."""
-    ends, timeout = select.poll(), None
-    try:
-        ends.register(os.pidfd_open(child), select.POLLIN)
-    except (OSError, AttributeError):  # only Linux has it
-        timeout = _LOOK
-    reads = {stream.keep(): stream for stream in streams}
+    ends, reads = select.poll(), {stream.keep(): stream for stream in streams}
     for file in reads:
         ends.register(file, select.POLLIN)
+    with contextlib.suppress(OSError, AttributeError):  # only Linux has it
+        ends.register(os.pidfd_open(child), select.POLLIN)
     while True:
-        for file, _ in ends.poll(timeout):
+        for file, _ in ends.poll(_LOOK):
             if file in reads and not reads[file].pass_on():
                 ends.unregister(file)
                 reads[file].close()
@@ -269,8 +255,7 @@ def _of_program(trace: TracebackType | None) -> TracebackType | None:
 
 def describe(error: BaseException) -> str:
     """Return in one short line that a rank raised an error."""
-    text = f"raised {type(error).__name__}: {error}".partition("\n")[0].removesuffix(": ")
-    return text if len(text) < _WORDS else f"{text[:_WORDS]} …"
+    return f"raised {type(error).__name__}: {error}".partition("\n")[0][:_WORDS].removesuffix(": ")
 
 
 def fail(status: int, why: str = "") -> NoReturn:
@@ -316,13 +301,6 @@ def job_file(name: str = "status") -> Path:
 def number_of_rank() -> str:
     """Return the rank that this process is, or watches."""
     return os.environ.get("TREECAST_RANK") or os.environ.get("OMPI_COMM_WORLD_RANK", "0")
-
-
-def forget(*names: str) -> None:
-    """Take notes of this rank away."""
-    for name in names:
-        with contextlib.suppress(OSError):
-            job_file(f"{name}-{number_of_rank()}").unlink()
 
 
 def note(name: str, text: str, place: Path | None = None) -> None:

@@ -57,16 +57,20 @@ class Watch:
 
     def __init__(self, status: Path, ranks: int) -> None:
         self.status, self._ranks, self._spell, self._begin = status, ranks, Spell(), Spell()
+        self.has_begun = False
 
-    def noted(self, name: str) -> dict[int, int]:
+    def said(self, name: str) -> dict[int, str]:
         """Return the notes of ranks, in the order of time."""
-        notes: list[tuple[int, int, int]] = []
+        notes: list[tuple[int, int, str]] = []
         for path in self.status.parent.glob(f"{name}-*"):
             with suppress(OSError, ValueError):
-                notes.append(
-                    (path.stat().st_mtime_ns, int(path.name.partition("-")[2]), int(path.read_text().split()[0]))
-                )
-        return {rank: number for _, rank, number in sorted(notes)}
+                rank = int(path.name.partition("-")[2])
+                notes.append((path.stat().st_mtime_ns, rank, path.read_text(errors="replace")))
+        return {rank: text for _, rank, text in sorted(notes)}
+
+    def noted(self, name: str) -> dict[int, int]:
+        """Return the numbers with which the notes of ranks begin."""
+        return {rank: int(text.split()[0]) for rank, text in self.said(name).items() if text}
 
     def wait(
         self,
@@ -89,71 +93,61 @@ class Watch:
         time.sleep(_PRINTING)
         return self.ending(0)
 
-    def ending(
-        self, status: int, why: str = "", well: Collection[int] = (), rest: Mapping[int, str] | None = None
-    ) -> Ending:
+    def ending(self, status: int, why: str = "", rest: Mapping[int, str] | None = None) -> Ending:
         """Return how the job ended. ``status``: that of mpirun, or of the launcher, which says ``why`` it ends the job.
 
-        ``well``: ranks that have done all but end their process. ``rest``: what was of others that the launcher ends.
+        ``rest``: what was of ranks that the launcher ends; "" of those that have done all but end their process.
         """
-        ended, said, rest = {**dict.fromkeys(well, 0), **self.noted("ended")}, self._said(), rest or {}
+        codes, said, rest = self.noted("ended"), self.said("why"), rest or {}
         with suppress(OSError, ValueError):
             status = int(self.status.read_text())
-        killed = [-code for code in ended.values() if code < 0]
+        killed = [-code for code in codes.values() if code < 0]
         if not status and len(killed) == self._ranks:
             status = 128 + killed[0]
-        if not why and not rest and all(code == 0 for code in ended.values()):
+        bad = {rank: said.get(rank) or _how(code) for rank, code in codes.items() if code}
+        worse = {rank: how for rank, how in rest.items() if how}
+        if not why and not bad and not worse:
             return Ending(status, "")
-        good, left = sum(code == 0 for code in ended.values()), self._ranks - len(ended) - len(rest)
-        words = [
-            *([why] if why else []),
-            *_groups({rank: said.get(rank, _how(code)) for rank, code in ended.items() if code}),
-        ]
-        words += [f"{good} of {self._ranks} ended with 0", *_groups(rest)]
-        return Ending(
-            status, "; ".join(words + [f"{left} had not ended"] * (left > 0)), *[*killed, *(9 for _ in rest)][:1]
-        )
+        left, good = self._ranks - len(codes) - len(rest), len(codes) + len(rest) - len(bad) - len(worse)
+        words = [*([why] if why else []), *_groups(bad), f"{good} of {self._ranks} ended with 0", *_groups(worse)]
+        words += [f"{left} had not ended"] if left else []
+        return Ending(status, "; ".join(words), *[*killed, signal.SIGKILL * bool(worse)][:1])
 
     def hear(self, rank: int, lost: Iterable[int]) -> None:
         """Take in that a rank is connected to all but those that are lost to it."""
         for name in (f"joined-{rank}", *(f"lost-{other}" for other in lost)):
-            note("", "0", self.status.with_name(name))
-
-    def has_begun(self) -> bool:
-        """Return whether each rank was once connected to all others."""
-        return len(self.noted("joined")) == self._ranks
+            note(name, "0", self.status.with_name(name))
 
     def not_begun(self, came: Collection[int]) -> Ending | None:
         """Return how a job ends that waits for ranks which have ended before all were connected; None while it does not.
 
         ``came``: who waits, or did. Programs that join nobody wait for nobody.
         """
-        early = self.noted("ended").keys() - self.noted("joined").keys() if came and not self.has_begun() else ()
-        if self._begin(f"{early}" if early else "") <= _GRACE:
+        joined = self.noted("joined") if not self.has_begun else {}
+        self.has_begun = self.has_begun or len(joined) == self._ranks
+        early = self.noted("ended").keys() - joined.keys() if came and not self.has_begun else ()
+        if self._begin(name_ranks(early) if early else "") <= _GRACE:
             return None
-        return self.ending(1, f"the job cannot begin without {name_ranks(early)}: it ended before all were connected")
+        return self.ending(
+            1, f"the job cannot begin without {name_ranks(early)}, which ended before all were connected"
+        )
 
     def abandoned(self, well: Collection[int] = ()) -> Ending | None:
         """Return how a job ends in which all ranks have ended but some that are stopped, or that the others have put out.
 
-        None as far as that is not so, or not yet for some seconds. ``well``: as for ``ending``.
+        None as far as that is not so, or not yet for some seconds. ``well``: ranks that have done all but end their process.
         """
-        ended, lost, now = self.noted("ended"), self.noted("lost"), letters(self.status.parent)
-        left = set(range(self._ranks)) - ended.keys() - set(well)
-        rest = {rank: "stopped" if now.get(rank, "") in _STOPPED else "silent" for rank in sorted(left)}
-        so = 0 < len(left) < self._ranks and all(how == "stopped" or rank in lost for rank, how in rest.items())
-        if self._spell(f"{rest}" if so else "") <= PATIENCE:
+        codes = self.noted("ended")
+        left, rest = set(range(self._ranks)) - codes.keys() - set(well), dict[int, str]()
+        if 0 < len(left) < self._ranks:
+            now, lost = letters(self.status.parent), self.noted("lost").keys()
+            stopped = {rank for rank in left if now.get(rank, "") in _STOPPED}
+            rest = {rank: "stopped" if rank in stopped else "silent" for rank in left & (stopped | lost)}
+        if self._spell(str(rest) if rest.keys() == left else "") <= PATIENCE:
             return None
-        status = 0 if well or 0 in ended.values() else 128 + signal.SIGKILL
-        return self.ending(status, "", well, {rank: f"{{was}} {how}, and {{was}} ended" for rank, how in rest.items()})
-
-    def _said(self) -> dict[int, str]:
-        """Return what ranks have said of their own ends."""
-        found: dict[int, str] = {}
-        for path in self.status.parent.glob("why-*"):
-            with suppress(OSError, ValueError):
-                found[int(path.name.partition("-")[2])] = path.read_text(errors="replace")
-        return found
+        status = 0 if well or 0 in codes.values() else 128 + signal.SIGKILL
+        ends = {rank: f"{{was}} {how}, and {{was}} ended" for rank, how in rest.items()}
+        return self.ending(status, "", {**dict.fromkeys(well, ""), **ends})
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import os
 import secrets
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -81,7 +81,8 @@ def launch(
     addresses = own_addresses(["127.0.0.1", "::1"])[:1] if where is None else own_addresses(filter(None, where))
     with ended_by_signals(), folder_of_job() as folder:
         watch = Watch(folder / "status", count)
-        place = Place(count, Trust(secret), (addresses[0] if where is None else "", 0), hear=watch.hear)
+        place = Place(count, Trust(secret), (addresses[0] if where is None else "", 0))
+        place.hear = watch.hear
         shared = {
             **(environment or {}),
             "TREECAST_SIZE": str(count),
@@ -96,7 +97,7 @@ def launch(
             for rank in range(count):
                 children[rank] = starter.start(rank)
             left = [1] * respawn
-            return watch.wait(lambda: _look(children, watch, starter, left, place.came()), timeout, children.values)
+            return watch.wait(lambda: _look(children, watch, starter, left, place.seats), timeout, children.values)
         finally:
             for child in children.values():
                 if child.stdin is not None:
@@ -107,28 +108,23 @@ def launch(
 
 
 def _look(
-    children: "dict[int, subprocess.Popen[bytes]]", watch: Watch, starter: _Starter, respawn: list[int], came: set[int]
+    children: "dict[int, subprocess.Popen[bytes]]",
+    watch: Watch,
+    starter: _Starter,
+    respawn: list[int],
+    came: Collection[int],
 ) -> Ending | None:
     """Return how the job ended, when all have ended or one has failed; start some of those anew that a signal has ended.
 
     A job that has not begun cannot be joined, so nobody is started anew before all are connected.
     """
     statuses = {rank: child.poll() for rank, child in children.items()}
-    begun = watch.has_begun()
-    for rank, status in statuses.items():
-        if status is not None and status > 0:
-            return watch.ending(status)
-        if (
-            respawn
-            and status is not None
-            and status < 0
-            and begun
-            and any(other is None for other in statuses.values())
-        ):
-            respawn.pop()
-            children[rank] = starter.start(rank, TREECAST_JOIN="1")
-            statuses[rank] = None
-    ended = [status for status in statuses.values() if status is not None]
+    ended = {rank: status for rank, status in statuses.items() if status is not None}
+    if failed := [status for status in ended.values() if status > 0]:
+        return watch.ending(failed[0])
     if len(ended) == len(statuses):
-        return watch.ending(0 if 0 in ended else 128 - min(ended))
+        return watch.ending(0 if 0 in ended.values() else 128 - min(ended.values()))
+    for rank in [rank for rank, status in ended.items() if status < 0 and watch.has_begun][: len(respawn)]:
+        respawn.pop()
+        children[rank] = starter.start(rank, TREECAST_JOIN="1")
     return watch.not_begun(came) or watch.abandoned()

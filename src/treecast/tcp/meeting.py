@@ -7,7 +7,7 @@ import json
 import socket
 import ssl
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore, Event, Lock, Thread
@@ -29,7 +29,6 @@ _NAP = 0.05
 _READY = 60.0  # seconds that a newcomer has to connect to all
 _APPLIES = "applies"
 _CLOSED = (ConnectionAbortedError, ConnectionResetError, BrokenPipeError, ssl.SSLEOFError)
-"""Errors of a handshake that was closed, as one is among many strangers: it is tried again."""
 
 
 class TooLateError(PlanError):
@@ -146,20 +145,14 @@ def read_record(sock: socket.socket, until: float) -> Any:
 class Place(Listener):
     """The meeting place of a job of ``size`` ranks: it answers with the table of all when all have come.
 
-    ``address``: where it listens. It may be closed afterwards. ``hear``: told when a rank is connected to all, with none, and
-    at its end with the ranks that it has put out.
+    ``address``: where it listens. It may be closed afterwards. ``seats``: of the ranks that have come. ``hear``: told when a rank
+    is connected to all, with none, and at its end with the ranks that it has put out.
     """
 
-    def __init__(
-        self,
-        size: int,
-        trust: Trust,
-        address: tuple[str, int] | None = None,
-        start: float = START,
-        hear: Callable[[int, Sequence[int]], None] = lambda rank, lost: None,
-    ) -> None:
-        self._size, self._until, self._hear = size, monotonic() + start, hear
-        self._seats: dict[int, list[Any]] = {}
+    def __init__(self, size: int, trust: Trust, address: tuple[str, int] | None = None, start: float = START) -> None:
+        self._size, self._until = size, monotonic() + start
+        self.seats: dict[int, list[Any]] = {}
+        self.hear: Callable[[int, Iterable[int]], None] = lambda rank, lost: None
         self._lock, self._full = Lock(), Event()
         super().__init__(Who(PLACE, bytes(16)), trust, self._take, (trust.host, 0) if address is None else address)
 
@@ -167,67 +160,55 @@ class Place(Listener):
         with sock:
             seat = read_record(sock, monotonic() + 5)
             if isinstance(seat, dict):
-                lost = cast("dict[str, list[int]]", seat)["lost"]
-                self._hear(who.rank, [rank for rank in lost if 0 <= rank < self._size])
+                self.hear(who.rank, cast("dict[str, list[int]]", seat)["lost"])
                 return
             with self._lock:
                 if not 0 <= who.rank < self._size:
                     send_record(sock, {"error": f"rank {who.rank} is none of {self._size}"})
                     return
                 # who comes later takes the place of who has gone
-                if self._full.is_set() or who.rank not in self._seats:
-                    self._seats[who.rank] = [who.rank, who.identity.hex(), seat]
-                if len(self._seats) == self._size:
+                if self._full.is_set() or who.rank not in self.seats:
+                    self.seats[who.rank] = [who.rank, who.identity.hex(), seat]
+                if len(self.seats) == self._size:
                     self._full.set()
             if self._full.wait(max(0.0, self._until - monotonic())):
-                send_record(sock, {"table": [self._seats[rank] for rank in range(self._size)]})
+                send_record(sock, {"table": [self.seats[rank] for rank in range(self._size)]})
             else:
-                lacking = set(range(self._size)) - set(self._seats)
+                lacking = set(range(self._size)) - set(self.seats)
                 send_record(sock, {"error": f"{name_ranks(lacking)} did not come"})
 
-    def came(self) -> set[int]:
-        """Return the ranks that have come."""
-        return set(self._seats)
+
+def knock(address: tuple[str, int], own: Who, trust: Trust) -> tuple[socket.socket, Who]:
+    """Return a connection to an address, and who is there. Raises OSError for none."""
+    return greet(socket.create_connection(address, timeout=5), own, trust, server=False)
 
 
 def tell_place(places: Iterable[tuple[str, int]], own: Who, trust: Trust, lost: Iterable[int]) -> None:
     """Tell a meeting place, if it is there, that this rank is connected to all but those that are lost."""
     for place in places:
-        with suppress(OSError):
-            sock, _ = greet(socket.create_connection(place, timeout=5), own, trust, server=False)
-            with sock:
-                send_record(sock, {"lost": list(lost)})
-                return
+        with suppress(OSError), knock(place, own, trust)[0] as sock:
+            send_record(sock, {"lost": list(lost)})
+            break
 
 
 def ask_place(places: Iterable[tuple[str, int]], own: Who, said: Any, trust: Trust, until: float) -> list[Seat]:
     """Tell a meeting place where this rank listens, and return the table of all ranks. Raises PlanError when that fails."""
-    tried, why, met = list(places), "nobody answers", set[tuple[str, int]]()
+    tried, why, met = list(places), "nobody answers", False
     while monotonic() < until:
         for place in tried:
             try:
-                sock = socket.create_connection(place, timeout=5)
-            except OSError as error:
-                if place in met and isinstance(error, ConnectionRefusedError):
-                    raise PlanError("the meeting place has gone before all ranks were there") from None
-                why = str(error)
-                continue
-            try:
-                sock, who = greet(sock, own, trust, server=False)
-            except StrangerError as error:
-                raise PlanError(f"the meeting place {spell(place)} is none of this job: {error}") from None
-            except OSError as error:  # it has too many strangers, say
-                why = str(error)
-                continue
-            if who.rank != PLACE:
-                sock.close()
-                raise PlanError(f"{spell(place)} is no meeting place but rank {who.rank}")
-            met.add(place)
-            try:
+                sock, who = knock(place, own, trust)
                 with sock:
+                    if who.rank != PLACE:
+                        raise PlanError(f"{spell(place)} is no meeting place but rank {who.rank}")
+                    met = True
                     send_record(sock, said)
                     answer = read_record(sock, until + 5)
-            except (OSError, ValueError) as error:
+            except StrangerError as error:
+                raise PlanError(f"the meeting place {spell(place)} is none of this job: {error}") from None
+            except (OSError, ValueError) as error:  # it has too many strangers, say
+                if met and isinstance(error, ConnectionRefusedError):
+                    raise PlanError("the meeting place has gone before all ranks were there") from None
                 why = str(error)
                 continue
             if "error" in answer:
@@ -264,26 +245,24 @@ class Arrivals:
                 yield self._came.get_nowait()
 
 
-def connect(
-    seat: Seat, own: Who, trust: Trust, until: float, again: tuple[type[OSError], ...] = (*_CLOSED, TimeoutError)
-) -> socket.socket:
-    """Return a connection to a rank, by the first of its addresses that answers.
+def connect(seat: Seat, own: Who, trust: Trust, until: float) -> socket.socket:
+    """Return a connection to a rank, by the first of its addresses that answers. Raises OSError for none.
 
-    It tries ``again`` after these errors, as long as there is time. Raises OSError for none.
+    It is tried again as long as a handshake is closed, as among many strangers, or nobody listens who may do so only later.
     """
     while True:
         why = OSError("it has no address")
         for address in seat.addresses:
             try:
-                sock, who = greet(socket.create_connection(address, timeout=5), own, trust, server=False)
+                sock, who = knock(address, own, trust)
             except OSError as error:
-                why = why if isinstance(why, again) else error
+                why = why if isinstance(why, _CLOSED) else error
                 continue
             if who.rank == seat.rank and seat.identity in ("", who.identity.hex()):
                 return sock
             sock.close()
             why = OSError(f"rank {who.rank} of another job answers there")
-        if monotonic() > until or not isinstance(why, again):
+        if monotonic() > until or (seat.identity and not isinstance(why, _CLOSED)):
             raise why
         sleep(_NAP)
 
@@ -299,8 +278,7 @@ def connect_all(
     seats = sorted(table)
     for seat in (seat for seat in seats if seat.rank < own.rank):
         try:
-            # who has no identity yet may listen only later
-            socks[seat.rank] = connect(seat, own, trust, until, *([] if seat.identity else [(OSError,)]))
+            socks[seat.rank] = connect(seat, own, trust, until)
             send_record(socks[seat.rank], _APPLIES)
         except OSError as error:
             raise PlanError(f"the job cannot start: rank {seat.rank} cannot be reached: {error}") from None
@@ -323,7 +301,7 @@ def connect_living(table: list[Seat], own: Who, trust: Trust, until: float) -> M
     for seat in table:
         if seat.rank != own.rank:
             with suppress(OSError):
-                socks[seat.rank] = connect(seat, own, trust, until, _CLOSED)
+                socks[seat.rank] = connect(seat, own, trust, until)
     for rank, sock in list(socks.items()):
         try:
             send_record(sock, _APPLIES)

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -81,9 +82,9 @@ def start_job(where: Start, options: Options) -> Job:
         near = set(named.neighbors(rank))
         table = [seat for seat in table if seat.rank in near]
     living, trust = options.join, options.trust
-    socks = connect_living(table, own, trust, until) if living else connect_all(table, own, trust, arrivals, until)
+    met = connect_living(table, own, trust, until) if living else connect_all(table, own, trust, arrivals, until)
     cma = named is None and os.environ.get("TREECAST_CMA") != "0"
-    transport = Sockets(rank, size, socks, options.deadline, trust_ends=options.trust_ends, cma=cma)
+    transport = Sockets(rank, size, met, options.deadline, trust_ends=options.trust_ends, cma=cma)
     links = None
     if named is not None:
         links = Links(transport), named
@@ -91,8 +92,8 @@ def start_job(where: Start, options: Options) -> Job:
         transport = Sockets(rank, size, streams, options.deadline, trust_ends=options.trust_ends, selector=links[0])
     job = Job(transport, arrivals, listener, options.late, links)
     job.sure, job.relays = options.sure, relays
-    if not (fixed or where.held_by_zero or options.store):
-        job.tell = lambda lost: tell_place(places, own, trust, lost)
+    if not (fixed or where.held_by_zero or options.store):  # a launcher holds the place
+        job.tell = partial(tell_place, places, own, trust)
         job.tell(())
     return ended_at_exit(job, options.on_error)
 

@@ -1,13 +1,14 @@
 """``treecast launch``."""
 
+import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from treecast.cli.arguments import check_command, check_numbers
 from treecast.errors import PlanError
-from treecast.jobs.output import variables_of
 
 _MOST_HERE = 4096  # ranks: each is a process
 
@@ -69,7 +70,7 @@ def launch(
         raise PlanError(
             f"{ranks:,} ranks are too many for one machine: write -n {_MOST_HERE} or less, or --tcp --hosts FILE"
         )
-    asked = variables_of(tag, logs)
+    asked = _asked(tag, logs)
     if tcp:
         from treecast.tcp.launch import launch as launch_by_sockets
 
@@ -86,3 +87,17 @@ def launch(
     if ending.line:
         sys.stderr.write(f"treecast: {ending.line}\n")
     return ending.status or (128 + ending.signal if intact and ending.signal else 0)
+
+
+def _asked(tag: bool, logs: str | None) -> dict[str, str]:
+    """Return the variables that ask the watchers of ranks for tags and files. Raises PlanError when there can be no files."""
+    asked = {"TREECAST_TAG": "1"} if tag else {}
+    if logs is None:
+        return asked
+    try:
+        os.makedirs(logs, exist_ok=True)
+        for old in Path(logs).glob("rank-*.log"):
+            old.unlink()
+    except OSError as error:
+        raise PlanError(f"--logs {logs} is no folder that can be written: {error.strerror}") from None
+    return {**asked, "TREECAST_LOGS": os.path.abspath(logs)}
