@@ -15,7 +15,7 @@ import pytest
 from tests.tcp.threads import at_once
 from treecast.tcp.comm import Comm
 from treecast.tcp.meeting import Place
-from treecast.tcp.proof import Tls, Trust
+from treecast.tcp.proof import VERSION, Tls, Trust
 from treecast.tcp.start import Options, Start, start_job
 
 SECRET = bytes(range(32))
@@ -24,7 +24,7 @@ SECRET = bytes(range(32))
 def knock(port, rng):
     """Come as a stranger; return the connection, which may stay open."""
     sock = socket.create_connection(("127.0.0.1", port), timeout=60)
-    hello = struct.pack("<8sHI16s16s", b"treecast", 1, rng.randrange(5), os.urandom(16), os.urandom(16))
+    hello = struct.pack("<8sHI16s16s", b"treecast", VERSION, rng.randrange(5), os.urandom(16), os.urandom(16))
     with suppress(OSError):
         sock.sendall(
             rng.choice(

@@ -25,7 +25,12 @@ def ending_the_job(program: Sequence[str]) -> list[str]:
     at = _place_of_program(words)
     if at:
         return [*words[:at], PROGRAM, *words[at:]]
-    return [sys.executable, "-I", "-S", PROGRAM, "exec", *program] if program else []
+    return watched(program) if program else []
+
+
+def watched(program: Sequence[str], how: str = "exec") -> list[str]:
+    """Return a command line that runs any program under watch; ``how``: as jobs/program.py says."""
+    return [sys.executable, "-I", "-S", PROGRAM, how, *program]
 
 
 def _interpreter_of(name: str) -> list[str]:

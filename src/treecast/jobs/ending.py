@@ -13,13 +13,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import Any, NamedTuple
 
-from treecast.jobs.program import words_of
+from treecast.jobs.program import describe, note, words_of
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _GRACE = 3.0  # seconds between asking mpirun to end and killing the rest
 _LOOK = 0.02
 _HOW: list[str] = []
-_STATUS: list[int] = []
+_STATUS: list[tuple[int, str]] = []
 
 
 class Process(NamedTuple):
@@ -99,21 +99,26 @@ def end_all(*children: "subprocess.Popen[bytes]") -> None:
     for child in children:
         with suppress(subprocess.TimeoutExpired):
             child.wait(max(0.0, until - time.monotonic()))
-    for child in children:
-        child.kill()
     until = time.monotonic() + _GRACE  # a process that even SIGKILL does not end hangs in the kernel
     while (left := _left(leaders, known)) and time.monotonic() < until:
-        known |= left
-        for process in left:
-            with suppress(OSError):
-                os.kill(process.pid, signal.SIGKILL)
+        known |= {state.process for state in left}
+        parents = {state.parent for state in left}
+        for state in left:
+            if (
+                state.process.pid not in parents or time.monotonic() > until - _GRACE / 2
+            ):  # who watches passes last words on
+                with suppress(OSError):
+                    os.kill(state.process.pid, signal.SIGKILL)
         time.sleep(_LOOK)
     for child in children:
+        child.kill()
         child.wait()
 
 
-def _left(leaders: Collection[int], known: Iterable[Process]) -> set[Process]:
-    return {process for process in {*known, *processes_of(leaders)} if letter_of(*process) not in "ZX"}
+def _left(leaders: Collection[int], known: Iterable[Process]) -> list[_State]:
+    those = {*known, *processes_of(leaders)}
+    states = [_state(process.pid) for process in those]
+    return [state for state in states if state and state.process in those and state.letter not in "ZX"]
 
 
 @contextmanager
@@ -154,11 +159,12 @@ def end_with_the_job(on_error: str, is_over: Callable[[], bool], abort: Callable
 
         def note_exception(kind: Any, value: Any, trace: Any) -> None:
             hook(kind, value, trace)
-            _STATUS.append(1)
+            _STATUS.append((1, describe(value)))
 
         def note_exit(status: Any = None, /) -> Any:
             if status not in (None, 0):
-                _STATUS.append(status if isinstance(status, int) else 1)
+                number = status if isinstance(status, int) else 1
+                _STATUS.append((number, f"ended with {number}"))
             leave(status)
 
         sys.excepthook, sys.exit = note_exception, note_exit
@@ -172,6 +178,8 @@ def _end_early(is_over: Callable[[], bool], abort: Callable[[int], object]) -> N
         return
     sys.stdout.flush()
     sys.stderr.flush()
+    status, why = _STATUS[-1]
+    note("why", why)
     if _HOW == ["die"]:
         os.kill(os.getpid(), signal.SIGKILL)
-    abort(_STATUS[-1])
+    abort(status)

@@ -2,6 +2,7 @@
 
     program.py SCRIPT ARGUMENTS …      also -m MODULE …, -c CODE …, or - for standard input: by this Python
     program.py exec COMMAND …          any other program
+    program.py there COMMAND …         ssh, which ends with 128 + n when signal n has ended the rank there
     program.py tied PARENT COMMAND …   a program that is asked to end (SIGTERM) when PARENT does, which starts this: mpirun
 
 Under fault tolerance the others live on when a rank ends, and others that wait for it may wait for ever, also after MPI_Abort. So
@@ -10,6 +11,9 @@ TREECAST_JOB names. An exit status other than 0 it writes into that file, whose 
 host, where that file is not to be seen, it ends the daemon of Open MPI that started it, and so the job. A rank that is killed
 ends nothing.
 
+It passes on what the rank prints, in whole lines: those of several ranks never mix. Under mpirun it does so past mpirun, which
+cuts them.
+
 A Python program that fails leaves without MPI_Finalize, which would wait for the others. It is run in this process, so that its
 exceptions and exits are seen. It is run as a file and imports the standard library only: the program's Python need not have
 treecast.
@@ -17,13 +21,18 @@ treecast.
 
 import contextlib
 import ctypes
+import fcntl
+import io
 import os
 import runpy
+import select
 import signal
+import socket
 import sys
+import tty
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import NoReturn
+from typing import NoReturn, cast
 
 _DAEMONS = ("prted", "prterun", "mpirun")
 _PASSED_ON = (signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)
@@ -33,6 +42,11 @@ NOWHERE = -1
 """The space of processes where nobody knows it."""
 _TORCH = {"RANK": "RANK", "WORLD_SIZE": "SIZE", "LOCAL_RANK": "LOCAL_RANK", "LOCAL_WORLD_SIZE": "LOCAL_SIZE"}
 """By torch's name: the variable of mpirun that torch.distributed does not read."""
+_CHUNK = 1 << 16
+_HELD = 1 << 20  # bytes that a pipe holds at most: no more can a dead rank have left in it
+_LONGEST = 1 << 24  # bytes of a line: a longer one goes out in parts
+_WORDS = 100  # letters of an error in the launcher's line
+_LOOK = 500  # ms after which a rank is looked at, where the kernel does not tell of its end
 
 
 def main(words: list[str]) -> None:
@@ -45,38 +59,148 @@ def main(words: list[str]) -> None:
     for name, theirs in _TORCH.items():
         if f"OMPI_COMM_WORLD_{theirs}" in os.environ:
             os.environ.setdefault(name, os.environ[f"OMPI_COMM_WORLD_{theirs}"])
+    streams = [Stream(file) for file in (1, 2)]
+    go_past_mpirun()
+    for name in ("ended", "why", "lost"):  # of the rank in whose place this one comes
+        with contextlib.suppress(OSError):
+            job_file(f"{name}-{number_of_rank()}").unlink()
     watcher, child = os.getpid(), os.fork()
     if child:
-        watch(child)
+        watch(child, streams, words[0] == "there")
     end_with(watcher)
-    if words[0] == "exec":
+    for stream in streams:
+        stream.become()
+    if words[0] in ("exec", "there"):
+        os.environ.setdefault("PYTHONUNBUFFERED", "1")  # it may start Python
         execute(words[1:])
-    status = 0
+    with contextlib.suppress(AttributeError):
+        cast("io.TextIOWrapper", sys.stdout).reconfigure(line_buffering=True)  # what waits here is lost with the rank
+    status, why = 0, ""
     try:
         run(words)
     except SystemExit as leaving:
         status = _status_of(leaving.code)
     except BaseException as error:
         shown = error.with_traceback(_of_program(error.__traceback__))
+        why = describe(error)
         sys.excepthook(type(shown), shown, shown.__traceback__)
         status = 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
     if status:
-        fail(status)
+        fail(status, why)
 
 
-def watch(child: int) -> NoReturn:
-    """Wait until the rank has ended, note how, and end likewise."""
+class Stream:
+    """An output of a rank, on its way to that of the launcher in whole lines.
+
+    ``to``: the file where it goes. The rank gets a terminal where that is one. With TREECAST_TAG the number of the rank stands
+    before each line; with TREECAST_LOGS they go into a file of the rank in that folder, too.
+    """
+
+    def __init__(self, to: int) -> None:
+        self.reads, self._writes = os.openpty() if os.isatty(to) else os.pipe()
+        if os.isatty(to):
+            tty.setraw(self._writes)  # bytes stay as they are
+        self._to, self._rest, self._lock, rank = to, bytearray(), self.reads, number_of_rank()
+        self._tag = f"[{rank}] ".encode() if "TREECAST_TAG" in os.environ else b""
+        with contextlib.suppress(OSError):  # other hosts have no folder of the job, nor other writers
+            self._lock = os.open(job_file("lines"), os.O_RDWR | os.O_CREAT, 0o600)
+        logs = os.environ.get("TREECAST_LOGS")
+        self._log = open(f"{logs}/rank-{rank}.log" if logs else os.devnull, "ab", 0)  # noqa: SIM115
+
+    def become(self) -> None:
+        """Have this process, the rank, write here."""
+        os.dup2(self._writes, self._to)
+        os.close(self.reads)
+
+    def keep(self) -> int:
+        """Leave the writing to the rank; return the file where it is read."""
+        os.close(self._writes)
+        return self.reads
+
+    def pass_on(self) -> int:
+        """Pass on the lines of what there is to read; return its bytes, 0 when nothing comes any more, and -1 when not now."""
+        rest, first = self._rest, max(0, len(self._rest) - 1)
+        try:
+            got = os.read(self.reads, _CHUNK)
+        except OSError as error:  # the end of a terminal is one
+            return -isinstance(error, BlockingIOError)
+        rest += got
+        cut = 1 + max(rest.rfind(b"\n", first), rest.rfind(b"\r", first, -1))  # what begins with \r goes over a line
+        cut = len(rest) if not cut and len(rest) > _LONGEST else cut
+        lines = bytes(rest[:cut])
+        del rest[:cut]
+        return len(got) if self._write(lines) else 0
+
+    def close(self, is_over: bool = False) -> None:
+        """Read no more: who still writes hears that. ``is_over``: the rank has ended, and what it has left here goes out."""
+        left, got = _HELD * is_over, 1
+        os.set_blocking(self.reads, False)
+        while left > 0 and got > 0:
+            left -= (got := self.pass_on())
+        alone = "1" in (os.environ.get("TREECAST_SIZE"), os.environ.get("OMPI_COMM_WORLD_SIZE"))
+        self._write(bytes(self._rest) + b"\n" * bool(self._rest and not alone))  # the next line begins anew
+        os.close(self.reads)
+
+    def _write(self, lines: bytes) -> bool:
+        """Write lines, and let no other rank between; return whether somebody reads them."""
+        with contextlib.suppress(OSError):
+            self._log.write(lines)
+        if self._tag:
+            lines = b"".join(self._tag + line for line in lines.splitlines(keepends=True))
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        try:
+            while lines:
+                select.select((), (self._to,), ())  # others may have made it one that does not block
+                lines = lines[os.write(self._to, lines) :]
+        except OSError:
+            return False
+        finally:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+        return True
+
+
+def go_past_mpirun() -> None:
+    """Take the launcher's own output from it, when it hands it out."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as launcher:
+        launcher.connect(str(job_file("output")))
+        for name, file in enumerate(socket.recv_fds(launcher, 1, 2)[1], 1):
+            os.dup2(file, name)
+            os.close(file)
+
+
+def watch(child: int, streams: list[Stream], is_far: bool = False) -> NoReturn:
+    """Wait until the rank has ended, note how, and end likewise. ``is_far``: the child tells of a rank on another host."""
     for number in _PASSED_ON:
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda number, frame: os.kill(child, number))  # a second one does no harm
     note("began", identity(child))
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = pass_on(child, streams)
+    status = 128 - status if is_far and 128 < status < 255 else status
     note("ended", str(status))
+    for stream in streams:
+        stream.close(is_over=True)
     if status > 0:
         end_job(status)
     if status < 0:
         os.kill(os.getpid(), signal.SIGKILL)
     os._exit(0)
+
+
+def pass_on(child: int, streams: list[Stream]) -> int:
+    """Pass on what a rank prints until it has ended; return its exit status, below 0 for a signal."""
+    ends, reads = select.poll(), {stream.keep(): stream for stream in streams}
+    for file in reads:
+        ends.register(file, select.POLLIN)
+    with contextlib.suppress(OSError, AttributeError):  # only Linux has it
+        ends.register(os.pidfd_open(child), select.POLLIN)
+    while True:
+        for file, _ in ends.poll(_LOOK):
+            if file in reads and not reads[file].pass_on():
+                ends.unregister(file)
+                reads[file].close()
+                streams.remove(reads.pop(file))
+        if (ended := os.waitpid(child, os.WNOHANG))[0]:
+            return os.waitstatus_to_exitcode(ended[1])
 
 
 def end_with(parent: int, number: int = signal.SIGKILL) -> None:
@@ -129,9 +253,15 @@ def _of_program(trace: TracebackType | None) -> TracebackType | None:
     return trace
 
 
-def fail(status: int) -> NoReturn:
-    """End the rank without MPI_Finalize, with a status."""
+def describe(error: BaseException) -> str:
+    """Return in one short line that a rank raised an error."""
+    return f"raised {type(error).__name__}: {error}".partition("\n")[0][:_WORDS].removesuffix(": ")
+
+
+def fail(status: int, why: str = "") -> NoReturn:
+    """End the rank without MPI_Finalize, with a status; ``why``: in words, when it raised an error."""
     flush()
+    note("why", why or f"ended with {status}")
     if os.environ.get("TREECAST_ON_ERROR") == "die":  # the program has said that the others live on: treecast.mpi.wrap
         os.kill(os.getpid(), signal.SIGKILL)
     with contextlib.suppress(OSError):  # before others fail because this rank has left
@@ -168,10 +298,14 @@ def job_file(name: str = "status") -> Path:
     return Path(os.environ.get("TREECAST_JOB", "/none/status")).with_name(name)
 
 
+def number_of_rank() -> str:
+    """Return the rank that this process is, or watches."""
+    return os.environ.get("TREECAST_RANK") or os.environ.get("OMPI_COMM_WORLD_RANK", "0")
+
+
 def note(name: str, text: str, place: Path | None = None) -> None:
     """Note something of this rank beside the file of the job, whole, where that is to be seen; or in another place."""
-    rank = os.environ.get("TREECAST_RANK") or os.environ.get("OMPI_COMM_WORLD_RANK", "0")
-    place = place or job_file(f"{name}-{rank}")
+    place = place or job_file(f"{name}-{number_of_rank()}")
     with contextlib.suppress(OSError):
         mine = place.with_name(f".{place.name}")
         mine.write_text(text)

@@ -1,10 +1,13 @@
 """How the ranks of a job end, as those that watch them note it."""
 
 import os
+import shutil
+import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +16,9 @@ from treecast.jobs.ending import await_end, letter_of
 from treecast.jobs.program import NOWHERE, identity, note, space
 
 TIMED_OUT = 124
+PATIENCE = 3.0  # seconds that a rank may take when it can wait for nobody any more
+_GRACE = 1.0  # seconds in which others may say themselves that they cannot begin
+_STOPPED = ("T", "t")
 _LOOK = 0.05  # seconds between two looks at a job
 _PRINTING = 0.3  # seconds in which the words of a rank that failed are passed on
 
@@ -45,21 +51,26 @@ class Watch:
     """The news of the ranks of a job on this host.
 
     ``status``: the file into which the first rank that fails writes its exit status. Beside it each rank has a note of its
-    process, ``began-RANK``, and of how it ended, ``ended-RANK``: its exit status, or below 0 the signal that killed it.
+    process, ``began-RANK``, and of how it ended, ``ended-RANK``: its exit status, or below 0 the signal that killed it; and what
+    it said of that itself, ``why-RANK``. Others note that they have put it out, ``lost-RANK``.
     """
 
     def __init__(self, status: Path, ranks: int) -> None:
-        self.status, self._ranks = status, ranks
+        self.status, self._ranks, self._spell, self._begin = status, ranks, Spell(), Spell()
+        self.has_begun = False
 
-    def noted(self, name: str) -> dict[int, int]:
+    def said(self, name: str) -> dict[int, str]:
         """Return the notes of ranks, in the order of time."""
-        notes: list[tuple[int, int, int]] = []
+        notes: list[tuple[int, int, str]] = []
         for path in self.status.parent.glob(f"{name}-*"):
             with suppress(OSError, ValueError):
-                notes.append(
-                    (path.stat().st_mtime_ns, int(path.name.partition("-")[2]), int(path.read_text().split()[0]))
-                )
-        return {rank: number for _, rank, number in sorted(notes)}
+                rank = int(path.name.partition("-")[2])
+                notes.append((path.stat().st_mtime_ns, rank, path.read_text(errors="replace")))
+        return {rank: text for _, rank, text in sorted(notes)}
+
+    def noted(self, name: str) -> dict[int, int]:
+        """Return the numbers with which the notes of ranks begin."""
+        return {rank: int(text.split()[0]) for rank, text in self.said(name).items() if text}
 
     def wait(
         self,
@@ -82,20 +93,74 @@ class Watch:
         time.sleep(_PRINTING)
         return self.ending(0)
 
-    def ending(self, status: int, why: str = "") -> Ending:
-        """Return how the job ended. ``status``: that of mpirun, or of the launcher, which says ``why`` it ends the job."""
-        ended = self.noted("ended")
+    def ending(self, status: int, why: str = "", rest: Mapping[int, str] | None = None) -> Ending:
+        """Return how the job ended. ``status``: that of mpirun, or of the launcher, which says ``why`` it ends the job.
+
+        ``rest``: what was of ranks that the launcher ends; "" of those that have done all but end their process.
+        """
+        codes, said, rest = self.noted("ended"), self.said("why"), rest or {}
         with suppress(OSError, ValueError):
             status = int(self.status.read_text())
-        killed = [-code for code in ended.values() if code < 0]
+        killed = [-code for code in codes.values() if code < 0]
         if not status and len(killed) == self._ranks:
             status = 128 + killed[0]
-        if not why and all(code == 0 for code in ended.values()):
+        bad = {rank: said.get(rank) or _how(code) for rank, code in codes.items() if code}
+        worse = {rank: how for rank, how in rest.items() if how}
+        if not why and not bad and not worse:
             return Ending(status, "")
-        good, left = sum(code == 0 for code in ended.values()), self._ranks - len(ended)
-        words = [*([why] if why else []), *_groups(ended), f"{good} of {self._ranks} ended with 0"]
+        left, good = self._ranks - len(codes) - len(rest), len(codes) + len(rest) - len(bad) - len(worse)
+        words = [*([why] if why else []), *_groups(bad), f"{good} of {self._ranks} ended with 0", *_groups(worse)]
         words += [f"{left} had not ended"] if left else []
-        return Ending(status, "; ".join(words), *killed[:1])
+        return Ending(status, "; ".join(words), *[*killed, signal.SIGKILL * bool(worse)][:1])
+
+    def hear(self, rank: int, lost: Iterable[int]) -> None:
+        """Take in that a rank is connected to all but those that are lost to it."""
+        for name in (f"joined-{rank}", *(f"lost-{other}" for other in lost)):
+            note(name, "0", self.status.with_name(name))
+
+    def not_begun(self, came: Collection[int]) -> Ending | None:
+        """Return how a job ends that waits for ranks which have ended before all were connected; None while it does not.
+
+        ``came``: who waits, or did. Programs that join nobody wait for nobody.
+        """
+        joined = self.noted("joined") if not self.has_begun else {}
+        self.has_begun = self.has_begun or len(joined) == self._ranks
+        early = self.noted("ended").keys() - joined.keys() if came and not self.has_begun else ()
+        if self._begin(name_ranks(early) if early else "") <= _GRACE:
+            return None
+        return self.ending(
+            1, f"the job cannot begin without {name_ranks(early)}, which ended before all were connected"
+        )
+
+    def abandoned(self, well: Collection[int] = ()) -> Ending | None:
+        """Return how a job ends in which all ranks have ended but some that are stopped, or that the others have put out.
+
+        None as far as that is not so, or not yet for some seconds. ``well``: ranks that have done all but end their process.
+        """
+        codes = self.noted("ended")
+        left, rest = set(range(self._ranks)) - codes.keys() - set(well), dict[int, str]()
+        if 0 < len(left) < self._ranks:
+            now, lost = letters(self.status.parent), self.noted("lost").keys()
+            stopped = {rank for rank in left if now.get(rank, "") in _STOPPED}
+            rest = {rank: "stopped" if rank in stopped else "silent" for rank in left & (stopped | lost)}
+        if self._spell(str(rest) if rest.keys() == left else "") <= PATIENCE:
+            return None
+        status = 0 if well or 0 in codes.values() else 128 + signal.SIGKILL
+        ends = {rank: f"{{was}} {how}, and {{was}} ended" for rank, how in rest.items()}
+        return self.ending(status, "", {**dict.fromkeys(well, ""), **ends})
+
+
+@contextmanager
+def folder_of_job() -> Generator[Path]:
+    """Make a temporary folder for the notes of a job, and remove those that launchers have left which were killed."""
+    here = Path(tempfile.gettempdir())
+    for path in here.glob("treecast-*.*.*-*"):
+        with suppress(OSError, ValueError):
+            pid, began, where = map(int, path.name.removeprefix("treecast-").partition("-")[0].split("."))
+            if where == space() != NOWHERE and letter_of(pid, began) == "Z" and path.stat().st_uid == os.getuid():
+                shutil.rmtree(path, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"treecast-{identity(os.getpid()).replace(' ', '.')}-") as folder:
+        yield Path(folder)
 
 
 def note_began(folder: Path, rank: int) -> None:
@@ -114,13 +179,15 @@ def letters(folder: Path) -> dict[int, str]:
     return found
 
 
-def _groups(ended: dict[int, int]) -> list[str]:
-    """Return who ended otherwise than with 0, by how."""
-    groups: dict[int, list[int]] = {}
-    for rank, code in ended.items():
-        groups.setdefault(code, []).append(rank)
-    return [f"{name_ranks(who)} {_how(code, len(who))}" for code, who in groups.items() if code]
+def _groups(ends: Mapping[int, str]) -> list[str]:
+    """Return who ended how, those together that ended alike."""
+    groups: dict[str, list[int]] = {}
+    for rank, how in ends.items():
+        groups.setdefault(how, []).append(rank)
+    return [
+        f"{name_ranks(who)} {how.replace('{was}', 'were' if len(who) > 1 else 'was')}" for how, who in groups.items()
+    ]
 
 
-def _how(code: int, many: int) -> str:
-    return f"ended with {code}" if code > 0 else f"{'were' if many > 1 else 'was'} killed (signal {-code})"
+def _how(code: int) -> str:
+    return f"ended with {code}" if code > 0 else f"{{was}} killed (signal {-code})"

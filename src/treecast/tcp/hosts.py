@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -14,19 +15,24 @@ from typing import Any, cast
 
 from treecast import __version__
 from treecast.errors import PlanError
+from treecast.jobs.command import watched
 
-_OF_THIS_HOST = ("TREECAST_JOB", "TREECAST_TIE")
-_LINE = re.compile(r"(\S+?)(?::(\d+))?(?:\s+slots\s*=\s*(\d+))?(?:\s+(?!slots\s*=)\S+=\S*)*$")
+_OF_THIS_HOST = ("TREECAST_JOB", "TREECAST_TIE", "TREECAST_TAG", "TREECAST_LOGS")
+_OF_RANK = ("TREECAST_RANK", "TREECAST_SIZE", "TREECAST_JOIN")
+_HOST = r"(?:[^\s@]+@)?(?:\[\S+?\]|[^\s:]+|[^\s:]*(?::[^\s:]*){2,})"
+_LINE = re.compile(rf"({_HOST})(?::(\d+))?(?:\s+slots\s*=\s*(\d+))?(?:\s+(?!slots\s*=)\S+=\S*)*$")
 
 
 def read_hosts(text: str) -> list[tuple[str, int]]:
     """Return the hosts of a file, and how many ranks each has room for.
 
-    A line is ``host``, ``host slots=2`` or ``host:2``; # begins a comment. A list in JSON has ``{"ssh": host}`` for each
-    rank. Raises PlanError for others.
+    A line is ``host``, ``host slots=2`` or ``host:2``, of IPv6 ``[host]:2``; # begins a comment. A list in JSON has
+    ``{"ssh": host}`` for each rank. Raises PlanError for others.
 
     >>> read_hosts("node1 slots=2  # eight cores\\nnode2"), read_hosts('[{"ssh": "a"}, {"ssh": "a"}]')
     ([('node1', 2), ('node2', 1)], [('a', 1), ('a', 1)])
+    >>> read_hosts("fd00::1\\nme@[fd00::2]:3")
+    [('fd00::1', 1), ('me@fd00::2', 3)]
     """
     found: list[tuple[str, int]] = []
     if text.lstrip().startswith("["):
@@ -39,7 +45,7 @@ def read_hosts(text: str) -> list[tuple[str, int]]:
             match = _LINE.match(line)
             if match is None:
                 raise PlanError(f"{line!r} names no host: write HOST, or HOST:2 for two ranks, a line for each")
-            found.append((match[1], int(match[2] or match[3] or 1)))
+            found.append((re.sub(r"[][]", "", match[1]), int(match[2] or match[3] or 1)))
     for host, _ in found:  # ssh takes what begins with a dash for an option, and options start programs
         if not host or host.startswith("-") or " " in host or not host.isprintable():
             raise PlanError(f"{host!r} names no host: a name has no blanks, and no dash in front")
@@ -66,12 +72,11 @@ def own_addresses(hosts: Iterable[str]) -> list[str]:
     """Return the addresses of this machine from which it reaches some hosts; names that only ssh knows are left out."""
     found: list[str] = []
     for host in dict.fromkeys(name.rpartition("@")[2] for name in hosts):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            try:
-                probe.connect((host, 9))
-            except OSError:
-                continue
-            found.append(probe.getsockname()[0])
+        with suppress(OSError):
+            for family, kind, _, _, address in socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM):
+                with suppress(OSError), socket.socket(family, kind) as probe:
+                    probe.connect(address)
+                    found.append(probe.getsockname()[0])
     return list(dict.fromkeys(found)) or [socket.gethostname()]
 
 
@@ -80,14 +85,19 @@ def start_there(
 ) -> "subprocess.Popen[bytes]":
     """Start a command on a host by ssh. The order, with the secret in it, goes in by its standard input, never by a command line.
 
-    When that input ends, so does the command. Raises PlanError without ssh.
+    When that input ends, so does the command. ssh is watched as a rank here is. Raises PlanError without ssh.
     """
     seat = shlex.join([sys.executable, "-m", "treecast.tcp.seat"])
-    try:
-        line_there = ["ssh", "-o", "BatchMode=yes", "--", host, seat]
-        child = subprocess.Popen(line_there, stdin=subprocess.PIPE, stdout=stdout, start_new_session=True)
-    except OSError as error:
-        raise PlanError(f"ssh cannot be started: {error.strerror}") from None
+    if shutil.which("ssh") is None:
+        raise PlanError("ssh cannot be started: there is no such program")
+    here = {name: environment[name] for name in (*_OF_THIS_HOST, *_OF_RANK) if name in environment}
+    child = subprocess.Popen(
+        watched(["ssh", "-o", "BatchMode=yes", "--", host, seat], "there"),
+        env={**os.environ, **here},
+        stdin=subprocess.PIPE,
+        stdout=stdout,
+        start_new_session=True,
+    )
     told = {name: value for name, value in environment.items() if name not in _OF_THIS_HOST}
     order = {"version": __version__, "command": list(line), "environment": told, "folder": os.getcwd()}
     if child.stdin is not None:

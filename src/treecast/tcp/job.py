@@ -65,6 +65,7 @@ class Job:
         self._last: dict[int, Future[Any]] = {}
         self.is_over, self.late, self.sure, self.relays = False, late, False, False
         self.welcome: tuple[list[int], int, int] | None = None
+        self.tell: Callable[[Iterable[int]], None] = lambda lost: None  # the meeting place, where a launcher holds it
         for kind in _KINDS:
             transport.on(kind, self._hear)
         transport.on(Kind.ABORT, self._end_with)
@@ -225,7 +226,10 @@ class Job:
             )
             if self.links is not None and not main.is_out:
                 self.links[0].linger(main.others())
+            silent = [seat for seat, proof in transport.lost.items() if not proof]
             self._close()
+        if silent and not main.is_out:
+            self.tell(silent)
 
     def abandon(self) -> None:
         """End at once: for the others this rank is dead."""

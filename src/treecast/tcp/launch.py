@@ -3,18 +3,16 @@
 import os
 import secrets
 import subprocess
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 from treecast.errors import PlanError
 from treecast.jobs.command import ending_the_job, torch_place
 from treecast.jobs.ending import end_all, ended_by_signals
-from treecast.jobs.watch import Ending, Watch
+from treecast.jobs.watch import Ending, Watch, folder_of_job
 from treecast.tcp.hosts import deal_out, own_addresses, start_there
-from treecast.tcp.meeting import Place
+from treecast.tcp.meeting import Place, spell
 from treecast.tcp.proof import Trust
 
 
@@ -46,13 +44,6 @@ class _Starter(NamedTuple):
             )
         except OSError as error:
             raise PlanError(f"{line[0]} cannot be started: {error.strerror}") from None
-
-    def status_of(self, child: "subprocess.Popen[bytes]") -> int | None:
-        """Return the status of a rank, below 0 for a signal; None while it runs."""
-        status = child.poll()
-        if self.hosts and any(self.hosts) and status is not None and 128 < status < 255:  # as its seat says it
-            return 128 - status
-        return status
 
 
 def launch(
@@ -87,14 +78,15 @@ def launch(
 
         network_of_ranks(named, count)
     secret = secrets.token_bytes(32)
-    addresses = ["127.0.0.1"] if where is None else own_addresses(filter(None, where))
-    place = Place(count, Trust(secret), ("127.0.0.1" if addresses == ["127.0.0.1"] else "", 0))
-    with ended_by_signals(), tempfile.TemporaryDirectory(prefix="treecast-") as folder:
-        watch = Watch(Path(folder, "status"), count)
+    addresses = own_addresses(["127.0.0.1", "::1"])[:1] if where is None else own_addresses(filter(None, where))
+    with ended_by_signals(), folder_of_job() as folder:
+        watch = Watch(folder / "status", count)
+        place = Place(count, Trust(secret), (addresses[0] if where is None else "", 0))
+        place.hear = watch.hear
         shared = {
             **(environment or {}),
             "TREECAST_SIZE": str(count),
-            "TREECAST_MEET": ",".join(f"{address}:{place.port}" for address in addresses),
+            "TREECAST_MEET": ",".join(spell((address, place.port)) for address in addresses),
             "TREECAST_SECRET": secret.hex(),
             "TREECAST_JOB": str(watch.status),
             **torch_place((where[0] if where else None) or addresses[0]),
@@ -105,7 +97,7 @@ def launch(
             for rank in range(count):
                 children[rank] = starter.start(rank)
             left = [1] * respawn
-            return watch.wait(lambda: _look(children, watch, starter, left), timeout, children.values)
+            return watch.wait(lambda: _look(children, watch, starter, left, place.seats), timeout, children.values)
         finally:
             for child in children.values():
                 if child.stdin is not None:
@@ -116,16 +108,23 @@ def launch(
 
 
 def _look(
-    children: "dict[int, subprocess.Popen[bytes]]", watch: Watch, starter: _Starter, respawn: list[int]
+    children: "dict[int, subprocess.Popen[bytes]]",
+    watch: Watch,
+    starter: _Starter,
+    respawn: list[int],
+    came: Collection[int],
 ) -> Ending | None:
-    """Return how the job ended, when all have ended or one has failed; start some of those anew that a signal has ended."""
-    statuses = {rank: starter.status_of(child) for rank, child in children.items()}
-    for rank, status in statuses.items():
-        if status is not None and status > 0:
-            return watch.ending(status)
-        if respawn and status is not None and status < 0 and any(other is None for other in statuses.values()):
-            respawn.pop()
-            children[rank] = starter.start(rank, TREECAST_JOIN="1")
-            statuses[rank] = None
-    ended = [status for status in statuses.values() if status is not None]
-    return watch.ending(0 if 0 in ended else 128 - min(ended)) if len(ended) == len(statuses) else None
+    """Return how the job ended, when all have ended or one has failed; start some of those anew that a signal has ended.
+
+    A job that has not begun cannot be joined, so nobody is started anew before all are connected.
+    """
+    statuses = {rank: child.poll() for rank, child in children.items()}
+    ended = {rank: status for rank, status in statuses.items() if status is not None}
+    if failed := [status for status in ended.values() if status > 0]:
+        return watch.ending(failed[0])
+    if len(ended) == len(statuses):
+        return watch.ending(0 if 0 in ended.values() else 128 - min(ended.values()))
+    for rank in [rank for rank, status in ended.items() if status < 0 and watch.has_begun][: len(respawn)]:
+        respawn.pop()
+        children[rank] = starter.start(rank, TREECAST_JOIN="1")
+    return watch.not_begun(came) or watch.abandoned()

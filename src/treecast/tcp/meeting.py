@@ -5,26 +5,30 @@ After that the place is not needed. The listening sockets stay open, for those w
 
 import json
 import socket
+import ssl
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore, Event, Lock, Thread
 from time import monotonic, sleep
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 from treecast.errors import PlanError
 from treecast.groups.members import name_ranks
-from treecast.tcp.proof import PLACE, Trust, Who, greet, read_all
+from treecast.tcp.proof import LIMIT, PLACE, StrangerError, Trust, Who, greet, read_all
 
 START = 300.0
 """Seconds within which all ranks have to come."""
 _STRANGERS = 64
+_WAITING = 1024  # connections that wait until one of these has proved itself, or its time is up
+_HURRY = 0.25  # seconds that each stranger has where half of the places are taken
 _LENGTH = struct.Struct("<I")
 _LONGEST = 1 << 24
 _NAP = 0.05
 _READY = 60.0  # seconds that a newcomer has to connect to all
 _APPLIES = "applies"
+_CLOSED = (ConnectionAbortedError, ConnectionResetError, BrokenPipeError, ssl.SSLEOFError)
 
 
 class TooLateError(PlanError):
@@ -56,15 +60,18 @@ class Store(Protocol):
 
 
 class Listener:
-    """Takes connections, each of which proves in a thread of its own that it belongs to the job; 64 strangers at once."""
+    """Takes connections, each of which proves in a thread of its own that it belongs to the job; 64 strangers at once.
+
+    More wait, and nobody for long: the more strangers there are, the less time each has. Who is closed so comes again.
+    """
 
     def __init__(
         self, own: Who, trust: Trust, take: Callable[[socket.socket, Who], None], address: tuple[str, int]
     ) -> None:
         self._own, self._use = own, take
         self._trust = trust._replace(secret=trust.key)  # read here, where an error is the caller's
-        self._free, self._closed = BoundedSemaphore(_STRANGERS), Event()
-        self.socket = socket.create_server(address, backlog=_STRANGERS)
+        self._free, self._closed, self._strangers = BoundedSemaphore(_STRANGERS), Event(), set[socket.socket]()
+        self.socket = listen(address)
         self.port = int(self.socket.getsockname()[1])
         Thread(target=self._accept, name="treecast.listen", daemon=True).start()
 
@@ -77,17 +84,18 @@ class Listener:
                     return
                 sleep(_NAP)  # no more files may be open: some will be closed
                 continue
-            if self._free.acquire(blocking=False):
-                Thread(target=self._prove, args=(sock,), daemon=True).start()
-            else:
-                sock.close()
+            self._free.acquire()
+            self._strangers.add(sock)
+            Thread(target=self._prove, args=(sock,), daemon=True).start()
 
-    def _prove(self, sock: socket.socket) -> None:
+    def _prove(self, stranger: socket.socket) -> None:
+        seconds = LIMIT if len(self._strangers) < _STRANGERS // 2 else _HURRY
         try:
-            sock, who = greet(sock, self._own, self._trust, server=True)
+            sock, who = greet(stranger, self._own, self._trust, server=True, seconds=seconds)
         except OSError:
             return
         finally:
+            self._strangers.discard(stranger)
             self._free.release()
         try:
             self._use(sock, who)
@@ -101,6 +109,24 @@ class Listener:
         with suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
+
+
+def listen(address: tuple[str, int]) -> socket.socket:
+    """Return a socket that listens at an address: at "" by IPv6 and IPv4, as far as this machine has them."""
+    host, port = address
+    both = not host and socket.has_dualstack_ipv6()
+    family = socket.AF_INET6 if both or ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family, backlog=_WAITING, dualstack_ipv6=both)
+
+
+def spell(address: tuple[str, int]) -> str:
+    """Return an address as ``host:port``.
+
+    >>> spell(("node1", 7000)), spell(("::1", 7000))
+    ('node1:7000', '[::1]:7000')
+    """
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def send_record(sock: socket.socket, record: Any) -> None:
@@ -120,65 +146,77 @@ def read_record(sock: socket.socket, until: float) -> Any:
 class Place(Listener):
     """The meeting place of a job of ``size`` ranks: it answers with the table of all when all have come.
 
-    ``address``: where it listens. It may be closed afterwards.
+    ``address``: where it listens. It may be closed afterwards. ``seats``: of the ranks that have come. ``hear``: told when a rank
+    is connected to all, with none, and at its end with the ranks that it has put out.
     """
 
     def __init__(self, size: int, trust: Trust, address: tuple[str, int] | None = None, start: float = START) -> None:
         self._size, self._until = size, monotonic() + start
-        self._seats: dict[int, list[Any]] = {}
+        self.seats: dict[int, list[Any]] = {}
+        self.hear: Callable[[int, Iterable[int]], None] = lambda rank, lost: None
         self._lock, self._full = Lock(), Event()
         super().__init__(Who(PLACE, bytes(16)), trust, self._take, (trust.host, 0) if address is None else address)
 
     def _take(self, sock: socket.socket, who: Who) -> None:
         with sock:
             seat = read_record(sock, monotonic() + 5)
+            if isinstance(seat, dict):
+                self.hear(who.rank, cast("dict[str, list[int]]", seat)["lost"])
+                return
             with self._lock:
                 if not 0 <= who.rank < self._size:
                     send_record(sock, {"error": f"rank {who.rank} is none of {self._size}"})
                     return
                 # who comes later takes the place of who has gone
-                if self._full.is_set() or who.rank not in self._seats:
-                    self._seats[who.rank] = [who.rank, who.identity.hex(), seat]
-                if len(self._seats) == self._size:
+                if self._full.is_set() or who.rank not in self.seats:
+                    self.seats[who.rank] = [who.rank, who.identity.hex(), seat]
+                if len(self.seats) == self._size:
                     self._full.set()
             if self._full.wait(max(0.0, self._until - monotonic())):
-                send_record(sock, {"table": [self._seats[rank] for rank in range(self._size)]})
+                send_record(sock, {"table": [self.seats[rank] for rank in range(self._size)]})
             else:
-                lacking = set(range(self._size)) - set(self._seats)
+                lacking = set(range(self._size)) - set(self.seats)
                 send_record(sock, {"error": f"{name_ranks(lacking)} did not come"})
+
+
+def knock(address: tuple[str, int], own: Who, trust: Trust) -> tuple[socket.socket, Who]:
+    """Return a connection to an address, and who is there. Raises OSError for none."""
+    return greet(socket.create_connection(address, timeout=5), own, trust, server=False)
+
+
+def tell_place(places: Iterable[tuple[str, int]], own: Who, trust: Trust, lost: Iterable[int]) -> None:
+    """Tell a meeting place, if it is there, that this rank is connected to all but those that are lost."""
+    for place in places:
+        with suppress(OSError), knock(place, own, trust)[0] as sock:
+            send_record(sock, {"lost": list(lost)})
+            break
 
 
 def ask_place(places: Iterable[tuple[str, int]], own: Who, said: Any, trust: Trust, until: float) -> list[Seat]:
     """Tell a meeting place where this rank listens, and return the table of all ranks. Raises PlanError when that fails."""
-    tried, why = list(places), "nobody answers"
+    tried, why, met = list(places), "nobody answers", False
     while monotonic() < until:
         for place in tried:
             try:
-                sock = socket.create_connection(place, timeout=5)
-            except OSError as error:
+                sock, who = knock(place, own, trust)
+                with sock:
+                    if who.rank != PLACE:
+                        raise PlanError(f"{spell(place)} is no meeting place but rank {who.rank}")
+                    met = True
+                    send_record(sock, said)
+                    answer = read_record(sock, until + 5)
+            except StrangerError as error:
+                raise PlanError(f"the meeting place {spell(place)} is none of this job: {error}") from None
+            except (OSError, ValueError) as error:  # it has too many strangers, say
+                if met and isinstance(error, ConnectionRefusedError):
+                    raise PlanError("the meeting place has gone before all ranks were there") from None
                 why = str(error)
                 continue
-            try:
-                sock, who = greet(sock, own, trust, server=False)
-            except OSError as error:
-                raise PlanError(f"the meeting place {place[0]}:{place[1]} is none of this job: {error}") from None
-            with sock:
-                if who.rank != PLACE:
-                    raise PlanError(f"{place[0]}:{place[1]} is no meeting place but rank {who.rank}")
-                send_record(sock, said)
-                answer = _read_answer(sock, until)
             if "error" in answer:
                 raise PlanError(f"the job cannot start: {answer['error']}")
             return [Seat.read(rank, identity, said) for rank, identity, said in answer["table"]]
         sleep(_NAP)
-    raise PlanError(f"no meeting place at {', '.join(f'{host}:{port}' for host, port in tried)}: {why}")
-
-
-def _read_answer(sock: socket.socket, until: float) -> Any:
-    try:
-        return read_record(sock, until + 5)
-    except (OSError, ValueError) as error:
-        raise PlanError(f"the meeting place has gone before all ranks were there: {error}") from None
+    raise PlanError(f"no meeting place at {', '.join(map(spell, tried))}: {why}")
 
 
 def ask_store(store: Store, own: Who, size: int, said: Any) -> list[Seat]:
@@ -208,21 +246,26 @@ class Arrivals:
                 yield self._came.get_nowait()
 
 
-def connect(seat: Seat, own: Who, trust: Trust) -> socket.socket:
-    """Return a connection to a rank, by the first of its addresses that answers. Raises OSError for none."""
-    why = OSError("it has no address")
-    for address in seat.addresses:
-        try:
-            sock = socket.create_connection(address, timeout=5)
-            sock, who = greet(sock, own, trust, server=False)
-        except OSError as error:
-            why = error
-            continue
-        if who.rank == seat.rank and seat.identity in ("", who.identity.hex()):
-            return sock
-        sock.close()
-        why = OSError(f"rank {who.rank} of another job answers there")
-    raise why
+def connect(seat: Seat, own: Who, trust: Trust, until: float) -> socket.socket:
+    """Return a connection to a rank, by the first of its addresses that answers. Raises OSError for none.
+
+    It is tried again as long as a handshake is closed, as among many strangers, or nobody listens who may do so only later.
+    """
+    while True:
+        why = OSError("it has no address")
+        for address in seat.addresses:
+            try:
+                sock, who = knock(address, own, trust)
+            except OSError as error:
+                why = why if isinstance(why, _CLOSED) else error
+                continue
+            if who.rank == seat.rank and seat.identity in ("", who.identity.hex()):
+                return sock
+            sock.close()
+            why = OSError(f"rank {who.rank} of another job answers there")
+        if monotonic() > until or (seat.identity and not isinstance(why, _CLOSED)):
+            raise why
+        sleep(_NAP)
 
 
 def connect_all(
@@ -235,14 +278,11 @@ def connect_all(
     socks: dict[int, socket.socket] = {}
     seats = sorted(table)
     for seat in (seat for seat in seats if seat.rank < own.rank):
-        while seat.rank not in socks:
-            try:
-                socks[seat.rank] = connect(seat, own, trust)
-                send_record(socks[seat.rank], _APPLIES)
-            except OSError as error:
-                if seat.identity or monotonic() > until:
-                    raise PlanError(f"the job cannot start: rank {seat.rank} cannot be reached: {error}") from None
-                sleep(_NAP)
+        try:
+            socks[seat.rank] = connect(seat, own, trust, until)
+            send_record(socks[seat.rank], _APPLIES)
+        except OSError as error:
+            raise PlanError(f"the job cannot start: rank {seat.rank} cannot be reached: {error}") from None
     awaited = {seat.rank: bytes.fromhex(seat.identity) for seat in seats if seat.rank > own.rank}
     while awaited:
         for sock, who in arrivals.take(_NAP):
@@ -256,13 +296,13 @@ def connect_all(
     return socks
 
 
-def connect_living(table: list[Seat], own: Who, trust: Trust) -> Mapping[int, socket.socket]:
+def connect_living(table: list[Seat], own: Who, trust: Trust, until: float) -> Mapping[int, socket.socket]:
     """Return a newcomer's connections to all ranks that answer. Raises PlanError when none does."""
     socks: dict[int, socket.socket] = {}
     for seat in table:
         if seat.rank != own.rank:
             with suppress(OSError):
-                socks[seat.rank] = connect(seat, own, trust)
+                socks[seat.rank] = connect(seat, own, trust, until)
     for rank, sock in list(socks.items()):
         try:
             send_record(sock, _APPLIES)

@@ -1,7 +1,8 @@
 """How both sides of a new connection prove that they know the secret of the job, before anything else is read.
 
 Each sends who it is and a nonce, then the HMAC-SHA256 of that and of the other's nonce. Who is said and which side one is
-are in it, so nothing can be reflected. Before the proof 46 bytes are read, then 32, within five seconds.
+are in it, so nothing can be reflected. A last byte says that it was right.
+Before the proof 46 bytes are read, then 32, within five seconds.
 """
 
 import ctypes
@@ -23,8 +24,8 @@ from typing import NamedTuple
 from treecast.errors import PlanError
 
 _HELLO = struct.Struct("<8sHI16s16s")
-_MAGIC, VERSION = b"treecast", 1
-_LIMIT = 5.0  # seconds that a stranger has
+_MAGIC, VERSION, _WELCOME = b"treecast", 2, b"!"
+LIMIT = 5.0  # seconds that a stranger has
 PLACE = (1 << 32) - 1
 """In place of a rank: whoever says so is the meeting place."""
 
@@ -155,13 +156,13 @@ def read_all(sock: socket.socket, count: int, until: float) -> bytes:
         sock.settimeout(left)
         got = sock.recv(count - len(found))
         if not got:
-            raise StrangerError("the connection ended before the proof")
+            raise ConnectionAbortedError("the other side ended the connection")
         found += got
     return found
 
 
 def greet(
-    sock: socket.socket, own: Who, trust: Trust, *, server: bool, seconds: float = _LIMIT
+    sock: socket.socket, own: Who, trust: Trust, *, server: bool, seconds: float = LIMIT
 ) -> tuple[socket.socket, Who]:
     """Prove who this is, and have the other side prove it; return the connection, wrapped where TLS is asked for, and who it is.
 
@@ -183,6 +184,10 @@ def greet(
         if not hmac.compare_digest(read_all(sock, 32, until), _proof(trust.key, not server, other, hello)):
             lacks = "does not know the secret of the job" if trust.secret else "is no process of this user here"
             raise StrangerError(f"the other side {lacks}: all ranks need the same TREECAST_SECRET")
+        if server:
+            sock.sendall(_WELCOME)
+        else:  # the other side may have been out of patience
+            read_all(sock, len(_WELCOME), until)
     except OSError:
         with suppress(OSError):
             sock.close()

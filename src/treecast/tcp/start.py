@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -20,6 +21,8 @@ from treecast.tcp.meeting import (
     ask_store,
     connect_all,
     connect_living,
+    spell,
+    tell_place,
 )
 from treecast.tcp.proof import Trust, Who
 from treecast.transport.links import Links
@@ -67,7 +70,9 @@ def start_job(where: Start, options: Options) -> Job:
         raise PlanError(f"nobody can join over the links of {named.spec} yet: it takes a job without network=")
     fixed = at_links(places, named, size)
     _check_reach(places, options)
-    listener = Listener(own, options.trust, arrivals.put, (options.trust.host, fixed[rank][1] if fixed else 0))
+    listener = Listener(
+        own, options.trust, arrivals.put, (_listens_at(places, options), fixed[rank][1] if fixed else 0)
+    )
     if fixed:
         table = [Seat(other, "", [place], options.survive, False) for other, place in enumerate(fixed)]
     else:
@@ -77,9 +82,9 @@ def start_job(where: Start, options: Options) -> Job:
         near = set(named.neighbors(rank))
         table = [seat for seat in table if seat.rank in near]
     living, trust = options.join, options.trust
-    socks = connect_living(table, own, trust) if living else connect_all(table, own, trust, arrivals, until)
+    met = connect_living(table, own, trust, until) if living else connect_all(table, own, trust, arrivals, until)
     cma = named is None and os.environ.get("TREECAST_CMA") != "0"
-    transport = Sockets(rank, size, socks, options.deadline, trust_ends=options.trust_ends, cma=cma)
+    transport = Sockets(rank, size, met, options.deadline, trust_ends=options.trust_ends, cma=cma)
     links = None
     if named is not None:
         links = Links(transport), named
@@ -87,13 +92,16 @@ def start_job(where: Start, options: Options) -> Job:
         transport = Sockets(rank, size, streams, options.deadline, trust_ends=options.trust_ends, selector=links[0])
     job = Job(transport, arrivals, listener, options.late, links)
     job.sure, job.relays = options.sure, relays
+    if not (fixed or where.held_by_zero or options.store):  # a launcher holds the place
+        job.tell = partial(tell_place, places, own, trust)
+        job.tell(())
     return ended_at_exit(job, options.on_error)
 
 
 def _meet(where: Start, options: Options, own: Who, port: int, until: float) -> list[Seat]:
     """Return the table of all ranks, from the place where they meet."""
     rank, size, places, held_by_zero = where
-    hosts = own_addresses(host for host, _ in places) if options.trust.secret else ["127.0.0.1"]
+    hosts = own_addresses(host for host, _ in places) if options.trust.secret else [_listens_at(places, options)]
     said = [[(host, port) for host in hosts], options.survive, options.late is None]
     if options.store is not None:
         table = ask_store(options.store, own, size, said)
@@ -121,9 +129,15 @@ def network_of_ranks(name: Any, size: int) -> Network:
 
 def _hold(size: int, options: Options, address: Address) -> Place:
     try:
-        return Place(size, options.trust, (options.trust.host, address[1]), options.start)
+        return Place(size, options.trust, (_listens_at([address], options), address[1]), options.start)
     except OSError as error:
-        raise PlanError(f"rank 0 cannot hold the meeting place {address[0]}:{address[1]}: {error.strerror}") from None
+        raise PlanError(f"rank 0 cannot hold the meeting place {spell(address)}: {error.strerror}") from None
+
+
+def _listens_at(places: Iterable[Address], options: Options) -> str:
+    """Return the address to listen on: without a secret that of this machine alone, of the family of the place to meet."""
+    host = options.trust.host
+    return "::1" if host and any(place == "::1" for place, _ in places) else host
 
 
 def _check_reach(places: Iterable[Address], options: Options) -> None:
@@ -149,12 +163,16 @@ def read_places(text: str) -> tuple[Address, ...]:
 
     >>> read_places("10.0.0.1:4000,node7:4000")
     (('10.0.0.1', 4000), ('node7', 4000))
+    >>> read_places("[fd00::1]:4000")
+    (('fd00::1', 4000),)
     """
     found: list[Address] = []
     for word in filter(None, text.split(",")):
         host, _, port = word.strip().rpartition(":")
-        if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
-            raise PlanError(f"{word!r} is no place to meet: write host:port, with commas between several")
+        if not host or not port.isdigit() or not 0 < int(port) < 1 << 16 or (":" in host and host[0] != "["):
+            raise PlanError(
+                f"{word!r} is no place to meet: write host:port or [IPv6]:port, with commas between several"
+            )
         found.append((host.strip("[]"), int(port)))
     return tuple(found)
 

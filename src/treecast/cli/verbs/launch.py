@@ -1,6 +1,8 @@
 """``treecast launch``."""
 
+import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -21,6 +23,8 @@ def launch(
     network: str | None = None,
     tie: Annotated[bool, Parameter(negative=())] = False,
     intact: Annotated[bool, Parameter(negative=())] = False,
+    tag: Annotated[bool, Parameter(negative=())] = False,
+    logs: str | None = None,
 ) -> int:
     """Start a program in many ranks, so that the others live on when one dies; end all of it in time.
 
@@ -53,6 +57,10 @@ def launch(
         With --tcp: ranks on this machine end when this process is killed; else they go on. Those elsewhere end in any case.
     intact
         A rank that is killed is no success: the exit status is then 128 + its signal, also when the others have survived.
+    tag
+        The number of its rank stands before each line that one prints: [2] text.
+    logs
+        A folder. The lines of rank 2 go into its file rank-2.log, too; one that is there is written anew.
     """
     check_command("launch", program)
     check_numbers(respawn=respawn, timeout=timeout or 0.0)
@@ -62,11 +70,12 @@ def launch(
         raise PlanError(
             f"{ranks:,} ranks are too many for one machine: write -n {_MOST_HERE} or less, or --tcp --hosts FILE"
         )
+    asked = _asked(tag, logs)
     if tcp:
         from treecast.tcp.launch import launch as launch_by_sockets
 
-        named = {"TREECAST_NETWORK": network} if network else {}
-        ending = launch_by_sockets(ranks, program, timeout, respawn=respawn, hosts=hosts, tie=tie, environment=named)
+        asked |= {"TREECAST_NETWORK": network} if network else {}
+        ending = launch_by_sockets(ranks, program, timeout, respawn=respawn, hosts=hosts, tie=tie, environment=asked)
     elif ranks is None or hosts or respawn or tie or network:
         raise PlanError(
             "--hosts, --respawn, --network and --tie go with --tcp" if ranks else "how many ranks? write -n 8, say"
@@ -74,7 +83,21 @@ def launch(
     else:
         from treecast.mpi.job.launch import launch as launch_by_mpi
 
-        ending = launch_by_mpi(ranks, program, timeout)
+        ending = launch_by_mpi(ranks, program, timeout, environment=asked)
     if ending.line:
         sys.stderr.write(f"treecast: {ending.line}\n")
     return ending.status or (128 + ending.signal if intact and ending.signal else 0)
+
+
+def _asked(tag: bool, logs: str | None) -> dict[str, str]:
+    """Return the variables that ask the watchers of ranks for tags and files. Raises PlanError when there can be no files."""
+    asked = {"TREECAST_TAG": "1"} if tag else {}
+    if logs is None:
+        return asked
+    try:
+        os.makedirs(logs, exist_ok=True)
+        for old in Path(logs).glob("rank-*.log"):
+            old.unlink()
+    except OSError as error:
+        raise PlanError(f"--logs {logs} is no folder that can be written: {error.strerror}") from None
+    return {**asked, "TREECAST_LOGS": os.path.abspath(logs)}

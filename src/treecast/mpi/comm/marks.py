@@ -20,13 +20,14 @@ class Mark:
     """A file in memory, beside that of the job: how often calls on a communicator were entered or left, and its ranks.
 
     Outside ``treecast launch``, and on other hosts, there is no such file. ``times``: the one number, in there. A call is made
-    ``with`` it.
+    ``with`` it. ``world``: its ranks in MPI_COMM_WORLD.
     """
 
     def __init__(self, comm: MPI.Comm) -> None:
         self.times = memoryview(bytearray(_HEAD)).cast("Q")
         world, group = MPI.COMM_WORLD.Get_group(), comm.Get_group()
-        ranks = " ".join(map(str, MPI.Group.Translate_ranks(group, list(range(group.size)), world)))
+        self.world = MPI.Group.Translate_ranks(group, list(range(group.size)), world)
+        ranks = " ".join(map(str, self.world))
         _made[ranks] += 1
         name = f"calls-{world.rank}-{crc32(ranks.encode())}.{_made[ranks]}"  # alike at all ranks but for the rank
         try:

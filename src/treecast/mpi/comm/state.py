@@ -16,6 +16,7 @@ from treecast.groups.group import Group
 from treecast.groups.members import name_ranks
 from treecast.groups.record import Record
 from treecast.groups.waiting import Waiting
+from treecast.jobs.program import job_file, note
 from treecast.jobs.sinks import attach
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
 from treecast.mpi.comm.requests import Worker
@@ -96,6 +97,8 @@ class Base:
     def end(self) -> None:
         """Part from the others before MPI ends."""
         self._part()
+        for rank in self.transport.lost:  # a launcher ends who does not end
+            note("", "0", job_file(f"lost-{self.mark.world[rank]}"))
 
     def _part(self) -> None:
         """Answer others until none needs this rank any more."""

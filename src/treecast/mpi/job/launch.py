@@ -3,9 +3,9 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +14,7 @@ from threading import Thread
 from treecast.errors import PlanError
 from treecast.jobs.command import PROGRAM, ending_the_job, torch_place
 from treecast.jobs.ending import end_all, ended_by_signals
-from treecast.jobs.watch import Ending
+from treecast.jobs.watch import Ending, folder_of_job
 from treecast.mpi.job.watch import Watch
 
 ENVIRONMENT = {
@@ -87,8 +87,10 @@ def launch(
     inherited = {
         k: v for k, v in os.environ.items() if not k.startswith(("PMIX_", "PRTE_", "OMPI_COMM_WORLD", "TREECAST_RANK"))
     }
-    with ended_by_signals(), tempfile.TemporaryDirectory(prefix="treecast-") as own:
-        watch = Watch(Path(folder or own, "status"), ranks)
+    with ended_by_signals(), folder_of_job() as own:
+        watch = Watch((folder or own) / "status", ranks)
+        files = (1 if stdout is None else stdout, 2 if stderr is None else stderr)
+        _hand_out(watch.status.with_name("output"), files)
         reads = _standard_input()
         try:
             child = subprocess.Popen(
@@ -120,6 +122,22 @@ def launch(
             return watch.wait(look, timeout, lambda: [child])
         finally:
             end_all(child)
+
+
+def _hand_out(place: Path, files: Sequence[int]) -> None:
+    """Hand open files out to the watchers of ranks, past mpirun, which would cut their lines."""
+
+    def serve() -> None:
+        with suppress(OSError), server:
+            while True:
+                with server.accept()[0] as sock:
+                    socket.send_fds(sock, [b"."], files)
+
+    with suppress(OSError):  # the path is too long, say: then mpirun passes lines on
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(str(place))
+        server.listen(socket.SOMAXCONN)
+        Thread(target=serve, name="treecast.output", daemon=True).start()
 
 
 def _standard_input() -> int:

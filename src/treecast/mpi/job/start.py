@@ -3,12 +3,11 @@
 import json
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 from treecast.errors import PlanError
 from treecast.jobs.ending import letter_of
-from treecast.jobs.watch import TIMED_OUT, Spell, Watch
+from treecast.jobs.watch import TIMED_OUT, Spell, Watch, folder_of_job
 from treecast.mpi.job import records
 from treecast.mpi.job import run as runs
 from treecast.mpi.job.data import find_source
@@ -39,11 +38,10 @@ def run_over_mpi(ask: Ask, timeout: float) -> tuple[MpiRun | None, int]:
 def _run_ranks(schedule: Schedule, request: Request, timeout: float) -> MpiRun:
     """Carry a run out in new processes, one for each node, and join their records."""
     ranks, source = schedule.network.nodes, find_source(schedule, request.input, request.flit)
-    with tempfile.TemporaryDirectory(prefix="treecast-") as name:
-        folder = Path(name)
+    with folder_of_job() as folder:
         watch = _Watch(folder, ranks, CUT_OFF * request.deadline)
         here = str(Path(__file__).parents[3])  # where the treecast lies that runs here
-        program = [sys.executable, "-m", runs.__name__, json.dumps(request._asdict()), name]
+        program = [sys.executable, "-m", runs.__name__, json.dumps(request._asdict()), str(folder)]
         with (folder / "printed").open("wb") as printed:
             ending = launch(
                 ranks,

@@ -10,12 +10,11 @@ from pathlib import Path
 from treecast.groups.members import name_ranks
 from treecast.jobs import watch
 from treecast.jobs.ending import ended_by_signals, letter_of
-from treecast.jobs.watch import Ending, Spell
+from treecast.jobs.watch import PATIENCE, Ending, Spell
 
 _STARTING = 1  # of Open MPI's ompi_mpi_state: MPI_Init has begun and is not over
 _FINISHING = frozenset({3, 4, 5})  # MPI_Finalize has begun
 _HEAD = 8  # bytes of the number of times that a rank entered or left calls
-_PATIENCE = 3.0  # seconds that MPI_Init, or a rank that is stopped, may take when it can wait for nobody any more
 
 
 class Watch(watch.Watch):
@@ -23,7 +22,7 @@ class Watch(watch.Watch):
 
     def __init__(self, status: Path, ranks: int) -> None:
         super().__init__(status, ranks)
-        self._spell = Spell()
+        self._vain = Spell()
 
     def _left(self) -> dict[int, int]:
         """Return the processes of the ranks that have not ended; none when not all of them are on this host."""
@@ -49,23 +48,17 @@ class Watch(watch.Watch):
         """Return how a job ends that never would by itself; None as far as nobody knows.
 
         Some rank has ended, and another waits for it in MPI_Init. Or a rank has left, and another waits for it in a call. Or, if
-        stopped ranks count, all others have ended, or wait for these in MPI_Finalize.
+        stopped ranks count, those that are left are ``abandoned``: the others have ended, or wait for these in MPI_Finalize.
         """
         left = self._left()
-        stopped = [rank for rank, pid in left.items() if stopped_too and letter_of(pid) in "Tt"]
-        if vain := self._waits_in_vain(left):
-            return self.ending(1, vain) if self._spell(vain) > _PATIENCE else None
-        if not stopped and len(left) in (0, self._ranks):
-            self._spell("")
-            return None
-        states = {_state_of_mpi(pid) for rank, pid in left.items() if rank not in stopped}
-        over = 0 < len(stopped) < self._ranks and states <= _FINISHING
-        starting = len(left) < self._ranks and _STARTING in states
-        if self._spell("over" if over else "starting" if starting else "") <= _PATIENCE:
-            return None
-        if over:
-            return self.ending(0, f"{name_ranks(stopped)} did not end, being stopped")
-        return self.ending(1, "MPI_Init cannot end without ranks that have ended")
+        some = 0 < len(left) < self._ranks
+        may_wait = some or self.noted("lost") or any(letter_of(pid) in "Tt" for pid in left.values())
+        states = {rank: _state_of_mpi(pid) for rank, pid in left.items() if may_wait}
+        starting = some and _STARTING in states.values()
+        vain = "MPI_Init cannot end without ranks that have ended" if starting else self._waits_in_vain(left)
+        if self._vain(vain) > PATIENCE:
+            return self.ending(1, vain)
+        return self.abandoned([rank for rank, state in states.items() if state in _FINISHING]) if stopped_too else None
 
 
 def _calls(path: Path) -> tuple[int, set[int]]:

@@ -1,0 +1,122 @@
+"""One set of rules for both launchers: whole lines of ranks, and the ends of jobs whose ranks are stopped, hang or raise."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.mpi.conftest import missing
+
+MPI = pytest.param([], marks=pytest.mark.skipif(bool(missing()), reason=missing() or "MPI is there"), id="mpi")
+BOTH = pytest.mark.parametrize("launcher", [pytest.param(["--tcp", "--tie"], id="tcp"), MPI])
+LINES = 120
+
+PRINT = f"""
+import os, sys
+rank = int(os.environ.get("TREECAST_RANK") or os.environ["OMPI_COMM_WORLD_RANK"])
+for k in range({LINES}):
+    print("R", rank, k, "x" * (k * 977 % 70_000))
+    print("E", rank, k, file=sys.stderr)
+sys.stdout.buffer.write(b"R %d {LINES} \\xff\\0end" % rank)
+sys.stdout.flush()
+if rank == 1: os.kill(os.getpid(), 9)
+"""
+
+
+def launch(launcher, *words, program, ranks=3, **environment):
+    """Launch a program; return the status, what was printed and what was said, in bytes."""
+    line = [sys.executable, "-m", "treecast", "launch", *launcher, "-n", str(ranks), "--timeout", "60", *words, "--"]
+    done = subprocess.run(
+        [*line, *program], capture_output=True, timeout=120, check=False, env={**os.environ, **environment}
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def check_lines(text, ranks, tag=False):
+    """Check that each line of each rank is whole, there once, and behind those that the rank printed before."""
+    found = {rank: [] for rank in ranks}
+    for line in text.removesuffix(b"\n").split(b"\n"):
+        said, _, rest = line.partition(b" ") if tag else (b"", b"", line)
+        word, rank, number, data = rest.split(b" ", 3)
+        assert (word, said) == (b"R", b"[%s]" % rank if tag else b"")
+        assert data == (b"x" * (int(number) * 977 % 70_000) if int(number) < LINES else b"\xff\0end")
+        found[int(rank)].append(int(number))
+    assert all(numbers == list(range(LINES + 1)) for numbers in found.values())
+
+
+@BOTH
+@pytest.mark.parametrize("tag", [False, True])
+def test_lines_of_ranks_never_mix(launcher, tag, tmp_path):
+    words = [*["--tag"] * tag, "--logs", str(tmp_path / "logs")]
+    status, out, err = launch(launcher, *words, program=[sys.executable, "-c", PRINT], ranks=4)
+    check_lines(out, range(4), tag)
+    wanted = {f"{f'[{rank}] ' * tag}E {rank} {k}" for rank in range(4) for k in range(LINES)}
+    said = "treecast: rank 1 was killed (signal 9); 3 of 4 ended with 0"
+    assert (status, sorted(err.decode().splitlines())) == (0, sorted({*wanted, said}))
+    for rank in range(4):
+        lines = (tmp_path / "logs" / f"rank-{rank}.log").read_bytes().splitlines(keepends=True)
+        check_lines(b"".join(line for line in lines if line[:1] == b"R"), [rank])
+        assert len(lines) == 2 * LINES + 1
+
+
+IF_1 = "test ${TREECAST_RANK:-$OMPI_COMM_WORLD_RANK} != 1 || "
+
+
+@BOTH
+def test_a_rank_that_stays_stopped_is_ended(launcher):
+    status, out, err = launch(launcher, program=["sh", "-c", f"printf half; {IF_1}kill -STOP $$; echo"])
+    assert (status, sorted(out.split())) == (0, [b"half"] * 3)
+    assert err == b"treecast: 2 of 3 ended with 0; rank 1 was stopped, and was ended\n"
+    assert launch(launcher, "--intact", program=["sh", "-c", f"{IF_1}kill -STOP $$"])[0] == 137
+
+
+@BOTH
+def test_stopped_ranks_that_nobody_outlives_are_a_failure(launcher):
+    script = f"{IF_1}kill -STOP $$; kill -9 $$"
+    status, _, err = launch(launcher, program=["sh", "-c", script])
+    assert status == 137
+    assert err.endswith(b"were killed (signal 9); 0 of 3 ended with 0; rank 1 was stopped, and was ended\n")
+
+
+JOIN = {
+    "tcp": "import treecast; comm = treecast.connect(survive=1, deadline=2)\n",
+    "mpi": "import treecast.mpi\nfrom mpi4py import MPI\ncomm = treecast.mpi.wrap(MPI.COMM_WORLD, survive=1, deadline=2)\n",
+}
+HANG = """
+import os, re, signal, sys
+comm.barrier()
+if comm.rank == 2: {end}
+sys.stdout.write(f"{{comm.allreduce(1)}}\\n")
+"""
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("end", "how"),
+    [("os.kill(os.getpid(), signal.SIGSTOP)", b"stopped"), ('re.match("(a+)+$", "a" * 60 + "b")', b"silent")],
+    ids=["stopped", "holds Python's lock"],
+)
+def test_a_rank_that_the_others_have_put_out_is_ended_after_them(launcher, end, how):
+    program = JOIN["tcp" if launcher else "mpi"] + HANG.format(end=end)
+    status, out, err = launch(launcher, program=[sys.executable, "-c", program])
+    assert (status, out) == (0, b"2\n2\n")
+    assert err.splitlines()[-1] == b"treecast: 2 of 3 ended with 0; rank 2 was %s, and was ended" % how
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("end", "how"), [("raise ValueError('on\\npurpose')", "raised ValueError: on"), ("sys.exit(3)", "ended with 3")]
+)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_rank_that_raised_was_not_killed(launcher, end, how, wrapped):
+    program = JOIN["tcp" if launcher else "mpi"].replace("survive=1", "survive=1, on_error='die'")
+    program = (
+        (program + HANG.format(end=end))
+        .replace("treecast.connect(", "treecast.tcp.init(")
+        .replace("import treecast;", "import treecast.tcp;")
+    )
+    words = ["sh", "-c", 'exec "$@"', "sh"] if wrapped else []
+    status, out, err = launch(launcher, program=[*words, sys.executable, "-c", program])
+    assert (status, out) == (0, b"2\n2\n")
+    assert err.splitlines()[-1] == f"treecast: rank 2 {how}; 2 of 3 ended with 0".encode()
