@@ -52,7 +52,10 @@ class Kind(IntEnum):
 
 
 class Key(NamedTuple):
-    """Which message: ``about`` says whose data it is, ``stage`` which part of the call."""
+    """Which message: ``about`` says whose data it is, ``stage`` which part of the call.
+
+    Those that differ in ``about`` alone are asked for in the order in which they are sent: MPI's tags do not tell them apart.
+    """
 
     kind: int
     call: int = 0
@@ -115,6 +118,7 @@ class Transport:
         self._helper: Thread | None = None
         self.heard = dict.fromkeys(range(size), 0.0)
         self._looked = self._said = monotonic()
+        self._judged = set[int]()
 
     # -- verbs -------------------------------------------------------------------------------------------------------
 
@@ -213,9 +217,13 @@ class Transport:
             self._said = now
             for rank in self._living():
                 self.send(rank, Key(Kind.ALIVE), b"")
-        for rank in list(self.awaited()) if judges else ():
-            if now - self.heard[rank] > self.deadline:
-                self.cancel(rank) if self.spares else self.shut(rank, "silent")
+        if judges:
+            awaited = set(self.awaited())
+            self.heard.update(dict.fromkeys(awaited - self._judged, now))  # it may have had nothing to say before
+            self._judged = awaited
+            for rank in awaited:
+                if now - self.heard[rank] > self.deadline:
+                    self.cancel(rank) if self.spares else self.shut(rank, "silent")
 
     # -- beside the program ------------------------------------------------------------------------------------------
 
