@@ -5,6 +5,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -77,6 +78,7 @@ def test_only_optional_laws_are_left_out():
 
 SCHEDULED = set(transports.OPTIONAL) - {
     "threads_wait_at_once",
+    "the_side_thread_outlives_errors",
     "close_ends_waits",
     "silence_is_judged",
     "who_is_spared_is_not_lost",
@@ -91,6 +93,20 @@ def in_lanes(size, deadline):
 @pytest.mark.parametrize("name", [name for name in transports.LAWS if name not in transports.OPTIONAL - SCHEDULED])
 def test_ranks_of_the_scheduler_keep_the_laws(name):
     transports.check_law(name, in_lanes)
+
+
+def refused(handler, *given):
+    try:
+        handler(*given)
+    except Exception as error:
+        raise FrameError from error
+
+
+def let_go(self, seconds):
+    self.lock.release()
+    time.sleep(1e-3)
+    self.lock.acquire()
+    return self._selector.select(seconds)
 
 
 MUTANTS = {
@@ -115,6 +131,8 @@ MUTANTS = {
         lambda self, handler, *given: refused(handler, *given),
         "errors_of_handlers_are_this_ranks_own",
     ),
+    "the side thread ends": (Sockets, "_help", lambda self: None, "the_side_thread_outlives_errors"),
+    "a look lets the lock go": (Sockets, "_select", let_go, "a_wait_of_no_seconds_keeps_the_lock"),
     "an error is swallowed": (Sockets, "raise_error", lambda self: None, "errors_of_handlers_are_this_ranks_own"),
     "nobody says that it lives": (Sockets, "_living", lambda self: [], "silence_is_judged"),
     "no time is watched": (Sockets, "watch_time", lambda self, judges=True: None, "silence_is_judged"),
@@ -129,13 +147,6 @@ MUTANTS = {
         "messages_go_by_their_keys",
     ),
 }
-
-
-def refused(handler, *given):
-    try:
-        handler(*given)
-    except Exception as error:
-        raise FrameError from error
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -15,8 +15,7 @@ class Inbox(Transport):
         super().__init__(rank, len(inboxes), deadline)
         self.inboxes, self.inboxes[rank] = inboxes, self
         self.came, self.rings = deque(), Condition()
-        self.posted, self.early, self.held = {}, {}, {}
-        self.moving, self.sleeps = Condition(self.lock), False
+        self.posted, self.early, self.held, self.moving, self.sleeps = {}, {}, {}, Condition(self.lock), False
 
     def _put(self, to, what, key, body):
         with self.inboxes[to].rings:
@@ -72,12 +71,12 @@ class Inbox(Transport):
             if self.is_closed:
                 raise PlanError("the inbox is closed")
             left = nap if end is None else min(nap, end - monotonic())
-            if self.sleeps:  # another thread looks into the inbox
-                self.moving.wait(max(left, 1e-3))
-            else:
-                self._look(max(left, 0))
+            if not self.sleeps:
+                self._look(left)
                 self.watch_time()
                 self.raise_error()
+            elif left > 0:  # another thread looks into the inbox
+                self.moving.wait(left)
             if left <= 0:
                 return
 
@@ -92,12 +91,13 @@ class Inbox(Transport):
 
     def _look(self, seconds):
         """Take what has come; sleep without the lock while there is nothing."""
-        self.sleeps = True
-        self.lock.release()
-        with self.rings:
-            self.rings.wait_for(lambda: self.came or self.is_closed, seconds)
-        self.lock.acquire()
-        self.sleeps = False
+        if seconds > 0:
+            self.sleeps = True
+            self.lock.release()
+            with self.rings:
+                self.rings.wait_for(lambda: self.came or self.is_closed, seconds)
+            self.lock.acquire()
+            self.sleeps = False
         while self.came and not self.is_closed:
             source, what, key, body = self.came.popleft()
             self.heard[source] = monotonic()

@@ -104,6 +104,22 @@ def a_wait_ends_in_time(me: Rank) -> Steps[None]:
     yield lambda: True
 
 
+@law()
+def a_wait_of_no_seconds_keeps_the_lock(me: Rank) -> Steps[None]:
+    """Who looks only whether something has come keeps the lock: else who closes would wait for the side thread for ever."""
+    got = Event()
+
+    def take() -> None:
+        with me.transport.lock:
+            got.set()
+
+    Thread(target=take, daemon=True).start()
+    for _ in range(50):
+        me.transport.wait(lambda: False, 0)
+    expect(got.is_set(), False, "another thread has the lock")
+    yield got.is_set
+
+
 @law(optional=True)
 def threads_wait_at_once(me: Rank) -> Steps[None]:
     """Several threads wait at once, each under the lock, for messages that come in any order."""

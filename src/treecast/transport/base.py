@@ -113,7 +113,7 @@ class Transport:
         self.on_error: Callable[[Exception], None] = traceback.print_exception
         self._handlers: dict[int, Handler] = {}
         self._watchers: list[Watcher] = []
-        self._error: Exception | None = None
+        self._errors = list[Exception]()  # that were told, and no wait has raised
         self._closed = Event()
         self._helper: Thread | None = None
         self.heard = dict.fromkeys(range(size), 0.0)
@@ -150,7 +150,7 @@ class Transport:
     def wait(self, until: Until, seconds: float | None = None) -> None:
         """Move bytes and call handlers until ``until()`` holds or the time is up. Nothing else waits.
 
-        Raises PlanError when it is closed meanwhile, and the error of a handler that is not the sender's.
+        A wait of no seconds keeps the lock. Raises PlanError when it is closed meanwhile, and errors that ``on_error`` was told.
         """
         raise NotImplementedError
 
@@ -192,13 +192,13 @@ class Transport:
             raise
         except Exception as error:
             self.on_error(error)
-            self._error = self._error or error
+            self._errors.append(error)
 
     def raise_error(self) -> None:
         """Raise the error of a handler that was told, once."""
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
+        if self._errors:
+            errors, self._errors = self._errors, []
+            raise errors[0]
 
     # -- time --------------------------------------------------------------------------------------------------------
 
@@ -238,12 +238,14 @@ class Transport:
         """Answer when nobody waits, whatever happens; errors are told here, as no call waits for them."""
         while not self._closed.wait(_LOOK if self.deadline is None else min(_LOOK, self.deadline / 4)):
             if self.lock.acquire(blocking=False):
+                told = self._errors
                 try:
                     self._answer()
                 except Exception as error:
-                    self.on_error(error)
+                    if error not in told:
+                        self.on_error(error)
                 finally:
-                    self._error = None
+                    self._errors = []
                     self.lock.release()
 
     def _answer(self) -> None:
