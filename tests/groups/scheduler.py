@@ -10,24 +10,25 @@ import numpy as np
 from treecast.algorithms import personal, spread, sums
 from treecast.errors import DeliveryError, Evicted
 from treecast.groups.group import Group, called
-from treecast.transport.base import Kind, Ticket
+from treecast.transport.base import DIRECT, FrameError, Kind, Ticket, Transport
+from treecast.transport.together import Together
 
 LONG = 40  # bytes above which a message waits to be asked for
 EOF = None
 
 
-class Node:
+class Node(Transport):
     """The transport of one rank: what it has sent lies in lanes until the scheduler delivers it."""
 
     def __init__(self, net, rank):
-        self.net, self.rank, self.size = net, rank, net.size
-        self.lost, self.posted, self.early, self.handlers, self.watchers = {}, {}, {}, {}, []
+        super().__init__(rank, net.size)
+        self.net, self.posted, self.early = net, {}, {}
 
     def send(self, to, key, piece, lent=False):
         ticket, here = Ticket(), (self.rank, to)
         if key.kind == Kind.DATA and to in self.lost:
             ticket.end(lost=True)
-        elif key.kind == Kind.DATA and len(piece) > LONG:
+        elif key.kind == Kind.DATA and (len(piece) > self.net.small or key.instance == DIRECT):
             self.net.long[here][key] = piece, ticket
             if lent:
                 ticket.lent = lambda is_read: self._take_back(here, key, ticket, is_read)
@@ -52,30 +53,46 @@ class Node:
             self.posted[source, key] = place, ticket
         return ticket
 
+    def cancel(self, source, key=None):
+        for each in [each for each in self.posted if each == (source, key) or (each[0] == source and key is None)]:
+            self.posted[each][1].end(lost=True)
+            self.posted[each] = None, Ticket()
+        if key is None:
+            self._end_sends(source)
+
     def waits(self, source, key):
-        found = self.early.get((source, key))
-        return None if found is None else len(found)
+        if (source, key) in self.early:
+            return len(self.early[source, key])
+        held = self.net.long[source, self.rank].get(key)
+        return None if held is None or source in self.lost or (source, key) in self.posted else len(held[0])
 
-    def on(self, kind, handler):
-        self.handlers[kind] = handler
+    def wait(self, until, seconds=None):
+        """Have whatever comes delivered; there is no clock."""
+        while not until() and self.net.deliver_any(self.rank):
+            pass
 
-    def watch(self, handler):
-        self.watchers.append(handler)
-
-    def shut(self, rank):
+    def shut(self, rank, why="shut"):
         if rank not in self.lost:
-            self._lose(rank, False)
+            self.early = {key: body for key, body in self.early.items() if key[0] != rank}
+            self._lose(rank, False, why)
 
-    def _lose(self, rank, proof):
-        self.lost[rank] = proof
+    def close(self):
+        super().close()
+        for other in self.peers:
+            self.net.lanes[self.rank, other].append(EOF)
+            self._end_sends(other)
+
+    def _end_sends(self, to):
+        for _, ticket in self.net.long[self.rank, to].values():
+            ticket.end(lost=True)
+        self.net.long[self.rank, to].clear()
+
+    def _lose(self, rank, proof, why):
         self.net.together[self.rank].end()
         for key in [key for key in self.posted if key[0] == rank]:
             self.posted.pop(key)[1].end(lost=True)
-        for _, ticket in self.net.long[self.rank, rank].values():
-            ticket.end(lost=True)
-        self.net.long[self.rank, rank].clear()
-        for watcher in self.watchers:
-            watcher(rank, proof)
+        self._end_sends(rank)
+        super()._lose(rank, proof, why)
 
     def _fill(self, place, body, ticket):
         if place is not None and len(place) == len(body):
@@ -86,24 +103,24 @@ class Node:
         """Take what comes from a rank."""
         if item is EOF:
             if not self.lost.get(source):
-                self._lose(source, True)
+                self._lose(source, True, "eof")
             return
         key, body = item
         if key.kind != Kind.DATA:
-            self.handlers[key.kind](source, key, body)
+            try:
+                self._hear(source, key, body)
+            except FrameError:
+                self.shut(source, "frame")
         elif source in self.lost:
             return
         elif (source, key) in self.posted:
-            self._fill(*self._unpost(source, key, body))
+            place, ticket = self.posted.pop((source, key))
+            self._fill(place, body, ticket)
         else:
             self.early[source, key] = body
 
-    def _unpost(self, source, key, body):
-        place, ticket = self.posted.pop((source, key))
-        return place, body, ticket
 
-
-class Together:
+class Turns(Together):
     """Calls of all ranks at once: each ends when all have entered it, or is lost at any rank when they were ended anywhere."""
 
     def __init__(self, net, rank):
@@ -158,20 +175,31 @@ class Together:
 
 
 class Net:
-    def __init__(self, size):
+    """The lanes between ranks. ``small``: bytes above which a message waits to be asked for."""
+
+    def __init__(self, size, small=LONG):
+        self.small = small
         self.entered, self.is_ended = {}, False
         self.size, self.sent = size, 0
         pairs = [(a, b) for a in range(size) for b in range(size) if a != b]
         self.lanes = {pair: deque() for pair in pairs}
         self.long = {pair: {} for pair in pairs}
         self.nodes = [Node(self, rank) for rank in range(size)]
-        self.together = [Together(self, rank) for rank in range(size)]
+        self.together = [Turns(self, rank) for rank in range(size)]
 
     def deliverable(self, a, b):
         """Return what can come from a to b next: the head of the lane, or a long message that b has asked for."""
         found = [("lane", None)] if self.lanes[a, b] else []
         posted = self.nodes[b].posted
         return found + [("long", key) for key in self.long[a, b] if (a, key) in posted or b_refuses(self, a, b)]
+
+    def deliver_any(self, b):
+        """Deliver something to a rank; return whether there was anything."""
+        for a in self.nodes[b].peers:
+            for what in self.deliverable(a, b):
+                self.deliver(a, b, what)
+                return True
+        return False
 
     def deliver(self, a, b, what):
         lane, key = what
@@ -184,6 +212,7 @@ class Net:
             self.nodes[b].take(a, (key, bytes(piece)))
             if ticket.lent is None:
                 ticket.end(len(piece))
+        self.nodes[b].raise_error()
 
 
 def b_refuses(net, a, b):

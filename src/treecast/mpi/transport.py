@@ -29,7 +29,6 @@ _QUIET = 1e-3  # seconds of nothing after which a rank naps between looks
 _SOON = 5e-5  # the same where ranks pass things on to one another
 _NAP_SHARE, _SHORTEST_NAP, _LONGEST_NAP = 0.25, 1e-4, 1e-3  # of the time since something moved, in seconds
 _CHECK = 1e-2  # seconds of nothing after which MPI is asked who has failed
-_LULL = 0.1  # seconds between two waits after which others are heard anew
 _FRONT, _OFTEN = 64, 16  # messages that are looked at, the eldest, and every how many looks all are
 _ABANDONED: list[tuple[Any, Any]] = []
 
@@ -62,7 +61,7 @@ class MpiTransport(Transport):
         self.together: MpiTogether | None = None
         self._posted: list[_Posted] = []
         self._dropped: list[tuple[int, int, Ticket]] = []  # source and tag of messages that a call drops
-        self._said: list[tuple[int, Any]] = []  # to whom frames of control are not out yet
+        self._saying: list[tuple[int, Any]] = []  # to whom frames of control are not out yet
         self._fetches = tags_of(mpi) // 2
         room = (self._fetches - 1) // (2 * _STAGES)
         self._bits = max(0, min(_DIGEST, (room // _LEAST).bit_length() - 1))
@@ -135,14 +134,14 @@ class MpiTransport(Transport):
             request = self.comm.Isend([frame, len(frame), self._byte], to, _CONTROL)
             self._sent[to] += 1
             if not request.Test():
-                self._said.append((to, request))
+                self._saying.append((to, request))
         except self.mpi.Exception as error:
             self._note(to, error)
 
     def has_said(self, ranks: Collection[int]) -> bool:
         """Return whether all frames of control are out that go to living ones of some ranks."""
-        self._said = [each for each in self._said if _is_under_way(self.mpi, each[1])]
-        return not any(to in ranks and to not in self.lost for to, _ in self._said)
+        self._saying = [each for each in self._saying if _is_under_way(self.mpi, each[1])]
+        return not any(to in ranks and to not in self.lost for to, _ in self._saying)
 
     def waits(self, source: int, key: Key) -> int | None:
         """Return the length of a message that nobody has asked for yet, None where there is none."""
@@ -194,8 +193,6 @@ class MpiTransport(Transport):
         if until():
             return
         began = moved = time.monotonic()
-        if self.deadline is not None and began - self._looked > _LULL:  # it was not waiting before
-            self.heard, self._looked = dict.fromkeys(self.heard, began), began
         while True:
             if self._move():
                 moved = time.monotonic()
@@ -237,8 +234,9 @@ class MpiTransport(Transport):
             if not each.request.Test(self._status):
                 return False
         except self.mpi.Exception as error:
-            each.ticket.end(lost=True)
-            self._came[each.peer] += error.Get_error_class() == self.mpi.ERR_TRUNCATE
+            is_longer = error.Get_error_class() == self.mpi.ERR_TRUNCATE
+            each.ticket.end(int(self._status.Get_count(self._byte)) if is_longer else 0, not is_longer)
+            self._came[each.peer] += is_longer
             self._note(each.peer, error)
             return True
         self.heard[each.peer] = time.monotonic()
@@ -383,7 +381,7 @@ class MpiTransport(Transport):
     def close(self) -> None:
         """Answer nobody any more; keep the memory of messages under way, as long as MPI may use it."""
         super().close()
-        left = [request for _, request in self._said] + [posted.request for posted in self._posted]
+        left = [request for _, request in self._saying] + [posted.request for posted in self._posted]
         _abandon(self.mpi, [(request, None) for request in left])
 
     def settle(self) -> bool:

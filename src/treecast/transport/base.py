@@ -57,7 +57,10 @@ class Kind(IntEnum):
 
 
 class Key(NamedTuple):
-    """Which message: ``about`` says whose data it is, ``stage`` which part of the call."""
+    """Which message: ``about`` says whose data it is, ``stage`` which part of the call.
+
+    Those that differ in ``about`` alone are asked for in the order in which they are sent: MPI's tags do not tell them apart.
+    """
 
     kind: int
     call: int = 0
@@ -119,11 +122,12 @@ class Transport:
         self.beside: Callable[[], None] = lambda: None
         self._handlers: dict[int, Handler] = {}
         self._watchers: list[Watcher] = []
-        self._error: Exception | None = None
+        self._errors = list[Exception]()  # that were told, and no wait has raised
         self._closed = Event()
         self._helper: Thread | None = None
         self.heard = dict.fromkeys(range(size), 0.0)
         self._looked = self._said = monotonic()
+        self._judged = set[int]()
 
     # -- verbs -------------------------------------------------------------------------------------------------------
 
@@ -155,7 +159,7 @@ class Transport:
     def wait(self, until: Until, seconds: float | None = None) -> None:
         """Move bytes and call handlers until ``until()`` holds or the time is up. Nothing else waits.
 
-        Raises PlanError when it is closed meanwhile, and the error of a handler that is not the sender's.
+        A wait of no seconds keeps the lock. Raises PlanError when it is closed meanwhile, and errors that ``on_error`` was told.
         """
         raise NotImplementedError
 
@@ -197,13 +201,13 @@ class Transport:
             raise
         except Exception as error:
             self.on_error(error)
-            self._error = self._error or error
+            self._errors.append(error)
 
     def raise_error(self) -> None:
         """Raise the error of a handler that was told, once."""
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
+        if self._errors:
+            errors, self._errors = self._errors, []
+            raise errors[0]
 
     # -- time --------------------------------------------------------------------------------------------------------
 
@@ -222,9 +226,13 @@ class Transport:
             self._said = now
             for rank in self._living():
                 self.send(rank, Key(Kind.ALIVE), b"")
-        for rank in list(self.awaited()) if judges else ():
-            if now - self.heard[rank] > self.deadline:
-                self.cancel(rank) if self.spares else self.shut(rank, "silent")
+        if judges:
+            awaited = set(self.awaited())
+            self.heard.update(dict.fromkeys(awaited - self._judged, now))  # it may have had nothing to say before
+            self._judged = awaited
+            for rank in awaited:
+                if now - self.heard[rank] > self.deadline:
+                    self.cancel(rank) if self.spares else self.shut(rank, "silent")
 
     # -- beside the program ------------------------------------------------------------------------------------------
 
@@ -239,13 +247,15 @@ class Transport:
         """Answer when nobody waits, whatever happens; errors are told here, as no call waits for them."""
         while not self._closed.wait(_LOOK if self.deadline is None else min(_LOOK, self.deadline / 4)):
             if self.lock.acquire(blocking=False):
+                told = self._errors
                 try:
                     self._answer()
                     self.beside()
                 except Exception as error:
-                    self.on_error(error)
+                    if error not in told:
+                        self.on_error(error)
                 finally:
-                    self._error = None
+                    self._errors = []
                     self.lock.release()
 
     def _answer(self) -> None:
