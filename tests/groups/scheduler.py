@@ -8,8 +8,10 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from treecast.algorithms import personal, spread, sums
-from treecast.errors import DeliveryError, Evicted
+from treecast.errors import DeliveryError, Evicted, UnlikeCallsError
 from treecast.groups.group import Group, called
+from treecast.groups.waiting import Waiting
+from treecast.groups.words import Words
 from treecast.transport.base import DIRECT, FrameError, Kind, Ticket, Transport
 from treecast.transport.together import Together
 
@@ -30,10 +32,11 @@ class Node(Transport):
             ticket.end(lost=True)
         elif key.kind == Kind.DATA and (len(piece) > self.net.small or key.instance == DIRECT):
             self.net.long[here][key] = piece, ticket
+            self.net.lanes[here].append((key._replace(kind=Kind.OFFER), b"", self.marks.of(key)))
             if lent:
                 ticket.lent = lambda is_read: self._take_back(here, key, ticket, is_read)
         else:
-            self.net.lanes[here].append((key, bytes(piece)))
+            self.net.lanes[here].append((key, bytes(piece), self.marks.of(key)))
             self.net.sent += 1
             ticket.end(len(piece))
         return ticket
@@ -105,13 +108,16 @@ class Node(Transport):
             if not self.lost.get(source):
                 self._lose(source, True, "eof")
             return
-        key, body = item
+        key, body, digest = item
+        fits = not digest or self.marks.fits(source, key, digest)
+        if key.kind == Kind.OFFER:
+            return
         if key.kind != Kind.DATA:
             try:
                 self._hear(source, key, body)
             except FrameError:
                 self.shut(source, "frame")
-        elif source in self.lost:
+        elif source in self.lost or not fits:
             return
         elif (source, key) in self.posted:
             place, ticket = self.posted.pop((source, key))
@@ -209,7 +215,7 @@ class Net:
             self.nodes[b].take(a, self.lanes[a, b].popleft())
         else:
             piece, ticket = self.long[a, b].pop(key)
-            self.nodes[b].take(a, (key, bytes(piece)))
+            self.nodes[b].take(a, (key, bytes(piece), 0))
             if ticket.lent is None:
                 ticket.end(len(piece))
         self.nodes[b].raise_error()
@@ -292,6 +298,12 @@ class Call:
         return self.me != self.root or self.summed(failed)
 
 
+def words_of(name, root, count):
+    """Return the words of a call, in which all ranks agree."""
+    rooted = name in ("broadcast", "gather", "scatter", "reduce")
+    return Words(name, count, root=root if rooted else None)
+
+
 NAMES = (
     "broadcast",
     "allgather",
@@ -316,9 +328,11 @@ class Rank:
         self.node, self.results, self.over, self.wrong = net.nodes[rank], [], False, []
         self.group = Group(self.node, range(net.size), survive=survive)
         self.group.together, self.group.relays = net.together[rank] if together else None, relays
-        for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE):
+        for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.UNLIKE):
             self.node.on(kind, self.group.hear)
         self.node.watch(self.group.lose)
+        self.node.marks.tell = lambda source, group, call: self.group.unlike.find(call)
+        self.waiting = Waiting(self.node, {0: self.group})
         self.steps = self._program(calls)
         self.until = next(self.steps)
 
@@ -330,12 +344,15 @@ class Rank:
         for number, (name, root, count) in enumerate(calls):
             try:
                 call = Call(self.group, number, name, root, count)
-                failed = yield from called(self.group, call.steps)
+                failed = yield from called(self.group, call.steps, words=words_of(name, root, count))
                 if not call.is_right(failed):
                     self.wrong.append((number, name, failed))
+                yield from self.group.unlike.pay()
                 self.results.append((name, failed))
             except Evicted:
                 return
+            except UnlikeCallsError as error:
+                self.results.append((name, str(error)))
             except DeliveryError as error:
                 self.results.append((name, str(error)))
         self.over = True
@@ -361,21 +378,22 @@ class World:
         self.calls = [(rng.choice(names), rng.randrange(size), rng.choice((1, 1, 9))) for _ in range(calls - 1)]
         self.calls.append(("barrier", 0, 1))
         self.faults, self.rate = rng.randint(0, (size - 1) // 2 if few else size), rng.choice((0.02, 0.1, 0.3))
-        self.fates, self.together, self.relays = fates, together, relays
+        self.fates, self.together, self.relays, self.odd, self.asks = fates, together, relays, {}, 0
         self._set_up(size)
 
     @classmethod
-    def of(cls, calls, size, relays=False):
-        """Return a world in which nothing fails."""
-        world = cls(0, relays=relays)
-        world.calls, world.faults = calls, 0
+    def of(cls, calls, size, relays=False, odd=None, seed=0):
+        """Return a world in which nothing fails; ``odd``: the calls of a rank that makes others."""
+        world = cls(seed, relays=relays)
+        world.calls, world.faults, world.odd, world.asks = calls, 0, odd or {}, 3 if odd else 0
         world._set_up(size)
         return world
 
     def _set_up(self, size):
         self.net = Net(size)
         self.pairs = list(self.net.lanes)
-        self.ranks = [Rank(self.net, r, self.calls, size, self.together, self.relays) for r in range(size)]
+        programs = [self.odd.get(r, self.calls) for r in range(size)]
+        self.ranks = [Rank(self.net, r, programs[r], size, self.together, self.relays) for r in range(size)]
         self.killed, self.stopped, self.cuts = set(), set(), set()
 
     def run(self, turns=20_000):
@@ -392,7 +410,7 @@ class World:
                 self.net.deliver(a, b, what)
                 self.ranks[b].go_on()
                 self.ranks[a].go_on() if a not in self.killed | self.stopped else None  # its message is over
-            elif not self._fall_silent():
+            elif not self._fall_silent() and not self._ask():
                 break
         return self.judge()
 
@@ -451,6 +469,14 @@ class World:
         if a not in self.killed | self.stopped and not self.ranks[a].out and b not in self.net.nodes[a].lost:
             self.net.nodes[a].shut(b)
             self.ranks[a].go_on()
+
+    def _ask(self):
+        """Have all that wait ask where the others are; return whether they do."""
+        self.asks -= 1
+        for rank in self.ranks if self.asks >= 0 else ():
+            if rank.group.is_inside:
+                rank.waiting.ask(rank.group)
+        return self.asks >= 0
 
     def _fall_silent(self):
         """Have one rank find another silent, or a stopped one go on; return whether there was any."""

@@ -91,7 +91,7 @@ class Job(NamedTuple):
 
     def words_of(self, given: Any) -> Words:
         """Return the words in which all ranks agree, of arguments that were read."""
-        return given.words._replace(name=self.words.name) if isinstance(given, Given) else self.words
+        return Words(self.words.name, *given.words[1:]) if isinstance(given, Given) else self.words
 
 
 class Row(NamedTuple):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SLOW = 5.0
 """Seconds after which a rank asks those for which it waits where they are."""
 _LONGEST = 1 << 15  # bytes of an answer
-_ANSWERS = 0.1  # of that time, which answers take at most
+_ANSWERS, _SOON = 0.1, 0.1  # of that time, and seconds at least, which answers take
 
 
 class Place(NamedTuple):
@@ -66,6 +66,8 @@ class Waiting:
 
     def wait(self, group: "Group", until: Until) -> None:
         """Wait in a call of a group. Whoever is alive, but keeps this rank waiting for longer than ``group.late``, is silent."""
+        if until():
+            return
         began, slow, late = monotonic(), self.slow, group.late
         asks: float | None = slow
         looks: float | None = None  # when this rank asks, and looks at the answers, in seconds since it waits
@@ -80,7 +82,7 @@ class Waiting:
                 looks = None
             if asks is not None and slow is not None and now >= asks:
                 self.ask(group)
-                asks, looks = asks + slow, asks + slow * _ANSWERS
+                asks, looks = asks + slow, asks + max(slow * _ANSWERS, _SOON)
             if late is not None and now >= late:
                 if not group.agreement.ask_all():
                     group.overdue |= group.awaited()
