@@ -7,7 +7,7 @@ groups, each in one that the other has not begun, wait for ever: they find the c
 import json
 from collections.abc import Mapping
 from time import monotonic, time_ns
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treecast.groups.members import name_ranks
 from treecast.transport.base import FrameError, Key, Kind, Transport, Until
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SLOW = 5.0
 """Seconds after which a rank asks those for which it waits where they are."""
+_CIRCLE = 1  # the stage of a frame that tells of a circle
 _LONGEST = 1 << 15  # bytes of an answer
 _ANSWERS, _SOON = 0.1, 0.1  # of that time, and seconds at least, which answers take
 
@@ -110,6 +111,9 @@ class Waiting:
             number = group.agreement.number if group is not None else 0
             self._transport.send(source, Key(Kind.HERE, number, group=key.group), said)
             return
+        if key.stage == _CIRCLE:
+            self._leave(_edges(_json(body), self._transport.size))
+            return
         place = _read(body, self._transport.size)
         self.places[key.group, source] = place
         for edge in place.edges:
@@ -146,8 +150,18 @@ class Waiting:
         edges = {**self._edges, self._transport.rank: self._edge(group)}
         circle = _circle(edges, self._transport.rank)
         if circle and circle == self._circle:
-            group.unlike.find(circle[0].call, _tell(circle))
+            for edge in circle[1:]:
+                self._transport.send(edge.seat, Key(Kind.HERE, stage=_CIRCLE), json.dumps(circle).encode())
+            self._leave(circle)
         self._circle = circle
+
+    def _leave(self, circle: list[Edge]) -> None:
+        """Leave the call by which this rank is in a circle, as all in it do; one that has ended meanwhile is no part of it."""
+        first = min(range(len(circle)), key=lambda place: circle[place].seat)
+        mine = next((edge for edge in circle if edge.seat == self._transport.rank), None)
+        group = None if mine is None else self._groups.get(mine.group)
+        if mine is not None and group is not None and group.is_inside and group.made.call == mine.call:
+            group.unlike.find(mine.call, _tell(circle[first:] + circle[:first]))
 
     # -- words ---------------------------------------------------------------------------------------------------------
 
@@ -156,7 +170,8 @@ class Waiting:
         made, awaited = group.made, tuple(sorted(group.awaited()))
         if awaited and not made.waited:
             made.waited = awaited
-            text = f"rank {group.rank} has waited {seconds:.1f} s in call {made.call}, {made}: {self.tell(group)}"
+            text = f"rank {group.rank} has waited {seconds:.1f} s in call {made.call}, {made}: "
+            text += self.tell(group)
             self._transport.events.tell("slow", text, group.ident, made.call, awaited)
 
     def tell(self, group: "Group") -> str:
@@ -177,17 +192,31 @@ class Waiting:
         return f"is in no call for {place.seconds:.1f} s, {after}"
 
 
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError:
+        raise FrameError("words that are none") from None
+
+
+def _edges(said: Any, size: int) -> list[Edge]:
+    """Return edges that a rank tells of. Raises FrameError for words that tell of none."""
+    try:
+        edges = [Edge(int(a), int(b), int(c), str(d), list(e)) for a, b, c, d, e in said]
+    except (ValueError, TypeError):
+        raise FrameError("calls that are none") from None
+    if not all(type(seat) is int and 0 <= seat < size for edge in edges for seat in (edge.seat, *edge.awaits)):
+        raise FrameError("a rank that is none waits")
+    return edges
+
+
 def _read(body: bytes, size: int) -> Place:
     """Return the place that an answer tells of. Raises FrameError for bytes that tell of none."""
     try:
-        call, is_inside, seconds, text, *lists = json.loads(body)
-        others, edges = ([Edge(int(a), int(b), int(c), str(d), list(e)) for a, b, c, d, e in each] for each in lists)
-        place = Place(int(call), bool(is_inside), float(seconds), str(text), others, edges)
-        if all(type(seat) is int and 0 <= seat < size for e in others + edges for seat in (e.seat, *e.awaits)):
-            return place
+        call, is_inside, seconds, text, others, edges = _json(body)
+        return Place(int(call), bool(is_inside), float(seconds), str(text), _edges(others, size), _edges(edges, size))
     except (ValueError, TypeError):
-        pass
-    raise FrameError("a place where no rank is")
+        raise FrameError("a place where no rank is") from None
 
 
 def _circle(edges: Mapping[int, Edge], start: int) -> list[Edge]:
