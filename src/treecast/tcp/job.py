@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 
 from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
+from treecast.groups.terms import Terms, check_alike, read_words
 from treecast.jobs.ending import end_with_the_job
 from treecast.networks import Network
 from treecast.tcp.meeting import Arrivals, Listener, TooLateError
-from treecast.transport.base import Key, Kind, Steps, Until, carry_out
+from treecast.transport.base import Key, Kind, Steps, carry_out
 from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
 
@@ -26,6 +27,7 @@ _NAP = 0.05
 _EARLY = 1 << 20  # bytes of frames of groups that are not known yet
 _FRAME = 256  # bytes that one takes beside its own
 _GRACE = 2.0  # seconds that a launcher has to end a rank when another has failed
+_USUAL = Terms()
 _JOINED: list["Job"] = []
 
 
@@ -33,7 +35,7 @@ class Job:
     """The things that all communicators of this process share.
 
     ``transport``: the connections. ``links``: those of a named network, and the network. ``next_group``: a number that no
-    group has. ``welcome``: the words to a newcomer: the members, the number of the last call, and of the next group.
+    group has. ``welcome``: the words to a newcomer: the members, the number of the last call, of the next group, and all terms.
     """
 
     def __init__(
@@ -41,7 +43,7 @@ class Job:
         transport: Sockets,
         arrivals: Arrivals,
         listener: Listener | None,
-        late: float | None = None,
+        terms: Terms = _USUAL,
         links: tuple[Links, Network] | None = None,
     ) -> None:
         self.transport, self.arrivals, self._listener, self.links = transport, arrivals, listener, links
@@ -53,8 +55,8 @@ class Job:
         self._workers: dict[int, ThreadPoolExecutor] = {}
         # of each group, the call that was begun last: all before it is done first
         self._last: dict[int, Future[Any]] = {}
-        self.is_over, self.late, self.sure, self.relays = False, late, False, False
-        self.welcome: tuple[list[int], int, int] | None = None
+        self.is_over, self.terms = False, terms
+        self.welcome: tuple[list[int], int, int, dict[int, list[str]]] | None = None
         for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.WELCOME):
             transport.on(kind, self._hear)
         transport.on(Kind.ABORT, self._end_with)
@@ -64,17 +66,19 @@ class Job:
 
     # -- groups ------------------------------------------------------------------------------------------------------
 
-    def add_group(self, seats: Iterable[int], survive: int, ident: int) -> Group:
-        """Return a new group of ranks. Raises PlanError when there have been too many."""
+    def add_group(self, seats: Iterable[int], ident: int, terms: Terms | None = None) -> Group:
+        """Return a new group of ranks, by default on the job's terms. Raises PlanError when there have been too many."""
         if ident > _GROUPS or ident in self._groups:
             raise PlanError(f"{ident:,} is no number of a new communicator: it is taken, or above {_GROUPS:,}")
         with self.transport.lock:
             self.next_group = max(self.next_group, ident + 1)
-            return self._enter(Group(self.transport, seats, ident, survive))
+            return self._enter(self._make(seats, ident, terms or self.terms))
+
+    def _make(self, seats: Iterable[int], ident: int, terms: Terms) -> Group:
+        return Group(self.transport, seats, ident, terms, relays=terms.late is None)
 
     def _enter(self, group: Group) -> Group:
-        self._groups[group.ident], group.late, group.sure = group, self.late, self.sure
-        group.relays = self.relays
+        self._groups[group.ident] = group
         for seat, proof in self.transport.lost.items():
             group.lose(seat, proof)
         early, self._early = self._early, []
@@ -131,29 +135,30 @@ class Job:
                 self.transport.add(seat, self._applicants.pop(seat)[1])
                 self._said_bye.discard(seat)
             agreement.admit(seats)
-            key = Key(Kind.WELCOME, agreement.number, stage=self.next_group, instance=int(self.relays))
+            key = Key(Kind.WELCOME, agreement.number, stage=self.next_group)
             for seat in seats:
-                self.transport.send(seat, key, json.dumps(agreement.members).encode())
+                self.transport.send(seat, key, json.dumps([agreement.members, self.terms.words()]).encode())
 
     def _take_welcome(self, key: Key, body: bytes) -> None:
         if self.welcome is None and not self._groups:
-            members = json.loads(body)
+            members, words = json.loads(body)
             if not all(isinstance(seat, int) and 0 <= seat < self.transport.size for seat in members):
                 raise ValueError("members that are none")
-            self.relays = bool(key.instance)
-            self.welcome = list(members), key.call, key.stage
+            said = {**dict.fromkeys(members, read_words(words)), self.transport.rank: self.terms.words()}
+            self.welcome = list(members), key.call, key.stage, said
 
-    def wait_for_welcome(self, survive: int) -> Group:
-        """Wait until the others take this newcomer in; return the group of all ranks."""
+    def wait_for_welcome(self) -> Group:
+        """Wait until the others take this newcomer in; return the group of all ranks. Raises PlanError for other terms."""
         with self.transport.lock:
             living = set(range(self.transport.size)) - {self.transport.rank}
             self.transport.wait(lambda: self.welcome is not None or living <= set(self.transport.lost))
             if self.welcome is None:
                 raise TooLateError("all ranks of the job have ended before they took this one in")
-            members, number, self.next_group = self.welcome
+            members, number, self.next_group, said = self.welcome
+            check_alike(said)
             for seat in set(members) & set(self.applicants()):
                 self.transport.add(seat, self._applicants.pop(seat)[1])
-            group = Group(self.transport, range(self.transport.size), 0, survive)
+            group = self._make(range(self.transport.size), 0, self.terms)
             group.agreement.join(members, number)
             return self._enter(group)
 
@@ -165,21 +170,11 @@ class Job:
             if self.is_over:
                 raise PlanError("the job is over: treecast.tcp has ended here")
             try:
-                return carry_out(steps, lambda until: self._wait(group, until))
+                return carry_out(steps, group.wait)
             except Evicted:  # the others go on without this rank: its error ends nothing there
                 if self in _JOINED:
                     end_with_the_job("die", lambda: self.is_over, self.abort)
                 raise
-
-    def _wait(self, group: Group, until: Until) -> None:
-        """Wait; whoever is alive, but keeps this rank waiting for longer than ``late`` seconds, counts as silent."""
-        self.transport.wait(until, group.late)
-        while not until():
-            if not group.agreement.ask_all():
-                group.overdue |= group.awaited()
-                for rank in group.overdue:
-                    self.transport.shut(group.seats[rank])
-            self.transport.wait(until, group.late)
 
     def begin(self, group: Group, work: Callable[[], T]) -> "Future[T]":
         """Have work of a group done beside the program, after all of it that was begun before."""
@@ -249,12 +244,12 @@ class Job:
         self.transport.close()
 
 
-def ended_at_exit(job: Job, on_error: str) -> Job:
-    """Have a job end with this process, an early end as ``on_error`` says; return it."""
+def ended_at_exit(job: Job) -> Job:
+    """Have a job end with this process, an early end as its terms say; return it."""
     job.transport.start()
     _JOINED.append(job)
     atexit.register(job.finish)
-    end_with_the_job(on_error, lambda: job.is_over, job.abort)
+    end_with_the_job(job.terms.on_error, lambda: job.is_over, job.abort)
     return job
 
 

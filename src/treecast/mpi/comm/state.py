@@ -1,7 +1,5 @@
 """The state that treecast keeps of a communicator: it hangs on the handle, and goes when the communicator is freed."""
 
-import sys
-from collections.abc import Sequence
 from functools import cached_property
 from itertools import count
 from time import monotonic
@@ -9,11 +7,10 @@ from typing import Any
 
 from mpi4py import MPI
 
-from treecast.calls.collectives import has_holes
-from treecast.calls.table import Failed, Rank
-from treecast.errors import DeliveryError
+from treecast.calls.deaths import Deaths
+from treecast.calls.table import Rank
 from treecast.groups.group import Group
-from treecast.groups.members import name_ranks
+from treecast.groups.terms import Terms
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
 from treecast.mpi.comm.requests import Worker
 from treecast.mpi.communicator import Communicator
@@ -40,8 +37,8 @@ class Base:
         self.hosts: list[int] = [0] * comm.size if self.near else comm.allgather(here.bcast(comm.rank))
         here.Free()
         self.transport = MpiTransport(MPI, comm.Dup())
-        self.group, self.alone = (Group(self.transport, range(comm.size), ident) for ident in range(2))
-        self.alone.alone = True
+        ranks = range(comm.size)
+        self.group, self.alone = Group(self.transport, ranks), Group(self.transport, ranks, 1, alone=True)
         for kind in _KINDS:
             self.transport.on(kind, self.group.hear)
         for group in (self.group, self.alone):
@@ -57,12 +54,15 @@ class Base:
             self.transport.answer_beside()
         return together
 
-    def get_ready(self, survive: int, deadline: float | None, number: int) -> Group:
-        """Return the group for a call with these options; ``number``: of the call."""
-        group = self.group if survive else self.alone
-        self.transport.deadline = deadline
-        group.survive, group.is_patient = survive, deadline is None
-        if not survive:  # calls that are MPI's have numbers, too
+    def group_of(self, terms: Terms) -> Group:
+        """Return the group for calls on these terms."""
+        return self.group if terms.survive else self.alone
+
+    def get_ready(self, terms: Terms, number: int) -> Group:
+        """Return the group for a call on these terms; ``number``: of the call."""
+        group = self.group_of(terms)
+        self.transport.deadline, group.terms = terms.deadline, terms
+        if group.alone:  # calls that are MPI's have numbers, too
             group.agreement.number = _CALLS * number
         return group
 
@@ -75,7 +75,7 @@ class Base:
             transport.dropped.clear()
             if transport.deadline is not None:  # a late rank may have been put out, and returns early else
                 transport.hear()
-            return carry_out(steps, transport.wait)
+            return carry_out(steps, group.wait)
 
     def end(self) -> None:
         """Part from the others before MPI ends."""
@@ -111,7 +111,7 @@ class State:
 
     ``take_number()``: the number of the next collective. ``base``: the ranks for treecast's own calls, which all make together
     when it is first asked for. ``plans``: the same for calls that go by plans. ``worker``:
-    for nonblocking calls. ``told``: the dead of whom the program has heard.
+    for nonblocking calls. ``deaths``: those of whom the program has heard.
     """
 
     def __init__(self, comm: MPI.Comm) -> None:
@@ -119,7 +119,7 @@ class State:
         self.take_number = count(1).__next__
         self.rank = Rank(MPI, Reader(MPI, comm.size), comm.rank, comm.size)
         self.worker = Worker()
-        self.told = set[int]()
+        self.deaths = Deaths("its communicator", "go on with Shrink, or wrap with on_failed='ignore'")
 
     @cached_property
     def base(self) -> Base:
@@ -138,27 +138,6 @@ class State:
         """The ranks that have failed, as far as is known."""
         return set(self.base.transport.lost) if "base" in vars(self) else set()
 
-    def tell_failed(self, call: tuple[str, int], failed: Failed, target: int | None, on_failed: str) -> None:
-        """Say that data of the dead is missing in a call that is over, as ``on_failed`` of ``wrap`` asks for.
-
-        ``call``: the name and the number of the call. ``target``: the one rank that has a result, None when all do. All living
-        ranks know the same ``failed``, so either all raise or none. The line comes once for each rank that has died. Raises
-        DeliveryError with ``raise``; and with ``warn`` where blocks of the result are not those that the caller takes them for.
-        """
-        if on_failed == "ignore" or not failed:
-            return
-        (name, number), news = call, sorted(set(failed) - self.told)
-        self.told.update(news)
-        lost = target is not None and failed == (target,)
-        holes = not lost and has_holes(name)
-        if holes or on_failed == "raise":
-            why = _left_out(failed, name, lost, holes)
-            raise DeliveryError(f"{name}: {why}; go on with Shrink, or wrap with on_failed='ignore'")
-        if news and self.rank.rank == min(set(self.base.group.agreement.members) - set(failed)):
-            why = _left_out(news, name, lost, holes)
-            sys.stderr.write(f"treecast: {name}, call {number} of its communicator: {why}, now and in later calls\n")
-            sys.stderr.flush()
-
     def free(self) -> None:
         """Free all that is kept of MPI."""
         self.worker.stop()
@@ -167,18 +146,6 @@ class State:
             self.base.free()
             if "plans" in vars(self):
                 self.plans.free(self.base.transport)
-
-
-def _left_out(ranks: Sequence[int], name: str, lost: bool, holes: bool) -> str:
-    """Return who has died, and the result without them."""
-    has, its = ("have", "their") if len(ranks) > 1 else ("has", "its")
-    if lost:
-        without = "nobody has the result, which was for it"
-    elif holes:
-        without = f"{its} part of the result is {'None' if name.islower() else 'whatever was there before'}"
-    else:
-        without = f"the result leaves out {its} data"
-    return f"{name_ranks(ranks)} {has} died, and {without}"
 
 
 _KEY: list[int] = []  # under which a communicator keeps its state
