@@ -13,8 +13,8 @@ from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
 
 
-class DeathError(Exception):
-    """Ends a rank at once."""
+class DeathError(BaseException):
+    """Ends a rank at once; no handler of errors takes it."""
 
 
 def run_ranks(size, program, spec=None, **terms):

@@ -66,7 +66,7 @@ def _end_of(rank: int, group: Group) -> str:
     agreement, terms = group.agreement, group.terms
     if rank in agreement.byes:
         return "has ended"
-    if rank in agreement.dead:
+    if rank in agreement.dead - agreement.silent:
         return "has died"
     if rank in group.overdue:
         return f"was put out: it did not come to the call for {terms.late:g} s"

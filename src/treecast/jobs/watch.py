@@ -55,7 +55,7 @@ class Watch:
         """Return the notes of ranks, in the order of time."""
         notes: list[tuple[int, int, int]] = []
         for path in self.status.parent.glob(f"{name}-*"):
-            with suppress(OSError, ValueError):
+            with suppress(OSError, ValueError, IndexError):  # it is being written
                 notes.append(
                     (path.stat().st_mtime_ns, int(path.name.partition("-")[2]), int(path.read_text().split()[0]))
                 )
