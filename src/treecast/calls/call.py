@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from treecast.calls.table import Algorithm, Failed, Rank
 from treecast.errors import DeliveryError
 from treecast.groups.group import Group, called
-from treecast.transport.base import Steps, T
+from treecast.transport.base import Steps, T, Until, carry_out
 
 
 class Last(NamedTuple):
@@ -29,6 +29,23 @@ class Last(NamedTuple):
     way: str = ""
     network: str = ""
     seconds: float = 0.0
+
+
+def carry_out_of(group: Group, steps: Steps[T]) -> T:
+    """Carry out steps of a group; whoever lives, but keeps this rank waiting for longer than ``late``, counts as silent."""
+    transport = group.transport
+
+    def wait(until: Until) -> None:
+        late = group.terms.late
+        transport.wait(until, late)
+        while not until():
+            if not group.agreement.ask_all():
+                group.overdue |= group.awaited()
+                for rank in group.overdue:
+                    transport.shut(group.seats[rank])
+            transport.wait(until, late)
+
+    return carry_out(steps, wait)
 
 
 class Call:

@@ -10,14 +10,14 @@ from treecast.groups.members import bits_of, name_ranks, ranks_of
 from treecast.groups.memory import Blocks, Kept, Memory
 from treecast.groups.shape import Shape, lost_with_root
 from treecast.groups.states import Action, Decision, Need
-from treecast.groups.terms import Terms
-from treecast.transport.base import SMALL, Key, Kind, Piece, Steps, T, Ticket, Transport, Until
+from treecast.groups.terms import Carrier, Terms
+from treecast.transport.base import SMALL, Key, Kind, Piece, Steps, T, Ticket, Transport
 from treecast.transport.together import Together
 
 AHEAD = 64
 """Calls that a rank may be ahead of others, and of which it keeps data that others may lack."""
 SAY_END = 16  # calls after which a rank tells the others how far it has come
-_USUAL = Terms()
+_USUAL, _OWN = Terms(), Carrier()
 _STAGES = 4  # of an instance, whose messages have keys of their own
 _FETCHES = 1 << 15  # the stages from there on are of data that was fetched
 
@@ -25,12 +25,10 @@ _FETCHES = 1 << 15  # the stages from there on are of data that was fetched
 class Group:
     """Ranks that make calls together, numbered from 0; ``seats[r]`` is rank r of the transport.
 
-    All ranks make the same calls in the same order. ``terms``: what becomes of calls when ranks fail, the same at all. ``alone``:
-    each rank judges by itself, and nothing is survived. ``relays``: whether little sums go by one rank, alike at all; it would
-    seem late with others. The rest is state. ``refused``: the error in this rank's arguments, "" for none. ``misfits``: a message
-    of another length has come. ``agreement``: who lives, and the decisions. ``turn``: is held in a call. ``overdue``: who came
-    so late that it counts as silent. ``together``: calls on little data that the transport has for all ranks at once; used until
-    a call has not ended at once, of which all know alike.
+    All ranks make the same calls in the same order. ``refused``: the error in this rank's arguments, "" for none. ``misfits``: a
+    message of another length has come. ``agreement``: who lives, and the decisions. ``turn``: is held in a call. ``overdue``: who
+    came so late that it counts as silent. ``together``: calls on little data that the transport has for all ranks at once; used
+    until a call has not ended at once, of which all know alike.
 
     Examples
     --------
@@ -39,18 +37,10 @@ class Group:
     """
 
     def __init__(
-        self,
-        transport: Transport,
-        seats: Iterable[int],
-        ident: int = 0,
-        terms: Terms = _USUAL,
-        *,
-        alone: bool = False,
-        relays: bool = False,
+        self, transport: Transport, seats: Iterable[int], ident: int = 0, terms: Terms = _USUAL, carrier: Carrier = _OWN
     ) -> None:
         self.transport, self.seats, self.ident, self.terms = transport, list(seats), ident, terms
-        self.alone, self.relays = alone, relays
-        self.rank, self.size = self.seats.index(transport.rank), len(self.seats)
+        self.carrier, self.rank, self.size = carrier, self.seats.index(transport.rank), len(self.seats)
         self.rank_at = {seat: rank for rank, seat in enumerate(self.seats)}
         self.agreement = Agreement(self.rank, self.size, self._say, self._shut)
         self.refused, self.misfits, self.instance, self.began = "", False, 0, list(range(self.size))
@@ -130,7 +120,7 @@ class Group:
         self.refused, self.misfits, self.instance, self.began = "", False, -1, list(agreement.members)
         self.restart()
         number = agreement.number
-        if self.alone:
+        if self.carrier.alone:
             return
         if number - self._told >= SAY_END:
             self._tell(number)
@@ -169,7 +159,7 @@ class Group:
         """Await the data of a rank from a rank; None takes the message, and drops it."""
         if place is None or self.refused:  # who sends it ends before it tells its state
             dropped = self.transport.receive(self.seats[source], self._key(stage, about), None)
-            if self.alone:
+            if self.carrier.alone:
                 self._tickets.append((source, dropped))
             return
         self._places[about] = place
@@ -255,8 +245,7 @@ class Group:
 
     def goes_together(self, count: int) -> Together | None:
         """Return the calls that bring so many bytes to all ranks at once, None for none; the same at all that know the count."""
-        waits = self.terms.deadline is None  # as long as it takes, so a call may wait in there
-        return self.together if waits and count <= SMALL and not self.refused else None
+        return self.together if self.terms.deadline is None and count <= SMALL and not self.refused else None
 
     def came(self, ticket: Ticket, places: Mapping[int, Piece]) -> Steps[bool]:
         """Wait for data that comes to some places at once; if it does not, it is lacking. Return whether it came."""
@@ -277,16 +266,6 @@ class Group:
         """Return the ranks for which this one waits."""
         sources = {source for source, _, _, ticket in self._wants if not ticket.over}
         return sources | self._takers() | self.agreement.awaited()
-
-    def wait(self, until: Until) -> None:
-        """Wait; whoever is alive, but keeps this rank waiting for longer than ``late`` seconds, counts as silent."""
-        self.transport.wait(until, self.terms.late)
-        while not until():
-            if not self.agreement.ask_all():
-                self.overdue |= self.awaited()
-                for rank in self.overdue:
-                    self._shut(rank)
-            self.transport.wait(until, self.terms.late)
 
     def _fetch(self, givers: Mapping[int, int]) -> Steps[None]:
         """Ask ranks for data that they have, and wait until it is there, or they have ended."""
@@ -309,10 +288,10 @@ class Group:
         gone on without this rank.
         """
         agreement = self.agreement
-        if self.alone:
+        if self.carrier.alone:
             return self._judge(shape)
-        small = shape.spread and (not shape.redo or shape.target is None)
-        small = small and not self.terms.sure and sum(map(len, self._places.values())) <= SMALL
+        small = shape.spread and (not shape.redo or shape.target is None) and not self.terms.sure
+        small = small and sum(map(len, self._places.values())) <= SMALL
         if small and not (self._lacks or self.refused or self.instance) and agreement.is_whole():
             self._keep()
             agreement.end_early([agreement.number])
@@ -386,8 +365,10 @@ class Group:
             raise DeliveryError(
                 f"{shape.name}: the arguments of {name_ranks(ranks_of(made.refused))} were refused there"
             )
-        if len(gone) > (survive := self.terms.survive):
-            raise DeliveryError(f"{shape.name}: {name_ranks(gone)} failed in one call, which survives {survive}")
+        if len(gone) > self.terms.survive:
+            raise DeliveryError(
+                f"{shape.name}: {name_ranks(gone)} failed in one call, which survives {self.terms.survive}"
+            )
         if shape.target is not None and shape.target not in members:
             return (shape.target,)
         if shape.source is not None and missing:

@@ -74,8 +74,8 @@ class Terms(NamedTuple):
         cls, said: Mapping[str, Any], usual: "Terms | None" = None, environment: Mapping[str, str] = os.environ
     ) -> "Terms":
         """Return the terms that a program says, else the environment, else the usual ones; ``check`` tells if they make sense."""
-        found = {name: environment.get(f"TREECAST_{name.upper()}") for name in cls._fields}
-        read = {name: _read(name, text) for name, text in found.items() if text is not None}
+        found = {name: environment[name] for name in _READ if name in environment}
+        read = {name.removeprefix("TREECAST_").lower(): _read(name, text) for name, text in found.items()}
         return (usual or cls())._replace(**(read | dict(said)))
 
     def check(self) -> "Terms":
@@ -101,6 +101,14 @@ OVER_MPI = Terms(survive=0, deadline=None)
 """The usual terms over MPI."""
 
 
+class Carrier(NamedTuple):
+    """How a transport has calls made. ``alone``: each rank judges by itself, and nothing is survived. ``relays``: little sums go
+    by one rank, alike at all; it would seem late with others."""
+
+    alone: bool = False
+    relays: bool = False
+
+
 def read_words(said: Any) -> list[str]:
     """Return the words of terms that another rank has sent. Raises ValueError for others."""
     words = list(map(str, said))
@@ -123,7 +131,7 @@ def check_alike(said: Mapping[int, Sequence[str]]) -> None:
 def _read(name: str, text: str) -> Any:
     """Return the value of a variable; the text itself where it has none, so that the check names it."""
     with suppress(ValueError, KeyError):
-        return _READ.get(name, str)(text)
+        return _READ[name](text)
     return text
 
 
@@ -132,9 +140,11 @@ def _seconds(text: str) -> float | None:
 
 
 _READ: dict[str, Callable[[str], Any]] = {
-    "survive": int,
-    "deadline": _seconds,
-    "late": _seconds,
-    "sure": {"": False, "0": False, "1": True}.__getitem__,
-    "network": lambda text: text or None,
+    "TREECAST_SURVIVE": int,
+    "TREECAST_DEADLINE": _seconds,
+    "TREECAST_LATE": _seconds,
+    "TREECAST_SURE": {"": False, "0": False, "1": True}.__getitem__,
+    "TREECAST_ON_FAILED": str,
+    "TREECAST_ON_ERROR": str,
+    "TREECAST_NETWORK": lambda text: text or None,
 }

@@ -11,13 +11,14 @@ from contextlib import suppress
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
+from treecast.calls.call import carry_out_of
 from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
-from treecast.groups.terms import Terms, check_alike, read_words
+from treecast.groups.terms import Carrier, Terms, check_alike, read_words
 from treecast.jobs.ending import end_with_the_job
 from treecast.networks import Network
 from treecast.tcp.meeting import Arrivals, Listener, TooLateError
-from treecast.transport.base import Key, Kind, Steps, carry_out
+from treecast.transport.base import Key, Kind, Steps
 from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
 
@@ -75,7 +76,7 @@ class Job:
             return self._enter(self._make(seats, ident, terms or self.terms))
 
     def _make(self, seats: Iterable[int], ident: int, terms: Terms) -> Group:
-        return Group(self.transport, seats, ident, terms, relays=terms.late is None)
+        return Group(self.transport, seats, ident, terms, Carrier(relays=terms.late is None))
 
     def _enter(self, group: Group) -> Group:
         self._groups[group.ident] = group
@@ -170,7 +171,7 @@ class Job:
             if self.is_over:
                 raise PlanError("the job is over: treecast.tcp has ended here")
             try:
-                return carry_out(steps, group.wait)
+                return carry_out_of(group, steps)
             except Evicted:  # the others go on without this rank: its error ends nothing there
                 if self in _JOINED:
                     end_with_the_job("die", lambda: self.is_over, self.abort)

@@ -7,16 +7,17 @@ from typing import Any
 
 from mpi4py import MPI
 
+from treecast.calls.call import carry_out_of
 from treecast.calls.deaths import Deaths
 from treecast.calls.table import Rank
 from treecast.groups.group import Group
-from treecast.groups.terms import Terms
+from treecast.groups.terms import Carrier, Terms
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
 from treecast.mpi.comm.requests import Worker
 from treecast.mpi.communicator import Communicator
 from treecast.mpi.reader import Reader
 from treecast.mpi.transport import MpiTransport
-from treecast.transport.base import Kind, Steps, T, carry_out
+from treecast.transport.base import Kind, Steps, T
 from treecast.transport.together import Together
 
 _KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT)
@@ -38,7 +39,10 @@ class Base:
         here.Free()
         self.transport = MpiTransport(MPI, comm.Dup())
         ranks = range(comm.size)
-        self.group, self.alone = Group(self.transport, ranks), Group(self.transport, ranks, 1, alone=True)
+        self.group, self.alone = (
+            Group(self.transport, ranks),
+            Group(self.transport, ranks, 1, carrier=Carrier(alone=True)),
+        )
         for kind in _KINDS:
             self.transport.on(kind, self.group.hear)
         for group in (self.group, self.alone):
@@ -62,7 +66,7 @@ class Base:
         """Return the group for a call on these terms; ``number``: of the call."""
         group = self.group_of(terms)
         self.transport.deadline, group.terms = terms.deadline, terms
-        if group.alone:  # calls that are MPI's have numbers, too
+        if group.carrier.alone:  # calls that are MPI's have numbers, too
             group.agreement.number = _CALLS * number
         return group
 
@@ -71,11 +75,11 @@ class Base:
         transport = self.transport
         with transport.lock:
             transport.awaited = group.awaited
-            transport.judge = transport.give_up if group.alone else transport.shut
+            transport.judge = transport.give_up if group.carrier.alone else transport.shut
             transport.dropped.clear()
             if transport.deadline is not None:  # a late rank may have been put out, and returns early else
                 transport.hear()
-            return carry_out(steps, group.wait)
+            return carry_out_of(group, steps)
 
     def end(self) -> None:
         """Part from the others before MPI ends."""
