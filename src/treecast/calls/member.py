@@ -8,6 +8,7 @@ from treecast.calls.call import Last
 from treecast.calls.collectives import OBJECTS
 from treecast.calls.deaths import Deaths
 from treecast.calls.table import Algorithm, Failed, Job, Rank, Row, job_of, read_now
+from treecast.calls.worker import Worker
 from treecast.groups.group import Group
 from treecast.groups.terms import Terms
 
@@ -33,8 +34,13 @@ class Member:
     # -- said by a face ----------------------------------------------------------------------------------------------
 
     @property
-    def _here(self) -> tuple[Rank, Group, Deaths]:
-        """This rank as a reader of arguments, its group, and the deaths of which the program knows."""
+    def _here(self) -> tuple[Rank, Worker, Deaths]:
+        """This rank as a reader of arguments, who makes calls beside the program, and the deaths that it was told of."""
+        raise NotImplementedError
+
+    @property
+    def _group(self) -> Group:
+        """The group that makes the calls."""
         raise NotImplementedError
 
     def _plans_of(self, row: Row | None) -> tuple[Plans, str, str]:
@@ -47,10 +53,6 @@ class Member:
 
     def _begin_work(self, work: Callable[[], Any]) -> Any:
         """Have work done beside the program, after all that was begun before; return its request."""
-        raise NotImplementedError
-
-    def _wait_for_begun(self) -> None:
-        """Wait until all that was begun is over."""
         raise NotImplementedError
 
     # -- calls -------------------------------------------------------------------------------------------------------
@@ -78,13 +80,13 @@ class Member:
         return list(found)
 
     def _tell(self, call: tuple[str, str, int], outcome: tuple[Failed, int | None], on_failed: str) -> None:
-        _, group, deaths = self._here
+        group = self._group
         if outcome[0] or len(group.agreement.members) < group.size:
-            deaths.tell(call, group, outcome, on_failed)
+            self._here[2].tell(call, group, outcome, on_failed)
 
     def _go(self, name: str, row: Row | Callable[..., Job], number: int, *given: Any, **named: Any) -> Any:
         """Make a call, once those before it are over; return its result. ``row``: or the maker of its job."""
-        self._wait_for_begun()
+        self._here[1].wait()
         return self.do(name, self._job_of(row, given, named), number, row if isinstance(row, Row) else None)[0]
 
     def _begin(self, row: Row, /, *arguments: Any, **named: Any) -> Any:

@@ -14,6 +14,7 @@ from treecast.calls.collectives import OBJECTS, ROWS
 from treecast.calls.deaths import Deaths
 from treecast.calls.member import Member, Plans
 from treecast.calls.table import Failed, Job, Rank, Row
+from treecast.calls.worker import Worker
 from treecast.engine.choose import ONE_PORT
 from treecast.errors import PlanError
 from treecast.groups.group import Group, called
@@ -64,8 +65,8 @@ class Comm(Member):
 
     ``rank``: the number of this rank. ``size``: how many ranks there are, also those that have failed: numbers stay. ``last``:
     the outcome of the last collective that was called on this object. ``process``: this process as a rank of the job. ``group``:
-    makes the calls, and knows who takes part. ``is_new``: whether this rank was taken in later (``admit``), and nobody has shared
-    anything with it yet.
+    makes the calls, and knows who takes part. ``worker``: makes those beside the program. ``is_new``: whether this
+    rank was taken in later (``admit``), and nobody has shared anything with it yet.
 
     Examples
     --------
@@ -86,7 +87,7 @@ class Comm(Member):
         self._ours = Rank(library, Reader(group.size), group.rank, group.size)
         self.deaths = Deaths("its communicator", "go on with Dup, or say on_failed='ignore'")
         self._way, self._network, self._plans = "sockets", "", None
-        self._take_number = count(1).__next__
+        self._take_number, self.worker = count(1).__next__, process.workers[group.ident]
         if process.links is not None and not group.ident:
             self._go_down(process.links[0].direct, process.links[1])
 
@@ -183,7 +184,7 @@ class Comm(Member):
         Each array is contiguous, and of one length on all ranks. ``lacks``: whether this rank takes them; by
         default newcomers do. Raises DeliveryError when nobody who has the data lives.
         """
-        self.process.wait_for_begun(self.group)
+        self.worker.wait()
         for array in arrays:
             data = self._ours.reader.receive(array)
             steps = share(self.group, data.pieces[0], self.is_new if lacks is None else lacks)
@@ -195,8 +196,12 @@ class Comm(Member):
     # -- calls -------------------------------------------------------------------------------------------------------
 
     @property
-    def _here(self) -> tuple[Rank, Group, Deaths]:
-        return self._ours, self.group, self.deaths
+    def _here(self) -> tuple[Rank, Worker, Deaths]:
+        return self._ours, self.worker, self.deaths
+
+    @property
+    def _group(self) -> Group:
+        return self.group
 
     def _plans_of(self, row: Row | None) -> tuple[Plans, str, str]:
         return self._plans, self._way, self._network
@@ -209,10 +214,7 @@ class Comm(Member):
         return found
 
     def _begin_work(self, work: Callable[[], Any]) -> Request:
-        return Request(self.process.begin(self.group, work))
-
-    def _wait_for_begun(self) -> None:
-        self.process.wait_for_begun(self.group)
+        return Request(self.worker.begin(work))
 
     @classmethod
     def add_methods(cls) -> None:

@@ -5,13 +5,13 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable
 from contextlib import suppress
 from time import monotonic, sleep
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from treecast.calls.call import carry_out_of
+from treecast.calls.worker import Worker
 from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
 from treecast.groups.terms import Carrier, Terms, check_alike, read_words
@@ -36,7 +36,8 @@ class Job:
     """The things that all communicators of this process share.
 
     ``transport``: the connections. ``links``: those of a named network, and the network. ``next_group``: a number that no
-    group has. ``welcome``: the words to a newcomer: the members, the number of the last call, of the next group, and all terms.
+    group has. ``workers``: of each group, who makes its calls beside the program. ``welcome``: the words to a newcomer: the
+    members, the number of the last call, of the next group, and all terms.
     """
 
     def __init__(
@@ -53,9 +54,7 @@ class Job:
         self._early: list[tuple[int, Key, bytes]] = []
         self._said_bye = set[int]()
         self._applicants: dict[int, tuple[bytes, socket.socket]] = {}
-        self._workers: dict[int, ThreadPoolExecutor] = {}
-        # of each group, the call that was begun last: all before it is done first
-        self._last: dict[int, Future[Any]] = {}
+        self.workers: dict[int, Worker] = {}
         self.is_over, self.terms = False, terms
         self.welcome: tuple[list[int], int, int, dict[int, list[str]]] | None = None
         for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.WELCOME):
@@ -79,7 +78,7 @@ class Job:
         return Group(self.transport, seats, ident, terms, Carrier(relays=terms.late is None))
 
     def _enter(self, group: Group) -> Group:
-        self._groups[group.ident] = group
+        self._groups[group.ident], self.workers[group.ident] = group, Worker(f"treecast.tcp.{group.ident}")
         for seat, proof in self.transport.lost.items():
             group.lose(seat, proof)
         early, self._early = self._early, []
@@ -177,18 +176,6 @@ class Job:
                     end_with_the_job("die", lambda: self.is_over, self.abort)
                 raise
 
-    def begin(self, group: Group, work: Callable[[], T]) -> "Future[T]":
-        """Have work of a group done beside the program, after all of it that was begun before."""
-        if group.ident not in self._workers:
-            self._workers[group.ident] = ThreadPoolExecutor(1, f"treecast.tcp.{group.ident}")
-        future = self._last[group.ident] = self._workers[group.ident].submit(work)
-        return future
-
-    def wait_for_begun(self, group: Group) -> None:
-        """Wait until all that was begun in a group is done; its requests tell of errors."""
-        if (last := self._last.pop(group.ident, None)) is not None:
-            last.exception()
-
     # -- the end -----------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
@@ -198,8 +185,8 @@ class Job:
         if 0 not in self._groups:  # a newcomer that was never taken in
             self.abandon()
             return
-        for group in self._groups.values():
-            self.wait_for_begun(group)
+        for worker in list(self.workers.values()):
+            worker.wait()
         transport = self.transport
         with transport.lock:
             self.is_over = True

@@ -5,12 +5,13 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial, partialmethod
-from threading import Thread, current_thread
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
 from treecast.calls.deaths import Deaths
 from treecast.calls.table import Rank, job_of
+from treecast.calls.worker import done
 from treecast.errors import DeliveryError, PlanError
 from treecast.groups.members import name_ranks
 from treecast.tcp import library
@@ -18,7 +19,7 @@ from treecast.tcp.comm import Comm
 from treecast.torch.calls import CALLS, Asked, One
 from treecast.torch.messages import Messages
 from treecast.torch.tensors import Op, Reader, torch
-from treecast.torch.work import Work, dist, done, seconds_of
+from treecast.torch.work import Work, dist, seconds_of
 
 _HALF = 1 << 15  # of the numbers of groups: for names that count, and for others
 _NAMES = Counter[tuple[int, str]]()
@@ -58,7 +59,6 @@ class ProcessGroup(dist.ProcessGroup):
             Deaths("its group", "treecast.torch.shrink() makes a group of those who live"),
         )
         comm.deaths.name, comm.deaths.hint = self._name_ranks, self._hint
-        self._thread = f"treecast.tcp.{comm.group.ident}_"
 
     # -- calls ---------------------------------------------------------------------------------------------------------
 
@@ -72,13 +72,11 @@ class ProcessGroup(dist.ProcessGroup):
     def submit(self, work: Callable[[], Any], tensors: Any, is_async: bool) -> Work:
         """Have work done after all calls before it: beside the program, or in this thread."""
         self._number += 1
-        if is_async or self._is_worker():
-            return Work(self.comm.process.begin(self.comm.group, work), tensors, self._thread)
-        self.comm.process.wait_for_begun(self.comm.group)
+        worker = self.comm.worker
+        if is_async or worker.is_here():
+            return Work(worker.begin(work), tensors, worker)
+        worker.wait()
         return Work(done(work), tensors)
-
-    def _is_worker(self) -> bool:
-        return current_thread().name.startswith(self._thread)
 
     def _carry_out(self, name: str, ones: Sequence[One], asked: Asked) -> None:
         with torch.autograd.profiler.record_function(f"treecast:{name}"):
@@ -115,8 +113,7 @@ class ProcessGroup(dist.ProcessGroup):
 
     def note_deaths(self) -> None:
         """Learn who is out by now."""
-        members = self.comm.members
-        self.failed = tuple(rank for rank in range(self.size()) if rank not in members)
+        self.failed = tuple(sorted({*range(self.size())} - {*self.comm.members}))
 
     def _hint(self) -> str:
         ddp = "" if self.divides else "; DistributedDataParallel divides by all ranks unless treecast.torch.mean(ddp)"
@@ -242,7 +239,7 @@ class ProcessGroup(dist.ProcessGroup):
     # -- its end -------------------------------------------------------------------------------------------------------
 
     def _wait_for_pending_works(self) -> None:
-        self.comm.process.wait_for_begun(self.comm.group)
+        self.comm.worker.wait()
 
     def shutdown(self) -> None:
         """End the group after all that has begun. The group of all ranks goes on answering others until they end theirs."""

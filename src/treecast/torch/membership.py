@@ -83,7 +83,7 @@ def admit() -> tuple[int, ...]:
     Nobody waits for who has not come.
     """
     found = group_of()
-    found.comm.process.wait_for_begun(found.comm.group)
+    found.comm.worker.wait()
     taken = found.comm.admit()
     found.note_deaths()
     return taken

@@ -10,10 +10,10 @@ from mpi4py import MPI
 from treecast.calls.call import carry_out_of
 from treecast.calls.deaths import Deaths
 from treecast.calls.table import Rank
+from treecast.calls.worker import Worker
 from treecast.groups.group import Group
 from treecast.groups.terms import Carrier, Terms
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
-from treecast.mpi.comm.requests import Worker
 from treecast.mpi.communicator import Communicator
 from treecast.mpi.reader import Reader
 from treecast.mpi.transport import MpiTransport
@@ -122,7 +122,7 @@ class State:
         self.comm = MPI.Intracomm(comm)
         self.take_number = count(1).__next__
         self.rank = Rank(MPI, Reader(MPI, comm.size), comm.rank, comm.size)
-        self.worker = Worker()
+        self.worker = Worker("treecast.mpi")
         self.deaths = Deaths("its communicator", "go on with Shrink, or wrap with on_failed='ignore'")
 
     @cached_property

@@ -16,12 +16,13 @@ from treecast.calls.collectives import OBJECTS, ROWS, least_bytes
 from treecast.calls.deaths import Deaths
 from treecast.calls.member import Member, Plans
 from treecast.calls.table import Failed, Job, Rank, Row, job_of
+from treecast.calls.worker import Worker
 from treecast.errors import PlanError
 from treecast.groups.group import Group
 from treecast.groups.shape import Shape
 from treecast.groups.terms import OVER_MPI, Terms, check_alike
 from treecast.mpi.comm.quick import Lane, quick_of
-from treecast.mpi.comm.requests import Again, Pending
+from treecast.mpi.comm.requests import Again, Pending, begin
 from treecast.mpi.comm.state import State, state_of
 from treecast.mpi.comm.trees import trees_of
 from treecast.transport.base import Steps
@@ -121,9 +122,13 @@ class Comm(Member, MPI.Intracomm):
         return self._state.take_number()
 
     @property
-    def _here(self) -> tuple[Rank, Group, Deaths]:
+    def _here(self) -> tuple[Rank, Worker, Deaths]:
         state = self._state
-        return state.rank, state.base.group_of(self.terms), state.deaths
+        return state.rank, state.worker, state.deaths
+
+    @property
+    def _group(self) -> Group:
+        return self._state.base.group_of(self.terms)
 
     def _plans_of(self, row: Row | None) -> tuple[Plans, str, str]:
         trees = None if row is None else trees_of(self._state, row, self.terms)
@@ -142,10 +147,7 @@ class Comm(Member, MPI.Intracomm):
         return found
 
     def _begin_work(self, work: Callable[[], Any]) -> Pending:
-        return self._state.worker.begin(work)
-
-    def _wait_for_begun(self) -> None:
-        self._state.worker.wait()
+        return begin(self._state.worker, work)
 
     def _go_by_size(self, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Carry out a call that survives nothing: from its threshold on straight, or else by MPI."""
