@@ -7,6 +7,7 @@ from generating.bounds import bounds
 from generating.builders import builders
 from generating.collectives import collectives
 from generating.networks import networks
+from generating.outcomes import outcomes
 from generating.papers import statements
 from generating.pictures import draw_dark
 from generating.rules import pictures, rules
@@ -38,6 +39,7 @@ def write_reference(folder: Path) -> None:
     files = {f"{name}.md": make() for name, make in PAGES.items()}
     files |= {f"{name}.md": text for name, text in topics(without=set(PAGES)).items()}
     files |= {f"theorems/{paper}.inc": text for paper, text in statements().items()}
+    files |= {f"outcomes/{name}.inc": text for name, text in outcomes().items()}
     files |= {f"wrong/{name}.svg": text for name, text in pictures().items()}
     files |= {f"atlas/{name}.svg": text for name, text in graphs().items()}
     for name, text in files.items():

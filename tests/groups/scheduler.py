@@ -10,6 +10,7 @@ import numpy as np
 from treecast.algorithms import personal, spread, sums
 from treecast.errors import DeliveryError, Evicted, UnlikeCallsError
 from treecast.groups.group import Group, called
+from treecast.groups.terms import Carrier, Terms
 from treecast.groups.waiting import Waiting
 from treecast.groups.words import Words
 from treecast.transport.base import DIRECT, FrameError, Kind, Ticket, Transport
@@ -326,8 +327,8 @@ class Rank:
 
     def __init__(self, net, rank, calls, survive, together=False, relays=False):
         self.node, self.results, self.over, self.wrong = net.nodes[rank], [], False, []
-        self.group = Group(self.node, range(net.size), survive=survive)
-        self.group.together, self.group.relays = net.together[rank] if together else None, relays
+        self.group = Group(self.node, range(net.size), terms=Terms(survive, None), carrier=Carrier(relays=relays))
+        self.group.together = net.together[rank] if together else None
         for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.UNLIKE):
             self.node.on(kind, self.group.hear)
         self.node.watch(self.group.lose)

@@ -74,8 +74,8 @@ for name, arguments in CALLS.items():
         alone = name == "Bcast" and culprit != 0  # all others have what they need, and ask for no agreement
         if me == culprit:
             check((name, culprit, repr(error)), isinstance(error, TypeError))
-        elif (comm._options.survive and not alone) or name in NEEDS_ALL:
-            says = f"rank {culprit}" if comm._options.survive else "got nothing from"
+        elif (comm.terms.survive and not alone) or name in NEEDS_ALL:
+            says = f"rank {culprit}" if comm.terms.survive else "got nothing from"
             check((name, culprit, repr(error)), isinstance(error, DeliveryError) and says in str(error))
         numbers += 1
         number = np.full(3, numbers if me == 0 else -1)
@@ -95,7 +95,7 @@ for name, good, bad in (
     ("Allreduce_init", (own, again), (["no", "buffer"], again)),
     ("Bcast_init", (own.copy(), 0), (own, size)),
 ):
-    for culprit in range(size if comm._options.survive else 0):  # without, as in MPI, the others may wait
+    for culprit in range(size if comm.terms.survive else 0):  # without, as in MPI, the others may wait
         call = partial(getattr(comm, name), *(bad if culprit == me else good))
         error = raised((lambda call=call: call().Wait()) if name == "Ibcast" else call)
         kind = (TypeError, MPI.Exception) if culprit == me else DeliveryError
@@ -140,10 +140,11 @@ refused("deadline is a number of seconds above 0, not 'x'", lambda: treecast.mpi
 refused("own is True or False, not 2", lambda: treecast.mpi.wrap(comm, own=2))
 for survive, network in ((me % 2, None), (0, f"complete:{size}" if me else None), (me - 1, None)):
     refused(
-        "survive is" if me - 1 == survive < 0 else "the same options",
-        lambda survive=survive, network=network: treecast.mpi.wrap(comm, survive, None, network),
+        "survive is" if me - 1 == survive < 0 else "the same",
+        lambda survive=survive, network=network: treecast.mpi.wrap(comm, survive=survive, network=network),
     )
-refused("the same options", lambda: treecast.mpi.wrap(comm, deadline=me + 1))
+refused("the same deadline, not 1 (rank 0) and 2 (rank 1)", lambda: treecast.mpi.wrap(comm, deadline=me + 1))
+refused("late needs a deadline", lambda: treecast.mpi.wrap(comm, late=1.0))
 refused("ring:99 has 99 nodes", lambda: treecast.mpi.Bcast(comm, own, network="ring:99"))
 refused("survives at most 1", lambda: treecast.mpi.wrap(comm, survive=2, network=f"ring:{size}"))
 line = nx.DiGraph([(u, u + 1) for u in range(size - 1)])
@@ -164,7 +165,7 @@ for give in (
 ):
     refused("the buffer has", give, ValueError)
     check("the call after one with a short buffer", comm.allgather(me) == [*range(size)])
-said = f"<treecast.mpi.Comm of {size} ranks: survive={comm._options.survive}, failed=()>"
+said = f"<treecast.mpi.Comm of {size} ranks: survive={comm.terms.survive}, failed=()>"
 check("its words", (repr(comm), treecast.DeliveryError) == (said, treecast.mpi.DeliveryError))
 found = plain.gather(wrong)
 if me == 0:

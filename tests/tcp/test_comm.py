@@ -240,11 +240,10 @@ def test_calls_after_the_end_say_so():
 @pytest.mark.parametrize("sure", [False, True])
 def test_little_data_costs_a_state_to_the_first_rank_only_where_that_is_asked_for(sure):
     def program(comm):
-        comm.group.sure = comm.process.sure = sure
         transport, kinds = comm.process.transport, []
         send = transport.send
         transport.send = lambda to, key, *given: kinds.append(key.kind) or send(to, key, *given)
         comm.Allgather(np.ones(1), np.zeros(3))
-        return kinds.count(Kind.DATA), kinds.count(Kind.STATE), comm.Dup().group.sure
+        return kinds.count(Kind.DATA), kinds.count(Kind.STATE), comm.Dup().terms.sure
 
-    assert run_ranks(3, program) == [(2, sure * (rank > 0), sure) for rank in range(3)]
+    assert run_ranks(3, program, sure=sure) == [(2, sure * (rank > 0), sure) for rank in range(3)]

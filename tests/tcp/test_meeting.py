@@ -14,6 +14,7 @@ import pytest
 
 from tests.tcp.threads import at_once
 from treecast.errors import PlanError
+from treecast.groups.terms import Terms
 from treecast.tcp import proof
 from treecast.tcp.meeting import Place
 from treecast.tcp.proof import StrangerError, Trust, Who, greet, read_secret, secret_of_user
@@ -119,13 +120,19 @@ def test_a_store_is_a_place_to_meet():
     end_all(jobs)
 
 
-def test_ranks_that_mean_to_survive_different_numbers_do_not_start():
+@pytest.mark.parametrize(
+    "term", [{"survive": 2}, {"deadline": 4}, {"late": 2.0}, {"sure": True}, {"network": "ring:2"}]
+)
+def test_ranks_on_unlike_terms_do_not_start_and_say_who_says_what(term):
     place = Place(2, Trust(SECRET), ("127.0.0.1", 0), start=20)
     where = (("127.0.0.1", place.port),)
 
+    [(name, value)] = term.items()
+    said = " and ".join(sorted((rf"{getattr(Terms(), name)} \(rank 0\)", rf"{value} \(rank 1\)")))
+
     def start(rank):
-        with pytest.raises(PlanError, match="the same survive, not 0 and 1"):
-            start_job(Start(rank, 2, where, False), Options(survive=rank, trust=Trust(SECRET), start=20))
+        with pytest.raises(PlanError, match=rf"the same {name}, not {said}"):
+            start_job(Start(rank, 2, where, False), Options(Terms(**(term if rank else {})), Trust(SECRET), 20))
 
     at_once([partial(start, rank) for rank in range(2)])
     place.close()
@@ -272,12 +279,13 @@ def test_what_others_can_have_put_there_is_no_secret_of_the_user(folder, lay):
 AS_OTHER = """
 import os, sys
 from treecast.errors import PlanError
+from treecast.groups.terms import Terms
 from treecast.tcp.meeting import ask_place
 from treecast.tcp.proof import Trust, Who
 import socket, json, struct, hmac, queue, encodings.idna, time
 os.setgid(65534); os.setuid(int(sys.argv[2]))
 try:
-    ask_place([("127.0.0.1", int(sys.argv[1]))], Who(0, bytes(16)), [[], 0, True], Trust(), time.monotonic() + 20)
+    ask_place([("127.0.0.1", int(sys.argv[1]))], Who(0, bytes(16)), [[], Terms().words()], Trust(), time.monotonic() + 20)
     print("taken")
 except PlanError as error:
     print(error)
@@ -361,7 +369,7 @@ def test_strangers_neither_stop_nor_change_a_job():
     jobs = start_all(3, lambda rank: Start(rank, 3, (address,), False), Options(trust=Trust(SECRET), start=20))
     for job in jobs:
         knock(("127.0.0.1", job._listener.port), 30)
-    groups = [job.add_group(range(3), 1, 0) for job in jobs]
+    groups = [job.add_group(range(3), 0) for job in jobs]
     assert [group.rank for group in groups] == [0, 1, 2]
     assert all(not job.transport.lost for job in jobs)
     end_all(jobs)

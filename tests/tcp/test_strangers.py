@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.tcp.threads import at_once
+from treecast.groups.terms import Terms
 from treecast.tcp.comm import Comm
 from treecast.tcp.meeting import Place
 from treecast.tcp.proof import VERSION, Tls, Trust
@@ -47,9 +48,9 @@ def job_among_strangers(visits, calls):
     rng, ended, kept, came = random.Random(visits), [], [], []
 
     def be_rank(rank):
-        job = start_job(Start(rank, 3, where, False), Options(1, None, Trust(SECRET), 60))
+        job = start_job(Start(rank, 3, where, False), Options(Terms(1, None), Trust(SECRET), 60))
         ports.append(job._listener.port)
-        comm, total = Comm(job, job.add_group(range(3), 1, 0)), np.zeros(1000)
+        comm, total = Comm(job, job.add_group(range(3), 0)), np.zeros(1000)
         try:
             for step in range(calls):
                 comm.Allreduce(np.full(1000, 1.0 * rank + step), total)
@@ -123,8 +124,8 @@ def test_a_job_over_tls(tls):
     place = Place(3, trust, ("127.0.0.1", 0), start=60)
 
     def be_rank(rank):
-        job = start_job(Start(rank, 3, (("127.0.0.1", place.port),), False), Options(1, 20, trust, 60))
-        comm, total = Comm(job, job.add_group(range(3), 1, 0)), np.zeros(300_000)
+        job = start_job(Start(rank, 3, (("127.0.0.1", place.port),), False), Options(Terms(1, 20), trust, 60))
+        comm, total = Comm(job, job.add_group(range(3), 0)), np.zeros(300_000)
         try:
             comm.Allreduce(np.full(300_000, rank + 1.0), total)
             said = comm.allgather(type(job.transport._wires[(rank + 1) % 3].sock).__name__)

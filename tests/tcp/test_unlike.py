@@ -22,7 +22,7 @@ def test_pairs_of_unlike_calls_are_errors_at_all_ranks_and_equal_ones_are_not(se
             ends = [lambda c: c.allreduce(1)] * 2
             return make(comm, [calls[one if comm.rank == 0 else other], *ends])
 
-        assert check_pair(run_ranks(3, program, survive), one != other) == "", (one, other)
+        assert check_pair(run_ranks(3, program, survive=survive), one != other) == "", (one, other)
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])

@@ -9,6 +9,7 @@ from threading import Thread
 from time import monotonic
 
 from tests.tcp.trials import join
+from treecast.groups.terms import Terms
 from treecast.networks import network
 from treecast.tcp.comm import Comm
 from treecast.tcp.job import Job
@@ -17,8 +18,8 @@ from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
 
 
-class DeathError(Exception):
-    """Ends a rank at once."""
+class DeathError(BaseException):
+    """Ends a rank at once; no handler of errors takes it."""
 
 
 def at_once(parts, seconds=60.0):
@@ -51,24 +52,28 @@ def at_once(parts, seconds=60.0):
     return [found[number] for number in range(len(threads))]
 
 
-def run_ranks(size, program, survive=1, deadline=None, late=None, spec=None):
+def run_ranks(size, program, spec=None, **terms):
     """Run a program of a communicator in as many ranks; return what each returned or raised, in their order.
 
-    ``spec``: the network whose links are the only connections.
+    ``spec``: the network whose links are the only connections. Deaths are not told, and nobody is silent, but by ``terms``.
     """
+    terms = Terms.of({"deadline": None, "on_failed": "ignore", **terms}).check()
     where = None if spec is None else network(spec)
     near = [range(size) if where is None else where.neighbors(rank) for rank in range(size)]
     pairs = {pair: join() for pair in combinations(range(size), 2) if pair[1] in near[pair[0]]}
 
     def be_rank(rank):
         transport = Sockets(
-            rank, size, {a + b - rank: two[rank == b] for (a, b), two in pairs.items() if rank in (a, b)}, deadline
+            rank,
+            size,
+            {a + b - rank: two[rank == b] for (a, b), two in pairs.items() if rank in (a, b)},
+            terms.deadline,
         )
         links = None if where is None else Links(transport)
         if links is not None:
-            transport = Sockets(rank, size, links.streams, deadline, selector=links)
-        process = Job(transport.start(), Arrivals(), None, late, links and (links, where))
-        comm = Comm(process, process.add_group(range(size), survive, 0))
+            transport = Sockets(rank, size, links.streams, terms.deadline, selector=links)
+        process = Job(transport.start(), Arrivals(), None, terms, links and (links, where))
+        comm = Comm(process, process.add_group(range(size), 0))
         try:
             found = program(comm)
         except DeathError as error:

@@ -18,12 +18,14 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.errors import DeliveryError, Evicted
+from treecast.groups.terms import Terms
 from treecast.tcp.comm import Comm
 from treecast.tcp.job import Job
 from treecast.tcp.meeting import Arrivals
 from treecast.transport.sockets import Sockets
 
 PATIENCE = 60.0  # seconds after which a trial hangs
+_NEVER = 1e6
 QUICK = False  # whether ranks read one another's memory, and little sums go by one rank
 
 
@@ -129,9 +131,9 @@ def be_rank(rank, socks, calls, survive, deadline, fault, said):
     transport = Sockets(rank, len(socks) + 1, socks, deadline, cma=QUICK)
     if fault is not None:
         harm(transport, fault)
-    process = Job(transport, Arrivals(), None)
-    process.relays = QUICK
-    comm = Comm(process, process.add_group(range(len(socks) + 1), survive, 0))
+    terms = Terms(survive, deadline, None if QUICK else _NEVER, on_failed="ignore")
+    process = Job(transport, Arrivals(), None, terms)
+    comm = Comm(process, process.add_group(range(len(socks) + 1), 0))
     transport.start()
     for number, (name, root, count) in enumerate(calls):
         try:

@@ -9,6 +9,7 @@ from tests.groups.scheduler import NAMES, Call
 from tests.transport.toy import Inbox
 from treecast.errors import DeliveryError
 from treecast.groups.group import Group, called
+from treecast.groups.terms import Terms
 from treecast.testing import transports
 from treecast.transport.base import Kind, carry_out
 
@@ -38,7 +39,7 @@ class DeathError(Exception):
 
 def be_rank(transport, name, death):
     """Make some calls; return the outcome of each, and whether all results are right. ``death``: the wait at which it ends."""
-    group = Group(transport, range(SIZE), survive=SIZE)
+    group = Group(transport, range(SIZE), terms=Terms(SIZE, None))
     for kind in FRAMES:
         transport.on(kind, group.hear)
     transport.watch(group.lose)

@@ -144,7 +144,7 @@ def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums | None
     if how is None:
         return (yield from _refuse(group, task))
     given: Piece = out if mine is None else mine
-    in_blocks = task.is_for_all and (group.relays or (how.exact and group.goes_together(len(given))))
+    in_blocks = task.is_for_all and (group.carrier.relays or (how.exact and group.goes_together(len(given))))
     if len(given) * group.size <= SMALL and not in_blocks:
         return (yield from _sum_everywhere(group, given, out, how, task))
     if mine is None:  # another try needs it again

@@ -89,12 +89,13 @@ class Call:
 
         Raises UnlikeCallsError when the others make another call, or have made another one before.
         """
-        given, wrong, self.words = None, None, job.words
+        given, wrong = None, None
         try:
             given = job.read()
             self.words = job.words_of(given)
         except Exception as error:  # whatever it is, the others must not wait for this rank
             wrong, self.refused = error, f"{type(error).__name__}: {error}"
+            self.words = job.words._replace(is_wrong=True)
         try:
             found = job.carry(self, given)
         except DeliveryError:

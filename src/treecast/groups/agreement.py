@@ -48,16 +48,17 @@ class Agreement:
 
     ``say`` sends a frame; ``shut`` has nothing more taken from a rank.
     ``members``: who takes part, the same list at all. ``dead``: proved ends. ``pairs``: who does not hear whom. ``lost``:
-    from whom this rank awaits nothing. ``number``: of the call. ``log``: the decisions that others may ask for. ``ended``:
-    up to which call each rank has come; ``all_ended``: up to which all have, as a call of all
-    at once has shown. ``is_out``: the others go on without this rank. ``is_broken``: ranks make unlike calls, and leave this one.
+    from whom this rank awaits nothing; ``silent``: those of them who fell silent, or were put out, before they ended.
+    ``number``: of the call. ``log``: the decisions that others may ask for. ``ended``: up to which call each rank has come;
+    ``all_ended``: up to which all have, as a call of all at once has shown. ``is_out``: the others go on without this rank.
+    ``is_broken``: ranks make unlike calls, and leave this one.
     ``guarded``: deaths need a majority too.
     """
 
     def __init__(self, rank: int, size: int, say: Say, shut: Callable[[int], None]) -> None:
         self.rank, self.size, self._say, self._shut = rank, size, say, shut
         self.members = list(range(size))
-        self.dead, self.pairs, self.lost = set[int](), set[Pair](), set[int]()
+        self.dead, self.pairs, self.lost, self.silent = set[int](), set[Pair](), set[int](), set[int]()
         self.number, self.is_out, self.is_broken, self.guarded = 0, False, False, False
         self._bases: list[tuple[int, list[int]]] = []  # by call: members of whom some may have decided otherwise
         self.log: dict[tuple[int, int], Decision] = {}
@@ -98,6 +99,8 @@ class Agreement:
             self.pairs.add((min(rank, self.rank), max(rank, self.rank)))
         if rank not in self.lost:
             self.lost.add(rank)
+            if not proof:
+                self.silent.add(rank)
             self._shut(rank)
 
     def hear(self, source: int, key: Key, body: bytes) -> None:
@@ -122,6 +125,7 @@ class Agreement:
         elif kind == Kind.ENDED:
             self.note_end(source, call)
         elif kind == Kind.LEFT:
+            self.silent.add(source)
             self.lose(source, True)
         elif kind == Kind.BYE:
             self.byes[source] = call
@@ -142,6 +146,7 @@ class Agreement:
         for rank in ranks:
             self.dead.discard(rank)
             self.lost.discard(rank)
+            self.silent.discard(rank)
             self.byes.pop(rank, None)
             self.ended[rank] = self.number
         self.members = sorted({*self.members, *ranks})

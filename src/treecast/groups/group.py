@@ -12,6 +12,7 @@ from treecast.groups.memory import Blocks, Kept, Memory, scratch
 from treecast.groups.record import Made, Record
 from treecast.groups.shape import Shape, lost_with_root
 from treecast.groups.states import Action, Decision, Need
+from treecast.groups.terms import Carrier, Terms
 from treecast.groups.unlike import COMPARED, Unlike
 from treecast.groups.words import NO_WORDS, Words
 from treecast.transport.base import SMALL, FrameError, Key, Kind, Piece, Steps, T, Ticket, Transport
@@ -21,6 +22,7 @@ from treecast.transport.together import Together
 AHEAD = 64
 """Calls that a rank may be ahead of others, and of which it keeps data that others may lack."""
 SAY_END = 16  # calls after which a rank tells the others how far it has come
+_USUAL, _OWN = Terms(), Carrier()
 _STAGES = 4  # of an instance, whose messages have keys of their own
 _FETCHES = 1 << 15  # the stages from there on are of data that was fetched
 
@@ -28,17 +30,14 @@ _FETCHES = 1 << 15  # the stages from there on are of data that was fetched
 class Group:
     """Ranks that make calls together, numbered from 0; ``seats[r]`` is rank r of the transport.
 
-    All ranks make the same calls in the same order. ``survive``: how many may fail in a call. ``refused``: the error in this
-    rank's arguments, "" for none. ``misfits``: a message of another length has come. ``agreement``: who lives, and the
-    decisions. ``turn``: is held in a call. ``sure``: whether calls of little data end by a full stage, too. ``relays``: whether
-    little sums go by one rank, alike at all; it would seem late with others. ``late``: the seconds after which a rank that others
-    wait for counts as silent. ``overdue``: who has been so late. ``together``: calls on little data that the transport has for
-    all ranks at once; used until a call has not ended at once, of which all know alike. ``is_patient``: nobody counts as silent,
-    so a call may wait in there. ``alone``: each rank judges by itself, and nothing is survived.
+    All ranks make the same calls in the same order. ``refused``: the error in this rank's arguments, "" for none. ``misfits``: a
+    message of another length has come. ``agreement``: who lives, and the decisions. ``turn``: is held in a call. ``overdue``: who
+    came so late that it counts as silent. ``together``: calls on little data that the transport has for all ranks at once; used
+    until a call has not ended at once, of which all know alike.
 
     Examples
     --------
-    >>> group = Group(transport, range(transport.size), survive=1)           # doctest: +SKIP
+    >>> group = Group(transport, range(transport.size), terms=Terms(survive=1))  # doctest: +SKIP
     >>> failed = carry_out(broadcast(group, piece, root=0), transport.wait)  # doctest: +SKIP
     """
 
@@ -47,19 +46,19 @@ class Group:
         transport: Transport,
         seats: Iterable[int],
         ident: int = 0,
-        survive: int = 0,
+        terms: Terms = _USUAL,
+        carrier: Carrier = _OWN,
+        *,
         record: Record | None = None,
     ) -> None:
-        self.transport, self.seats, self.ident, self.survive = transport, list(seats), ident, survive
-        self.rank, self.size = self.seats.index(transport.rank), len(self.seats)
+        self.transport, self.seats, self.ident, self.terms = transport, list(seats), ident, terms
+        self.carrier, self.rank, self.size = carrier, self.seats.index(transport.rank), len(self.seats)
         self.rank_at = {seat: rank for rank, seat in enumerate(self.seats)}
         self.agreement = Agreement(self.rank, self.size, self._say, self._shut)
         self.unlike = Unlike(ident, self.agreement, transport, self._say)
         self._record, self.made = Record() if record is None else record, Made(ident, 0)
         self.refused, self.misfits, self.instance, self.began = "", False, 0, list(range(self.size))
         self.turn, self.overdue = Lock(), set[int]()
-        self.late: float | None = None
-        self.alone, self.is_patient, self.sure, self.relays = False, True, False, False
         self.together: Together | None = None
         self._held: dict[int, Piece] = {}
         self._places: dict[int, Piece] = {}
@@ -143,11 +142,11 @@ class Group:
         self.restart()
         number = agreement.number
         if not part:
-            self.made = self._record.begin(self.ident, number // PARTS, words, refused)
+            self.made = self._record.begin(self.ident, number // PARTS, words)
             if self.goes_together(0) is not None and self.made.call % COMPARED == 0:
                 yield from self._compare()
         self.unlike.begin(self.made)
-        if self.alone:
+        if self.carrier.alone:
             return
         if number - self._told >= SAY_END * PARTS:
             self._tell(number)
@@ -196,7 +195,7 @@ class Group:
         """Await the data of a rank from a rank; None takes the message, and drops it."""
         if place is None or self.refused:  # who sends it ends before it tells its state
             dropped = self.transport.receive(self.seats[source], self._key(stage, about), None)
-            if self.alone:
+            if self.carrier.alone:
                 self._tickets.append((source, dropped))
             return
         self._places[about] = place
@@ -273,10 +272,10 @@ class Group:
     def describe(self, words: Words) -> None:
         """Note which call it is that goes past this group, and takes long."""
         call = self.agreement.next() // PARTS
-        self.made = self._record.begin(self.ident, call, words, "")
+        self.made = self._record.begin(self.ident, call, words)
         self.unlike.is_inside = True
-        self.unlike.note(call, self.made.digest)
-        self.transport.marks.set(self.ident, call, self.made.digest)
+        self.unlike.note(call, words.digest)
+        self.transport.marks.set(self.ident, call, words.digest)
 
     def _catch_up(self) -> None:
         """Note the calls that have gone past this group."""
@@ -300,7 +299,7 @@ class Group:
 
     def goes_together(self, count: int) -> Together | None:
         """Return the calls that bring so many bytes to all ranks at once, None for none; the same at all that know the count."""
-        return self.together if self.is_patient and count <= SMALL and not self.refused else None
+        return self.together if self.terms.deadline is None and count <= SMALL and not self.refused else None
 
     def came(self, ticket: Ticket, places: Mapping[int, Piece]) -> Steps[bool]:
         """Wait for data that comes to some places at once; if it does not, it is lacking. Return whether it came."""
@@ -344,10 +343,10 @@ class Group:
         gone on without this rank.
         """
         agreement = self.agreement
-        if self.alone:
+        if self.carrier.alone:
             return self._judge(shape)
-        small = shape.spread and (not shape.redo or shape.target is None)
-        small = small and not self.sure and sum(map(len, self._places.values())) <= SMALL
+        small = shape.spread and (not shape.redo or shape.target is None) and not self.terms.sure
+        small = small and sum(map(len, self._places.values())) <= SMALL
         if small and not (self._lacks or self.refused or self.instance) and agreement.is_whole():
             self._keep()
             agreement.end_early([agreement.number])
@@ -432,8 +431,10 @@ class Group:
             raise DeliveryError(
                 f"{shape.name}: the arguments of {name_ranks(ranks_of(made.refused))} were refused there"
             )
-        if len(gone) > self.survive:
-            raise DeliveryError(f"{shape.name}: {name_ranks(gone)} failed in one call, which survives {self.survive}")
+        if len(gone) > self.terms.survive:
+            raise DeliveryError(
+                f"{shape.name}: {name_ranks(gone)} failed in one call, which survives {self.terms.survive}"
+            )
         if shape.target is not None and shape.target not in members:
             return (shape.target,)
         if shape.source is not None and missing:

@@ -18,24 +18,16 @@ class Made:
     where TREECAST_SITES asks for it.
     """
 
-    __slots__ = ("began", "call", "ended", "error", "group", "refused", "site", "waited", "words")
+    __slots__ = ("began", "call", "ended", "error", "group", "site", "waited", "words")
 
-    def __init__(self, group: int, call: int, words: Words = NO_WORDS, refused: str = "") -> None:
-        self.group, self.call, self.words, self.refused = group, call, words, refused
+    def __init__(self, group: int, call: int, words: Words = NO_WORDS) -> None:
+        self.group, self.call, self.words = group, call, words
         self.began, self.ended, self.error = time_ns(), 0, ""
         self.waited: tuple[int, ...] = ()
         self.site = site() if _SITES else ""
 
-    @property
-    def digest(self) -> int:
-        """The digest of its words; 0 where its arguments are wrong."""
-        return 0 if self.refused else self.words.digest
-
     def __str__(self) -> str:
-        name = self.words.name or "a call"
-        return (f"{name}, whose arguments are wrong" if self.refused else str(self.words) or name) + (
-            f" at {self.site}" if self.site else ""
-        )
+        return f"{self.words}{f' at {self.site}' if self.site else ''}" if self.words.name else "a call"
 
 
 class Record:
@@ -44,8 +36,8 @@ class Record:
     def __init__(self) -> None:
         self.calls: deque[Made] = deque(maxlen=KEPT)
 
-    def begin(self, group: int, call: int, words: Words, refused: str) -> Made:
+    def begin(self, group: int, call: int, words: Words) -> Made:
         """Keep a call that begins; return it."""
-        made = Made(group, call, words, refused)
+        made = Made(group, call, words)
         self.calls.append(made)
         return made

@@ -46,8 +46,8 @@ class Unlike:
         if call not in self._mine:
             self._mine[call] = made
             self._mine.pop(call - _KEPT, None)
-            self.note(call, made.digest)
-            self._transport.marks.set(self._ident, call, made.digest)
+            self.note(call, made.words.digest)
+            self._transport.marks.set(self._ident, call, made.words.digest)
         if call in self._heard:
             self.owed = [other for other in self.owed if other != call]
             self._tell(call)

@@ -5,7 +5,7 @@ groups, each in one that the other has not begun, wait for ever: they find the c
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from time import monotonic, time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SLOW = 5.0
 """Seconds after which a rank asks those for which it waits where they are."""
+_AS_WELL = "too"
 _CIRCLE = 1  # the stage of a frame that tells of a circle
 _LONGEST = 1 << 15  # bytes of an answer
 _ANSWERS, _SOON = 0.1, 0.1  # of that time, and seconds at least, which answers take
@@ -26,14 +27,15 @@ _ANSWERS, _SOON = 0.1, 0.1  # of that time, and seconds at least, which answers 
 class Place(NamedTuple):
     """Where a rank is: the last call that it has begun in a group, whether it is inside, for how long, and the call in words.
 
-    ``others``: the calls of other groups that it is in, and for whom it waits there, each as an ``Edge``. ``edges``: those of
-    others, as far as it knows.
+    ``awaits``: the ranks of the transport for which it waits there. ``others``: the calls of other groups that it is in, and for
+    whom it waits there, each as an ``Edge``. ``edges``: those of others, as far as it knows.
     """
 
     call: int
     is_inside: bool
     seconds: float
     text: str
+    awaits: list[int]
     others: list["Edge"]
     edges: list["Edge"]
 
@@ -58,6 +60,7 @@ class Waiting:
         self._transport, self._groups, self.slow = transport, groups, slow
         self.places: dict[tuple[int, int], Place] = {}
         """The last answers, by group and rank of the transport."""
+        self._asked = set[int]()
         self._edges: dict[int, Edge] = {}
         self._circle: list[Edge] = []
         for kind in (Kind.ASK, Kind.HERE):
@@ -66,10 +69,10 @@ class Waiting:
     # -- waiting -------------------------------------------------------------------------------------------------------
 
     def wait(self, group: "Group", until: Until) -> None:
-        """Wait in a call of a group. Whoever is alive, but keeps this rank waiting for longer than ``group.late``, is silent."""
+        """Wait in a call of a group. Whoever is alive, but keeps this rank waiting for longer than ``late``, is silent."""
         if until():
             return
-        began, slow, late = monotonic(), self.slow, group.late
+        began, slow, late = monotonic(), self.slow, group.terms.late
         asks: float | None = slow
         looks: float | None = None  # when this rank asks, and looks at the answers, in seconds since it waits
         while not until():
@@ -89,13 +92,18 @@ class Waiting:
                     group.overdue |= group.awaited()
                     for rank in group.overdue:
                         self._transport.shut(group.seats[rank], "late")
-                late = now + (group.late or 0)
+                late = now + (group.terms.late or 0)
 
     def ask(self, group: "Group", everyone: bool = False) -> None:
         """Ask those for which this rank waits in a call where they are, or everyone; and tell of its last calls."""
-        for rank in group.agreement.others() if everyone else group.awaited():
+        self._asked = set[int]()
+        self._ask(group, [group.seats[rank] for rank in (group.agreement.others() if everyone else group.awaited())])
+
+    def _ask(self, group: "Group", seats: Iterable[int]) -> None:
+        for seat in set(seats) - self._asked - {self._transport.rank}:
+            self._asked.add(seat)
             key = Key(Kind.ASK, group.unlike.last * PARTS, group=group.ident)
-            self._transport.send(group.seats[rank], key, group.unlike.digests.tobytes())
+            self._transport.send(seat, key, group.unlike.digests.tobytes())
 
     # -- answers -------------------------------------------------------------------------------------------------------
 
@@ -107,7 +115,7 @@ class Waiting:
                 group.unlike.compare(key.call // PARTS, body)
             said = json.dumps(self._place(group)).encode()
             if len(said) > _LONGEST:
-                said = json.dumps(self._place(group)._replace(others=[], edges=[])).encode()
+                said = json.dumps(self._place(group)._replace(awaits=[], others=[], edges=[])).encode()
             number = group.agreement.number if group is not None else 0
             self._transport.send(source, Key(Kind.HERE, number, group=key.group), said)
             return
@@ -123,7 +131,9 @@ class Waiting:
             self._edges[source] = edge
         if not place.others:
             self._edges.pop(source, None)
-        if group is not None:
+        if group is not None and group.is_inside:
+            if place.is_inside and place.call == group.made.call:  # it waits for somebody itself
+                self._ask(group, set(place.awaits) & set(group.seats))
             self._find_circle(group)
 
     def _place(self, group: "Group | None") -> Place:
@@ -131,10 +141,11 @@ class Waiting:
         others = [self._edge(each) for each in self._groups.values() if each is not group and each.is_inside]
         edges = list(self._edges.values())
         if group is None:
-            return Place(0, False, 0.0, "", others, edges)
+            return Place(0, False, 0.0, "", [], others, edges)
         made = group.made
         since = made.began if group.is_inside else made.ended or made.began
-        return Place(made.call, group.is_inside, (time_ns() - since) / 1e9, str(made), others, edges)
+        awaits = [group.seats[rank] for rank in group.awaited()] if group.is_inside else []
+        return Place(made.call, group.is_inside, (time_ns() - since) / 1e9, str(made), awaits, others, edges)
 
     def _edge(self, group: "Group") -> Edge:
         """Return the ranks that this one waits for in a call of a group, as far as they have not begun it by their answers."""
@@ -145,8 +156,6 @@ class Waiting:
 
     def _find_circle(self, group: "Group") -> None:
         """Find ranks that wait for one another in calls of several groups; when they are seen twice, they do for ever."""
-        if not group.is_inside:
-            return
         edges = {**self._edges, self._transport.rank: self._edge(group)}
         circle = _circle(edges, self._transport.rank)
         if circle and circle == self._circle:
@@ -175,8 +184,14 @@ class Waiting:
             self._transport.events.tell("slow", text, group.ident, made.call, awaited)
 
     def tell(self, group: "Group") -> str:
-        """Return in words where those are for which this rank waits."""
-        return "; ".join(f"rank {rank} {self.where(group, rank)}" for rank in sorted(group.awaited()))
+        """Return in words where those are for which this rank waits, or those for whom they wait in the same call."""
+        awaited = {rank: self.where(group, rank) for rank in group.awaited()}
+        behind = {
+            rank: where
+            for rank, seat in enumerate(group.seats)
+            if seat in self._asked and _AS_WELL not in (where := self.where(group, rank))
+        }
+        return "; ".join(f"rank {rank} {where}" for rank, where in sorted((behind or awaited).items()))
 
     def where(self, group: "Group", rank: int) -> str:
         """Return in words where a rank is, as it has answered."""
@@ -187,7 +202,7 @@ class Waiting:
             other = place.others[0]
             return f"is in call {other.call} of another communicator, {other.text}"
         if place.is_inside:
-            return f"is in call {place.call}, too" if place.call == call else f"is in call {place.call}, {place.text}"
+            return f"is in call {place.call}, {_AS_WELL if place.call == call else place.text}"
         after = f"after call {place.call}, {place.text}" if place.call else "and has made none"
         return f"is in no call for {place.seconds:.1f} s, {after}"
 
@@ -213,8 +228,9 @@ def _edges(said: Any, size: int) -> list[Edge]:
 def _read(body: bytes, size: int) -> Place:
     """Return the place that an answer tells of. Raises FrameError for bytes that tell of none."""
     try:
-        call, is_inside, seconds, text, others, edges = _json(body)
-        return Place(int(call), bool(is_inside), float(seconds), str(text), _edges(others, size), _edges(edges, size))
+        call, is_inside, seconds, text, awaits, others, edges = _json(body)
+        asks, *lists = (_edges(each, size) for each in ([[0, 0, 0, "", awaits]], others, edges))
+        return Place(int(call), bool(is_inside), float(seconds), str(text), asks[0].awaits, *lists)
     except (ValueError, TypeError):
         raise FrameError("a place where no rank is") from None
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from re import findall
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 from treecast.transport.marks import SOFT
@@ -17,7 +17,7 @@ class Words(NamedTuple):
     """The name of a call, the bytes that come to or from each rank, the type of entries, the operation, and the root.
 
     ``counts``: one number, or one for each rank; None where ranks need not know it. ``datatype``: as numpy spells it; "" where it
-    is not plain. ``extra``: more in which ranks must agree.
+    is not plain. ``is_wrong``: the arguments are wrong, and the rest is not known.
 
     >>> print(Words("Allreduce", 32, "<f4", "SUM")), print(Words("Bcast", 8, "<f8", root=1))
     Allreduce(32 bytes of float32, SUM)
@@ -30,12 +30,12 @@ class Words(NamedTuple):
     datatype: str = ""
     op: str = ""
     root: int | None = None
-    extra: tuple[Any, ...] = ()
+    is_wrong: bool = False
 
     @property
     def digest(self) -> int:
-        """The digest: 0 of no words."""
-        return _digest(self) if self.name else 0
+        """The digest: 0 of words that are not known."""
+        return 0 if self.is_wrong or not self.name else _digest(self)
 
     @property
     def itemsize(self) -> int:
@@ -48,13 +48,15 @@ class Words(NamedTuple):
             return int(next(iter(findall(r"\d+", self.datatype)), 8)) // 8 or 1
 
     def __str__(self) -> str:
+        if self.is_wrong:
+            return f"{self.name}, whose arguments are wrong"
         counts, words = self.counts, list[str]()
         if counts is not None:
             many = f"{counts:,} bytes" if isinstance(counts, int) else f"blocks of {_shorten(counts)} bytes"
             words.append(f"{many} of {spell(self.datatype)}" if self.datatype else many)
         words += [self.op] if self.op else []
         words += [f"root {self.root}"] if self.root is not None else []
-        return f"{self.name}({', '.join([*words, *map(str, self.extra)])})"
+        return f"{self.name}({', '.join(words)})"
 
 
 NO_WORDS = Words()

@@ -82,7 +82,7 @@ def entry_of(made: Made, group: Group, number: int) -> dict[str, Any]:
         "output_dtypes": types,
         "state": "completed" if is_over and not made.error else "started",
         "retired": is_over,
-        "timeout_ms": int(1000 * (group.late or 0)),
+        "timeout_ms": int(1000 * (group.terms.late or 0)),
         "is_p2p": False,
         "frames": frames,
         "treecast": {

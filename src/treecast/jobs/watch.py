@@ -70,7 +70,7 @@ class Watch:
 
     def noted(self, name: str) -> dict[int, int]:
         """Return the numbers with which the notes of ranks begin."""
-        return {rank: int(text.split()[0]) for rank, text in self.said(name).items() if text}
+        return {rank: int(text.split()[0]) for rank, text in self.said(name).items() if text.strip()}
 
     def wait(
         self,

@@ -16,14 +16,15 @@ The modules that do the work are imported at the first call: starting ranks need
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from treecast.errors import DeliveryError, Evicted
-from treecast.mpi.comm.options import FOR_ONE_CALL, Options
+from treecast.groups.terms import OVER_MPI, Said, Terms
 
 if TYPE_CHECKING:
     from treecast.mpi.comm.wrapped import Comm
 
+_FOR_ONE_CALL = frozenset({"survive", "deadline", "network", "on_failed"})
 __all__ = ["Comm", "DeliveryError", "Evicted", "wrap"]
 
 
@@ -52,8 +53,8 @@ def _for_one_call(name: str, summary: str | None) -> Callable[..., tuple[int, ..
 
     def function(comm: Any, *arguments: Any, **named: Any) -> tuple[int, ...]:
         given: dict[str, Any] = {"on_failed": "ignore"}  # the returned tuple says it
-        given |= {option: named.pop(option) for option in FOR_ONE_CALL & named.keys()}
-        once = _wrapped().around(comm, Options(**given))
+        given |= {term: named.pop(term) for term in _FOR_ONE_CALL & named.keys()}
+        once = _wrapped().around(comm, Terms.of(given, OVER_MPI))
         getattr(once, name)(*arguments, **named)
         failed: tuple[int, ...] = once.last.failed
         return failed
@@ -63,16 +64,7 @@ def _for_one_call(name: str, summary: str | None) -> Callable[..., tuple[int, ..
     return function
 
 
-def wrap(
-    comm: Any,
-    survive: int = 0,
-    deadline: float | None = None,
-    network: Any = None,
-    *,
-    on_error: str = "abort",
-    on_failed: str = "warn",
-    own: bool = False,
-) -> "Comm":
+def wrap(comm: Any, *, own: bool = False, **terms: Unpack[Said]) -> "Comm":
     """Return a communicator whose collectives treecast carries out where that gains something, and MPI elsewhere.
 
     It has the same handle, is a ``mpi4py.MPI.Intracomm``, and goes wherever one goes.
@@ -80,23 +72,14 @@ def wrap(
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
-        The communicator; all its ranks call this, with the same options.
-    survive : int
-        How many failures of ranks its collectives survive. The job has to run under fault tolerance for that:
-        ``treecast launch``.
-    deadline : float, optional
-        Seconds without any message after which a rank that is waited for counts as silent; by default it is waited for for ever.
-    network : str, Network or networkx.Graph, optional
-        The network between the ranks, rank r at node r (``torus:4x8``, or a graph with its nodes in that order); long calls go
-        down its trees. By default ranks on several hosts have one port each, that of their host, behind a switch.
-    on_error : str
-        The effect of an exception that nobody catches, or ``sys.exit`` with a status, on one rank: ``abort`` ends the job,
-        ``die`` counts as the death of this rank.
-    on_failed : str
-        The end of a call that misses data of the dead. ``warn``: the lowest living rank prints a line, once for each of
-        them, and allgather, alltoall and gather raise DeliveryError at all ranks. ``raise``: all calls do. ``ignore``: none.
+        The communicator; all its ranks call this, on the same terms.
     own : bool
         Whether every call goes treecast's way, also where MPI's is faster: for tests.
+    **terms
+        What becomes of calls when ranks fail: ``survive=0, deadline=None, late=None, sure=False, on_failed="warn",
+        on_error="abort", network=None``. ``treecast.groups.terms.Terms`` explains them. To survive failures the job has to run
+        under fault tolerance: ``treecast launch``. By default ranks on several hosts have one port each, that of their host,
+        behind a switch.
 
     Returns
     -------
@@ -106,7 +89,7 @@ def wrap(
     Raises
     ------
     PlanError
-        The options make no sense, or differ, or it is no communicator with ranks of one group.
+        The terms make no sense, or differ, or it is no communicator with ranks of one group.
 
     Examples
     --------
@@ -116,8 +99,7 @@ def wrap(
     from treecast.jobs.ending import end_with_the_job
     from treecast.mpi.library import load_mpi
 
-    options = Options(survive, deadline, network, on_error, own, on_failed)
-    made: Comm = _wrapped().around(comm, options, together=True)
+    made: Comm = _wrapped().around(comm, Terms.of(terms, OVER_MPI), own=own, together=True)
     mpi = load_mpi()
-    end_with_the_job(on_error, mpi.Is_finalized, mpi.Intracomm(mpi.COMM_WORLD).Abort)
+    end_with_the_job(made.terms.on_error, mpi.Is_finalized, mpi.Intracomm(mpi.COMM_WORLD).Abort)
     return made

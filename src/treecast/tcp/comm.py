@@ -5,13 +5,16 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Unfinished
 from contextlib import suppress
 from functools import partial
-from time import perf_counter
+from itertools import count
 from typing import Any
 
 from treecast.algorithms.spread import share
-from treecast.calls.call import Call, Last
+from treecast.calls.call import Call
 from treecast.calls.collectives import OBJECTS, ROWS
-from treecast.calls.table import Job, Rank, job_of, read_now
+from treecast.calls.deaths import Deaths
+from treecast.calls.member import Member, Plans
+from treecast.calls.table import Failed, Job, Rank, Row
+from treecast.calls.worker import Worker
 from treecast.engine.choose import ONE_PORT
 from treecast.errors import PlanError
 from treecast.groups.group import Group, called
@@ -54,7 +57,7 @@ class Request:
     wait, test, waitall = Wait, Test, Waitall
 
 
-class Comm:
+class Comm(Member):
     """Ranks that make calls together over sockets; ``treecast.tcp.init`` makes the one of all ranks.
 
     It has mpi4py's collectives: capital ones on buffers and arrays, small ones on any objects, and ``Ibcast`` … as nonblocking
@@ -62,8 +65,8 @@ class Comm:
 
     ``rank``: the number of this rank. ``size``: how many ranks there are, also those that have failed: numbers stay. ``last``:
     the outcome of the last collective that was called on this object. ``process``: this process as a rank of the job. ``group``:
-    makes the calls, and knows who takes part. ``is_new``: whether this rank was taken in later (``admit``), and nobody has shared
-    anything with it yet.
+    makes the calls, and knows who takes part. ``worker``: makes those beside the program. ``is_new``: whether this
+    rank was taken in later (``admit``), and nobody has shared anything with it yet.
 
     Examples
     --------
@@ -79,10 +82,12 @@ class Comm:
     barrier: Callable[[], None]
 
     def __init__(self, process: Process, group: Group, is_new: bool = False) -> None:
-        self.process, self.group, self.is_new = process, group, is_new
+        self.process, self.group, self.is_new, self.terms = process, group, is_new, group.terms
         self.rank, self.size = group.rank, group.size
         self._ours = Rank(library, Reader(group.size), group.rank, group.size)
-        self.last, self._way, self._network, self._plans = Last(), "sockets", "", None
+        self.deaths = Deaths("its communicator", "go on with Dup, or say on_failed='ignore'")
+        self._way, self._network, self._plans = "sockets", "", None
+        self._take_number, self.worker = count(1).__next__, process.workers[group.ident]
         if process.links is not None and not group.ident:
             self._go_down(process.links[0].direct, process.links[1])
 
@@ -126,7 +131,7 @@ class Comm:
 
         Ranks that have failed are in none. Raises as any collective.
         """
-        said = self.allgather((color, key, self.process.next_group))
+        said = self.ask("Split", (color, key, self.process.next_group))
         known = {rank: each for rank, each in enumerate(said) if each is not None}
         first = max(each[2] for each in known.values())
         colors = sorted({each[0] for each in known.values()} - {UNDEFINED})
@@ -137,7 +142,7 @@ class Comm:
             (rank for rank, each in known.items() if each[0] == color), key=lambda rank: (known[rank][1], rank)
         )
         seats = [self.group.seats[rank] for rank in ranks]
-        return Comm(self.process, self.process.add_group(seats, self.group.survive, first + colors.index(color)))
+        return Comm(self.process, self.process.add_group(seats, first + colors.index(color), self.terms))
 
     def Dup(self) -> "Comm":  # noqa: N802
         """Return a communicator of the same ranks; of those that have failed it has none."""
@@ -159,13 +164,13 @@ class Comm:
             raise PlanError("newcomers are taken into the communicator of all ranks, not into a part of it")
         if self.process.links is not None:
             raise PlanError(f"nobody can join over the links of {self._network} yet")
-        heard = [each for each in self.allgather(self.process.applicants()) if each]
+        heard = [each for each in self.ask("admit", self.process.applicants()) if each]
         wanted = {
             seat: identity for each in heard for seat, identity in sorted(each.items()) if seat not in self.members
         }
         if not wanted:
             return ()
-        reached = self.allgather(self.process.applicants(wanted.values(), _REACH))
+        reached = self.ask("admit", self.process.applicants(wanted.values(), _REACH))
         everyone = [each for each in reached if each is not None]
         seats = sorted(
             seat for seat, identity in wanted.items() if all(each.get(seat) == identity for each in everyone)
@@ -179,7 +184,7 @@ class Comm:
         Each array is contiguous, and of one length on all ranks. ``lacks``: whether this rank takes them; by
         default newcomers do. Raises DeliveryError when nobody who has the data lives.
         """
-        self.process.wait_for_begun(self.group)
+        self.worker.wait()
         for array in arrays:
             data = self._ours.reader.receive(array)
             steps = share(self.group, data.pieces[0], self.is_new if lacks is None else lacks)
@@ -190,40 +195,47 @@ class Comm:
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
-    def do(self, job: Job) -> tuple[Any, tuple[int, ...]]:
-        """Carry out a collective; return its result, and the failed ranks whose data is missing. Raises its error."""
-        began, run = perf_counter(), partial(self.process.run, self.group)
-        found, failed = Call(self._ours, self.group, run, plans=self._plans).carry_out(job)
-        self.last = Last(failed, self._way, self._network, perf_counter() - began)
-        return found, failed
+    @property
+    def _here(self) -> tuple[Rank, Worker, Deaths]:
+        return self._ours, self.worker, self.deaths
+
+    @property
+    def _group(self) -> Group:
+        return self.group
+
+    def _plans_of(self, row: Row | None) -> tuple[Plans, str, str]:
+        return self._plans, self._way, self._network
+
+    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed]:
+        run = partial(self.process.run, self.group)
+        return Call(self._ours, self.group, run, number=number, plans=plans).carry_out(job)
+
+    def _begin_work(self, work: Callable[[], Any]) -> Request:
+        return Request(self.worker.begin(work))
 
     @classmethod
     def add_methods(cls) -> None:
         """Give the class a method for each collective."""
         # there are no derived datatypes here, of which each block could have one
-        makers = {name: row.make for name, row in ROWS.items() if row.blocks != "typed"}
-        for name, make in (makers | OBJECTS).items():
-            setattr(cls, name, cls._method(name, make))
-        for name, make in makers.items():
-            setattr(cls, f"I{name.lower()}", cls._nonblocking_method(f"I{name.lower()}", make))
+        rows = {name: row for name, row in ROWS.items() if row.blocks != "typed"}
+        for name, row in (rows | OBJECTS).items():
+            setattr(cls, name, cls._method(name, row))
+        for name, row in rows.items():
+            setattr(cls, f"I{name.lower()}", cls._beginning(row))
 
     @staticmethod
-    def _method(name: str, make: Callable[..., Job]) -> Callable[..., Any]:
+    def _method(name: str, row: Row | Callable[..., Job]) -> Callable[..., Any]:
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            self.process.wait_for_begun(self.group)
-            return self.do(job_of(make, self._ours, arguments, named))[0]
+            return self._go(name, row, self._take_number(), *arguments, **named)
 
-        return _named(method, name, make)
+        return _named(method, name, row.make if isinstance(row, Row) else row)
 
     @staticmethod
-    def _nonblocking_method(name: str, make: Callable[..., Job]) -> Callable[..., Request]:
-        """Return the method of a call that a worker carries out; the arguments are read at once."""
-
+    def _beginning(row: Row) -> Callable[..., Request]:
         def method(self: Comm, *arguments: Any, **named: Any) -> Request:
-            job, _ = read_now(job_of(make, self._ours, arguments, named))
-            return Request(self.process.begin(self.group, lambda: self.do(job)))
+            return self._begin(row, *arguments, **named)
 
-        return _named(method, name, make)
+        return _named(method, f"I{row.name.lower()}", row.make)
 
 
 def _named(method: Callable[..., Any], name: str, make: Callable[..., Any]) -> Callable[..., Any]:

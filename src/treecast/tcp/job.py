@@ -6,16 +6,17 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from threading import Lock
 from time import monotonic, sleep
 from typing import Any, TypeVar, cast
 
+from treecast.calls.worker import Worker
 from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
 from treecast.groups.record import Record
+from treecast.groups.terms import Carrier, Terms, check_alike, read_words
 from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_with_the_job
 from treecast.jobs.sinks import attach
@@ -31,6 +32,7 @@ _NAP = 0.05
 _EARLY = 1 << 20  # bytes of frames of groups that are not known yet
 _FRAME = 256  # bytes that one takes beside its own
 _GRACE = 2.0  # seconds that a launcher has to end a rank when another has failed
+_USUAL = Terms()
 _JOINED: list["Job"] = []
 _KINDS = (
     *(Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.WELCOME),
@@ -42,7 +44,8 @@ class Job:
     """The things that all communicators of this process share.
 
     ``transport``: the connections. ``links``: those of a named network, and the network. ``next_group``: a number that no
-    group has. ``welcome``: the words to a newcomer: the members, the number of the last call, and of the next group.
+    group has. ``workers``: of each group, who makes its calls beside the program. ``welcome``: the words to a newcomer: the
+    members, the number of the last call, of the next group, and all terms.
     """
 
     def __init__(
@@ -50,7 +53,7 @@ class Job:
         transport: Sockets,
         arrivals: Arrivals,
         listener: Listener | None,
-        late: float | None = None,
+        terms: Terms = _USUAL,
         links: tuple[Links, Network] | None = None,
     ) -> None:
         self.transport, self.arrivals, self._listener, self.links = transport, arrivals, listener, links
@@ -60,11 +63,9 @@ class Job:
         self._early: list[tuple[int, Key, bytes]] = []
         self._said_bye = set[int]()
         self._applicants: dict[int, tuple[bytes, socket.socket]] = {}
-        self._workers: dict[int, ThreadPoolExecutor] = {}
-        # of each group, the call that was begun last: all before it is done first
-        self._last: dict[int, Future[Any]] = {}
-        self.is_over, self.late, self.sure, self.relays = False, late, False, False
-        self.welcome: tuple[list[int], int, int] | None = None
+        self.workers: dict[int, Worker] = {}
+        self.is_over, self.terms = False, terms
+        self.welcome: tuple[list[int], int, int, dict[int, list[str]]] | None = None
         self.tell: Callable[[Iterable[int]], None] = lambda lost: None  # the meeting place, where a launcher holds it
         for kind in _KINDS:
             transport.on(kind, self._hear)
@@ -77,17 +78,20 @@ class Job:
 
     # -- groups ------------------------------------------------------------------------------------------------------
 
-    def add_group(self, seats: Iterable[int], survive: int, ident: int) -> Group:
-        """Return a new group of ranks. Raises PlanError when there have been too many."""
+    def add_group(self, seats: Iterable[int], ident: int, terms: Terms | None = None) -> Group:
+        """Return a new group of ranks, by default on the job's terms. Raises PlanError when there have been too many."""
         if ident > _GROUPS or ident in self._groups:
             raise PlanError(f"{ident:,} is no number of a new communicator: it is taken, or above {_GROUPS:,}")
         with self.transport.lock:
             self.next_group = max(self.next_group, ident + 1)
-            return self._enter(Group(self.transport, seats, ident, survive, self.record))
+            return self._enter(self._make(seats, ident, terms or self.terms))
+
+    def _make(self, seats: Iterable[int], ident: int, terms: Terms) -> Group:
+        carrier = Carrier(relays=terms.late is None)
+        return Group(self.transport, seats, ident, terms, carrier, record=self.record)
 
     def _enter(self, group: Group) -> Group:
-        self._groups[group.ident], group.late, group.sure = group, self.late, self.sure
-        group.relays = self.relays
+        self._groups[group.ident], self.workers[group.ident] = group, Worker(f"treecast.tcp.{group.ident}")
         for seat, proof in self.transport.lost.items():
             group.lose(seat, proof, self.transport.whys[seat])
         early, self._early = self._early, []
@@ -149,27 +153,28 @@ class Job:
                 self.transport.add(seat, self._applicants.pop(seat)[1])
                 self._said_bye.discard(seat)
             agreement.admit(seats)
-            key = Key(Kind.WELCOME, agreement.number, stage=self.next_group, instance=int(self.relays))
+            key = Key(Kind.WELCOME, agreement.number, stage=self.next_group)
             for seat in seats:
-                self.transport.send(seat, key, json.dumps(agreement.members).encode())
+                self.transport.send(seat, key, json.dumps([agreement.members, self.terms.words()]).encode())
 
     def _take_welcome(self, key: Key, body: bytes) -> None:
         if self.welcome is None and not self._groups:
-            members = _members_of(body, self.transport.size)
-            self.relays = bool(key.instance)
-            self.welcome = members, key.call, key.stage
+            members, words = _read_welcome(body, self.transport.size)
+            said = {**dict.fromkeys(members, words), self.transport.rank: self.terms.words()}
+            self.welcome = members, key.call, key.stage, said
 
-    def wait_for_welcome(self, survive: int) -> Group:
-        """Wait until the others take this newcomer in; return the group of all ranks."""
+    def wait_for_welcome(self) -> Group:
+        """Wait until the others take this newcomer in; return the group of all ranks. Raises PlanError for other terms."""
         with self.transport.lock:
             living = set(range(self.transport.size)) - {self.transport.rank}
             self.transport.wait(lambda: self.welcome is not None or living <= set(self.transport.lost))
             if self.welcome is None:
                 raise TooLateError("all ranks of the job have ended before they took this one in")
-            members, number, self.next_group = self.welcome
+            members, number, self.next_group, said = self.welcome
+            check_alike(said)
             for seat in set(members) & set(self.applicants()):
                 self.transport.add(seat, self._applicants.pop(seat)[1])
-            group = Group(self.transport, range(self.transport.size), 0, survive, self.record)
+            group = self._make(range(self.transport.size), 0, self.terms)
             group.agreement.join(members, number)
             return self._enter(group)
 
@@ -188,18 +193,6 @@ class Job:
                     end_with_the_job("die", lambda: self.is_over, self.abort)
                 raise
 
-    def begin(self, group: Group, work: Callable[[], T]) -> "Future[T]":
-        """Have work of a group done beside the program, after all of it that was begun before."""
-        if group.ident not in self._workers:
-            self._workers[group.ident] = ThreadPoolExecutor(1, f"treecast.tcp.{group.ident}")
-        future = self._last[group.ident] = self._workers[group.ident].submit(work)
-        return future
-
-    def wait_for_begun(self, group: Group) -> None:
-        """Wait until all that was begun in a group is done; its requests tell of errors."""
-        if (last := self._last.pop(group.ident, None)) is not None:
-            last.exception()
-
     # -- the end -----------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
@@ -209,8 +202,8 @@ class Job:
         if 0 not in self._groups:  # a newcomer that was never taken in
             self.abandon()
             return
-        for group in self._groups.values():
-            self.wait_for_begun(group)
+        for worker in list(self.workers.values()):
+            worker.wait()
         transport = self.transport
         with transport.lock:
             self.is_over = True
@@ -268,23 +261,23 @@ class Job:
         self.transport.close()
 
 
-def _members_of(body: bytes, size: int) -> list[int]:
-    """Return the members that a welcome names. Raises FrameError for bytes that name none."""
-    with suppress(ValueError):
-        members = json.loads(body)
+def _read_welcome(body: bytes, size: int) -> tuple[list[int], list[str]]:
+    """Return the members that a welcome names, and their terms. Raises FrameError for bytes that name none."""
+    with suppress(ValueError, TypeError):
+        members, words = json.loads(body)
         if isinstance(members, list) and all(
             type(seat) is int and 0 <= seat < size for seat in cast("list[Any]", members)
         ):
-            return cast("list[int]", members)
+            return cast("list[int]", members), read_words(words)
     raise FrameError("members that are none")
 
 
-def ended_at_exit(job: Job, on_error: str) -> Job:
-    """Have a job end with this process, an early end as ``on_error`` says; return it."""
+def ended_at_exit(job: Job) -> Job:
+    """Have a job end with this process, an early end as its terms say; return it."""
     job.transport.start()
     _JOINED.append(job)
     atexit.register(job.finish)
-    end_with_the_job(on_error, lambda: job.is_over, job.abort)
+    end_with_the_job(job.terms.on_error, lambda: job.is_over, job.abort)
     return job
 
 

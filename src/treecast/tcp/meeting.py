@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from treecast.errors import PlanError
 from treecast.groups.members import name_ranks
+from treecast.groups.terms import read_words
 from treecast.tcp.proof import LIMIT, PLACE, StrangerError, Trust, Who, greet, read_all
 
 START = 300.0
@@ -36,20 +37,18 @@ class TooLateError(PlanError):
 
 
 class Seat(NamedTuple):
-    """A rank: its number, its identity, its addresses with a port each, how many it means to survive in a call, and whether it
-    lets sums be relayed (``Group.relays``)."""
+    """A rank: its number, its identity, its addresses with a port each, and its terms in words."""
 
     rank: int
     identity: str
     addresses: list[tuple[str, int]]
-    survive: int
-    relays: bool
+    terms: list[str]
 
     @classmethod
     def read(cls, rank: int, identity: str, said: Any) -> "Seat":
         """Return the seat that a rank has told of. Raises ValueError for words that tell of none."""
-        addresses, survive, relays = said
-        return cls(rank, identity, [(str(host), int(port)) for host, port in addresses], int(survive), bool(relays))
+        addresses, terms = said
+        return cls(rank, identity, [(str(host), int(port)) for host, port in addresses], read_words(terms))
 
 
 class Store(Protocol):

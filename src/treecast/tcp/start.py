@@ -2,12 +2,13 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
 
 from treecast.errors import PlanError
+from treecast.groups.terms import Terms, check_alike
 from treecast.networks import Network, network
 from treecast.tcp.hosts import own_addresses
 from treecast.tcp.job import Job, ended_at_exit
@@ -43,17 +44,12 @@ class Start(NamedTuple):
 class Options(NamedTuple):
     """How a job lives: see ``treecast.tcp.init``."""
 
-    survive: int = 0
-    deadline: float | None = 30.0
+    terms: Terms = Terms()
     trust: Trust = Trust()
     start: float = 300.0
     trust_ends: bool = True
     store: Store | None = None
-    on_error: str = "abort"
     join: bool = False
-    late: float | None = None
-    sure: bool = False
-    network: Any = None
 
 
 def start_job(where: Start, options: Options) -> Job:
@@ -61,11 +57,11 @@ def start_job(where: Start, options: Options) -> Job:
 
     Raises PlanError when that fails.
     """
-    rank, size, places, _ = where
+    (rank, size, places, _), terms = where, options.terms
     own, until, arrivals = Who(rank, os.urandom(16)), monotonic() + options.start, Arrivals()
     if size == 1:
-        return ended_at_exit(Job(Sockets(0, 1, {}, options.deadline), arrivals, None), options.on_error)
-    named = None if options.network is None else network_of_ranks(options.network, size)
+        return ended_at_exit(Job(Sockets(0, 1, {}, terms.deadline), arrivals, None, terms))
+    named = None if terms.network is None else network_of_ranks(terms.network, size)
     if named is not None and options.join:
         raise PlanError(f"nobody can join over the links of {named.spec} yet: it takes a job without network=")
     fixed = at_links(places, named, size)
@@ -74,35 +70,33 @@ def start_job(where: Start, options: Options) -> Job:
         own, options.trust, arrivals.put, (_listens_at(places, options), fixed[rank][1] if fixed else 0)
     )
     if fixed:
-        table = [Seat(other, "", [place], options.survive, False) for other, place in enumerate(fixed)]
+        table = [Seat(other, "", [place], terms.words()) for other, place in enumerate(fixed)]
     else:
         table = _meet(where, options, own, listener.port, until)
-    relays = all(seat.relays for seat in table)
     if named is not None:
         near = set(named.neighbors(rank))
         table = [seat for seat in table if seat.rank in near]
     living, trust = options.join, options.trust
     met = connect_living(table, own, trust, until) if living else connect_all(table, own, trust, arrivals, until)
     cma = named is None and os.environ.get("TREECAST_CMA") != "0"
-    transport = Sockets(rank, size, met, options.deadline, trust_ends=options.trust_ends, cma=cma)
+    transport = Sockets(rank, size, met, terms.deadline, trust_ends=options.trust_ends, cma=cma)
     links = None
     if named is not None:
         links = Links(transport), named
         streams = links[0].streams
-        transport = Sockets(rank, size, streams, options.deadline, trust_ends=options.trust_ends, selector=links[0])
-    job = Job(transport, arrivals, listener, options.late, links)
-    job.sure, job.relays = options.sure, relays
+        transport = Sockets(rank, size, streams, terms.deadline, trust_ends=options.trust_ends, selector=links[0])
+    job = Job(transport, arrivals, listener, terms, links)
     if not (fixed or where.held_by_zero or options.store):  # a launcher holds the place
         job.tell = partial(tell_place, places, own, trust)
         job.tell(())
-    return ended_at_exit(job, options.on_error)
+    return ended_at_exit(job)
 
 
 def _meet(where: Start, options: Options, own: Who, port: int, until: float) -> list[Seat]:
     """Return the table of all ranks, from the place where they meet."""
     rank, size, places, held_by_zero = where
     hosts = own_addresses(host for host, _ in places) if options.trust.secret else [_listens_at(places, options)]
-    said = [[(host, port) for host in hosts], options.survive, options.late is None]
+    said = [[(host, port) for host in hosts], options.terms.words()]
     if options.store is not None:
         table = ask_store(options.store, own, size, said)
     else:
@@ -112,7 +106,9 @@ def _meet(where: Start, options: Options, own: Who, port: int, until: float) -> 
         finally:
             if place is not None:
                 place.close()
-    _check_alike(table, size)
+    if len(table) != size:
+        raise PlanError(f"this rank was told of {size} ranks, and the meeting place of {len(table)}")
+    check_alike({seat.rank: seat.terms for seat in table})
     return table
 
 
@@ -147,15 +143,6 @@ def _check_reach(places: Iterable[Address], options: Options) -> None:
         raise PlanError(
             f"ranks that meet at {far[0]} need a secret: set TREECAST_SECRET to the same 64 hexadecimal digits at all"
         )
-
-
-def _check_alike(table: Sequence[Seat], size: int) -> None:
-    """Raise PlanError, at all ranks, when they have started with different options."""
-    if len(table) != size:
-        raise PlanError(f"this rank was told of {size} ranks, and the meeting place of {len(table)}")
-    said = sorted({seat.survive for seat in table})
-    if len(said) > 1:
-        raise PlanError(f"the ranks of a job say the same survive, not {' and '.join(map(str, said))}")
 
 
 def read_places(text: str) -> tuple[Address, ...]:

@@ -248,7 +248,7 @@ class _Lane(Links):
         """Carry out the part of this rank in a plan, as far as it comes; return the chunks that it holds then."""
         self._direct.forget(self._group.agreement.number, self._group.ident)
         try:
-            return Engine(self, role.transfers, part, self._group.late or _FOREVER).run().held
+            return Engine(self, role.transfers, part, self._group.terms.late or _FOREVER).run().held
         except Evicted:
             for seat in self._seats:
                 self._drop(seat)

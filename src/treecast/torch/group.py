@@ -1,17 +1,17 @@
 """The process group: c10d's calls by a table, each of them one or several collectives of the communicator on sockets."""
 # pyright: basic
 
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial, partialmethod
-from threading import Thread, current_thread
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
-from treecast.calls.collectives import has_holes
+from treecast.calls.deaths import Deaths
 from treecast.calls.table import Rank, job_of
+from treecast.calls.worker import done
 from treecast.errors import DeliveryError, PlanError
 from treecast.groups.members import name_ranks
 from treecast.tcp import library
@@ -19,7 +19,7 @@ from treecast.tcp.comm import Comm
 from treecast.torch.calls import CALLS, Asked, One
 from treecast.torch.messages import Messages
 from treecast.torch.tensors import Op, Reader, torch
-from treecast.torch.work import Work, dist, done, seconds_of
+from treecast.torch.work import Work, dist, seconds_of
 
 _HALF = 1 << 15  # of the numbers of groups: for names that count, and for others
 _NAMES = Counter[tuple[int, str]]()
@@ -40,22 +40,25 @@ class ProcessGroup(dist.ProcessGroup):
     supports_splitting = supports_coalescing = supports_time_estimate = supports_shrinking = False
     bound_device_id, supports_reconfigure = None, True
 
-    def __init__(self, comm: Comm, options: Any, ranks: Sequence[int], holes: str) -> None:
+    def __init__(self, comm: Comm, options: Any, ranks: Sequence[int]) -> None:
         super().__init__(comm.rank, comm.size)
-        self._store, self._name, self._desc, self._number, self._holes = options.store, options.group_id, "", 0, holes
+        self._store, self._name, self._desc, self._number = options.store, options.group_id, "", 0
         self.divides = False
         """Whether a mean of the living is registered for DistributedDataParallel."""
         self._options = SimpleNamespace(global_ranks_in_group=list(ranks), group_name=options.group_id)
-        self._is_whole, self._survive, self._used = comm.group.ident == 0, comm.group.survive, set[Any]()
+        self._is_whole, self._used = comm.group.ident == 0, set[Any]()
         self._bind(comm)
         self._set_default_timeout(options.timeout)
+        self._late = comm.terms.late
 
     def _bind(self, comm: Comm) -> None:
         self.comm, self.failed = comm, ()
         self._ours = Rank(library, Reader(), comm.rank, comm.size)
-        self._messages = Messages(comm)
-        comm.group.relays = False  # a timeout is judged by each rank
-        self._thread = f"treecast.tcp.{comm.group.ident}_"
+        self._messages, comm.deaths = (
+            Messages(comm),
+            Deaths("its group", "treecast.torch.shrink() makes a group of those who live"),
+        )
+        comm.deaths.name, comm.deaths.hint = self._name_ranks, self._hint
 
     # -- calls ---------------------------------------------------------------------------------------------------------
 
@@ -69,42 +72,38 @@ class ProcessGroup(dist.ProcessGroup):
     def submit(self, work: Callable[[], Any], tensors: Any, is_async: bool) -> Work:
         """Have work done after all calls before it: beside the program, or in this thread."""
         self._number += 1
-        if is_async or self._is_worker():
-            return Work(self.comm.process.begin(self.comm.group, work), tensors, self._thread)
-        self.comm.process.wait_for_begun(self.comm.group)
+        worker = self.comm.worker
+        if is_async or worker.is_here():
+            return Work(worker.begin(work), tensors, worker)
+        worker.wait()
         return Work(done(work), tensors)
-
-    def _is_worker(self) -> bool:
-        return current_thread().name.startswith(self._thread)
 
     def _carry_out(self, name: str, ones: Sequence[One], asked: Asked) -> None:
         with torch.autograd.profiler.record_function(f"treecast:{name}"):
             for one in ones:
                 is_sparse = one.out is not None and one.out.is_sparse
-                failed = self._sum_sparse(one.out) if is_sparse else self.collective(one, asked.seconds)
+                failed = self._sum_sparse(one.out) if is_sparse else self.collective(one, asked.seconds, name)
                 kind = one.row.kind
                 if kind is not None and kind.ends == "root" and asked.root in failed:
                     raise dist.DistBackendError(
                         f"treecast: {name}: the result is lost with its root, rank {asked.root}"
                     )
-                if failed and has_holes(one.row.name) and self._holes == "raise":
-                    raise dist.DistBackendError(
-                        f"treecast: {name}: the data of {name_ranks(failed)} is gone; treecast.torch.shrink() makes a group of"
-                        " those who live"
-                    )
                 if asked.op == "AVG" and one.out is not None:
                     divide(one.out, self.size() - len(failed), one.out)
 
-    def collective(self, one: One, seconds: float | None = None) -> tuple[int, ...]:
-        """Carry out a collective; return the failed ranks whose data is missing. Raises DistBackendError."""
+    def collective(self, one: One, seconds: float | None = None, title: str = "") -> tuple[int, ...]:
+        """Carry out a collective; return the failed ranks whose data is missing. Raises DistBackendError.
+
+        ``seconds``: after which a rank that does not come is late, by default as the group says. ``title``: of the call in torch.
+        """
         arguments = [Op(each) if isinstance(each, str) else each for each in one.arguments]
         group, job = self.comm.group, job_of(one.row.make, self._ours, tuple(arguments), {})
-        group.late, group.overdue = seconds or self._timeout, set()
+        group.terms, group.overdue = self.comm.terms._replace(late=seconds or self._late), set()
         try:
-            return self.comm.do(job)[1]
+            return self.comm.do(one.row.name, job, row=one.row, title=title)[1]
         except (DeliveryError, PlanError) as error:
             why = (
-                f" ( Timed out : {name_ranks(group.overdue)} did not come within {group.late:g} s)"
+                f" ( Timed out : {name_ranks(group.overdue)} did not come within {group.terms.late:g} s)"
                 if group.overdue
                 else ""
             )
@@ -113,19 +112,22 @@ class ProcessGroup(dist.ProcessGroup):
             self.note_deaths()
 
     def note_deaths(self) -> None:
-        """Learn who is out by now; the lowest living rank says so."""
-        members = self.comm.members
-        gone = tuple(rank for rank in range(self.size()) if rank not in members)
-        new, self.failed = set(gone) - set(self.failed), gone
-        if new and members[0] == self.rank():
-            hint = (
-                "" if self.divides else "; DistributedDataParallel divides by all ranks unless treecast.torch.mean(ddp)"
-            )
-            sys.stderr.write(f"treecast: {name_ranks(new)} has failed, and {len(members)} go on{hint}\n")
+        """Learn who is out by now."""
+        self.failed = tuple(sorted({*range(self.size())} - {*self.comm.members}))
+
+    def _hint(self) -> str:
+        ddp = "" if self.divides else "; DistributedDataParallel divides by all ranks unless treecast.torch.mean(ddp)"
+        return f"; {len(self.comm.members)} go on{ddp}"
+
+    def _name_ranks(self, ranks: Sequence[int]) -> str:
+        """Return ranks in words, with their numbers in the world where they have others there."""
+        world = [self._options.global_ranks_in_group[rank] for rank in ranks]
+        named = name_ranks(ranks)
+        return named if world == list(ranks) else f"{named} (world {name_ranks(world)}) of group {self._name}"
 
     def _sum_sparse(self, tensor: Any) -> tuple[int, ...]:
         mine = tensor.coalesce()
-        found = self.comm.allgather((mine.indices(), mine.values()))
+        found = self.comm.ask("all_reduce", (mine.indices(), mine.values()))
         parts = [torch.sparse_coo_tensor(*each, tensor.shape) for each in found if each is not None]
         total: Any = sum(parts[1:], parts[0])
         tensor.sparse_resize_and_clear_(tensor.shape, tensor.sparse_dim(), tensor.dense_dim())
@@ -206,7 +208,7 @@ class ProcessGroup(dist.ProcessGroup):
         return self._number
 
     def _set_default_timeout(self, timeout: Any) -> None:
-        self._timeout = seconds_of(timeout)
+        self._timeout = self._late = seconds_of(timeout)
         self._options._timeout = timeout
 
     set_timeout = _set_default_timeout
@@ -231,13 +233,13 @@ class ProcessGroup(dist.ProcessGroup):
         handles = options.handles if isinstance(options.handles, list) else sorted(options.handles)
         seats, process = [int(handle.rpartition(":")[2]) for handle in handles], self.comm.process
         ident = number_of(f"reconfigure {options.uuid}", process)
-        self._bind(Comm(process, process.add_group(seats, min(self._survive, len(seats) - 1), ident)))
+        self._bind(Comm(process, process.add_group(seats, ident, self.comm.terms)))
         return Work(done(lambda: None), None)
 
     # -- its end -------------------------------------------------------------------------------------------------------
 
     def _wait_for_pending_works(self) -> None:
-        self.comm.process.wait_for_begun(self.comm.group)
+        self.comm.worker.wait()
 
     def shutdown(self) -> None:
         """End the group after all that has begun. The group of all ranks goes on answering others until they end theirs."""

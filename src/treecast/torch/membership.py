@@ -83,7 +83,7 @@ def admit() -> tuple[int, ...]:
     Nobody waits for who has not come.
     """
     found = group_of()
-    found.comm.process.wait_for_begun(found.comm.group)
+    found.comm.worker.wait()
     taken = found.comm.admit()
     found.note_deaths()
     return taken
@@ -121,7 +121,7 @@ def share(*things: Any) -> tuple[Any, ...]:
         torch.save([each.state_dict() if hasattr(each, "state_dict") else each for each in things], state)
     mine = state.getvalue()
     own = (comm.is_new, len(mine), hashlib.sha256(mine).digest(), dist.distributed_c10d._world.group_count)
-    said: list[Any] = [each for each in comm.allgather(own) if each is not None]
+    said: list[Any] = [each for each in comm.ask("share", own) if each is not None]
     old = [each for each in said if not each[0]]
     if not old:
         raise DeliveryError("share: nobody who has the state lives")

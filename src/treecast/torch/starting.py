@@ -9,13 +9,14 @@ from typing import Any
 
 from treecast.errors import PlanError
 from treecast.groups.members import name_ranks
+from treecast.groups.terms import Terms
 from treecast.tcp import init
 from treecast.tcp.comm import Comm
 from treecast.tcp.proof import read_secret
 from treecast.tcp.start import find_start
 from treecast.torch.group import ProcessGroup, number_of
-from treecast.torch.settings import Settings, read_settings
-from treecast.torch.work import dist
+from treecast.torch.settings import read_terms
+from treecast.torch.work import dist, seconds_of
 
 _JOINED: list[str] = []
 
@@ -25,7 +26,8 @@ def create(options: Any, _more: Any = None) -> ProcessGroup:
 
     Raises PlanError when the ranks do not find one another, or a part has ranks that have failed.
     """
-    settings = read_settings()
+    terms = read_terms()
+    terms = terms._replace(late=terms.late or seconds_of(options.timeout))  # what the timeout of torch means
     whole = dist.group.WORLD if dist.is_initialized() else None
     ranks = list(options.global_ranks_in_group) or list(range(options.group_size))
     if isinstance(whole, ProcessGroup):
@@ -34,16 +36,15 @@ def create(options: Any, _more: Any = None) -> ProcessGroup:
             raise PlanError(f"{name_ranks(gone)} has failed and is in no new group: name those in living()")
         process, seats = whole.comm.process, [whole.comm.group.seats[rank] for rank in ranks]
         ident = number_of(options.group_id, process)
-        comm = Comm(process, process.add_group(seats, min(settings.survive, len(seats) - 1), ident))
+        comm = Comm(process, process.add_group(seats, ident, terms))
     else:
-        comm = _join(options, settings)
-    return ProcessGroup(comm, options, ranks, settings.holes)
+        comm = _join(options, terms)
+    return ProcessGroup(comm, options, ranks)
 
 
-def _join(options: Any, settings: Settings) -> Comm:
+def _join(options: Any, terms: Terms) -> Comm:
     rank, size, is_new = options.group_rank, options.group_size, is_newcomer()
-    how: dict[str, Any] = {"survive": min(settings.survive, size - 1), "deadline": settings.deadline, "on_error": "die"}
-    how["network"] = settings.network
+    how: dict[str, Any] = terms._asdict()
     launched = tuple(os.environ.get(f"TREECAST_{name}") for name in ("RANK", "SIZE")) == (str(rank), str(size))
     if launched and not _JOINED:  # the launcher's meeting place serves one job
         _JOINED.append(options.group_id)

@@ -27,7 +27,7 @@ class _Bucket:
 
     def add(self, group: ProcessGroup) -> None:
         """Sum it, and divide it by how many are in the sum."""
-        self.failed = group.collective(One(sums.allreduce, (self.given, self.total, "SUM")))
+        self.failed = group.collective(One(sums.allreduce, (self.given, self.total, "SUM")), title="all_reduce")
         divide(self.total, group.size() - len(self.failed), self.total)
 
 

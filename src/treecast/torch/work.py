@@ -1,14 +1,13 @@
 """A call under way, as torch knows it: a ``Work``, with a future for those who ask for one."""
 # pyright: basic
 
-from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Unfinished
 from datetime import timedelta
 from importlib import import_module
-from threading import current_thread
 from typing import Any
 
+from treecast.calls.worker import Worker
 from treecast.torch.tensors import torch
 
 dist: Any = import_module("torch.distributed")
@@ -18,16 +17,6 @@ def seconds_of(timeout: Any) -> float | None:
     """Return a timeout of torch's in seconds; None where it says nothing."""
     seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
     return seconds if seconds is not None and seconds > 0 else None
-
-
-def done(work: Callable[[], Any]) -> "Future[Any]":
-    """Do work in this thread; return its outcome."""
-    future: Future[Any] = Future()
-    try:
-        future.set_result(work())
-    except Exception as error:
-        future.set_exception(error)
-    return future
 
 
 class Told:
@@ -52,14 +41,14 @@ class Told:
 class Work(dist.Work):
     """A call that is carried out beside the program, or has been; ``tensors`` are its outputs."""
 
-    def __init__(self, future: "Future[Any]", tensors: Any, thread: str = "") -> None:
+    def __init__(self, future: "Future[Any]", tensors: Any, worker: Worker | None = None) -> None:
         super().__init__()
-        self._future, self._tensors, self._thread, self._source = future, tensors, thread, -1
+        self._future, self._tensors, self._worker, self._source = future, tensors, worker, -1
         self._told: Any = None
 
     def wait(self, timeout: Any = None) -> bool:
         """Wait until it is over. Raises its error, DistBackendError when the time is up."""
-        if not self._future.done() and self._thread and current_thread().name.startswith(self._thread):
+        if self._worker is not None and self._worker.is_here() and not self._future.done():
             raise RuntimeError("a callback of this group's call waits for a later one, which would begin after it")
         try:
             self._future.result(seconds_of(timeout))

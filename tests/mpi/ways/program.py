@@ -16,6 +16,7 @@ from mpi4py import MPI
 from tests.mpi.ways.collectives import COLLECTIVES
 from treecast.errors import DeliveryError
 from treecast.groups.group import called
+from treecast.groups.terms import Terms
 from treecast.mpi.comm.state import Base
 
 
@@ -86,7 +87,7 @@ class Call:
 
     def begin(self):
         self.number += 1
-        self.group = self.base.get_ready(self.survive, self.deadline, self.number)
+        self.group = self.base.get_ready(Terms(self.survive, self.deadline), self.number)
 
     def run(self, steps):
         failed = self.base.run(self.group, called(self.group, steps, self.refused))

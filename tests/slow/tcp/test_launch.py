@@ -15,7 +15,10 @@ def test_ranks_meet_and_a_death_is_survived():
         "comm.Allreduce(np.full(2, comm.rank + 1.0), total)\n"
         "sys.stdout.write(f'{comm.rank} {total} {comm.last.failed} {comm.members}\\n')"
     )
-    said = "treecast: rank 1 was killed (signal 9); 2 of 3 ended with 0\n"
+    said = (
+        "treecast: Allreduce, call 2 of its communicator: rank 1 has died, and the result leaves out its data, now and in"
+        " later calls\ntreecast: rank 1 was killed (signal 9); 2 of 3 ended with 0\n"
+    )
     assert launch(program=program) == (0, ["0 [4. 4.] (1,) (0, 2)", "2 [4. 4.] (1,) (0, 2)"], said)
 
 

@@ -1,20 +1,21 @@
-"""Requests of nonblocking and persistent calls that survive failures, and the thread that carries these calls out."""
+"""Requests of nonblocking and persistent calls that survive failures."""
 
 import ctypes
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from functools import partialmethod
-from queue import Queue
-from threading import Thread
 from typing import Any
 
 from mpi4py import MPI
+
+from treecast.calls.worker import Worker, done
 
 
 class Outcome:
     """The error of a call, until it is told; ``asked``: by the request itself, so that MPI need not say so."""
 
     def __init__(self) -> None:
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         self.asked = False
 
     def query(self, status: MPI.Status) -> None:
@@ -96,52 +97,20 @@ def _nothing(*_: object) -> None:
     """Say nothing more of a request."""
 
 
-class Worker:
-    """Carries out jobs in order; each has a request of MPI's that is complete when the job is over.
+def begin(worker: Worker, work: Callable[[], Any]) -> Pending:
+    """Begin work beside the program; return its request, whose Wait and Test raise its error.
 
-    An error of a job comes out of the Wait or Test of its request.
-    Where MPI allows one thread only, a job is over when it is begun. ``jobs``: those that are not over.
+    Where MPI allows one thread only, it is over when it is begun.
     """
+    outcome = Outcome()
+    request = MPI.Grequest.Start(outcome.query, _nothing, _nothing)
+    pending = Pending(request)
+    pending.outcome = outcome
 
-    def __init__(self) -> None:
-        self.jobs: Queue[tuple[Callable[[], None], MPI.Grequest, Outcome] | None] = Queue()
-        self._thread: Thread | None = None
-
-    def begin(self, job: Callable[[], None]) -> Pending:
-        """Begin a job; return its request."""
-        outcome = Outcome()
-        request = MPI.Grequest.Start(outcome.query, _nothing, _nothing)
-        pending = Pending(request)
-        pending.outcome = outcome
-        if MPI.Query_thread() != MPI.THREAD_MULTIPLE:
-            self._do(job, request, outcome)
-            return pending
-        if self._thread is None:
-            self._thread = Thread(target=self._work, name="treecast.mpi", daemon=True)
-            self._thread.start()
-        self.jobs.put((job, request, outcome))
-        return pending
-
-    def wait(self) -> None:
-        """Wait until all jobs are over."""
-        self.jobs.join()
-
-    def stop(self) -> None:
-        """End the thread, when all jobs are over."""
-        if self._thread is not None:
-            self.jobs.put(None)
-            self.jobs.join()
-            self._thread = None
-
-    def _work(self) -> None:
-        while (item := self.jobs.get()) is not None:
-            self._do(*item)
-            self.jobs.task_done()
-        self.jobs.task_done()
-
-    def _do(self, job: Callable[[], None], request: MPI.Grequest, outcome: Outcome) -> None:
-        try:
-            job()
-        except Exception as error:
-            outcome.error = error
+    def complete(future: "Future[Any]") -> None:
+        outcome.error = future.exception()
         request.Complete()
+
+    future = worker.begin(work) if MPI.Query_thread() == MPI.THREAD_MULTIPLE else done(work)
+    future.add_done_callback(complete)
+    return pending

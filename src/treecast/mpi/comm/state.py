@@ -1,7 +1,5 @@
 """The state that treecast keeps of a communicator: it hangs on the handle, and goes when the communicator is freed."""
 
-import sys
-from collections.abc import Sequence
 from functools import cached_property, partial
 from itertools import count
 from time import monotonic
@@ -9,17 +7,16 @@ from typing import Any
 
 from mpi4py import MPI
 
-from treecast.calls.collectives import has_holes
-from treecast.calls.table import Failed, Rank
-from treecast.errors import DeliveryError
+from treecast.calls.deaths import Deaths
+from treecast.calls.table import Rank
+from treecast.calls.worker import Worker
 from treecast.groups.group import Group
-from treecast.groups.members import name_ranks
 from treecast.groups.record import Record
+from treecast.groups.terms import Carrier, Terms
 from treecast.groups.waiting import Waiting
 from treecast.jobs.program import job_file, note
 from treecast.jobs.sinks import attach
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
-from treecast.mpi.comm.requests import Worker
 from treecast.mpi.communicator import Communicator
 from treecast.mpi.reader import Reader
 from treecast.mpi.together import MpiTogether
@@ -44,10 +41,11 @@ class Base:
         self.hosts: list[int] = [0] * comm.size if self.near else comm.allgather(here.bcast(comm.rank))
         here.Free()
         self.transport = MpiTransport(MPI, comm.Dup())
-        self.record = Record()
-        self.groups = {ident: Group(self.transport, range(comm.size), ident, record=self.record) for ident in range(2)}
+        self.record, ranks = Record(), range(comm.size)
+        carriers = (Carrier(), Carrier(alone=True))
+        made = (Group(self.transport, ranks, k, carrier=each, record=self.record) for k, each in enumerate(carriers))
+        self.groups = dict(enumerate(made))
         self.group, self.alone = self.groups.values()
-        self.alone.alone = True
         for kind in _KINDS:
             self.transport.on(kind, self._hear)
         self.transport.marks.tell = lambda source, group, call: self.groups[group].unlike.find(call)
@@ -71,12 +69,15 @@ class Base:
             self.transport.start()
         return together
 
-    def get_ready(self, survive: int, deadline: float | None, number: int) -> Group:
-        """Return the group for a call with these options; ``number``: of the call."""
-        group = self.group if survive else self.alone
-        self.transport.deadline = deadline
-        group.survive, group.is_patient = survive, deadline is None
-        if not survive:  # calls that are MPI's have numbers, too
+    def group_of(self, terms: Terms) -> Group:
+        """Return the group for calls on these terms."""
+        return self.group if terms.survive else self.alone
+
+    def get_ready(self, terms: Terms, number: int) -> Group:
+        """Return the group for a call on these terms; ``number``: of the call."""
+        group = self.group_of(terms)
+        self.transport.deadline, group.terms = terms.deadline, terms
+        if group.carrier.alone:  # calls that are MPI's have numbers, too
             group.agreement.number = PARTS * (number - 1)
         return group
 
@@ -84,7 +85,7 @@ class Base:
         """Carry out steps of a group."""
         transport = self.transport
         with transport.lock:
-            transport.awaited, transport.spares = group.awaited, group.alone
+            transport.awaited, transport.spares = group.awaited, group.carrier.alone
             transport.forget(group.agreement.number, group.ident)
             if transport.deadline is not None:  # a late rank may have been put out, and returns early else
                 transport.wait(lambda: False, 0)
@@ -129,15 +130,15 @@ class State:
 
     ``take_number()``: the number of the next collective. ``base``: the ranks for treecast's own calls, which all make together
     when it is first asked for. ``plans``: the same for calls that go by plans. ``worker``:
-    for nonblocking calls. ``told``: the dead of whom the program has heard.
+    for nonblocking calls. ``deaths``: those of whom the program has heard.
     """
 
     def __init__(self, comm: MPI.Comm) -> None:
         self.comm = MPI.Intracomm(comm)
         self.take_number = count(1).__next__
         self.rank = Rank(MPI, Reader(MPI, comm.size), comm.rank, comm.size)
-        self.worker = Worker()
-        self.told = set[int]()
+        self.worker = Worker("treecast.mpi")
+        self.deaths = Deaths("its communicator", "go on with Shrink, or wrap with on_failed='ignore'")
 
     @cached_property
     def base(self) -> Base:
@@ -156,27 +157,6 @@ class State:
         """The ranks that have failed, as far as is known."""
         return set(self.base.transport.lost) if "base" in vars(self) else set()
 
-    def tell_failed(self, call: tuple[str, int], failed: Failed, target: int | None, on_failed: str) -> None:
-        """Say that data of the dead is missing in a call that is over, as ``on_failed`` of ``wrap`` asks for.
-
-        ``call``: the name and the number of the call. ``target``: the one rank that has a result, None when all do. All living
-        ranks know the same ``failed``, so either all raise or none. The line comes once for each rank that has died. Raises
-        DeliveryError with ``raise``; and with ``warn`` where blocks of the result are not those that the caller takes them for.
-        """
-        if on_failed == "ignore" or not failed:
-            return
-        (name, number), news = call, sorted(set(failed) - self.told)
-        self.told.update(news)
-        lost = target is not None and failed == (target,)
-        holes = not lost and has_holes(name)
-        if holes or on_failed == "raise":
-            why = _left_out(failed, name, lost, holes)
-            raise DeliveryError(f"{name}: {why}; go on with Shrink, or wrap with on_failed='ignore'")
-        if news and self.rank.rank == min(set(self.base.group.agreement.members) - set(failed)):
-            why = _left_out(news, name, lost, holes)
-            sys.stderr.write(f"treecast: {name}, call {number} of its communicator: {why}, now and in later calls\n")
-            sys.stderr.flush()
-
     def free(self) -> None:
         """Free all that is kept of MPI."""
         self.worker.stop()
@@ -185,18 +165,6 @@ class State:
             self.base.free()
             if "plans" in vars(self):
                 self.plans.free(self.base.transport)
-
-
-def _left_out(ranks: Sequence[int], name: str, lost: bool, holes: bool) -> str:
-    """Return who has died, and the result without them."""
-    has, its = ("have", "their") if len(ranks) > 1 else ("has", "its")
-    if lost:
-        without = "nobody has the result, which was for it"
-    elif holes:
-        without = f"{its} part of the result is {'None' if name.islower() else 'whatever was there before'}"
-    else:
-        without = f"the result leaves out {its} data"
-    return f"{name_ranks(ranks)} {has} died, and {without}"
 
 
 _KEY: list[int] = []  # under which a communicator keeps its state

@@ -17,13 +17,13 @@ from treecast.errors import DeliveryError
 from treecast.groups.group import Group
 from treecast.groups.memory import scratch
 from treecast.groups.shape import Shape
-from treecast.mpi.comm.options import Options
+from treecast.groups.terms import Terms
 from treecast.mpi.comm.state import State
 from treecast.mpi.communicator import builder_of
 from treecast.transport.base import Piece, Steps
 
 
-def trees_of(state: State, row: Row, options: Options) -> "Trees | None":
+def trees_of(state: State, row: Row, options: Terms) -> "Trees | None":
     """Return the plans of a call of mpi4py's where they are right for it, None where it goes straight.
 
     Raises PlanError when the network does not fit, or survives too little.
@@ -46,7 +46,7 @@ class Trees:
     ``name``: ``trees`` over a network that was named; between hosts with one port each it is that of the builder.
     """
 
-    def __init__(self, state: State, options: Options, which: tuple[Row, Kind], name: str, network: str) -> None:
+    def __init__(self, state: State, options: Terms, which: tuple[Row, Kind], name: str, network: str) -> None:
         self._ours, self._options, self.name, self.network = state.plans, options, name, network
         (self._row, self._kind), self.carry = which, self._sum if which[1].adds else self._move
 

@@ -1,5 +1,6 @@
 """The communicator: mpi4py's own class, with treecast's way to carry out collectives put before MPI's."""
 
+import os
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial, wraps
@@ -10,22 +11,26 @@ from mpi4py import MPI
 
 from treecast.algorithms import sums
 from treecast.calls import objects
-from treecast.calls.call import Call, Last
+from treecast.calls.call import Call
 from treecast.calls.collectives import OBJECTS, ROWS, least_bytes
-from treecast.calls.table import Failed, Job, Row, job_of, read_now
+from treecast.calls.deaths import Deaths
+from treecast.calls.member import Member, Plans
+from treecast.calls.table import Failed, Job, Rank, Row, job_of
+from treecast.calls.worker import Worker
 from treecast.errors import PlanError
 from treecast.groups.group import Group
 from treecast.groups.shape import Shape
+from treecast.groups.terms import OVER_MPI, Terms, check_alike
 from treecast.groups.unlike import COMPARED
-from treecast.mpi.comm.options import Options, check_options
 from treecast.mpi.comm.quick import Lane, Quick, quick_of
-from treecast.mpi.comm.requests import Again, Pending
+from treecast.mpi.comm.requests import Again, Pending, begin
 from treecast.mpi.comm.state import State, state_of
 from treecast.mpi.comm.trees import trees_of
 from treecast.transport.base import Steps
 from treecast.transport.marks import PARTS
 
 _LISTS = frozenset({list, tuple})
+_ULFM = "OMPI_MCA_mpi_ft_enable"  # which mpirun --with-ft ulfm sets
 _IN_PLACE: Any = MPI.IN_PLACE
 _COMPARED = COMPARED * PARTS
 _MAKERS = (
@@ -34,7 +39,7 @@ _MAKERS = (
 )
 
 
-class Comm(MPI.Intracomm):
+class Comm(Member, MPI.Intracomm):
     """A communicator of mpi4py whose collectives treecast carries out where that gains something, and MPI elsewhere.
 
     It has the handle of the communicator that it was made from, and goes wherever that one goes. ``treecast.mpi.wrap`` makes it.
@@ -49,19 +54,11 @@ class Comm(MPI.Intracomm):
     'straight'
     """
 
-    _options: Options = Options()
+    terms = OVER_MPI
     _straight = False  # whether every call that can goes treecast's own way, however short it is
     _least: dict[str, int] = least_bytes(near=False)  # until it is known whether all ranks share one memory
     _kept: State | None = None
     _lane: Lane | None = None  # of quick calls
-    _last: tuple[Any, ...] = (0.0, 0.0, (), "", "")
-
-    @property
-    def last(self) -> Last:
-        """The outcome of the last collective that was called on this object."""
-        began, ended, *more = self._last
-        failed, way, network = more or ((), "MPI", "")
-        return Last(failed, way, network, ended - began)
 
     # -- other communicators -----------------------------------------------------------------------------------------
 
@@ -73,16 +70,16 @@ class Comm(MPI.Intracomm):
         def Split_type(self, split_type: int, key: int = 0, info: MPI.Info = MPI.INFO_NULL) -> Self: ...  # noqa: D102, N802
         def Shrink(self) -> Self: ...  # noqa: D102, N802
 
-    def with_options(self, options: Options) -> Self:
-        """Return this communicator with options that are known to make sense; all its ranks call this together."""
-        self._options, self._straight, state = options, options.own or options.survive > 0, self._state
+    def on_terms(self, terms: Terms, own: bool) -> Self:
+        """Return this communicator on terms that are known to make sense; all its ranks call this together."""
+        self.terms, self._straight, state = terms, own or terms.survive > 0, self._state
         self._take_number = state.take_number
-        if options.survive:  # after a death it is too late to make duplicates
+        if terms.survive:  # after a death it is too late to make duplicates
             together = state.base.survive(state.comm)
-            if options.deadline is None and options.network is None:
+            if terms.deadline is None and terms.network is None and not terms.sure:
                 self._lane = Lane(state, together)
-        if options.network is not None:
-            state.plans.network("broadcast", options.survive, options.network)
+        if terms.network is not None:
+            state.plans.network("broadcast", terms.survive, terms.network)
         return self
 
     def __repr__(self) -> str:
@@ -90,16 +87,15 @@ class Comm(MPI.Intracomm):
         if self == MPI.COMM_NULL:
             return super().__repr__()
         failed = () if self._kept is None else self._kept.dead
-        return (
-            f"<treecast.mpi.Comm of {self.size} ranks: survive={self._options.survive}, failed={tuple(sorted(failed))}>"
-        )
+        return f"<treecast.mpi.Comm of {self.size} ranks: survive={self.terms.survive}, failed={tuple(sorted(failed))}>"
 
     def _like_this(self, made: MPI.Comm) -> Any:
         """Return a new communicator as one of this class, or as it is when it has no ranks here."""
         if made == MPI.COMM_NULL:
             return made
         alike = made.size == self.size  # another number of ranks is joined otherwise
-        return type(self)(made).with_options(self._options if alike else self._options._replace(network=None))
+        own = self._straight and not self.terms.survive
+        return type(self)(made).on_terms(self.terms if alike else self.terms._replace(network=None), own)
 
     @staticmethod
     def _making_method(name: str) -> Callable[..., Any]:
@@ -110,7 +106,7 @@ class Comm(MPI.Intracomm):
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
             made = parent(self, *arguments, **named)
             if isinstance(made, tuple):  # with a request, before the end of which it cannot be used
-                made[0]._options, made[0]._straight = self._options, self._straight
+                made[0].terms, made[0]._straight = self.terms, self._straight
                 return cast("Any", made)
             return self._like_this(made)
 
@@ -128,32 +124,32 @@ class Comm(MPI.Intracomm):
         """Return the number of this call."""
         return self._state.take_number()
 
-    def _carry_out(self, number: int, job: Job, plans: Any = None) -> Any:
-        """Carry a job out, and return its outcome. Raises the errors of its arguments when the others know them."""
-        state, options = self._state, self._options
+    @property
+    def _here(self) -> tuple[Rank, Worker, Deaths]:
+        state = self._state
+        return state.rank, state.worker, state.deaths
+
+    @property
+    def _group(self) -> Group:
+        return self._state.base.group_of(self.terms)
+
+    def _plans_of(self, row: Row | None) -> tuple[Plans, str, str]:
+        trees = None if row is None else trees_of(self._state, row, self.terms)
+        if row is None or trees is None:
+            return None, "straight", ""
+        return {row.algorithm: trees.carry}, trees.name, trees.network
+
+    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed]:
+        state, terms = self._state, self.terms
         base = state.base
-        group = base.get_ready(options.survive, options.deadline, number)
+        group = base.get_ready(terms, number)
         call = Call(state.rank, group, partial(base.run, group), number=number, plans=plans)
         # with a deadline nobody waits for ever
-        with base.mark if options.survive and options.deadline is None else nullcontext():
+        with base.mark if terms.survive and terms.deadline is None else nullcontext():
             return call.carry_out(job)
 
-    def _do(self, name: str, job: Job, number: int, row: Row | None = None) -> Any:
-        """Carry a job out, keep its outcome, and return its result; by plans, where there are some for a row."""
-        began, trees = perf_counter(), None if row is None else trees_of(self._state, row, self._options)
-        plans = {row.algorithm: trees.carry} if row is not None and trees is not None else None
-        found, failed = self._carry_out(number, job, plans)
-        self._last = began, perf_counter(), failed, *((trees.name, trees.network) if trees else ("straight", ""))
-        if failed:
-            self._state.tell_failed((name, number), failed, job.target, self._options.on_failed)
-        return found
-
-    def _go_straight(self, row: Row, number: int, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-        """Carry out a call treecast's way, once those before it are over."""
-        state = self._state
-        state.worker.wait()
-        job = job_of(row.make, state.rank, arguments, named)
-        self._do(row.name, job, number, row)
+    def _begin_work(self, work: Callable[[], Any]) -> Pending:
+        return begin(self._state.worker, work)
 
     def _go_by_size(self, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Carry out a call that survives nothing: from its threshold on straight, or else by MPI."""
@@ -167,11 +163,12 @@ class Comm(MPI.Intracomm):
         except Exception:
             return parents()  # which raises the same
         if given.total >= self._least[row.name] and "_least" not in vars(self):  # all ranks find so, and ask together
-            self._least = least_bytes(near=self._options.network is None and state.base.near)
+            self._least = least_bytes(near=self.terms.network is None and state.base.near)
         if given.total < self._least[row.name]:
             return parents()
         state.worker.wait()
-        return self._do(row.name, job._replace(read=lambda: given), number, row)
+        self.do(row.name, job._replace(read=lambda: given), number, row)
+        return None
 
     def _go_quickly(
         self, lane: Lane, quick: Quick, began: float, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]
@@ -188,29 +185,12 @@ class Comm(MPI.Intracomm):
                 return True
         except MPI.Exception:
             lane.together.end()
-        except (
-            TypeError,
-            ValueError,
-            AttributeError,
-            IndexError,
-        ):  # a wrong argument, of which the others have to learn
+        except (TypeError, ValueError, AttributeError, IndexError):  # a wrong argument: the others have to learn of it
             pass
         finally:
             lane.under_way = None
             times[0] = inside + 1
         return False
-
-    def _begin(self, row: Row, /, *arguments: Any, **named: Any) -> Pending:
-        """Begin a nonblocking collective."""
-        return self._begin_job(row, job_of(row.make, self._state.rank, arguments, named))
-
-    def _begin_job(self, row: Row, job: Job) -> Pending:
-        """Have the worker carry out a call; the arguments are read at once."""
-        state, number, (job, is_right) = self._state, self._take_number(), read_now(job)
-        request = state.worker.begin(lambda: self._do(f"I{row.name.lower()}", job, number, row))
-        if not is_right:
-            request.Wait()  # which raises it
-        return request
 
     def _get_ready(self, row: Row, /, *arguments: Any, **named: Any) -> Again:
         """Return the request of a persistent collective, each start of which is a nonblocking one."""
@@ -221,7 +201,7 @@ class Comm(MPI.Intracomm):
         state.worker.wait()
         began, job = perf_counter(), job_of(row.make, state.rank, arguments, named)
         # errors are said now, and to all: a start is too late for that
-        self._carry_out(number, job._replace(carry=_only_begin))
+        self._carry_out(number, job._replace(carry=_end_begun))
         self._last = (began, perf_counter(), (), "straight", "")
         return Again.of(lambda: self._begin_job(row, job))
 
@@ -259,12 +239,14 @@ class Comm(MPI.Intracomm):
                     lane.jobs.join()
                 if not lane.together.is_over and self._go_quickly(lane, quick, began, row, arguments, named):
                     return lane.pay() if lane.group.unlike.owed else None
-                return self._go_straight(row, number, arguments, named)
+                self._go(name, row, number, *arguments, **named)
+                return None
             if self._straight:
                 number = self._take_number()
-                if moves_nothing and not self._options.survive:
+                if moves_nothing and not self.terms.survive:
                     return by_mpi(self)
-                return self._go_straight(row, number, arguments, named)
+                self._go(name, row, number, *arguments, **named)
+                return None
             began = perf_counter()
             if len(arguments) > first >= 0:
                 argument = arguments[first]
@@ -286,11 +268,10 @@ class Comm(MPI.Intracomm):
 
         @wraps(parents)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            state, options, number = self._state, self._options, self._take_number()
-            if not self._straight or (make is objects.barrier and not options.survive):
+            number = self._take_number()
+            if not self._straight or (make is objects.barrier and not self.terms.survive):
                 return parents(self, *arguments, **named)
-            state.worker.wait()
-            return self._do(name, job_of(make, state.rank, arguments, named), number)
+            return self._go(name, make, number, *arguments, **named)
 
         return method
 
@@ -301,7 +282,7 @@ class Comm(MPI.Intracomm):
 
         @wraps(parents)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            if not self._options.survive:
+            if not self.terms.survive:
                 return parents(self, *arguments, **named)
             return own(self, row, *arguments, **named)
 
@@ -322,7 +303,7 @@ class Comm(MPI.Intracomm):
         return method
 
 
-def _only_begin(call: Call, given: Any) -> tuple[None, Failed]:
+def _end_begun(call: Call, _: Any) -> tuple[None, Failed]:
     return None, call(_begun)
 
 
@@ -337,10 +318,11 @@ BY_MPI = {name: Comm.by_mpi(name) for name in (*ROWS, *OBJECTS)}
 Comm.add_methods()
 
 
-def around(comm: Any, options: Options, *, together: bool = False) -> Comm:
+def around(comm: Any, terms: Terms, *, own: bool = False, together: bool = False) -> Comm:
     """Return a communicator as one of treecast's. Raises PlanError for one that has no ranks of one group.
 
-    ``together``: all ranks call this now, and each says its options to the others first.
+    ``own``: whether every call goes treecast's way. ``together``: all ranks call this now, and each says its terms to the
+    others first.
     """
     if not isinstance(comm, MPI.Comm):
         raise PlanError(f"a communicator of mpi4py can be wrapped, not {type(comm).__name__}: give MPI.COMM_WORLD, say")
@@ -348,24 +330,23 @@ def around(comm: Any, options: Options, *, together: bool = False) -> Comm:
         raise PlanError("COMM_NULL cannot be wrapped: it has no ranks")
     if comm.Is_inter():
         raise PlanError("an intercommunicator cannot be wrapped: Merge makes an intracommunicator of it")
-    if together:
-        _check_alike(comm, options)
-    return Comm(comm).with_options(check_options(options))
+    said = MPI.Intracomm(comm).allgather(terms.words()) if together else []
+    _check(terms, own)
+    check_alike(dict(enumerate(said)))
+    return Comm(comm).on_terms(terms, own)
 
 
-def _check_alike(comm: MPI.Comm, options: Options) -> None:
-    """Raise PlanError at all ranks when they have different options, or some that make no sense. Collective."""
-    wrong: list[PlanError] = []
-    try:
-        check_options(options)
-    except PlanError as error:
-        wrong.append(error)
-    said = None if wrong else str(options._replace(network=str(options.network)))
-    everyone = set(MPI.Intracomm(comm).allgather(said))
-    for error in wrong:
-        raise error
-    if len(everyone) > 1:
-        raise PlanError("the ranks of a communicator wrap it with the same options")
+def _check(terms: Terms, own: bool) -> None:
+    """Raise PlanError for terms that make no sense, or not over MPI."""
+    terms.check()
+    if own not in (True, False):
+        raise PlanError(f"own is True or False, not {own!r}")
+    if terms.late is not None and terms.deadline is None:
+        raise PlanError("late needs a deadline over MPI, where calls may wait in MPI's own without one")
+    if terms.survive and os.environ.get(_ULFM, "") not in ("1", "true"):
+        raise PlanError(
+            f"survive={terms.survive} needs a job that outlives a rank: start it by treecast launch -n RANKS -- COMMAND"
+        )
 
 
 def is_short(argument: Any, least: int) -> bool:

@@ -1,0 +1,75 @@
+"""Who takes no part in calls any more, told to the program once, and results without their data."""
+
+import sys
+from collections.abc import Callable, Sequence
+
+from treecast.calls.collectives import has_holes
+from treecast.calls.table import Failed
+from treecast.errors import DeliveryError
+from treecast.groups.group import Group
+from treecast.groups.members import name_ranks
+
+
+class Deaths:
+    """The failed of a group, as far as the program has been told of them.
+
+    ``where``: names the group in a line. ``advice``: what to do about a result with holes. ``name``: names ranks.
+    ``hint``: ends a line.
+    """
+
+    def __init__(self, where: str, advice: str) -> None:
+        self.where, self.advice = where, advice
+        self.name: Callable[[Sequence[int]], str] = name_ranks
+        self.hint: Callable[[], str] = str
+        self._told = set[int]()
+
+    def tell(
+        self, call: tuple[str, str, int], group: Group, outcome: tuple[Failed, int | None], on_failed: str
+    ) -> None:
+        """Say what a call that is over lacks, as ``on_failed`` asks for.
+
+        ``call``: its name for the program and in mpi4py, and its number. ``outcome``: the failed ranks whose data is missing, and
+        the one rank that has a result, None when all do. All living ranks know the same, so either all raise or none. Each
+        rank that takes no part any more has one line. Raises DeliveryError with ``raise``; and with ``warn`` where blocks of
+        the result are not those that the caller takes them for.
+        """
+        (name, row, number), (failed, target), members = call, outcome, group.agreement.members
+        out = sorted({*range(group.size), *failed} - (set(members) - set(failed)))
+        news = [rank for rank in out if rank not in self._told]
+        self._told = set(out)  # who was taken in again is told of anew
+        lost = target is not None and failed == (target,)
+        holes = not lost and has_holes(row)
+
+        def without(ranks: Sequence[int]) -> str:
+            its, takes = ("their", "take") if len(ranks) > 1 else ("its", "takes")
+            if not set(ranks) & set(failed):
+                return f"{takes} no part any more"
+            if lost:
+                return "nobody has the result, which was for it"
+            if holes:
+                return f"{its} part of the result is {'None' if row.islower() else 'whatever was there before'}"
+            return f"the result leaves out {its} data"
+
+        if news and on_failed == "warn" and group.rank == min(set(members) - set(failed)):
+            for rank in news:
+                ended, later = _end_of(rank, group), ", now and in later calls" if rank in failed else ""
+                line = f"{name}, call {number} of {self.where}: {self.name([rank])} {ended}, and {without([rank])}"
+                sys.stderr.write(f"treecast: {line}{later}{self.hint()}\n")
+            sys.stderr.flush()
+        if failed and (on_failed == "raise" or (holes and on_failed == "warn")):
+            ends = ", ".join(f"{self.name([rank])} {_end_of(rank, group)}" for rank in failed)
+            raise DeliveryError(f"{name}: {ends}, and {without(failed)}; {self.advice}")
+
+
+def _end_of(rank: int, group: Group) -> str:
+    """Return how a rank has ended its part, in words."""
+    agreement, terms = group.agreement, group.terms
+    if rank in agreement.byes:
+        return "has ended"
+    if rank in agreement.dead - agreement.silent:
+        return "has died"
+    if rank in group.overdue:
+        return f"was put out: it did not come to the call for {terms.late:g} s"
+    times = ((terms.deadline, "silent"), (terms.late, "late"))
+    why = " or ".join(f"{word} for {seconds:g} s" for seconds, word in times if seconds is not None)
+    return f"was put out: {why or 'cut off from others'}"

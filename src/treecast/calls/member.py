@@ -1,0 +1,104 @@
+"""The middle of a communicator, whatever its face: it makes the calls of the table, and tells how the last one ended."""
+
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import Any
+
+from treecast.calls.call import Last
+from treecast.calls.collectives import OBJECTS
+from treecast.calls.deaths import Deaths
+from treecast.calls.table import Algorithm, Failed, Job, Rank, Row, job_of, read_now
+from treecast.calls.worker import Worker
+from treecast.groups.group import Group
+from treecast.groups.terms import Terms
+
+Plans = Mapping[Algorithm, Callable[..., Failed]] | None
+
+
+class Member:
+    """A rank that makes calls with others. A face says who it is, and how a call is carried out."""
+
+    terms = Terms()
+    """What becomes of its calls when ranks fail."""
+    _take_number: Callable[[], int]
+    """Returns the number of a call of the program, alike at all ranks."""
+    _last: tuple[Any, ...] = (0.0, 0.0, (), "", "")
+
+    @property
+    def last(self) -> Last:
+        """The outcome of the last collective that was called on this object."""
+        began, ended, *more = self._last
+        failed, way, network = more or ((), "MPI", "")
+        return Last(failed, way, network, ended - began)
+
+    # -- said by a face ----------------------------------------------------------------------------------------------
+
+    @property
+    def _here(self) -> tuple[Rank, Worker, Deaths]:
+        """This rank as a reader of arguments, who makes calls beside the program, and the deaths that it was told of."""
+        raise NotImplementedError
+
+    @property
+    def _group(self) -> Group:
+        """The group that makes the calls."""
+        raise NotImplementedError
+
+    def _plans_of(self, row: Row | None) -> tuple[Plans, str, str]:
+        """Return the plans of a call, the way that it goes, and the network."""
+        raise NotImplementedError
+
+    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed]:
+        """Carry a job out; return its result and the failed ranks whose data is missing."""
+        raise NotImplementedError
+
+    def _begin_work(self, work: Callable[[], Any]) -> Any:
+        """Have work done beside the program, after all that was begun before; return its request."""
+        raise NotImplementedError
+
+    # -- calls -------------------------------------------------------------------------------------------------------
+
+    def do(
+        self, name: str, job: Job, number: int | None = None, row: Row | None = None, title: str = ""
+    ) -> tuple[Any, Failed]:
+        """Carry out a call, and keep and tell its outcome; return its result and the failed ranks whose data is missing.
+
+        ``name``: in mpi4py. ``title``: for the program, where it has another. Raises the errors of the call, and
+        DeliveryError for data of the dead, as ``on_failed`` asks for.
+        """
+        number, began, (plans, *way) = number or self._take_number(), perf_counter(), self._plans_of(row)
+        found, failed = self._carry_out(number, job, plans)
+        self._last = (began, perf_counter(), failed, *way)
+        self._tell((title or name, name, number), (failed, job.target), self.terms.on_failed)
+        return found, failed
+
+    def ask(self, title: str, value: Any) -> list[Any]:
+        """Return a value of each rank, None for the failed, in a call of another name; all ranks call this."""
+        job, number = job_of(OBJECTS["allgather"], self._here[0], (value,), {}), self._take_number()
+        found, failed = self._carry_out(number, job)
+        told = "ignore" if self.terms.on_failed == "ignore" else "warn"
+        self._tell((title, "", number), (failed, None), told)
+        return list(found)
+
+    def _tell(self, call: tuple[str, str, int], outcome: tuple[Failed, int | None], on_failed: str) -> None:
+        group = self._group
+        if outcome[0] or len(group.agreement.members) < group.size:
+            self._here[2].tell(call, group, outcome, on_failed)
+
+    def _go(self, name: str, row: Row | Callable[..., Job], number: int, *given: Any, **named: Any) -> Any:
+        """Make a call, once those before it are over; return its result. ``row``: or the maker of its job."""
+        self._here[1].wait()
+        return self.do(name, self._job_of(row, given, named), number, row if isinstance(row, Row) else None)[0]
+
+    def _begin(self, row: Row, /, *arguments: Any, **named: Any) -> Any:
+        """Begin a nonblocking call; return its request. The arguments are read at once."""
+        return self._begin_job(row, self._job_of(row, arguments, named))
+
+    def _begin_job(self, row: Row, job: Job) -> Any:
+        number, (job, is_right) = self._take_number(), read_now(job)
+        request = self._begin_work(lambda: self.do(f"I{row.name.lower()}", job, number, row))
+        if not is_right:
+            request.Wait()  # which raises it
+        return request
+
+    def _job_of(self, row: Row | Callable[..., Job], given: tuple[Any, ...], named: dict[str, Any]) -> Job:
+        return job_of(row.make if isinstance(row, Row) else row, self._here[0], given, named)
