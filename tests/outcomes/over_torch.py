@@ -56,4 +56,7 @@ def program(rank, case, count, folder):
     def die_at_next():
         dist.group.WORLD.comm.process.transport.send = die
 
-    return take_part(comm, case, count, folder, die_at_next)
+    found = take_part(comm, case, count, folder, die_at_next)
+    if case.fate == "end":
+        dist.group.WORLD.comm.process.finish()  # the runner ends processes at once
+    return found

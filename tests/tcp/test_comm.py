@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from tests.tcp.threads import run_ranks
+from tests.tcp.threads import DeathError, run_ranks
 from treecast import tcp
 from treecast.calls.collectives import OBJECTS as OBJECT_JOBS
 from treecast.calls.collectives import ROWS
@@ -247,3 +247,25 @@ def test_little_data_costs_a_state_to_the_first_rank_only_where_that_is_asked_fo
         return kinds.count(Kind.DATA), kinds.count(Kind.STATE), comm.Dup().terms.sure
 
     assert run_ranks(3, program, sure=sure) == [(2, sure * (rank > 0), sure) for rank in range(3)]
+
+
+def test_work_beside_the_program_may_make_calls_of_its_own():
+    def program(comm):
+        return comm.worker.begin(lambda: comm.allgather(comm.rank)).result(60)
+
+    assert run_ranks(3, program) == [[0, 1, 2]] * 3
+
+
+def test_a_death_is_told_once_and_again_when_a_part_has_it(capsys):
+    def program(comm):
+        part = comm.Dup()
+        if comm.rank == 2:
+            raise DeathError
+        for _ in range(3):
+            comm.allreduce(1)
+        return part.allreduce(1)
+
+    assert run_ranks(3, program, on_failed="warn")[:2] == [2, 2]
+    lines = capsys.readouterr().err.splitlines()
+    why = "rank 2 has died, and the result leaves out its data, now and in later calls"
+    assert lines == [f"treecast: allreduce, call {number} of its communicator: {why}" for number in (2, 1)]

@@ -278,3 +278,13 @@ def test_sharded_training_says_that_a_shard_is_gone():
     assert (
         "rank 1 has died, and its part of the result is whatever was there before; treecast.torch.shrink()" in found[0]
     )
+
+
+def sparse(rank):
+    x = torch.sparse_coo_tensor([[0, rank + 1]], [1.0, 2.0], (4,), check_invariants=True)
+    dist.all_reduce(x, async_op=True).wait()
+    return x.to_dense().tolist()
+
+
+def test_sparse_tensors_are_summed_beside_the_program_too():
+    assert run(2, sparse) == [[2.0, 2.0, 2.0, 0.0]] * 2
