@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from time import monotonic, sleep
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
@@ -137,7 +137,10 @@ class Job:
 
     def _take_welcome(self, key: Key, body: bytes) -> None:
         if self.welcome is None and not self._groups:
-            members = _members_of(body, self.transport.size)
+            try:
+                members = [range(self.transport.size).index(seat) for seat in json.loads(body)]
+            except (ValueError, TypeError):
+                raise FrameError("members that are none") from None
             self.relays = bool(key.instance)
             self.welcome = members, key.call, key.stage
 
@@ -245,17 +248,6 @@ class Job:
         if self._listener is not None:
             self._listener.close()
         self.transport.close()
-
-
-def _members_of(body: bytes, size: int) -> list[int]:
-    """Return the members that a welcome names. Raises FrameError for bytes that name none."""
-    with suppress(ValueError):
-        members = json.loads(body)
-        if isinstance(members, list) and all(
-            type(seat) is int and 0 <= seat < size for seat in cast("list[Any]", members)
-        ):
-            return cast("list[int]", members)
-    raise FrameError("members that are none")
 
 
 def ended_at_exit(job: Job, on_error: str) -> Job:

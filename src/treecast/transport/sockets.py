@@ -226,8 +226,8 @@ class Sockets(Transport):
         self._selector.close()
 
     def let_go(self) -> None:
-        """Close this process's copies of the connections."""
-        super().let_go()
+        """Close this process's copies of the connections, as a child of a fork has to, or a death would not end them."""
+        self._closed.set()
         for wire in self._wires.values():
             wire.sock.close()
 
