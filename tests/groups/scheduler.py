@@ -306,6 +306,10 @@ NAMES = (
 )
 
 
+class OwnError(Exception):
+    """An error of a handler: the rank that has it dies of it."""
+
+
 FATES = ("kill", "kill", "kill", "stop", "stop", "part", "suspect", "suspect")
 
 
@@ -317,10 +321,20 @@ class Rank:
         self.group = Group(self.node, range(net.size), survive=survive)
         self.group.together, self.group.relays = net.together[rank] if together else None, relays
         for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE):
-            self.node.on(kind, self.group.hear)
+            self.node.on(kind, self._hear)
         self.node.watch(self.group.lose)
+        self.node.on_error, self.is_faulty = self._note, False
         self.steps = self._program(calls)
         self.until = next(self.steps)
+
+    def _hear(self, *frame):
+        if self.is_faulty:
+            raise OwnError
+        self.group.hear(*frame)
+
+    def _note(self, error):
+        if not isinstance(error, OwnError):
+            raise error
 
     @property
     def out(self):
@@ -389,8 +403,12 @@ class World:
             ready = self._choose()
             if ready:
                 a, b, what = ready
-                self.net.deliver(a, b, what)
-                self.ranks[b].go_on()
+                try:
+                    self.net.deliver(a, b, what)
+                except OwnError:
+                    self._kill(b)
+                else:
+                    self.ranks[b].go_on()
                 self.ranks[a].go_on() if a not in self.killed | self.stopped else None  # its message is over
             elif not self._fall_silent():
                 break
@@ -422,6 +440,8 @@ class World:
         rank, fate = rng.randrange(size), rng.choice(self.fates)
         if fate == "kill":
             self._kill(rank)
+        elif fate == "fault":
+            self.ranks[rank].is_faulty = True
         elif fate == "stop":
             self._wake(rank) if rank in self.stopped else self.stopped.update({rank} - self.killed)
         elif fate == "part":

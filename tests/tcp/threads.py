@@ -32,7 +32,8 @@ def run_ranks(size, program, survive=1, deadline=None, late=None, spec=None):
         links = None if where is None else Links(transport)
         if links is not None:
             transport = Sockets(rank, size, links.streams, deadline, selector=links)
-        process = Job(transport.start(), Arrivals(), None, late, links and (links, where))
+        process = Job(transport, Arrivals(), None, late, links and (links, where))
+        transport.start()
         comm = Comm(process, process.add_group(range(size), survive, 0))
         try:
             found = program(comm)
