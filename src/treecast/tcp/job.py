@@ -79,7 +79,10 @@ class Job:
             group.lose(seat, proof, self.transport.whys[seat])
         early, self._early = self._early, []
         for source, key, body in early:
-            self._hear(source, key, body)
+            try:
+                self._hear(source, key, body)
+            except FrameError:
+                self.transport.shut(source, "frame")
         return group
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
