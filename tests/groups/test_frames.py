@@ -2,16 +2,17 @@
 
 from contextlib import suppress
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.groups.scheduler import NAMES, World
-from treecast.groups.states import Action, Decision, Need, State, pack_decision, pack_state
+from treecast.groups.states import Action, Decision, Need, State, pack_decision, pack_state, read_decision
 from treecast.transport.base import FrameError, Key, Kind
 
 KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE)
-SMALL = st.integers(0, 9)
-KEYS = st.builds(Key, st.sampled_from(KINDS), SMALL, SMALL, st.integers(0, 1 << 15), SMALL, SMALL)
+FEW, BIT = st.integers(0, 3), st.integers(0, 1)
+KEYS = st.builds(Key, st.sampled_from(KINDS), FEW, BIT, st.sampled_from((0, 0, 2, 3, 1 << 15)), BIT)
 BITS = st.integers(0, 255)
 BODIES = st.one_of(
     st.binary(max_size=30),
@@ -24,7 +25,8 @@ BODIES = st.one_of(
 )
 
 
-@given(st.sampled_from(NAMES), st.integers(0, 40), st.lists(st.tuples(KEYS, BODIES), max_size=8))
+@settings(max_examples=40)
+@given(st.sampled_from(NAMES), st.integers(0, 15), st.lists(st.tuples(KEYS, BODIES), max_size=8))
 def test_any_frame_is_refused_or_passes(name, turns, frames):
     """They come in the middle of a call, or after it, from a rank that sends them one after another."""
     world = World.of([(name, 0, 9)] * 2, 3)
@@ -39,4 +41,18 @@ def test_any_frame_is_refused_or_passes(name, turns, frames):
     for key, body in frames:
         with suppress(FrameError):
             group.hear(1, key, body)
-    world.ranks[0].go_on()
+        world.ranks[0].go_on()
+
+
+@pytest.mark.parametrize("body", [b"", b"\0", bytes(6), bytes(8), b"\3" + bytes(6)])
+def test_a_decision_has_an_action_and_the_data_of_each_rank(body):
+    assert read_decision(bytes(7), 3).has == (0, 0, 0)
+    with pytest.raises(FrameError):
+        read_decision(body, 3)
+
+
+def test_nobody_is_asked_for_the_data_of_who_is_none():
+    world = World.of([("broadcast", 0, 9)], 3)
+    assert world.run() == "fine"
+    with pytest.raises(FrameError):
+        world.ranks[0].group.hear(1, Key(Kind.FETCH, 1, about=3), b"")
