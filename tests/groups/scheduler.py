@@ -319,6 +319,10 @@ NAMES = (
 )
 
 
+class OwnError(Exception):
+    """An error of a handler: the rank that has it dies of it."""
+
+
 FATES = ("kill", "kill", "kill", "stop", "stop", "part", "suspect", "suspect")
 
 
@@ -330,12 +334,22 @@ class Rank:
         self.group = Group(self.node, range(net.size), terms=Terms(survive, None), carrier=Carrier(relays=relays))
         self.group.together = net.together[rank] if together else None
         for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.UNLIKE):
-            self.node.on(kind, self.group.hear)
+            self.node.on(kind, self._hear)
         self.node.watch(self.group.lose)
+        self.node.on_error, self.is_faulty = self._note, False
         self.node.marks.tell = lambda source, group, call: self.group.unlike.find(call)
         self.waiting = Waiting(self.node, {0: self.group})
         self.steps = self._program(calls)
         self.until = next(self.steps)
+
+    def _hear(self, *frame):
+        if self.is_faulty:
+            raise OwnError
+        self.group.hear(*frame)
+
+    def _note(self, error):
+        if not isinstance(error, OwnError):
+            raise error
 
     @property
     def out(self):
@@ -408,8 +422,12 @@ class World:
             ready = self._choose()
             if ready:
                 a, b, what = ready
-                self.net.deliver(a, b, what)
-                self.ranks[b].go_on()
+                try:
+                    self.net.deliver(a, b, what)
+                except OwnError:
+                    self._kill(b)
+                else:
+                    self.ranks[b].go_on()
                 self.ranks[a].go_on() if a not in self.killed | self.stopped else None  # its message is over
             elif not self._fall_silent() and not self._ask():
                 break
@@ -441,6 +459,8 @@ class World:
         rank, fate = rng.randrange(size), rng.choice(self.fates)
         if fate == "kill":
             self._kill(rank)
+        elif fate == "fault":
+            self.ranks[rank].is_faulty = True
         elif fate == "stop":
             self._wake(rank) if rank in self.stopped else self.stopped.update({rank} - self.killed)
         elif fate == "part":

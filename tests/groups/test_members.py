@@ -18,6 +18,7 @@ from treecast.groups.states import (
     read_decision,
     read_state,
 )
+from treecast.transport.base import FrameError
 
 PAIRS = st.sets(st.sampled_from(list(combinations(range(6), 2))), max_size=9)
 BITS = st.integers(0, (1 << 9) - 1)
@@ -55,7 +56,7 @@ def test_other_bytes_are_no_state(body):
     for read in (read_state, read_decision):
         try:
             read(body, 9)
-        except ValueError:
+        except FrameError:
             continue
 
 

@@ -40,6 +40,14 @@ def test_so_they_do_where_a_transport_carries_little_data_to_all_at_once(orders)
     assert verdicts(range(orders // 3), together=True, calls=9, fates=("kill",), few=True) == {"fine"}
 
 
+@ORDERS
+def test_so_they_do_where_a_handler_fails_and_ends_its_rank(orders):
+    worlds = [World(seed, fates=("fault", "fault", "kill"), relays=seed % 2) for seed in range(orders)]
+    assert {world.run() for world in worlds} <= {"fine", "nobody"}
+    assert any(world.ranks[rank].is_faulty for world in worlds for rank in world.killed)
+    assert not any("frame" in node.whys.values() for world in worlds for node in world.net.nodes)
+
+
 MUTANTS = {
     "asked before it decided, nobody answers": (Agreement, "_who_asked", lambda self, instance, stage: set()),
     "decides though states differ": (

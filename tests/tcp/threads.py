@@ -72,7 +72,8 @@ def run_ranks(size, program, spec=None, **terms):
         links = None if where is None else Links(transport)
         if links is not None:
             transport = Sockets(rank, size, links.streams, terms.deadline, selector=links)
-        process = Job(transport.start(), Arrivals(), None, terms, links and (links, where))
+        process = Job(transport, Arrivals(), None, terms, links and (links, where))
+        transport.start()
         comm = Comm(process, process.add_group(range(size), 0))
         try:
             found = program(comm)

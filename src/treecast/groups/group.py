@@ -80,8 +80,8 @@ class Group:
 
     def hear(self, seat: int, key: Key, body: bytes) -> None:
         """Hear a frame of control. Raises FrameError for one that makes no sense."""
-        if seat not in self.rank_at:
-            raise FrameError("a frame of who is not in the group")
+        if seat not in self.rank_at or key.about >= self.size:
+            raise FrameError("a frame of, or about, who is not in the group")
         self._catch_up()
         source = self.rank_at[seat]
         if key.kind == Kind.FETCH:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from threading import Lock
 from time import monotonic, sleep
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 from treecast.calls.worker import Worker
 from treecast.errors import Evicted, PlanError
@@ -96,7 +96,10 @@ class Job:
             group.lose(seat, proof, self.transport.whys[seat])
         early, self._early = self._early, []
         for source, key, body in early:
-            self._hear(source, key, body)
+            try:
+                self._hear(source, key, body)
+            except FrameError:
+                self.transport.shut(source, "frame")
         return group
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
@@ -263,13 +266,11 @@ class Job:
 
 def _read_welcome(body: bytes, size: int) -> tuple[list[int], list[str]]:
     """Return the members that a welcome names, and their terms. Raises FrameError for bytes that name none."""
-    with suppress(ValueError, TypeError):
+    try:
         members, words = json.loads(body)
-        if isinstance(members, list) and all(
-            type(seat) is int and 0 <= seat < size for seat in cast("list[Any]", members)
-        ):
-            return cast("list[int]", members), read_words(words)
-    raise FrameError("members that are none")
+        return [range(size).index(seat) for seat in members], read_words(words)
+    except (ValueError, TypeError):
+        raise FrameError("members that are none") from None
 
 
 def ended_at_exit(job: Job) -> Job:

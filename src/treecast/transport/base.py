@@ -209,7 +209,7 @@ class Transport:
             errors, self._errors = self._errors, []
             raise errors[0]
 
-    # -- time --------------------------------------------------------------------------------------------------------
+    # -- beside the program ------------------------------------------------------------------------------------------
 
     def _living(self) -> Iterable[int]:
         return [rank for rank in self.peers if rank not in self.lost]
@@ -234,8 +234,6 @@ class Transport:
                 if now - self.heard[rank] > self.deadline:
                     self.cancel(rank) if self.spares else self.shut(rank, "silent")
 
-    # -- beside the program ------------------------------------------------------------------------------------------
-
     def start(self) -> Self:
         """Begin to answer beside the program; return this."""
         if self._helper is None:
@@ -252,7 +250,7 @@ class Transport:
                     self._answer()
                     self.beside()
                 except Exception as error:
-                    if error not in told:
+                    if error not in told and not self.is_closed:
                         self.on_error(error)
                 finally:
                     self._errors = []
@@ -283,11 +281,6 @@ class Transport:
         self._closed.set()
         if self._helper is not None and self._helper is not current_thread():
             self._helper.join()
-
-    def let_go(self) -> None:
-        """Give up the copies of connections in the child of a fork, or a death would not end them."""
-        self.lock, self._closed, self._helper = Lock(), Event(), None  # a thread of the parent may have held these
-        self._closed.set()
 
 
 def carry_out(steps: Steps[T], wait: Callable[[Until], None]) -> T:

@@ -11,7 +11,7 @@ import socket
 import ssl
 import weakref
 from collections.abc import Collection, Mapping
-from threading import Condition
+from threading import Condition, Event, Lock
 from time import monotonic
 from typing import Any
 
@@ -226,8 +226,9 @@ class Sockets(Transport):
         self._selector.close()
 
     def let_go(self) -> None:
-        """Close this process's copies of the connections."""
-        super().let_go()
+        """Close this process's copies of the connections, as a child of a fork has to, or a death would not end them."""
+        self.lock, self._closed, self._helper = Lock(), Event(), None  # a thread of the parent may have held these
+        self._closed.set()
         for wire in self._wires.values():
             wire.sock.close()
 
