@@ -34,7 +34,7 @@ def read_hosts(text: str) -> list[tuple[str, int]]:
     >>> read_hosts("fd00::1\\nme@[fd00::2]:3")
     [('fd00::1', 1), ('me@fd00::2', 3)]
     """
-    if text.lstrip().startswith("["):
+    if re.match(r"\s*\[(?![\w:.%]+\])", text):  # no address of IPv6
         try:
             return [(str(cast("dict[str, Any]", each)["ssh"]), 1) for each in json.loads(text)]
         except (ValueError, KeyError, TypeError):
