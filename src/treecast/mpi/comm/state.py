@@ -83,7 +83,7 @@ class Base:
         self._part()
         self.transport.let_go()
         for rank in self.transport.lost:  # a launcher ends who does not end
-            note("", "0", job_file(f"lost-{self.mark.world[rank]}"))
+            note("lost", "0", job_file(f"lost-{self.mark.world[rank]}"))
 
     def _part(self) -> None:
         """Answer others until none needs this rank any more."""
