@@ -331,6 +331,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "the paper's in the best order": DEFINITION,
     },
     "docs/mpi.md": {
+        "**Lines of ranks never mix**": Test("tests/slow/jobs/test_launchers.py::test_lines_of_ranks_never_mix"),
         "(b/c + d) (c/rate": DESIGN,
         "is cut 0.2 s after": DEFINITION,
         "it printed these ratios of medians, on 4 ranks / on 8 ranks": Measured("make bench-mpi"),
@@ -592,7 +593,8 @@ CLAIMS: dict[str, dict[str, object]] = {
     "docs/tcp.md": {
         words: Measured("make bench-tcp")
         for words in ("| Bcast, ", "| Allgather, ", "| Allreduce, ", "gloo takes more time", "gloo took 0.43 to 0.92")
-    },
+    }
+    | {"**Each line goes out whole**": Test("tests/slow/jobs/test_launchers.py::test_lines_of_ranks_never_mix")},
     "docs/torch.md": {
         "| ms, 4 ranks: a usual step": Measured("make bench-torch"),
         "the package torchft-nightly": Measured("make bench-torch"),

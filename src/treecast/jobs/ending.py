@@ -102,13 +102,11 @@ def end_all(*children: "subprocess.Popen[bytes]") -> None:
     until = time.monotonic() + _GRACE  # a process that even SIGKILL does not end hangs in the kernel
     while (left := _left(leaders, known)) and time.monotonic() < until:
         known |= {state.process for state in left}
-        parents = {state.parent for state in left}
-        for state in left:
-            if (
-                state.process.pid not in parents or time.monotonic() > until - _GRACE / 2
-            ):  # who watches passes last words on
-                with suppress(OSError):
-                    os.kill(state.process.pid, signal.SIGKILL)
+        # first who has no child left: its watcher passes its last words on
+        parents = {state.parent for state in left} if time.monotonic() < until - _GRACE / 2 else set[int]()
+        for pid in {state.process.pid for state in left} - parents:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
         time.sleep(_LOOK)
     for child in children:
         child.kill()

@@ -70,6 +70,8 @@ def main(words: list[str]) -> None:
     end_with(watcher)
     for stream in streams:
         stream.become()
+    for name in [name for name in os.environ if name.startswith("TREECAST_") and words[0] == "there"]:
+        del os.environ[name]  # they are of this host
     if words[0] in ("exec", "there"):
         os.environ.setdefault("PYTHONUNBUFFERED", "1")  # it may start Python
         execute(words[1:])

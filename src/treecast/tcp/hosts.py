@@ -35,7 +35,7 @@ def read_hosts(text: str) -> list[tuple[str, int]]:
     [('fd00::1', 1), ('me@fd00::2', 3)]
     """
     found: list[tuple[str, int]] = []
-    if text.lstrip().startswith("["):
+    if re.match(r"\s*\[(?![\w:.%]+\])", text):  # no address of IPv6
         try:
             found = [(str(cast("dict[str, Any]", each)["ssh"]), 1) for each in json.loads(text)]
         except (ValueError, KeyError, TypeError):
@@ -81,7 +81,7 @@ def own_addresses(hosts: Iterable[str]) -> list[str]:
 
 
 def start_there(
-    host: str, line: Sequence[str], environment: Mapping[str, str], stdout: int | None
+    host: str, program: Sequence[str], environment: Mapping[str, str], stdout: int | None
 ) -> "subprocess.Popen[bytes]":
     """Start a command on a host by ssh. The order, with the secret in it, goes in by its standard input, never by a command line.
 
@@ -91,15 +91,10 @@ def start_there(
     if shutil.which("ssh") is None:
         raise PlanError("ssh cannot be started: there is no such program")
     here = {name: environment[name] for name in (*_OF_THIS_HOST, *_OF_RANK) if name in environment}
-    child = subprocess.Popen(
-        watched(["ssh", "-o", "BatchMode=yes", "--", host, seat], "there"),
-        env={**os.environ, **here},
-        stdin=subprocess.PIPE,
-        stdout=stdout,
-        start_new_session=True,
-    )
+    line, here = watched(["ssh", "-o", "BatchMode=yes", "--", host, seat], "there"), {**os.environ, **here}
+    child = subprocess.Popen(line, env=here, stdin=subprocess.PIPE, stdout=stdout, start_new_session=True)
     told = {name: value for name, value in environment.items() if name not in _OF_THIS_HOST}
-    order = {"version": __version__, "command": list(line), "environment": told, "folder": os.getcwd()}
+    order = {"version": __version__, "command": list(program), "environment": told, "folder": os.getcwd()}
     if child.stdin is not None:
         with suppress(OSError):  # when it has ended, its status says why
             child.stdin.write(json.dumps(order).encode() + b"\n")

@@ -15,6 +15,8 @@ from treecast.tcp.hosts import deal_out, own_addresses, start_there
 from treecast.tcp.meeting import Place, spell
 from treecast.tcp.proof import Trust
 
+Child = subprocess.Popen[bytes]
+
 
 class _Starter(NamedTuple):
     """How a rank is started: the program, the variables of all ranks, and the host of each, None for this one."""
@@ -24,7 +26,7 @@ class _Starter(NamedTuple):
     hosts: Sequence[str | None] | None
     stdout: int | None
 
-    def start(self, rank: int, **more: str) -> "subprocess.Popen[bytes]":
+    def start(self, rank: int, **more: str) -> Child:
         """Start a rank. Raises PlanError when that fails."""
         size = int(self.shared["TREECAST_SIZE"])
         hosts: list[str | None] = list(self.hosts) if self.hosts else [None for _ in range(size)]
@@ -34,14 +36,9 @@ class _Starter(NamedTuple):
         if (host := hosts[rank]) is not None:
             return start_there(host, self.program, environment, self.stdout)
         line = ending_the_job(self.program)
+        environment = {**os.environ, **environment}
         try:
-            return subprocess.Popen(
-                line,
-                env={**os.environ, **environment},
-                start_new_session=True,
-                stdin=subprocess.DEVNULL,
-                stdout=self.stdout,
-            )
+            return Child(line, env=environment, start_new_session=True, stdin=subprocess.DEVNULL, stdout=self.stdout)
         except OSError as error:
             raise PlanError(f"{line[0]} cannot be started: {error.strerror}") from None
 
@@ -92,7 +89,7 @@ def launch(
             **torch_place((where[0] if where else None) or addresses[0]),
             **({"TREECAST_TIE": str(os.getpid())} if tie else {}),
         }
-        starter, children = _Starter(program, shared, where, stdout), dict[int, subprocess.Popen[bytes]]()
+        starter, children = _Starter(program, shared, where, stdout), dict[int, Child]()
         try:
             for rank in range(count):
                 children[rank] = starter.start(rank)
@@ -108,21 +105,16 @@ def launch(
 
 
 def _look(
-    children: "dict[int, subprocess.Popen[bytes]]",
-    watch: Watch,
-    starter: _Starter,
-    respawn: list[int],
-    came: Collection[int],
+    children: dict[int, Child], watch: Watch, starter: _Starter, respawn: list[int], came: Collection[int]
 ) -> Ending | None:
     """Return how the job ended, when all have ended or one has failed; start some of those anew that a signal has ended.
 
     A job that has not begun cannot be joined, so nobody is started anew before all are connected.
     """
-    statuses = {rank: child.poll() for rank, child in children.items()}
-    ended = {rank: status for rank, status in statuses.items() if status is not None}
+    ended = {rank: status for rank, child in children.items() if (status := child.poll()) is not None}
     if failed := [status for status in ended.values() if status > 0]:
         return watch.ending(failed[0])
-    if len(ended) == len(statuses):
+    if len(ended) == len(children):
         return watch.ending(0 if 0 in ended.values() else 128 - min(ended.values()))
     for rank in [rank for rank, status in ended.items() if status < 0 and watch.has_begun][: len(respawn)]:
         respawn.pop()

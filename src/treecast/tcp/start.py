@@ -66,9 +66,8 @@ def start_job(where: Start, options: Options) -> Job:
         raise PlanError(f"nobody can join over the links of {named.spec} yet: it takes a job without network=")
     fixed = at_links(places, named, size)
     _check_reach(places, options)
-    listener = Listener(
-        own, options.trust, arrivals.put, (_listens_at(places, options), fixed[rank][1] if fixed else 0)
-    )
+    own_place = _listens_at(places, options), fixed[rank][1] if fixed else 0
+    listener = Listener(own, options.trust, arrivals.put, own_place)
     if fixed:
         table = [Seat(other, "", [place], terms.words()) for other, place in enumerate(fixed)]
     else:
@@ -157,9 +156,7 @@ def read_places(text: str) -> tuple[Address, ...]:
     for word in filter(None, text.split(",")):
         host, _, port = word.strip().rpartition(":")
         if not host or not port.isdigit() or not 0 < int(port) < 1 << 16 or (":" in host and host[0] != "["):
-            raise PlanError(
-                f"{word!r} is no place to meet: write host:port or [IPv6]:port, with commas between several"
-            )
+            raise PlanError(f"{word!r} is no place to meet: write host:port or [IPv6]:port, and commas between several")
         found.append((host.strip("[]"), int(port)))
     return tuple(found)
 

@@ -120,3 +120,11 @@ def test_a_rank_that_raised_was_not_killed(launcher, end, how, wrapped):
     status, out, err = launch(launcher, program=[*words, sys.executable, "-c", program])
     assert (status, out) == (0, b"2\n2\n")
     assert err.splitlines()[-1] == f"treecast: rank 2 {how}; 2 of 3 ended with 0".encode()
+
+
+@BOTH
+def test_files_that_cannot_be_written_are_refused_in_one_line(launcher, tmp_path):
+    (tmp_path / "file").touch()
+    status, out, err = launch(launcher, "--logs", str(tmp_path / "file"), program=["true"])
+    assert (status, out) == (2, b"")
+    assert err == f"error: --logs {tmp_path / 'file'} is no folder that can be written: File exists\n".encode()

@@ -19,6 +19,8 @@ VARIABLES = (
     ("TREECAST_RATE", "the lab", "the rate of a link, in bits per second"),
     ("TREECAST_LAB", "the lab", "a folder in memory that all hosts share; a file mark in it starts the clock of cuts"),
     ("TREECAST_JOB", "launch, the lab", "the file for the exit status of a rank that fails; beside it: how ranks end"),
+    ("TREECAST_TAG", "launch --tag", "1: the number of its rank stands before each line that a rank prints"),
+    ("TREECAST_LOGS", "launch --logs", "a folder with a file for the lines of each rank"),
     ("TREECAST_ON_ERROR", "you, on_error=…", "die: a rank that fails leaves the others alive; abort: it ends the job"),
     ("OMPI_MCA_mpi_ft_enable", "mpirun --with-ft ulfm", "1: MPI outlives dead ranks; survive asks for it"),
     ("OMPI_MCA_mpi_yield_when_idle", "launch", "1: there may be more ranks than cores"),

@@ -99,7 +99,7 @@ class Base:
         """Part from the others before MPI ends."""
         self._part()
         for rank in self.transport.lost:  # a launcher ends who does not end
-            note("", "0", job_file(f"lost-{self.mark.world[rank]}"))
+            note("lost", "0", job_file(f"lost-{self.mark.world[rank]}"))
 
     def _part(self) -> None:
         """Answer others until none needs this rank any more."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Thread
 
 from treecast.errors import PlanError
-from treecast.jobs.command import PROGRAM, ending_the_job, torch_place
+from treecast.jobs.command import ending_the_job, torch_place, watched
 from treecast.jobs.ending import end_all, ended_by_signals
 from treecast.jobs.watch import Ending, folder_of_job
 from treecast.mpi.job.watch import Watch
@@ -91,17 +91,11 @@ def launch(
         watch = Watch((folder or own) / "status", ranks)
         files = (1 if stdout is None else stdout, 2 if stderr is None else stderr)
         _hand_out(watch.status.with_name("output"), files)
-        reads = _standard_input()
+        reads, job = _standard_input(), {"TREECAST_JOB": str(watch.status)}
         try:
             child = subprocess.Popen(
-                [sys.executable, "-I", "-S", PROGRAM, "tied", str(os.getpid()), *line],
-                env={
-                    **torch_place("127.0.0.1"),
-                    **inherited,
-                    **ENVIRONMENT,
-                    **(environment or {}),
-                    "TREECAST_JOB": str(watch.status),
-                },
+                watched([str(os.getpid()), *line], "tied"),
+                env={**torch_place("127.0.0.1"), **inherited, **ENVIRONMENT, **(environment or {}), **job},
                 start_new_session=True,
                 stdin=reads,
                 stdout=stdout,
