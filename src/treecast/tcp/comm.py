@@ -12,13 +12,13 @@ from treecast.algorithms.spread import share
 from treecast.calls.call import Call, Last
 from treecast.calls.collectives import OBJECTS, ROWS
 from treecast.calls.table import Job, Rank, job_of, read_now
-from treecast.engine.choose import ONE_PORT
 from treecast.errors import PlanError
 from treecast.groups.group import Group, called
-from treecast.networks import network
+from treecast.networks import Graph, Network, network
 from treecast.tcp import library
 from treecast.tcp.arguments import Reader
 from treecast.tcp.job import Job as Process
+from treecast.transport.sockets import Sockets
 
 _FEW = 4  # ranks to which data goes straight
 _REACH = 2.0  # seconds in which members wait for the connection of a newcomer that others have
@@ -82,15 +82,20 @@ class Comm:
         self.process, self.group, self.is_new = process, group, is_new
         self.rank, self.size = group.rank, group.size
         self._ours = Rank(library, Reader(group.size), group.rank, group.size)
-        self.last, self._way, self._network, self._plans = Last(), "sockets", "", None
+        self.last, self._network, self._plans = Last(), "", None
         if process.links is not None and not group.ident:
-            self._go_down(process.links[0].direct, process.links[1])
+            where = process.links[1]
+            if where.relays is not None:  # a relay is a rank here, and takes part
+                graph = where.to_networkx()
+                where = Graph(f"{where.spec},ranks", where.labels(), [arc[:2] for arc in graph.edges()])
+            self._go_by_plans(process.links[0].direct, where)
 
-    def _go_down(self, *plans: Any) -> None:
-        from treecast.tcp.trees import Trees
+    def _go_by_plans(self, direct: Sockets, where: Network, **how: Any) -> None:
+        from treecast.engine.lane import Lane  # planners, which most jobs do without
+        from treecast.engine.planned import Planned
 
-        trees = Trees(*plans)
-        self._way, self._network, self._plans = "trees", trees.network, trees.plans()
+        planned = Planned(partial(Lane, direct), where, **how)
+        self._network, self._plans = planned.network, planned.plans()
 
     def plan_between_hosts(self) -> None:
         """Have much data go by plans of one port a rank, as is best where each has a host of its own; all ranks say so.
@@ -99,7 +104,8 @@ class Comm:
         among up to four ranks, all stays as it is.
         """
         if self.process.links is None and self.size > _FEW:
-            self._go_down(self.process.transport, network(f"complete:{self.size}"), ONE_PORT)
+            where = network(f"complete:{self.size}")
+            self._go_by_plans(self.process.transport, where, model="one-port", most=0)
 
     # -- its ranks ---------------------------------------------------------------------------------------------------
 
@@ -193,8 +199,10 @@ class Comm:
     def do(self, job: Job) -> tuple[Any, tuple[int, ...]]:
         """Carry out a collective; return its result, and the failed ranks whose data is missing. Raises its error."""
         began, run = perf_counter(), partial(self.process.run, self.group)
-        found, failed = Call(self._ours, self.group, run, plans=self._plans).carry_out(job.read, job.carry)
-        self.last = Last(failed, self._way, self._network, perf_counter() - began)
+        call = Call(self._ours, self.group, run, plans=self._plans)
+        found, failed = call.carry_out(job.read, job.carry)
+        way = ("trees", self._network) if call.is_planned else ("sockets", "")
+        self.last = Last(failed, *way, perf_counter() - began)
         return found, failed
 
     @classmethod

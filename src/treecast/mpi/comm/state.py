@@ -10,13 +10,13 @@ from typing import Any
 from mpi4py import MPI
 
 from treecast.calls.collectives import has_holes
-from treecast.calls.table import Failed, Rank
+from treecast.calls.table import Failed, Rank, Row
 from treecast.errors import DeliveryError
 from treecast.groups.group import Group
 from treecast.groups.members import name_ranks
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
 from treecast.mpi.comm.requests import Worker
-from treecast.mpi.communicator import Communicator
+from treecast.mpi.plans import Plans, Way
 from treecast.mpi.reader import Reader
 from treecast.mpi.transport import MpiTransport
 from treecast.transport.base import Kind, Steps, T, carry_out
@@ -24,7 +24,7 @@ from treecast.transport.together import Together
 
 _KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT)
 _ASK = 0.05  # seconds after which others are asked again how far they are
-_CALLS = 4  # of a group, that one call of the program makes at most
+_CALLS = 7  # of a group, that one call of the program makes at most; no divisor of the calls after which tags return
 
 
 class Base:
@@ -61,7 +61,7 @@ class Base:
         """Return the group for a call with these options; ``number``: of the call."""
         group = self.group if survive else self.alone
         self.transport.deadline = deadline
-        group.survive, group.is_patient = survive, deadline is None
+        group.survive, group.is_patient, group.late = survive, deadline is None, deadline
         if not survive:  # calls that are MPI's have numbers, too
             group.agreement.number = _CALLS * number
         return group
@@ -129,9 +129,18 @@ class State:
         return base
 
     @cached_property
-    def plans(self) -> Communicator:
-        """The communicator of calls by plans. Collective when it is first asked for."""
-        return Communicator(self.comm, MPI, self.base.hosts)
+    def plans(self) -> Plans:
+        """The plans of calls, and what carries them. Collective when it is first asked for."""
+        return Plans(self.comm, MPI, self.base.hosts, (self.base.group, self.base.alone))
+
+    def way(self, row: Row | None, survive: int, network: Any) -> Way | None:
+        """Return how a call of a row goes by plans, None where it goes straight. Collective when it is first asked for.
+
+        Raises PlanError when the network does not fit, or survives too little.
+        """
+        if row is None or (network is None and self.base.near):
+            return None
+        return self.plans.way(row, survive, network)
 
     @property
     def dead(self) -> set[int]:

@@ -20,7 +20,6 @@ from treecast.mpi.comm.options import Options, check_options
 from treecast.mpi.comm.quick import Lane, quick_of
 from treecast.mpi.comm.requests import Again, Pending
 from treecast.mpi.comm.state import State, state_of
-from treecast.mpi.comm.trees import trees_of
 from treecast.transport.base import Steps
 
 _LISTS = frozenset({list, tuple})
@@ -127,22 +126,25 @@ class Comm(MPI.Intracomm):
 
     def _carry_out(
         self, number: int, read: Callable[[], Any], carry: Callable[[Call, Any], Any], plans: Any = None
-    ) -> Any:
-        """Carry a call out, and return the result of ``carry``. Raises the errors of its arguments when the others know them."""
+    ) -> tuple[Any, bool]:
+        """Carry a call out; return the result of ``carry``, and whether it went by a plan.
+
+        Raises the errors of its arguments when the others know them.
+        """
         state, options = self._state, self._options
         base = state.base
         group = base.get_ready(options.survive, options.deadline, number)
         call = Call(state.rank, group, partial(base.run, group), number=number, plans=plans)
         # with a deadline nobody waits for ever
         with base.mark if options.survive and options.deadline is None else nullcontext():
-            return call.carry_out(read, carry)
+            return call.carry_out(read, carry), call.is_planned
 
     def _do(self, name: str, job: Job, number: int, row: Row | None = None) -> Any:
         """Carry a job out, keep its outcome, and return its result; by plans, where there are some for a row."""
-        began, trees = perf_counter(), None if row is None else trees_of(self._state, row, self._options)
-        plans = {row.algorithm: trees.carry} if row is not None and trees is not None else None
-        found, failed = self._carry_out(number, job.read, job.carry, plans)
-        self._last = began, perf_counter(), failed, *((trees.name, trees.network) if trees else ("straight", ""))
+        began, options = perf_counter(), self._options
+        way = self._state.way(row, options.survive, options.network)
+        (found, failed), by_plan = self._carry_out(number, job.read, job.carry, way and way.plans)
+        self._last = began, perf_counter(), failed, *((way.name, way.network) if way and by_plan else ("straight", ""))
         if failed:
             self._state.tell_failed((name, number), failed, job.target, self._options.on_failed)
         return found

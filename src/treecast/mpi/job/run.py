@@ -22,7 +22,6 @@ from treecast.engine.transfers import transfers_of
 from treecast.errors import FaultError, PlanError, TreecastError
 from treecast.jobs.program import end_daemon, flush
 from treecast.jobs.watch import letters, note_began
-from treecast.mpi.communicator import PlanTransport
 from treecast.mpi.job import data as data_of
 from treecast.mpi.job import records
 from treecast.mpi.job.data import Prepared
@@ -30,6 +29,7 @@ from treecast.mpi.job.exchange import Circle, relays_of
 from treecast.mpi.job.outcome import MpiRun, conclude, record_of
 from treecast.mpi.job.records import Record
 from treecast.mpi.library import load_mpi
+from treecast.mpi.plans import PlanTransport
 from treecast.schedule import Schedule
 from treecast.simulation.faults import parse_faults
 
