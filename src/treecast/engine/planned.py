@@ -10,7 +10,7 @@ straight at last. A group that survives nothing does none of that: its ranks go 
 import os
 import struct
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from hashlib import blake2b
 from time import monotonic
@@ -43,8 +43,8 @@ _LOST, _SECONDS = struct.Struct(f"<{_CUTS}H"), struct.Struct("<d")
 _TRIES = 2  # by plans
 _KEPT = 64  # plans
 _PROBE = 1 << 18  # bytes by which the rate of links is measured
-MOST = 1 << 16
-"""Spare copies: as many as are to be survived, however many that is."""
+_Made = tuple[Cut, Role, int]
+"""How blocks are cut in a plan, the part of this rank, and how many copies there are to spare."""
 
 
 class _Asked(NamedTuple):
@@ -62,21 +62,13 @@ class _Asked(NamedTuple):
     tags: int
 
 
-class _Made(NamedTuple):
-    """The part of this rank in a plan, which has so many copies to ``spare``."""
-
-    cut: Cut
-    role: Role
-    spare: int
-
-
 class Planned:
     """The collectives of groups by plans of one network: rank r is at node r.
 
     ``lane_of``: the links of a rank, as a group sees them. ``model``: of the plans; one-port where a switch joins all hosts.
     ``hosts[r]``: the first rank on the host of rank r, by default its own. All on one host share its memory, and no rate is
-    measured. Else it is ``TREECAST_RATE``, in bits per second, where that is set. ``most``: copies beside the first, where
-    more are to be survived.
+    measured. Else it is ``TREECAST_RATE``, in bits per second, where that is set. ``copies``: whether they go where failures are
+    to be survived, or are repaired alone.
     """
 
     def __init__(
@@ -86,20 +78,15 @@ class Planned:
         model: str = ALL_PORT,
         hosts: Sequence[int] = (),
         *,
-        most: int = MOST,
+        copies: bool = True,
     ) -> None:
-        self._lane_of, self._where, self._model, self._most = lane_of, where, model, most
+        self._lane_of, self.where, self._model, self._copies = lane_of, where, model, copies
         self._hosts = hosts or range(where.nodes)
         self._cuts, self._given_up = frozenset[tuple[int, int]](), set[int]()
         told = os.environ.get("TREECAST_RATE")
         self._rate = 0.0 if len(set(self._hosts)) == 1 else None if told is None else float(told) / 8
-        self._made: dict[_Asked, _Made] = {}
+        self._made: dict[_Asked, Future[_Made]] = {}
         self._planner = ThreadPoolExecutor(1, "treecast.plan")
-
-    @property
-    def network(self) -> str:
-        """The spelling of the network."""
-        return self._where.spec
 
     def plans(self) -> dict[Algorithm, Callable[..., Failed]]:
         """Return the functions that carry algorithms out by plans; those for which there is none go straight."""
@@ -113,22 +100,18 @@ class Planned:
             group = call.group
             if group.alone and call.refused:
                 return ()
-            straight, words, task = partial(algorithm, group), None, None
-            if not call.refused:
-                task = None if kind.adds else task_of(kind, group.rank, given)
-                words = _words_of_sum(given) if task is None else _words(group, kind, task)
-            if not self._all_go(call, algorithm, words):
-                return call.run(straight(*given))
+            task = None if kind.adds or call.refused else task_of(kind, group.rank, given)
+            if not self._all_go(call, algorithm, None if call.refused else _words(group, kind, given, task)):
+                return call.run(algorithm(group, *given))
             if self._rate is None:
-                self._rate = self._measure(call)
+                call.run(self._probe(group, 1))  # opens connections
+                self._rate = _PROBE / min(call.run(self._probe(group, _PROBE)) for _ in range(2))
             call.is_planned = True
             if task is None:
-                return call.run(self._sum(group, kind, given, straight))
-            if not kind.personal:
-                return call.run(self._spread(group, kind, task))
-            if kind.lengths:
+                return call.run(self._sum(group, kind, given, partial(algorithm, group)))
+            if kind.lengths and kind.personal:
                 task = task._replace(lengths=call.run(_tell_lengths(group, task)))
-            return call.run(self._personal(group, kind, task, straight(*given)))
+            return call.run(self._move(group, kind, task, algorithm(group, *given)))
 
         return carry
 
@@ -155,28 +138,21 @@ class Planned:
 
     def _left(self, members: Sequence[int]) -> Network | None:
         """Return the network of the members over links that no rank has lost; None where they are in pieces, or one alone."""
-        return _less(self._where, tuple(members), self._cuts)
-
-    def _measure(self, call: Call) -> float:
-        """Return how many bytes a link, or a port, carries in a second, the same at all ranks.
-
-        Every rank sends to one neighbour, all at once; where hosts have one port, one rank of each does. The slowest counts, of
-        the faster of two runs.
-        """
-        call.run(self._probe(call.group, 1))  # opens connections
-        return _PROBE / min(call.run(self._probe(call.group, _PROBE)) for _ in range(2))
+        return _less(self.where, tuple(members), self._cuts)
 
     def _probe(self, group: Group, size: int) -> Steps[float]:
-        """Return the seconds until all that probe have sent so many bytes to one rank each."""
+        """Return the seconds until all have sent so many bytes to one neighbour each, the same at all ranks.
+
+        Where hosts have one port, one rank of each does. The slowest counts.
+        """
         members, began = group.agreement.members, monotonic()
         me, speak = members.index(group.rank), sorted(set(_hosts_of(self._hosts, members)))
         aims = dict(zip(speak, [*speak[1:], speak[0]], strict=True))  # to the next host
         if self._model == ALL_PORT:  # over the last port, since the first may lead to the same host
             where = self._left(members)
             aims = {} if where is None else {u: where.neighbors(u)[-1] for u in range(where.nodes)}
-        self._lane_of(group).exchange(
-            [aims[me]] if me in aims else [], [u for u, aim in aims.items() if aim == me], size
-        )
+        to, sources = [aims[me]] if me in aims else [], [u for u, aim in aims.items() if aim == me]
+        self._lane_of(group).exchange(to, sources, size)
         took = _SECONDS.pack(monotonic() - began)
         group.restart()
         told = yield from _told(group, took)
@@ -187,13 +163,13 @@ class Planned:
     def _make(self, group: Group, asked: _Asked, me: int) -> _Made:
         """Return the part of this rank, planned in a thread of its own: meanwhile the others hear this rank."""
         if asked not in self._made:
-            planned = self._planner.submit(self._make_now, asked, me)
-            while not planned.done():
-                group.transport.wait(planned.done, _LOOK)
             if len(self._made) >= _KEPT:
                 self._made.clear()
-            self._made[asked] = planned.result()
-        return self._made[asked]
+            self._made[asked] = self._planner.submit(self._make_now, asked, me)
+        made = self._made[asked]
+        while not made.done():
+            group.transport.wait(made.done, _LOOK)
+        return made.result()
 
     def _make_now(self, asked: _Asked, me: int) -> _Made:
         kind, where, sizes, root, survive, hosts, tags = asked
@@ -202,9 +178,9 @@ class Planned:
         if model == ONE_PORT and kind == "broadcast" and not spare and len(speak) > 1:
             between = network(f"complete:{len(speak)}")
             operation, cut = parts.cut_up(kind, between, sizes, rate, root=speak.index(hosts[root]), model=model)
-            return _Made(cut, broadcast_role(operation, hosts, root, me, tags), spare)
+            return cut, broadcast_role(operation, hosts, root, me, tags), spare
         operation, cut = parts.cut_up(kind, where, sizes, rate, root=root, survive=spare, model=model)
-        return _Made(cut, role_of(operation, me, tags), spare)
+        return cut, role_of(operation, me, tags), spare
 
     def _part(
         self, group: Group, where: Network, name: str, sizes: Sequence[int], end: int | None
@@ -212,7 +188,7 @@ class Planned:
         """Return the node of this rank, its part in a plan, and the function that carries that out; ``end``: the root, if any."""
         members, lane = group.agreement.members, self._lane_of(group)
         me, root, hosts = members.index(group.rank), members[0] if end is None else end, _hosts_of(self._hosts, members)
-        survive = min(group.survive, self._most)
+        survive = group.survive if self._copies else 0
         asked = _Asked(name, where, tuple(sizes), members.index(root), survive, hosts, lane.tags)
         made = self._make(group, asked, me)
         # a silent rank would keep its turn: so where failures are to be survived there are none
@@ -220,7 +196,7 @@ class Planned:
         turns = Turns[Any](AT_ONCE, [node for node, host in enumerate(hosts) if host == hosts[me]])
 
         def run(part: Part) -> set[int]:
-            outcome = lane.carry(made.role.transfers, part, turns if has_turns else None)
+            outcome = lane.carry(made[1].transfers, part, turns if has_turns else None)
             self._given_up |= {members[node] for node in outcome.cut}  # what is late may still come over such a link
             return outcome.held
 
@@ -232,9 +208,9 @@ class Planned:
         each = members if kind.spreads and end is None else [0]
         sizes = task.lengths or [len(task.pieces[rank]) for rank in each]
         name = kind.name if kind.lengths or len(set(sizes)) == 1 else find_unequal(kind.name)
-        me, made, run = self._part(group, where, name, sizes, end)
-        lacking = parts.carry(task.place(members), made.cut, me, made.role, run)
-        return {members[rank] for rank in lacking}, made.spare
+        me, (cut, role, spare), run = self._part(group, where, name, sizes, end)
+        lacking = parts.carry(task.place(members), cut, me, role, run)
+        return {members[rank] for rank in lacking}, spare
 
     def _try(
         self, group: Group, shape: Shape, go: Callable[[Network], tuple[set[int], int]], fetches: bool = False
@@ -250,7 +226,7 @@ class Planned:
                 yield from self._tell(group)
                 group.restart()
             members = group.agreement.members
-            where = self._where if group.alone else self._left(members)
+            where = self.where if group.alone else self._left(members)
             if where is None or not {shape.source, shape.target} <= {None, *members}:
                 break
             lacking, spare = go(where)
@@ -265,34 +241,30 @@ class Planned:
         group.restart()
         return None
 
-    def _spread(self, group: Group, kind: Kind, task: Task) -> Steps[Failed]:
-        """Bring pieces of ranks to all by a plan; in the end each fetches those that it lacks."""
-        shape, every = task.shape, group.agreement.members
-        pieces = {rank: task.pieces[rank] for rank in every} if shape.source is None else {shape.source: task.pieces[0]}
-        has, tried = {group.rank} & set(pieces), list[Network]()
+    def _move(self, group: Group, kind: Kind, task: Task, straight: Steps[Failed]) -> Steps[Failed]:
+        """Bring blocks to where they belong by a plan; then each fetches what it lacks, or what is for it alone goes straight."""
+        shape, every, has, tried = task.shape, group.agreement.members, {group.rank}, list[Network]()
 
         def go(where: Network) -> tuple[set[int], int]:
             tried.append(where)
             lacking, spare = self._carry(group, kind, task, where)
-            has.update(pieces.keys() & set(group.agreement.members) - lacking)
+            has.update(set(group.agreement.members) - lacking)
             return lacking, spare
 
-        failed = yield from self._try(group, shape, go, fetches=True)
-        if failed is not None and len(tried) == 1:
+        failed = yield from self._try(group, shape, go, fetches=kind.spreads)
+        if failed is not None and (kind.personal or len(tried) == 1):
             return failed
+        if kind.personal:
+            return (yield from straight)
         if failed is not None:  # some may lack data of those who were out before the last try
             group.restart()
+        pieces = {rank: task.pieces[rank] for rank in every} if shape.source is None else {shape.source: task.pieces[0]}
         for rank, piece in pieces.items():
             if rank in has:
                 group.hold(rank, piece)
             else:
                 group.lack(rank, piece)
         return (yield from group.settle(shape._replace(spread=True))) or ()
-
-    def _personal(self, group: Group, kind: Kind, task: Task, straight: Steps[Failed]) -> Steps[Failed]:
-        """Bring blocks to one rank each by a plan, and, where some rank lacks some, by another; in the end straight."""
-        failed = yield from self._try(group, task.shape, partial(self._carry, group, kind, task))
-        return (yield from straight) if failed is None else failed
 
     def _sum(
         self, group: Group, kind: Kind, ends: Sequence[Any], straight: Callable[..., Steps[Failed]]
@@ -311,8 +283,8 @@ class Planned:
         def go(where: Network) -> tuple[set[int], int]:
             spread.copy_here(work, given)
             size = len(received) if kind.blocks == "one" else -(-len(received) // where.nodes)
-            me, made, run = self._part(group, where, kind.name, [size], shape.target)
-            is_whole = parts.carry_sum(received, how, me, made.role, run)
+            me, (_, role, _), run = self._part(group, where, kind.name, [size], shape.target)
+            is_whole = parts.carry_sum(received, how, me, role, run)
             if group.alone and not is_whole:
                 raise DeliveryError(f"{shape.name}: rank {me} lacks parts of the sum; survive=0 outlives no death")
             return set() if is_whole else {group.rank}, 0
@@ -359,15 +331,12 @@ def _tell_lengths(group: Group, task: Task) -> Steps[list[int]]:
     return found
 
 
-def _words_of_sum(ends: Sequence[Any]) -> Any:
-    """Return the words of all ranks alike on a sum that goes down a plan; None of one that goes straight."""
-    given, out, *rest = ends
-    how, size = rest[-1], len(given if out is None else out)
-    return (rest[:-1], how.entries, size) if size >= SMALL and how.op.Is_commutative() else None
-
-
-def _words(group: Group, kind: Kind, task: Task) -> Any:
-    """Return the words of all ranks alike on other calls that go down a plan; None of those that go straight."""
+def _words(group: Group, kind: Kind, given: Sequence[Any], task: Task | None) -> Any:
+    """Return the words of all ranks alike on a call that goes down a plan; None of one that goes straight."""
+    if task is None:
+        mine, out, *rest = given
+        how, size = rest[-1], len(mine if out is None else out)
+        return (rest[:-1], how.entries, size) if size >= SMALL and how.op.Is_commutative() else None
     sizes, end = [len(piece) for piece in task.pieces], task.shape.end
     if not kind.personal:
         return (end, sizes) if sum(sizes) >= SMALL else None

@@ -1,6 +1,6 @@
 """The plans of a communicator of a program: what carries their messages, and the network that its ranks are taken for."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from treecast.calls.table import Algorithm, Row
 from treecast.collectives import COLLECTIVES
@@ -28,12 +28,13 @@ class PlanTransport(MpiTransport):
         super().__init__(mpi, comm)
         self._of, self.tags = calls, (tags_of(mpi) - 1) // calls
 
+    @staticmethod
+    def key(tag: int) -> Key:
+        """Return the key of the message that has a tag."""
+        return Key(Kind.DATA, 0, tag >> 16, tag & 0xFFFF)
+
     def _tag(self, key: Key) -> int:
         return 1 + key.call % self._of * self.tags + (key.stage << 16 | key.about)
-
-    def links(self) -> Links:
-        """Return the other ranks as the engine of plans sees them."""
-        return Links(self, range(self.size), lambda tag: Key(Kind.DATA, 0, tag >> 16, tag & 0xFFFF), self.give_up)
 
 
 class _Lane(Lane):
@@ -52,25 +53,9 @@ class _Lane(Lane):
         """Drop nothing: a message of an earlier call has another tag."""
 
     def _move(self, until: Until, seconds: float) -> None:
-        """Move messages of the plan, and while none comes answer who is still in an earlier call."""
-        moved = False
-
-        def looked() -> bool:
-            nonlocal moved
-            moved = until()
-            return moved
-
-        self._direct.wait(looked, seconds)
-        if not moved:
-            self._group.transport.wait(lambda: False, 0)
-
-
-class Way(NamedTuple):
-    """How a call goes by plans: the name that ``last`` tells, the spelling of the network, and the plans of its algorithm."""
-
-    name: str
-    network: str
-    plans: dict[Algorithm, Any]
+        """Move messages of the plan, and answer who is still in an earlier call."""
+        self._direct.wait(until, seconds)
+        self._group.transport.wait(lambda: False, 0)
 
 
 class Plans:
@@ -83,8 +68,10 @@ class Plans:
         for group in groups:
             self.transport.watch(lambda rank, proof, lose=group.lose: lose(rank, True) if proof else None)
 
-    def way(self, row: Row, survive: int, given: Any) -> Way | None:
-        """Return how a call goes by plans, None where it goes straight; ``given``: the network that was named, or None.
+    def way(self, row: Row, survive: int, given: Any) -> tuple[str, str, dict[Algorithm, Any]] | None:
+        """Return the name of the way that a call goes, that of the network, and the plans; None where it goes straight.
+
+        ``given``: the network that was named, or None.
 
         Raises PlanError when the network does not fit, or survives too little.
         """
@@ -97,7 +84,7 @@ class Plans:
         ranks = where if where.nodes == self.transport.size else find_network(f"complete:{self.transport.size}")
         if (ranks, model) not in self._planned:
             self._planned[ranks, model] = Planned(lambda group: _Lane(self.transport, group), ranks, model, self.hosts)
-        return Way(name, where.spec, {row.algorithm: self._planned[ranks, model].plan(row.algorithm, kind)})
+        return name, where.spec, {row.algorithm: self._planned[ranks, model].plan(row.algorithm, kind)}
 
     def network(self, kind: str, survive: int, given: Any) -> Network:
         """Return the network that the ranks are taken for: the one given, or a complete one.

@@ -95,7 +95,7 @@ class Comm:
         from treecast.engine.planned import Planned
 
         planned = Planned(partial(Lane, direct), where, **how)
-        self._network, self._plans = planned.network, planned.plans()
+        self._network, self._plans = planned.where.spec, planned.plans()
 
     def plan_between_hosts(self) -> None:
         """Have much data go by plans of one port a rank, as is best where each has a host of its own; all ranks say so.
@@ -105,7 +105,7 @@ class Comm:
         """
         if self.process.links is None and self.size > _FEW:
             where = network(f"complete:{self.size}")
-            self._go_by_plans(self.process.transport, where, model="one-port", most=0)
+            self._go_by_plans(self.process.transport, where, model="one-port", copies=False)
 
     # -- its ranks ---------------------------------------------------------------------------------------------------
 

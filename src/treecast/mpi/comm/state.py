@@ -10,13 +10,13 @@ from typing import Any
 from mpi4py import MPI
 
 from treecast.calls.collectives import has_holes
-from treecast.calls.table import Failed, Rank, Row
+from treecast.calls.table import Failed, Rank
 from treecast.errors import DeliveryError
 from treecast.groups.group import Group
 from treecast.groups.members import name_ranks
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
 from treecast.mpi.comm.requests import Worker
-from treecast.mpi.plans import Plans, Way
+from treecast.mpi.plans import Plans
 from treecast.mpi.reader import Reader
 from treecast.mpi.transport import MpiTransport
 from treecast.transport.base import Kind, Steps, T, carry_out
@@ -132,15 +132,6 @@ class State:
     def plans(self) -> Plans:
         """The plans of calls, and what carries them. Collective when it is first asked for."""
         return Plans(self.comm, MPI, self.base.hosts, (self.base.group, self.base.alone))
-
-    def way(self, row: Row | None, survive: int, network: Any) -> Way | None:
-        """Return how a call of a row goes by plans, None where it goes straight. Collective when it is first asked for.
-
-        Raises PlanError when the network does not fit, or survives too little.
-        """
-        if row is None or (network is None and self.base.near):
-            return None
-        return self.plans.way(row, survive, network)
 
     @property
     def dead(self) -> set[int]:

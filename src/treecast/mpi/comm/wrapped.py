@@ -141,10 +141,11 @@ class Comm(MPI.Intracomm):
 
     def _do(self, name: str, job: Job, number: int, row: Row | None = None) -> Any:
         """Carry a job out, keep its outcome, and return its result; by plans, where there are some for a row."""
-        began, options = perf_counter(), self._options
-        way = self._state.way(row, options.survive, options.network)
-        (found, failed), by_plan = self._carry_out(number, job.read, job.carry, way and way.plans)
-        self._last = began, perf_counter(), failed, *((way.name, way.network) if way and by_plan else ("straight", ""))
+        began, state, way, (survive, _, network, *_) = perf_counter(), self._state, None, self._options
+        if row is not None and (network is not None or not state.base.near):
+            way = state.plans.way(row, survive, network)
+        (found, failed), by_plan = self._carry_out(number, job.read, job.carry, way and way[-1])
+        self._last = began, perf_counter(), failed, *(way[:-1] if way and by_plan else ("straight", ""))
         if failed:
             self._state.tell_failed((name, number), failed, job.target, self._options.on_failed)
         return found

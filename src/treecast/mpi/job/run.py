@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from treecast import formats
 from treecast.engine.engine import Engine, Message
-from treecast.engine.transfers import Transfer, transfers_of
+from treecast.engine.transfers import Links, Transfer, transfers_of
 from treecast.errors import FaultError, PlanError, TreecastError
 from treecast.execution.layout import Bytes
 from treecast.jobs.program import end_daemon, flush
@@ -181,7 +181,8 @@ def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tu
     if rank == 0 and (lab := os.environ.get("TREECAST_LAB")):  # cuts may count from here
         Path(lab, "mark").touch()
     engine = Engine if rank not in asked.kill else partial(_Doomed, asked.kill[rank])
-    ended = engine(transport.links(), transfers, prepared.part, asked.deadline).run()
+    links = Links(transport, range(transport.size), PlanTransport.key, transport.give_up)
+    ended = engine(links, transfers, prepared.part, asked.deadline).run()
     output, unwritten = asked.output, ""
     if output is not None:
         _, unwritten = _attempt(lambda: data_of.write_arrived(prepared, rank, ended.held, output))
