@@ -7,7 +7,7 @@ VARIABLES = (
     ("NUMBA_DISABLE_JIT", "you", "1: nothing is compiled, and large work takes long"),
     ("XDG_CACHE_HOME", "you", "the user's cache folder, if it is not ~/.cache"),
     ("TREECAST_NETWORK", "the lab, launch --tcp --network", "the network whose links are the only connections"),
-    ("TREECAST_RATE", "the lab", "the rate of a link, in bits per second"),
+    ("TREECAST_RATE", "the lab", "the rate of a link, in bits per second; else plans over a network measure it"),
     ("TREECAST_LAB", "the lab", "a folder in memory that all hosts share; a file mark in it starts the clock of cuts"),
     ("TREECAST_JOB", "launch, the lab", "the file for the exit status of a rank that fails; beside it: how ranks end"),
     ("TREECAST_ON_ERROR", "wrap(on_error=…)", "die: a rank that fails leaves the others alive"),
