@@ -160,18 +160,8 @@ class Planned:
 
     # -- a plan ------------------------------------------------------------------------------------------------------
 
-    def _make(self, group: Group, asked: _Asked, me: int) -> _Made:
-        """Return the part of this rank, planned in a thread of its own: meanwhile the others hear this rank."""
-        if asked not in self._made:
-            if len(self._made) >= _KEPT:
-                self._made.clear()
-            self._made[asked] = self._planner.submit(self._make_now, asked, me)
-        made = self._made[asked]
-        while not made.done():
-            group.transport.wait(made.done, _LOOK)
-        return made.result()
-
-    def _make_now(self, asked: _Asked, me: int) -> _Made:
+    def _make(self, asked: _Asked, me: int) -> _Made:
+        """Return the part of a node."""
         kind, where, sizes, root, survive, hosts, tags = asked
         model, rate, speak = self._model, self._rate or 0.0, sorted(set(hosts))
         spare = survive and min(survive, most_survived(kind, where, model))
@@ -190,27 +180,22 @@ class Planned:
         me, root, hosts = members.index(group.rank), members[0] if end is None else end, _hosts_of(self._hosts, members)
         survive = group.survive if self._copies else 0
         asked = _Asked(name, where, tuple(sizes), members.index(root), survive, hosts, lane.tags)
-        made = self._make(group, asked, me)
+        if asked not in self._made:  # in a thread of its own: meanwhile the others hear this rank
+            if len(self._made) >= _KEPT:
+                self._made.clear()
+            self._made[asked] = self._planner.submit(self._make, asked, me)
+        while not (made := self._made[asked]).done():
+            group.transport.wait(made.done, _LOOK)
         # a silent rank would keep its turn: so where failures are to be survived there are none
         has_turns = self._model == ONE_PORT and not group.survive
         turns = Turns[Any](AT_ONCE, [node for node, host in enumerate(hosts) if host == hosts[me]])
 
         def run(part: Part) -> set[int]:
-            outcome = lane.carry(made[1].transfers, part, turns if has_turns else None)
+            outcome = lane.carry(made.result()[1].transfers, part, turns if has_turns else None)
             self._given_up |= {members[node] for node in outcome.cut}  # what is late may still come over such a link
             return outcome.held
 
-        return me, made, run
-
-    def _carry(self, group: Group, kind: Kind, task: Task, where: Network) -> tuple[set[int], int]:
-        """Carry out a plan of blocks; return the ranks whose data this one lacks, and how many copies there were to spare."""
-        members, end = group.agreement.members, task.shape.end
-        each = members if kind.spreads and end is None else [0]
-        sizes = task.lengths or [len(task.pieces[rank]) for rank in each]
-        name = kind.name if kind.lengths or len(set(sizes)) == 1 else find_unequal(kind.name)
-        me, (cut, role, spare), run = self._part(group, where, name, sizes, end)
-        lacking = parts.carry(task.place(members), cut, me, role, run)
-        return {members[rank] for rank in lacking}, spare
+        return me, made.result(), run
 
     def _try(
         self, group: Group, shape: Shape, go: Callable[[Network], tuple[set[int], int]], fetches: bool = False
@@ -247,8 +232,13 @@ class Planned:
 
         def go(where: Network) -> tuple[set[int], int]:
             tried.append(where)
-            lacking, spare = self._carry(group, kind, task, where)
-            has.update(set(group.agreement.members) - lacking)
+            members = group.agreement.members
+            each = members if kind.spreads and shape.end is None else [0]
+            sizes = task.lengths or [len(task.pieces[rank]) for rank in each]
+            name = kind.name if kind.lengths or len(set(sizes)) == 1 else find_unequal(kind.name)
+            me, (cut, role, spare), run = self._part(group, where, name, sizes, shape.end)
+            lacking = {members[node] for node in parts.carry(task.place(members), cut, me, role, run)}
+            has.update(set(members) - lacking)
             return lacking, spare
 
         failed = yield from self._try(group, shape, go, fetches=kind.spreads)
