@@ -9,7 +9,8 @@ import pytest
 from tests.tcp.threads import DeathError, run_ranks
 from tests.tcp.trials import NAMES, make_call
 from treecast.engine.lane import Lane
-from treecast.errors import DeliveryError, LabError, PlanError
+from treecast.engine.planned import Planned
+from treecast.errors import DeliveryError, LabError, PlanError, TreecastError
 from treecast.lab.outside import check_machine, run_in_lab
 from treecast.lab.wiring import plan_wiring
 from treecast.networks import network
@@ -143,13 +144,19 @@ def test_copies_spare_a_second_plan(told_rate, counts, name, plans):
     assert [counts["carry"][rank] for rank in range(3)] == [plans] * 3
 
 
-@pytest.mark.parametrize(("rate", "times"), [(None, 3), ("1e9", 0)])
+@pytest.mark.parametrize(("rate", "times"), [(None, 3), ("1e9", 0), ("1Gbit/s", 0)])
 def test_links_are_measured_once_unless_their_rate_is_told(counts, monkeypatch, rate, times):
     if rate is not None:
         monkeypatch.setenv("TREECAST_RATE", rate)
     found = run_ranks(4, lambda comm: [make_call(comm, k, "Bcast", k, MUCH) for k in range(3)], spec="ring:4")
     assert found == [[True] * 3] * 4
     assert [counts["exchange"][rank] for rank in range(4)] == [times] * 4
+
+
+def test_a_rate_that_is_none_is_refused_in_a_line(monkeypatch):
+    monkeypatch.setenv("TREECAST_RATE", "fast")
+    with pytest.raises(TreecastError, match="is no rate: write 12.5GB/s or 100Gbit/s"):
+        Planned(Lane, network("ring:4"))
 
 
 def test_arguments_that_are_refused_are_told_to_all():

@@ -36,6 +36,7 @@ from treecast.groups.shape import Shape
 from treecast.networks import Network, network
 from treecast.networks.kept import kept
 from treecast.transport.base import SMALL, Piece, Steps
+from treecast.units import parse_rate
 
 _LOOK = 0.01
 _DIGEST, _CUTS = 16, 8  # bytes, and lost links, of which a rank tells
@@ -67,8 +68,8 @@ class Planned:
 
     ``lane_of``: the links of a rank, as a group sees them. ``model``: of the plans; one-port where a switch joins all hosts.
     ``hosts[r]``: the first rank on the host of rank r, by default its own. All on one host share its memory, and no rate is
-    measured. Else it is ``TREECAST_RATE``, in bits per second, where that is set. ``copies``: whether they go where failures are
-    to be survived, or are repaired alone.
+    measured. Else it is ``TREECAST_RATE`` where that is set: ``100Mbit/s``, or a number of bits per second. ``copies``: whether
+    they go where failures are to be survived, or are repaired alone. Raises TreecastError for a rate that is none.
     """
 
     def __init__(
@@ -84,7 +85,9 @@ class Planned:
         self._hosts = hosts or range(where.nodes)
         self._cuts, self._given_up = frozenset[tuple[int, int]](), set[int]()
         told = os.environ.get("TREECAST_RATE")
-        self._rate = 0.0 if len(set(self._hosts)) == 1 else None if told is None else float(told) / 8
+        self._rate = 0.0 if len(set(self._hosts)) == 1 else None
+        if told is not None and self._rate is None:
+            self._rate = parse_rate(told if told.endswith("s") else f"{told}bit/s")
         self._made: dict[_Asked, Future[_Made]] = {}
         self._planner = ThreadPoolExecutor(1, "treecast.plan")
 
