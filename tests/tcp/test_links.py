@@ -155,7 +155,7 @@ def test_links_are_measured_once_unless_their_rate_is_told(counts, monkeypatch, 
 
 def test_a_rate_that_is_none_is_refused_in_a_line(monkeypatch):
     monkeypatch.setenv("TREECAST_RATE", "fast")
-    with pytest.raises(TreecastError, match="is no rate: write 12.5GB/s or 100Gbit/s"):
+    with pytest.raises(TreecastError, match="is no rate: write"):
         Planned(Lane, network("ring:4"))
 
 

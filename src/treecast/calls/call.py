@@ -32,8 +32,7 @@ class Last(NamedTuple):
 
 
 class Call:
-    """A call of one rank. ``number``: of the call, the same at all ranks. ``refused``: why this rank's arguments are wrong.
-    ``is_planned``: whether it goes by a plan.
+    """A call of one rank. ``refused``: why this rank's arguments are wrong. ``is_planned``: whether it goes by a plan.
 
     ``run``: carries out steps of the group. ``plans``: functions that carry algorithms out by plans; all others go straight.
     """
@@ -44,11 +43,9 @@ class Call:
         group: Group,
         run: Callable[[Any], Any],
         *,
-        number: int = 0,
         plans: Mapping[Algorithm, Callable[..., Failed]] | None = None,
     ) -> None:
-        self.ours, self.group, self.number, self.refused = ours, group, number, ""
-        self.is_planned = False
+        self.ours, self.group, self.refused, self.is_planned = ours, group, "", False
         self._run, self._plans = run, plans or {}
 
     def __call__(self, algorithm: Algorithm, *parts: Any) -> Failed:

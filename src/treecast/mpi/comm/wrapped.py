@@ -134,7 +134,7 @@ class Comm(MPI.Intracomm):
         state, options = self._state, self._options
         base = state.base
         group = base.get_ready(options.survive, options.deadline, number)
-        call = Call(state.rank, group, partial(base.run, group), number=number, plans=plans)
+        call = Call(state.rank, group, partial(base.run, group), plans=plans)
         # with a deadline nobody waits for ever
         with base.mark if options.survive and options.deadline is None else nullcontext():
             return call.carry_out(read, carry), call.is_planned
