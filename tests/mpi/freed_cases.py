@@ -27,7 +27,7 @@ for turn in range(60):
     assert (total == np.arange(3) * 3).all()
     plans = planned._state.plans
     planned.Free()
-    assert plans.comm == MPI.COMM_NULL  # it was freed, too
+    assert plans.transport.comm == MPI.COMM_NULL  # it was freed, too
     one = alone.Dup()
     assert one.allreduce(1) == 1
     one.Free()

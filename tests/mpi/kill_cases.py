@@ -1,7 +1,7 @@
 """Run by mpirun: one rank is killed at some moment of many calls on a wrapped communicator; outcomes of the others are compared.
 
-usage: kill_cases.py SEED [hosts | network]: of the victim, the moment, and the calls; with ``hosts`` every two ranks are taken
-for those of a host, with ``network`` calls go down the plans of a complete one. The least living rank prints how many calls
+usage: kill_cases.py SEED [hosts | NETWORK]: of the victim, the moment, and the calls; with ``hosts`` every two ranks are taken
+for those of a host, with a network calls go down its plans. The least living rank prints how many calls
 ended alike.
 """
 
@@ -20,7 +20,7 @@ from mpi4py import MPI
 import treecast.mpi
 from treecast.errors import DeliveryError
 
-network = f"complete:{MPI.COMM_WORLD.size}" if sys.argv[2:] == ["network"] else None
+network = None if sys.argv[2:] in ([], ["hosts"]) else sys.argv[2]
 comm = treecast.mpi.wrap(MPI.COMM_WORLD, survive=1, network=network, on_failed="ignore")
 me, size = comm.rank, comm.size
 if sys.argv[2:] == ["hosts"]:

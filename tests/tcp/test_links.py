@@ -1,13 +1,16 @@
 """Named networks over sockets: links are the only connections, calls go down plans, and all else is flooded."""
 
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
 
 from tests.tcp.threads import DeathError, run_ranks
 from tests.tcp.trials import NAMES, make_call
-from treecast.errors import DeliveryError, LabError, PlanError
+from treecast.engine.lane import Lane
+from treecast.engine.planned import Planned
+from treecast.errors import DeliveryError, LabError, PlanError, TreecastError
 from treecast.lab.outside import check_machine, run_in_lab
 from treecast.lab.wiring import plan_wiring
 from treecast.networks import network
@@ -16,9 +19,18 @@ from treecast.tcp.start import at_links
 LITTLE, MUCH = 8, 12_000
 
 
+PLANNED = NAMES[:7]  # calls that go by a plan when they have much data
+
+
 def every_call(comm):
-    right = [make_call(comm, number, name, 1, count) for number, name in enumerate(NAMES) for count in (LITTLE, MUCH)]
-    return all(right), comm.last.way, comm.last.network, comm.process.links[0].direct.peers
+    wrong = []
+    for number, name in enumerate(NAMES):
+        for count in (LITTLE, MUCH):
+            right, way = make_call(comm, number, name, 1, count), (comm.last.way, comm.last.network)
+            by_plan = name in PLANNED and count == MUCH
+            if not right or way != (("trees", comm.process.links[1].spec) if by_plan else ("sockets", "")):
+                wrong.append((name, count, right, way))
+    return wrong, sorted(comm.process.links[0].direct.peers)
 
 
 def test_every_call_over_links_alone():
@@ -28,8 +40,7 @@ def test_every_call_over_links_alone():
 def all_go_over_links(spec):
     where = network(spec)
     found = run_ranks(where.nodes, every_call, spec=spec)
-    assert [each[:3] for each in found] == [(True, "trees", spec)] * where.nodes
-    assert [sorted(each[3]) for each in found] == [sorted(where.neighbors(rank)) for rank in range(where.nodes)]
+    assert found == [([], sorted(where.neighbors(rank))) for rank in range(where.nodes)]
 
 
 def blocks_of_different_lengths(comm):
@@ -48,7 +59,7 @@ def test_blocks_of_different_lengths():
 def dies_at(victim, frame, name, root):
     """Return a program in which a rank dies at a message of its plan; the call, and two later ones, are right at the others."""
 
-    def program(comm):
+    def program(comm, calls=3):
         direct, left = comm.process.links[0].direct, [frame]
         send = direct.send
 
@@ -61,7 +72,7 @@ def dies_at(victim, frame, name, root):
         if comm.rank == victim:
             direct.send = counted
         said = []
-        for number, each in enumerate((name, "Allreduce", "Allgather")):
+        for number, each in enumerate((name, "Allreduce", "Allgather")[:calls]):
             try:
                 said.append((make_call(comm, number, each, root, MUCH), comm.last.failed))
             except DeliveryError as error:
@@ -71,20 +82,81 @@ def dies_at(victim, frame, name, root):
     return program
 
 
-def check_death(name, frame, victim=2, root=1):
-    found = run_ranks(5, dies_at(victim, frame, name, root), spec="ring:5")
+def check_death(name, frame, victim=2, root=1, spec="ring:5"):
+    """Have a rank die at a message; return whether it did, once all is right at the others."""
+    size = network(spec).nodes
+    found = run_ranks(size, dies_at(victim, frame, name, root), spec=spec)
     if isinstance(found[victim], DeathError):
         rest = [each for rank, each in enumerate(found) if rank != victim]
         assert all(each == rest[0] for each in rest), found
-        assert rest[0][1] == tuple(rank for rank in range(5) if rank != victim)
+        assert rest[0][1] == tuple(rank for rank in range(size) if rank != victim)
         assert all(right for right, _ in rest[0][0]), rest
         return True
     return False
 
 
+@pytest.fixture
+def told_rate(monkeypatch):
+    monkeypatch.setenv("TREECAST_RATE", "1e9")
+
+
 @pytest.mark.parametrize("name", ["Bcast", "Allreduce", "Alltoall"])
-def test_a_rank_that_dies_in_a_plan_changes_nothing_for_the_others(name):
+def test_a_rank_that_dies_in_a_plan_changes_nothing_for_the_others(told_rate, name):
     assert check_death(name, 1)
+
+
+@pytest.mark.parametrize("frame", [1, 2, 3])
+def test_so_does_one_that_dies_while_links_are_measured(frame):
+    assert check_death("Bcast", frame)
+
+
+@pytest.fixture
+def counts(monkeypatch):
+    """Count, by rank, the plans that are carried out, and the measurements."""
+    done = {"carry": Counter(), "exchange": Counter()}
+
+    def counted(name):
+        do = getattr(Lane, name)
+
+        def method(self, *given):
+            done[name][self._group.rank] += 1
+            return do(self, *given)
+
+        return method
+
+    for name in done:
+        monkeypatch.setattr(Lane, name, counted(name))
+    return done
+
+
+def one_call(name, victim, frame):
+    """Return a program of one call, in which a rank dies at a message; it says whether the result is right, and who failed."""
+    program = dies_at(victim, frame, name, 1)
+    return lambda comm: program(comm, 1)[0][0]
+
+
+@pytest.mark.parametrize(("name", "plans"), [("Bcast", 1), ("Allgather", 1), ("Allreduce", 2)])
+def test_copies_spare_a_second_plan(told_rate, counts, name, plans):
+    """A rank on the way dies: blocks come by another way, and only a sum has to be made anew."""
+    found = run_ranks(4, one_call(name, 3, 1), spec="hypercube:2")
+    assert isinstance(found.pop(3), DeathError)
+    assert all(right for right, _ in found), found
+    assert [counts["carry"][rank] for rank in range(3)] == [plans] * 3
+
+
+@pytest.mark.parametrize(("rate", "times"), [(None, 3), ("1e9", 0), ("1Gbit/s", 0)])
+def test_links_are_measured_once_unless_their_rate_is_told(counts, monkeypatch, rate, times):
+    if rate is not None:
+        monkeypatch.setenv("TREECAST_RATE", rate)
+    found = run_ranks(4, lambda comm: [make_call(comm, k, "Bcast", k, MUCH) for k in range(3)], spec="ring:4")
+    assert found == [[True] * 3] * 4
+    assert [counts["exchange"][rank] for rank in range(4)] == [times] * 4
+
+
+def test_a_rate_that_is_none_is_refused_in_a_line(monkeypatch):
+    monkeypatch.setenv("TREECAST_RATE", "fast")
+    with pytest.raises(TreecastError, match="is no rate: write"):
+        Planned(Lane, network("ring:4"))
 
 
 def test_arguments_that_are_refused_are_told_to_all():

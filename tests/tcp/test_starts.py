@@ -10,6 +10,7 @@ import pytest
 
 from tests.tcp.test_meeting import SECRET, end_all, free_port, start_all
 from treecast.errors import PlanError
+from treecast.groups.terms import Terms
 from treecast.tcp.hosts import own_addresses, read_hosts
 from treecast.tcp.meeting import Place, Seat, connect, listen, tell_place
 from treecast.tcp.proof import Trust, Who
@@ -79,7 +80,7 @@ def test_a_handshake_that_is_closed_is_tried_again(after):
 def test_so_is_one_between_ranks_until_the_time_is_up():
     place = Place(2, Trust(SECRET), ("127.0.0.1", 0))
     door = Door(place.port, 3)
-    seat = Seat(place._own.rank, "", [("127.0.0.1", door.port)], 0, False)
+    seat = Seat(place._own.rank, "", [("127.0.0.1", door.port)], Terms().words())
     connect(seat, Who(0, b"a" * 16), Trust(SECRET), monotonic() + 20).close()
     door.refused = door.came + 1000
     with pytest.raises((ConnectionAbortedError, ConnectionResetError)):
@@ -93,7 +94,7 @@ def test_another_secret_and_a_dead_rank_are_not_tried_again():
     where = (("127.0.0.1", place.port),)
     (found,) = start_all(1, lambda rank: Start(0, 2, where, False), Options(trust=Trust(b"x"), start=600))
     assert "none of this job" in str(found)
-    seat = Seat(0, "ab" * 16, [("127.0.0.1", free_port())], 0, False)
+    seat = Seat(0, "ab" * 16, [("127.0.0.1", free_port())], Terms().words())
     with pytest.raises(ConnectionRefusedError):
         connect(seat, Who(1, b"a" * 16), Trust(SECRET), monotonic() + 600)
     place.close()

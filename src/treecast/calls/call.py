@@ -33,7 +33,7 @@ class Last(NamedTuple):
 
 
 class Call:
-    """A call of one rank. ``number``: of the call, the same at all ranks. ``refused``: why this rank's arguments are wrong.
+    """A call of one rank. ``refused``: why this rank's arguments are wrong. ``is_planned``: whether it goes by a plan.
 
     ``run``: carries out steps of the group. ``plans``: functions that carry algorithms out by plans; all others go straight.
     """
@@ -44,10 +44,9 @@ class Call:
         group: Group,
         run: Callable[[Any], Any],
         *,
-        number: int = 0,
         plans: Mapping[Algorithm, Callable[..., Failed]] | None = None,
     ) -> None:
-        self.ours, self.group, self.number, self.refused, self.words = ours, group, number, "", NO_WORDS
+        self.ours, self.group, self.refused, self.is_planned, self.words = ours, group, "", False, NO_WORDS
         self._run, self._plans, self._part = run, plans or {}, 0
 
     def __call__(self, algorithm: Algorithm, *parts: Any) -> Failed:

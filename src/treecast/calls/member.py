@@ -23,6 +23,8 @@ class Member:
     _take_number: Callable[[], int]
     """Returns the number of a call of the program, alike at all ranks."""
     _last: tuple[Any, ...] = (0.0, 0.0, (), "", "")
+    own_way = "straight"
+    """Who carries a call out that goes by no plan."""
 
     @property
     def last(self) -> Last:
@@ -47,8 +49,8 @@ class Member:
         """Return the plans of a call, the way that it goes, and the network."""
         raise NotImplementedError
 
-    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed]:
-        """Carry a job out; return its result and the failed ranks whose data is missing."""
+    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed, bool]:
+        """Carry a job out; return its result, the failed ranks whose data is missing, and whether it went by a plan."""
         raise NotImplementedError
 
     def _begin_work(self, work: Callable[[], Any]) -> Any:
@@ -66,15 +68,15 @@ class Member:
         DeliveryError for data of the dead, as ``on_failed`` asks for.
         """
         number, began, (plans, *way) = number or self._take_number(), perf_counter(), self._plans_of(row)
-        found, failed = self._carry_out(number, job, plans)
-        self._last = (began, perf_counter(), failed, *way)
+        found, failed, by_plan = self._carry_out(number, job, plans)
+        self._last = (began, perf_counter(), failed, *(way if by_plan else (self.own_way, "")))
         self._tell((title or name, name, number), (failed, job.target), self.terms.on_failed)
         return found, failed
 
     def ask(self, title: str, value: Any) -> list[Any]:
         """Return a value of each rank, None for the failed, in a call of another name; all ranks call this."""
         job, number = job_of(OBJECTS["allgather"], self._here[0], (value,), {}), self._take_number()
-        found, failed = self._carry_out(number, job)
+        found, failed, _ = self._carry_out(number, job)
         told = "ignore" if self.terms.on_failed == "ignore" else "warn"
         self._tell((title, "", number), (failed, None), told)
         return list(found)

@@ -110,12 +110,14 @@ def carry_sum(received: Bytes, how: Sums, me: int, role: Role, run: Run) -> bool
 class Task(NamedTuple):
     """A collective by a plan. ``pieces``: all memory of it at this rank, none where its arguments were refused.
 
-    ``place(ranks)``: where the blocks of some ranks lie, of which this is one.
+    ``place(ranks)``: where the blocks of some ranks lie, of which this is one. ``lengths``: of all blocks, where all ranks had to
+    tell them.
     """
 
     shape: Shape
     pieces: Sequence[Piece]
     place: Callable[[Sequence[int]], Place]
+    lengths: Sequence[int] | None = None
 
 
 def shape_of(kind: Kind, given: Sequence[Any]) -> Shape:

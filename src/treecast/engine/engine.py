@@ -1,4 +1,4 @@
-"""The engine: carries out the transfers of one rank over MPI, and goes on past neighbours that die.
+"""The engine: carries out the transfers of one rank over its links, and goes on past neighbours that die.
 
 A rank sends a chunk in each of its transfers as soon as it holds it, whichever way it came, each transfer in its own order. A
 chunk that will not come, because the neighbour that was to bring it is dead or has nothing itself, is passed on as an empty
@@ -8,8 +8,6 @@ a way without failures chunks flow in order whatever happens elsewhere, so copie
 promises.
 """
 
-import os
-import signal
 import time
 from collections import deque
 from dataclasses import dataclass, field
@@ -23,7 +21,7 @@ from treecast.engine.turns import Turns
 from treecast.execution.layout import Bytes
 from treecast.transport.base import Ticket
 
-__all__ = ["WINDOW", "Engine", "Outcome", "Part"]
+__all__ = ["WINDOW", "Engine", "Message", "Outcome", "Part"]
 
 WINDOW = 4
 """How many messages of a transfer are under way at once: more gain nothing in shared memory."""
@@ -47,7 +45,7 @@ class Outcome:
     seconds: float = 0.0
 
 
-class _Message(NamedTuple):
+class Message(NamedTuple):
     """A message under way. ``lands``: whether its buffer is where the chunk belongs."""
 
     ticket: Ticket
@@ -65,7 +63,7 @@ class _Active:
 
     transfer: Transfer
     next: int
-    under_way: deque[_Message] = field(default_factory=deque[_Message])
+    under_way: deque[Message] = field(default_factory=deque[Message])
     looks: bool = False
     closed: bool = False
 
@@ -89,8 +87,8 @@ class Engine:
     """One rank's part of one collective under way.
 
     ``patience``: when nothing has moved for so many seconds, all neighbours that are waited for count as cut off; four times as
-    long while the rank still lacks something. A dead link is noticed by nothing else. ``kill_at``: the process kills itself in
-    the middle of its first message of this step or a later one. ``turns``: how many sends may be under way at once.
+    long while the rank still lacks something. A dead link is noticed by nothing else. ``turns``: how many sends may be under way
+    at once.
     """
 
     def __init__(
@@ -100,10 +98,9 @@ class Engine:
         part: Part,
         patience: float,
         *,
-        kill_at: int | None = None,
         turns: Turns["_Active"] | None = None,
     ) -> None:
-        self._links, self._part, self._patience, self._kill_at = links, part, patience, kill_at
+        self._links, self._part, self._patience = links, part, patience
         self._additions = Additions(part, transfers)
         self._missing = self._additions.missing
         self._sum_of = {result: chunk for chunk, result in part.results.items()}
@@ -167,15 +164,16 @@ class Engine:
                 return
             else:
                 buffer, lands = self._memory.receive(chunk, self._is_apart(chunk))
-            tag = transfer.tag_of(chunk)
-            if transfer.sends:
-                sure = self._turns.limits(transfer.peer)  # where sends take turns, one ends when it is there
-                ticket = self._links.send(transfer.peer, tag, buffer, sure)
-                self._die_at(transfer.step_of(chunk))
-            else:
-                ticket = self._links.receive(transfer.peer, tag, buffer)
-            active.under_way.append(_Message(ticket, chunk, buffer, lands))
+            active.under_way.append(Message(self._begin(transfer, chunk, buffer), chunk, buffer, lands))
             active.next += 1
+
+    def _begin(self, transfer: Transfer, chunk: int, buffer: Bytes) -> Ticket:
+        """Begin the message with a chunk."""
+        tag = transfer.tag_of(chunk)
+        if not transfer.sends:
+            return self._links.receive(transfer.peer, tag, buffer)
+        sure = self._turns.limits(transfer.peer)  # where sends take turns, one ends when it is there
+        return self._links.send(transfer.peer, tag, buffer, sure)
 
     def _send_next(self) -> None:
         """Begin the messages that waited for their turn."""
@@ -236,7 +234,6 @@ class Engine:
                 self._memory.sent(message.chunk)
                 self._turns.end(transfer.peer)
             else:
-                self._die_at(transfer.step_of(message.chunk))
                 self.outcome.received += 1
                 full = message.ticket.length == len(message.buffer)
                 self._take_in(transfer, message, full)
@@ -247,7 +244,7 @@ class Engine:
             self._send_next()
         return moved
 
-    def _take_in(self, transfer: Transfer, message: _Message, full: bool) -> None:
+    def _take_in(self, transfer: Transfer, message: Message, full: bool) -> None:
         """Take in a chunk that has arrived: add it, keep it, or note that it was void."""
         chunk, buffer = message.chunk, message.buffer
         adds = full and chunk in self._missing
@@ -302,10 +299,6 @@ class Engine:
             self._wake(result)
 
     # -- failures ----------------------------------------------------------------------------------------------------
-
-    def _die_at(self, step: int) -> None:
-        if self._kill_at is not None and step >= self._kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)  # a message has begun, and nobody will end it
 
     def _note_death(self, peer: int) -> None:
         """Note that nothing goes to a neighbour any more, or comes from it."""

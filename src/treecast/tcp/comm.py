@@ -15,13 +15,13 @@ from treecast.calls.deaths import Deaths
 from treecast.calls.member import Member, Plans
 from treecast.calls.table import Failed, Job, Rank, Row
 from treecast.calls.worker import Worker
-from treecast.engine.choose import ONE_PORT
 from treecast.errors import PlanError
 from treecast.groups.group import Group, called
-from treecast.networks import network
+from treecast.networks import Graph, Network, network
 from treecast.tcp import library
 from treecast.tcp.arguments import Reader
 from treecast.tcp.job import Job as Process
+from treecast.transport.sockets import Sockets
 
 _FEW = 4  # ranks to which data goes straight
 _REACH = 2.0  # seconds in which members wait for the connection of a newcomer that others have
@@ -80,22 +80,28 @@ class Comm(Member):
     bcast: Callable[..., Any]
     Bcast: Callable[..., None]
     barrier: Callable[[], None]
+    own_way = "sockets"
 
     def __init__(self, process: Process, group: Group, is_new: bool = False) -> None:
         self.process, self.group, self.is_new, self.terms = process, group, is_new, group.terms
         self.rank, self.size = group.rank, group.size
         self._ours = Rank(library, Reader(group.size), group.rank, group.size)
         self.deaths = Deaths("its communicator", "go on with Dup, or say on_failed='ignore'")
-        self._way, self._network, self._plans = "sockets", "", None
+        self._network, self._plans = "", None
         self._take_number, self.worker = count(1).__next__, process.workers[group.ident]
         if process.links is not None and not group.ident:
-            self._go_down(process.links[0].direct, process.links[1])
+            where = process.links[1]
+            if where.relays is not None:  # a relay is a rank here, and takes part
+                graph = where.to_networkx()
+                where = Graph(f"{where.spec},ranks", where.labels(), [arc[:2] for arc in graph.edges()])
+            self._go_by_plans(process.links[0].direct, where)
 
-    def _go_down(self, *plans: Any) -> None:
-        from treecast.tcp.trees import Trees
+    def _go_by_plans(self, direct: Sockets, where: Network, **how: Any) -> None:
+        from treecast.engine.lane import Lane  # planners, which most jobs do without
+        from treecast.engine.planned import Planned
 
-        trees = Trees(*plans)
-        self._way, self._network, self._plans = "trees", trees.network, trees.plans()
+        planned = Planned(partial(Lane, direct), where, **how)
+        self._network, self._plans = planned.where.spec, planned.plans()
 
     def plan_between_hosts(self) -> None:
         """Have much data go by plans of one port a rank, as is best where each has a host of its own; all ranks say so.
@@ -104,7 +110,8 @@ class Comm(Member):
         among up to four ranks, all stays as it is.
         """
         if self.process.links is None and self.size > _FEW:
-            self._go_down(self.process.transport, network(f"complete:{self.size}"), ONE_PORT)
+            where = network(f"complete:{self.size}")
+            self._go_by_plans(self.process.transport, where, model="one-port", copies=False)
 
     # -- its ranks ---------------------------------------------------------------------------------------------------
 
@@ -204,11 +211,11 @@ class Comm(Member):
         return self.group
 
     def _plans_of(self, row: Row | None) -> tuple[Plans, str, str]:
-        return self._plans, self._way, self._network
+        return self._plans, "trees", self._network
 
-    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed]:
-        run = partial(self.process.run, self.group)
-        return Call(self._ours, self.group, run, number=number, plans=plans).carry_out(job)
+    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed, bool]:
+        call = Call(self._ours, self.group, partial(self.process.run, self.group), plans=plans)
+        return (*call.carry_out(job), call.is_planned)
 
     def _begin_work(self, work: Callable[[], Any]) -> Request:
         return Request(self.worker.begin(work))

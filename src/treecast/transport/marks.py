@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from treecast.transport.base import Key
 
-PARTS = 4
-"""Numbers that one call of the program has in a group: so many messages' rounds it makes at most."""
+PARTS = 7
+"""Numbers that one call of the program has in a group, which makes so many of the group's at most; odd, since tags return."""
 SOFT = 8
 """The last bits of a digest, which are 0 where a rank does not know what they tell of."""
 _KEPT = 128  # calls of the program of which digests are kept

@@ -152,9 +152,15 @@ def test_so_have_they_when_ranks_come_late(treecast, seed, calls):
     run(treecast, 4, "late_cases.py", seed, calls, says=f"{calls} calls ended alike")
 
 
+@pytest.mark.parametrize("network", ["complete:4", "hypercube:2"])
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=LONG) for seed in range(2, 14))])
-def test_so_have_they_over_a_network_that_is_named(treecast, seed):
-    run(treecast, 4, "kill_cases.py", seed, "network", says="40 calls ended alike")
+def test_so_have_they_over_a_network_that_is_named(treecast, seed, network):
+    run(treecast, 4, "kill_cases.py", seed, network, says="40 calls ended alike")
+
+
+@pytest.mark.parametrize(("name", "plans"), [("Bcast", 1), ("Allgather", 1), ("Allreduce", 2)])
+def test_copies_spare_a_second_plan(treecast, name, plans):
+    run(treecast, 4, "copies_cases.py", name, says=f"3 (True, {plans})")
 
 
 def test_blocks_of_unequal_length_go_by_plans(treecast):

@@ -1,14 +1,34 @@
 """Named networks over sockets: links are the only connections, calls go down plans, and all else is flooded."""
 
+import subprocess
+import sys
+
 import networkx as nx
+import pytest
 
 from tests.tcp.test_launch import launch
-from tests.tcp.test_links import PROGRAM, all_go_over_links, in_lab
+from tests.tcp.test_links import PLANNED, PROGRAM, all_go_over_links, check_death, in_lab
+from tests.tcp.test_links import told_rate as told_rate
 from treecast.lab.wiring import LinkCut
 
 
 def test_every_call_over_links_alone():
     all_go_over_links("mesh:2x3")
+
+
+@pytest.mark.parametrize("name", PLANNED)
+@pytest.mark.parametrize(("spec", "victim"), [("ring:5", 2), ("hypercube:2", 0)])
+def test_a_rank_may_die_at_any_message_of_a_plan(told_rate, name, spec, victim):
+    frame = 1
+    while check_death(name, frame, victim, spec=spec):
+        frame += 1
+    assert frame > 1
+
+
+def test_who_asks_for_no_plan_loads_no_planner():
+    names = "[name for name in sys.modules if name.startswith('treecast.plans')]"
+    code = f"import sys, treecast.tcp.comm; sys.stdout.write(str({names}))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]"
 
 
 def test_a_file_of_cables_whose_switch_is_a_rank(tmp_path):

@@ -16,7 +16,7 @@ VARIABLES = (
         "you, the lab, launch --tcp --network",
         "the network between the ranks; over sockets its links are the only connections",
     ),
-    ("TREECAST_RATE", "the lab", "the rate of a link, in bits per second"),
+    ("TREECAST_RATE", "the lab", "the rate of a link, in bits per second; else plans over a network measure it"),
     ("TREECAST_LAB", "the lab", "a folder in memory that all hosts share; a file mark in it starts the clock of cuts"),
     ("TREECAST_JOB", "launch, the lab", "the file for the exit status of a rank that fails; beside it: how ranks end"),
     ("TREECAST_TAG", "launch --tag", "1: the number of its rank stands before each line that a rank prints"),

@@ -17,7 +17,7 @@ from treecast.groups.waiting import Waiting
 from treecast.jobs.program import job_file, note
 from treecast.jobs.sinks import attach
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
-from treecast.mpi.communicator import Communicator
+from treecast.mpi.plans import Plans
 from treecast.mpi.reader import Reader
 from treecast.mpi.together import MpiTogether
 from treecast.mpi.transport import MpiTransport
@@ -148,9 +148,9 @@ class State:
         return base
 
     @cached_property
-    def plans(self) -> Communicator:
-        """The communicator of calls by plans. Collective when it is first asked for."""
-        return Communicator(self.comm, MPI, self.base.hosts)
+    def plans(self) -> Plans:
+        """The plans of calls, and what carries them. Collective when it is first asked for."""
+        return Plans(self.comm, MPI, self.base.hosts, (self.base.group, self.base.alone))
 
     @property
     def dead(self) -> set[int]:

@@ -25,7 +25,6 @@ from treecast.groups.unlike import COMPARED
 from treecast.mpi.comm.quick import Lane, Quick, quick_of
 from treecast.mpi.comm.requests import Again, Pending, begin
 from treecast.mpi.comm.state import State, state_of
-from treecast.mpi.comm.trees import trees_of
 from treecast.transport.base import Steps
 from treecast.transport.marks import PARTS
 
@@ -134,19 +133,18 @@ class Comm(Member, MPI.Intracomm):
         return self._state.base.group_of(self.terms)
 
     def _plans_of(self, row: Row | None) -> tuple[Plans, str, str]:
-        trees = None if row is None else trees_of(self._state, row, self.terms)
-        if row is None or trees is None:
-            return None, "straight", ""
-        return {row.algorithm: trees.carry}, trees.name, trees.network
+        state, (survive, *_), named = self._state, self.terms, self.terms.network
+        way = state.plans.way(row, survive, named) if row and (named is not None or not state.base.near) else None
+        return (None, "straight", "") if way is None else (way[2], way[0], way[1])
 
-    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed]:
+    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed, bool]:
         state, terms = self._state, self.terms
         base = state.base
         group = base.get_ready(terms, number)
-        call = Call(state.rank, group, partial(base.run, group), number=number, plans=plans)
+        call = Call(state.rank, group, partial(base.run, group), plans=plans)
         # with a deadline nobody waits for ever
         with base.mark if terms.survive and terms.deadline is None else nullcontext():
-            return call.carry_out(job)
+            return (*call.carry_out(job), call.is_planned)
 
     def _begin_work(self, work: Callable[[], Any]) -> Pending:
         return begin(self._state.worker, work)

@@ -8,21 +8,23 @@ Such a rank prints nothing: it leaves its record in the folder, for the process 
 import atexit
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from treecast import formats
-from treecast.engine.engine import Engine
-from treecast.engine.transfers import transfers_of
+from treecast.engine.engine import Engine, Message
+from treecast.engine.transfers import Links, Transfer, transfers_of
 from treecast.errors import FaultError, PlanError, TreecastError
+from treecast.execution.layout import Bytes
 from treecast.jobs.program import end_daemon, flush
 from treecast.jobs.watch import letters, note_began
-from treecast.mpi.communicator import PlanTransport
 from treecast.mpi.job import data as data_of
 from treecast.mpi.job import records
 from treecast.mpi.job.data import Prepared
@@ -30,8 +32,10 @@ from treecast.mpi.job.exchange import Circle, relays_of
 from treecast.mpi.job.outcome import MpiRun, conclude, record_of
 from treecast.mpi.job.records import Record
 from treecast.mpi.library import load_mpi
+from treecast.mpi.plans import PlanTransport
 from treecast.schedule import Schedule
 from treecast.simulation.faults import parse_faults
+from treecast.transport.base import Ticket
 
 _FAULT_TOLERANT = "OMPI_MCA_mpi_ft_enable"  # in the environment of ranks: 1 under ``--with-ft ulfm``
 CUT_OFF = 5
@@ -140,6 +144,28 @@ def run_rank(ask: Ask, folder: Path | None = None) -> tuple[MpiRun | None, int]:
     return outcome, status
 
 
+class _Doomed(Engine):
+    """The engine of a rank that kills itself in the middle of its first message of a step, or a later one."""
+
+    def __init__(self, kill_at: int, *rest: Any) -> None:
+        super().__init__(*rest)
+        self._kill_at = kill_at
+
+    def _begin(self, transfer: Transfer, chunk: int, buffer: Bytes) -> Ticket:
+        ticket = super()._begin(transfer, chunk, buffer)
+        if transfer.sends:
+            self._die_at(transfer.step_of(chunk))
+        return ticket
+
+    def _take_in(self, transfer: Transfer, message: Message, full: bool) -> None:
+        self._die_at(transfer.step_of(message.chunk))
+        super()._take_in(transfer, message, full)
+
+    def _die_at(self, step: int) -> None:
+        if step >= self._kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)  # a message has begun, and nobody will end it
+
+
 def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tuple[dict[int, Record], set[int]]:
     """Send and receive, leave a record, and stay until nobody needs this rank; return whose records came, and who is dead."""
     world = mpi.COMM_WORLD
@@ -154,8 +180,9 @@ def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tu
     circle.exchange(1, b"", patience)
     if rank == 0 and (lab := os.environ.get("TREECAST_LAB")):  # cuts may count from here
         Path(lab, "mark").touch()
-    links, kill_at = transport.links(), asked.kill.get(rank)
-    ended = Engine(links, transfers, prepared.part, asked.deadline, kill_at=kill_at).run()
+    engine = Engine if rank not in asked.kill else partial(_Doomed, asked.kill[rank])
+    links = Links(transport, range(transport.size), PlanTransport.key, transport.cancel)
+    ended = engine(links, transfers, prepared.part, asked.deadline).run()
     output, unwritten = asked.output, ""
     if output is not None:
         _, unwritten = _attempt(lambda: data_of.write_arrived(prepared, rank, ended.held, output))

@@ -1,0 +1,338 @@
+"""Collectives by plans of a network, over any transport: copies first, then repair; the rate of links is measured.
+
+A call begins by an allgather of the call that each rank means to make, and of the links that it has lost: so all go down the same
+plan, or none does. The plan sends as many copies as are to be survived, if the network has room for them, over ways that share
+nothing: nobody has to find out who has died. When copies were not enough, a rank fetches what it lacks from one who has it. After
+a plan without copies another one comes first, without the dead and the lost links. Data that only its source has, and sums, go
+straight at last. A group that survives nothing does none of that: its ranks go down the plan, as the call itself says.
+"""
+
+import os
+import struct
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from hashlib import blake2b
+from time import monotonic
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treecast.algorithms import spread
+from treecast.calls.call import Call
+from treecast.calls.collectives import ROWS
+from treecast.calls.table import Algorithm, Failed
+from treecast.collectives import Kind, find_unequal
+from treecast.engine import blocks as parts
+from treecast.engine.blocks import Cut, Run, Task, bytes_of, shape_of, task_of
+from treecast.engine.choose import ALL_PORT, ONE_PORT, Role, broadcast_role, most_survived, role_of
+from treecast.engine.lane import Lane
+from treecast.engine.memory import Part
+from treecast.engine.turns import AT_ONCE, Turns
+from treecast.errors import DeliveryError
+from treecast.groups.group import Group
+from treecast.groups.memory import scratch
+from treecast.groups.shape import Shape
+from treecast.networks import Network, network
+from treecast.networks.kept import kept
+from treecast.transport.base import SMALL, Piece, Steps
+from treecast.units import parse_rate
+
+_LOOK = 0.01
+_DIGEST, _CUTS = 16, 8  # bytes, and lost links, of which a rank tells
+_LOST, _SECONDS = struct.Struct(f"<{_CUTS}H"), struct.Struct("<d")
+_TRIES = 2  # by plans
+_KEPT = 64  # plans
+_PROBE = 1 << 18  # bytes by which the rate of links is measured
+_Made = tuple[Cut, Role, int]
+"""How blocks are cut in a plan, the part of this rank, and how many copies there are to spare."""
+
+
+class _Asked(NamedTuple):
+    """What a plan is asked for: a kind, the bytes of its blocks, and the failures that it survives where the network can.
+
+    ``hosts``: of each node, the first one on its host. ``tags``: how many its messages may have.
+    """
+
+    kind: str
+    where: Network
+    sizes: tuple[int, ...]
+    root: int
+    survive: int
+    hosts: tuple[int, ...]
+    tags: int
+
+
+class Planned:
+    """The collectives of groups by plans of one network: rank r is at node r.
+
+    ``lane_of``: the links of a rank, as a group sees them. ``model``: of the plans; one-port where a switch joins all hosts.
+    ``hosts[r]``: the first rank on the host of rank r, by default its own. All on one host share its memory, and no rate is
+    measured. Else it is ``TREECAST_RATE`` where that is set: ``100Mbit/s``, or a number of bits per second. ``copies``: whether
+    they go where failures are to be survived, or are repaired alone. Raises TreecastError for a rate that is none.
+    """
+
+    def __init__(
+        self,
+        lane_of: Callable[[Group], Lane],
+        where: Network,
+        model: str = ALL_PORT,
+        hosts: Sequence[int] = (),
+        *,
+        copies: bool = True,
+    ) -> None:
+        self._lane_of, self.where, self._model, self._copies = lane_of, where, model, copies
+        self._hosts = hosts or range(where.nodes)
+        self._cuts, self._given_up = frozenset[tuple[int, int]](), set[int]()
+        told = os.environ.get("TREECAST_RATE")
+        self._rate = 0.0 if len(set(self._hosts)) == 1 else None
+        if told is not None and self._rate is None:
+            self._rate = parse_rate(told if told.endswith("s") else f"{told}bit/s")
+        self._made: dict[_Asked, Future[_Made]] = {}
+        self._planner = ThreadPoolExecutor(1, "treecast.plan")
+
+    def plans(self) -> dict[Algorithm, Callable[..., Failed]]:
+        """Return the functions that carry algorithms out by plans; those for which there is none go straight."""
+        kinds = {row.algorithm: row.planned for row in ROWS.values() if row.planned and not row.planned.lengths}
+        return {algorithm: self.plan(algorithm, kind) for algorithm, kind in kinds.items()}
+
+    def plan(self, algorithm: Algorithm, kind: Kind) -> Callable[..., Failed]:
+        """Return the function that carries an algorithm out by plans of a kind; it takes a call, and what follows the group."""
+
+        def carry(call: Call, *given: Any) -> Failed:
+            group = call.group
+            if group.carrier.alone and call.refused:
+                return ()
+            task = None if kind.adds or call.refused else task_of(kind, group.rank, given)
+            if not self._all_go(call, algorithm, None if call.refused else _words(group, kind, given, task)):
+                return call.run(algorithm(group, *given))
+            if self._rate is None:
+                call.run(self._probe(group, 1))  # opens connections
+                self._rate = _PROBE / min(call.run(self._probe(group, _PROBE)) for _ in range(2))
+            call.is_planned = True
+            if task is None:
+                return call.run(self._sum(group, kind, given, partial(algorithm, group)))
+            if kind.lengths and kind.personal:
+                task = task._replace(lengths=call.run(_tell_lengths(group, task)))
+            return call.run(self._move(group, kind, task, algorithm(group, *given)))
+
+        return carry
+
+    # -- what all ranks know before a plan ---------------------------------------------------------------------------
+
+    def _all_go(self, call: Call, algorithm: Algorithm, words: Any) -> bool:
+        """Return whether all ranks go down the same plan."""
+        group = call.group
+        if group.carrier.alone:  # who makes another call waits for ever, as in MPI
+            return words is not None
+        sizes = "" if words is None else repr((algorithm.__name__, words, self._rate))
+        mine = blake2b(sizes.encode(), digest_size=_DIGEST).digest()
+        said: list[bytes] = call.run(self._tell(group, mine), refused="")
+        return len(set(said)) == 1 and bool(sizes) and self._left(group.agreement.members) is not None
+
+    def _tell(self, group: Group, mine: bytes = bytes(_DIGEST)) -> Steps[list[bytes]]:
+        """Tell all ranks something, and the links that this one has lost; return the words of the members, and plan without
+        the links that any of them has lost.
+        """
+        lost = sorted({*self._lane_of(group).lost(), *self._given_up}.intersection(group.agreement.members))
+        told = yield from _told(group, mine + _LOST.pack(*[*lost, *[group.rank] * _CUTS][:_CUTS]))
+        self._cuts = frozenset((rank, other) for rank, each in told for other in _LOST.unpack_from(each, _DIGEST))
+        return [each[:_DIGEST] for _, each in told]
+
+    def _left(self, members: Sequence[int]) -> Network | None:
+        """Return the network of the members over links that no rank has lost; None where they are in pieces, or one alone."""
+        return _less(self.where, tuple(members), self._cuts)
+
+    def _probe(self, group: Group, size: int) -> Steps[float]:
+        """Return the seconds until all have sent so many bytes to one neighbour each, the same at all ranks.
+
+        Where hosts have one port, one rank of each does. The slowest counts.
+        """
+        members, began = group.agreement.members, monotonic()
+        me, speak = members.index(group.rank), sorted(set(_hosts_of(self._hosts, members)))
+        aims = dict(zip(speak, [*speak[1:], speak[0]], strict=True))  # to the next host
+        if self._model == ALL_PORT:  # over the last port, since the first may lead to the same host
+            where = self._left(members)
+            aims = {} if where is None else {u: where.neighbors(u)[-1] for u in range(where.nodes)}
+        to, sources = [aims[me]] if me in aims else [], [u for u, aim in aims.items() if aim == me]
+        self._lane_of(group).exchange(to, sources, size)
+        took = _SECONDS.pack(monotonic() - began)
+        group.restart()
+        told = yield from _told(group, took)
+        return max(_SECONDS.unpack(each)[0] for _, each in told)
+
+    # -- a plan ------------------------------------------------------------------------------------------------------
+
+    def _make(self, asked: _Asked, me: int) -> _Made:
+        """Return the part of a node."""
+        kind, where, sizes, root, survive, hosts, tags = asked
+        model, rate, speak = self._model, self._rate or 0.0, sorted(set(hosts))
+        spare = survive and min(survive, most_survived(kind, where, model))
+        if model == ONE_PORT and kind == "broadcast" and not spare and len(speak) > 1:
+            between = network(f"complete:{len(speak)}")
+            operation, cut = parts.cut_up(kind, between, sizes, rate, root=speak.index(hosts[root]), model=model)
+            return cut, broadcast_role(operation, hosts, root, me, tags), spare
+        operation, cut = parts.cut_up(kind, where, sizes, rate, root=root, survive=spare, model=model)
+        return cut, role_of(operation, me, tags), spare
+
+    def _part(
+        self, group: Group, where: Network, name: str, sizes: Sequence[int], end: int | None
+    ) -> tuple[int, _Made, Run]:
+        """Return the node of this rank, its part in a plan, and the function that carries that out; ``end``: the root, if any."""
+        members, lane = group.agreement.members, self._lane_of(group)
+        me, root, hosts = members.index(group.rank), members[0] if end is None else end, _hosts_of(self._hosts, members)
+        survive = group.terms.survive if self._copies else 0
+        asked = _Asked(name, where, tuple(sizes), members.index(root), survive, hosts, lane.tags)
+        if asked not in self._made:  # in a thread of its own: meanwhile the others hear this rank
+            if len(self._made) >= _KEPT:
+                self._made.clear()
+            self._made[asked] = self._planner.submit(self._make, asked, me)
+        while not (made := self._made[asked]).done():
+            group.transport.wait(made.done, _LOOK)
+        # a silent rank would keep its turn: so where failures are to be survived there are none
+        has_turns = self._model == ONE_PORT and not group.terms.survive
+        turns = Turns[Any](AT_ONCE, [node for node, host in enumerate(hosts) if host == hosts[me]])
+
+        def run(part: Part) -> set[int]:
+            outcome = lane.carry(made.result()[1].transfers, part, turns if has_turns else None)
+            self._given_up |= {members[node] for node in outcome.cut}  # what is late may still come over such a link
+            return outcome.held
+
+        return me, made.result(), run
+
+    def _try(
+        self, group: Group, shape: Shape, go: Callable[[Network], tuple[set[int], int]], fetches: bool = False
+    ) -> Steps[Failed | None]:
+        """Bring data by a plan, and by another without the dead where some rank lacks data; return all that have failed.
+
+        ``go``: carries a plan over a network out, and returns whose data this rank lacks then, and how many copies were to spare.
+        None where there is no plan, or data may be lacking still. ``fetches``: it is fetched after a plan of several copies.
+        """
+        for tried in range(_TRIES):
+            if tried:
+                group.restart()
+                yield from self._tell(group)
+                group.restart()
+            members = group.agreement.members
+            where = self.where if group.carrier.alone else self._left(members)
+            if where is None or not {shape.source, shape.target} <= {None, *members}:
+                break
+            lacking, spare = go(where)
+            if spare and fetches:
+                break
+            for rank in lacking:
+                group.lack(rank)
+            failed = yield from group.settle(shape._replace(redo=True))
+            if failed is not None:
+                gone = set(group.began) - set(members)
+                return failed if shape.target in failed else tuple(sorted({*failed, *gone}))
+        group.restart()
+        return None
+
+    def _move(self, group: Group, kind: Kind, task: Task, straight: Steps[Failed]) -> Steps[Failed]:
+        """Bring blocks to where they belong by a plan; then each fetches what it lacks, or what is for it alone goes straight."""
+        shape, every, has, tried = task.shape, group.agreement.members, {group.rank}, list[Network]()
+
+        def go(where: Network) -> tuple[set[int], int]:
+            tried.append(where)
+            members = group.agreement.members
+            each = members if kind.spreads and shape.end is None else [0]
+            sizes = task.lengths or [len(task.pieces[rank]) for rank in each]
+            name = kind.name if kind.lengths or len(set(sizes)) == 1 else find_unequal(kind.name)
+            me, (cut, role, spare), run = self._part(group, where, name, sizes, shape.end)
+            lacking = {members[node] for node in parts.carry(task.place(members), cut, me, role, run)}
+            has.update(set(members) - lacking)
+            return lacking, spare
+
+        failed = yield from self._try(group, shape, go, fetches=kind.spreads)
+        if failed is not None and (kind.personal or len(tried) == 1):
+            return failed
+        if kind.personal:
+            return (yield from straight)
+        if failed is not None:  # some may lack data of those who were out before the last try
+            group.restart()
+        pieces = {rank: task.pieces[rank] for rank in every} if shape.source is None else {shape.source: task.pieces[0]}
+        for rank, piece in pieces.items():
+            if rank in has:
+                group.hold(rank, piece)
+            else:
+                group.lack(rank, piece)
+        return (yield from group.settle(shape._replace(spread=True))) or ()
+
+    def _sum(
+        self, group: Group, kind: Kind, ends: Sequence[Any], straight: Callable[..., Steps[Failed]]
+    ) -> Steps[Failed]:
+        """Bring the sum of all contributions to who wants it, added along the trees in the order of the schedule."""
+        given, out, *rest = ends
+        shape, how = shape_of(kind, ends), rest[-1]
+        work: Piece = scratch(len(given)) if out is None else out
+        if given is None:
+            given = work
+            if group.terms.survive:  # another try needs it again
+                given = scratch(len(work))
+                spread.copy_here(given, work)
+        received = bytes_of(work)
+
+        def go(where: Network) -> tuple[set[int], int]:
+            spread.copy_here(work, given)
+            size = len(received) if kind.blocks == "one" else -(-len(received) // where.nodes)
+            me, (_, role, _), run = self._part(group, where, kind.name, [size], shape.target)
+            is_whole = parts.carry_sum(received, how, me, role, run)
+            if group.carrier.alone and not is_whole:
+                raise DeliveryError(f"{shape.name}: rank {me} lacks parts of the sum; survive=0 outlives no death")
+            return set() if is_whole else {group.rank}, 0
+
+        failed = yield from self._try(group, shape, go)
+        return (yield from straight(given, out, *rest)) if failed is None else failed
+
+
+@kept(8)
+def _less(where: Network, members: tuple[int, ...], cuts: frozenset[tuple[int, int]]) -> Network | None:
+    if where.every_pair_joined:
+        return network(f"complete:{len(members)}") if len(members) > 1 else None
+    gone = set(range(where.nodes)) - set(members)
+    links = {tuple(sorted(cut)) for cut in cuts if cut[1] in where.neighbors(cut[0]) and gone.isdisjoint(cut)}
+    names = [f"{where.label(a)}-{where.label(b)}" for a, b in links]
+    left = where.without(nodes=sorted(gone), links=names) if gone or names else where
+    return left if left.nodes > 1 and left.connected else None
+
+
+def _hosts_of(hosts: Sequence[int], members: Sequence[int]) -> tuple[int, ...]:
+    """Return of each member, by its place among them, the place of the first that is on its host."""
+    here = [hosts[rank] for rank in members]
+    return tuple(here.index(host) for host in here)
+
+
+def _told(group: Group, mine: bytes) -> Steps[list[tuple[int, bytes]]]:
+    """Tell all ranks some bytes; return each member with its own."""
+    places = [memoryview(bytearray(len(mine))) for _ in range(group.size)]
+    places[group.rank][:] = mine
+    yield from spread.allgather(group, None, places)
+    return [(rank, bytes(places[rank])) for rank in group.agreement.members]
+
+
+def _tell_lengths(group: Group, task: Task) -> Steps[list[int]]:
+    """Tell all ranks how long the blocks are that this one sends; return the lengths of all blocks."""
+    lengths, size = [len(piece) for piece in task.pieces], group.size
+    told = yield from _told(group, np.array(lengths[:size], np.int64).tobytes())
+    sizes = np.array([np.frombuffer(each, np.int64) for _, each in told])
+    np.fill_diagonal(sizes, 0)
+    for source in (u for u, room in enumerate(lengths[size:]) if room < sizes[u, group.rank]):
+        come = sizes[source, group.rank]
+        raise DeliveryError(f"{task.shape.name}: {come} bytes come from rank {source}, and there is room for less")
+    found: list[int] = sizes.ravel().tolist()
+    return found
+
+
+def _words(group: Group, kind: Kind, given: Sequence[Any], task: Task | None) -> Any:
+    """Return the words of all ranks alike on a call that goes down a plan; None of one that goes straight."""
+    if task is None:
+        mine, out, *rest = given
+        how, size = rest[-1], len(mine if out is None else out)
+        return (rest[:-1], how.entries, size) if size >= SMALL and how.op.Is_commutative() else None
+    sizes, end = [len(piece) for piece in task.pieces], task.shape.end
+    if not kind.personal:
+        return (end, sizes) if sum(sizes) >= SMALL else None
+    if kind.lengths:  # nobody knows how long the blocks of the dead are
+        return () if group.carrier.alone else None
+    return (end, sizes[0]) if len(set(sizes)) == 1 and sizes[0] >= SMALL // 8 else None
