@@ -37,7 +37,7 @@ def test_type_checkers_see_the_public_names():
 
 def test_every_error_is_public():
     found = {name: thing for name, thing in vars(errors).items() if hasattr(thing, "__cause__")}
-    assert len(found) == 10
+    assert len(found) == 11
     assert all(getattr(treecast, name) is thing for name, thing in found.items())
     assert found.keys() <= set(treecast.__all__)
     for name in ("DeliveryError", "Evicted"):

@@ -27,6 +27,7 @@ from treecast.errors import PlanError as PlanError
 from treecast.errors import ProtocolError as ProtocolError
 from treecast.errors import ScheduleError as ScheduleError
 from treecast.errors import TreecastError as TreecastError
+from treecast.errors import UnlikeCallsError as UnlikeCallsError
 from treecast.execution.election import Election as Election
 from treecast.execution.local import Execution as Execution
 from treecast.formats import load as load

@@ -11,7 +11,6 @@ from treecast.algorithms import personal, spread, sums
 from treecast.errors import DeliveryError, Evicted, UnlikeCallsError
 from treecast.groups.group import Group, called
 from treecast.groups.terms import Carrier, Terms
-from treecast.groups.waiting import Waiting
 from treecast.groups.words import Words
 from treecast.transport.base import DIRECT, FrameError, Kind, Ticket, Transport
 from treecast.transport.together import Together
@@ -338,7 +337,7 @@ class Rank:
         self.node.watch(self.group.lose)
         self.node.on_error, self.is_faulty = self._note, False
         self.node.marks.tell = lambda source, group, call: self.group.unlike.find(call)
-        self.waiting = Waiting(self.node, {0: self.group})
+        self.waiting = self.group.waiting
         self.steps = self._program(calls)
         self.until = next(self.steps)
 

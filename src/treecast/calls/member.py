@@ -1,6 +1,7 @@
 """The middle of a communicator, whatever its face: it makes the calls of the table, and tells how the last one ended."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -11,6 +12,7 @@ from treecast.calls.table import Algorithm, Failed, Job, Rank, Row, job_of, read
 from treecast.calls.worker import Worker
 from treecast.groups.group import Group
 from treecast.groups.terms import Terms
+from treecast.jobs.dump import dump, flight_record
 
 Plans = Mapping[Algorithm, Callable[..., Failed]] | None
 
@@ -32,6 +34,34 @@ class Member:
         began, ended, *more = self._last
         failed, way, network = more or ((), "MPI", "")
         return Last(failed, way, network, ended - began)
+
+    # -- what it does --------------------------------------------------------------------------------------------------
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """How many events of each name there were at this rank (``treecast.transport.events``), and how many calls it keeps."""
+        group = self._group
+        return {**group.transport.events.counts, "calls": len(flight_record(group.waiting)["entries"])}
+
+    def waiting(self) -> dict[int, str]:
+        """Return for whom this rank waits in the call that it is in, and where they were when it last asked, after 5 s.
+
+        It may be called by another thread. Empty where it is in no call.
+        """
+        group = self._group
+        return {rank: group.waiting.where(group, rank) for rank in group.awaited()} if group.is_inside else {}
+
+    def calls(self) -> list[dict[str, Any]]:
+        """Return the last 1,000 calls of this process, of all its communicators, as entries of PyTorch's flight recorder."""
+        return list(flight_record(self._group.waiting)["entries"])
+
+    def dump(self, folder: str) -> Path:
+        """Write the record of the last calls into a folder, in the form of PyTorch's flight recorder; return the file.
+
+        ``torchfrtrace FOLDER --prefix treecast_rank_`` reads it. Raises FormatError where it cannot be written.
+        """
+        group = self._group
+        return dump(group.waiting, group.transport.rank, folder)
 
     # -- said by a face ----------------------------------------------------------------------------------------------
 

@@ -9,11 +9,12 @@ from treecast.errors import DeliveryError, PlanError
 from treecast.groups.agreement import Agreement, Broken
 from treecast.groups.members import bits_of, name_ranks, ranks_of
 from treecast.groups.memory import Blocks, Kept, Memory, scratch
-from treecast.groups.record import Made, Record
+from treecast.groups.record import Made
 from treecast.groups.shape import Shape, lost_with_root
 from treecast.groups.states import Action, Decision, Need
 from treecast.groups.terms import Carrier, Terms
 from treecast.groups.unlike import COMPARED, Unlike
+from treecast.groups.waiting import Waiting
 from treecast.groups.words import NO_WORDS, Words
 from treecast.transport.base import SMALL, FrameError, Key, Kind, Piece, Steps, T, Ticket, Transport
 from treecast.transport.marks import PARTS
@@ -49,14 +50,15 @@ class Group:
         terms: Terms = _USUAL,
         carrier: Carrier = _OWN,
         *,
-        record: Record | None = None,
+        waiting: Waiting | None = None,
     ) -> None:
         self.transport, self.seats, self.ident, self.terms = transport, list(seats), ident, terms
         self.carrier, self.rank, self.size = carrier, self.seats.index(transport.rank), len(self.seats)
         self.rank_at = {seat: rank for rank, seat in enumerate(self.seats)}
         self.agreement = Agreement(self.rank, self.size, self._say, self._shut)
         self.unlike = Unlike(ident, self.agreement, transport, self._say)
-        self._record, self.made = Record() if record is None else record, Made(ident, 0)
+        self.waiting, self.made = Waiting(transport) if waiting is None else waiting, Made(ident, 0)
+        self.waiting.groups[ident] = self
         self.refused, self.misfits, self.instance, self.began = "", False, 0, list(range(self.size))
         self.turn, self.overdue = Lock(), set[int]()
         self.together: Together | None = None
@@ -142,7 +144,7 @@ class Group:
         self.restart()
         number = agreement.number
         if not part:
-            self.made = self._record.begin(self.ident, number // PARTS, words)
+            self.made = self.waiting.record.begin(self.ident, number // PARTS, words)
             if self.goes_together(0) is not None and self.made.call % COMPARED == 0:
                 yield from self._compare()
         self.unlike.begin(self.made)
@@ -272,7 +274,7 @@ class Group:
     def describe(self, words: Words) -> None:
         """Note which call it is that goes past this group, and takes long."""
         call = self.agreement.next() // PARTS
-        self.made = self._record.begin(self.ident, call, words)
+        self.made = self.waiting.record.begin(self.ident, call, words)
         self.unlike.is_inside = True
         self.unlike.note(call, words.digest)
         self.transport.marks.set(self.ident, call, words.digest)

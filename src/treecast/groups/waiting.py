@@ -5,19 +5,20 @@ groups, each in one that the other has not begun, wait for ever: they find the c
 """
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from time import monotonic, time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treecast.groups.members import name_ranks
+from treecast.groups.record import Record
 from treecast.transport.base import FrameError, Key, Kind, Transport, Until
 from treecast.transport.marks import PARTS
 
 if TYPE_CHECKING:
     from treecast.groups.group import Group
 
-SLOW = 5.0
-"""Seconds after which a rank asks those for which it waits where they are."""
+_SLOW = 5.0  # seconds after which a rank asks those for which it waits where they are
 _AS_WELL = "too"
 _CIRCLE = 1  # the stage of a frame that tells of a circle
 _LONGEST = 1 << 15  # bytes of an answer
@@ -51,13 +52,14 @@ class Edge(NamedTuple):
 
 
 class Waiting:
-    """The waits of this process in calls of its groups, and the places of those it has asked.
+    """The waits of this process in calls of its ``groups``, by their numbers, and the places of those it has asked.
 
-    ``slow``: seconds after which it asks; None never.
+    ``slow``: seconds after which it asks, TREECAST_SLOW says how many; None never. ``record``: the last calls of this process.
     """
 
-    def __init__(self, transport: Transport, groups: Mapping[int, "Group"], slow: float | None = SLOW) -> None:
-        self._transport, self._groups, self.slow = transport, groups, slow
+    def __init__(self, transport: Transport) -> None:
+        self._transport, self.slow = transport, _seconds(os.environ.get("TREECAST_SLOW", ""))
+        self.groups, self.record = dict[int, "Group"](), Record()
         self.places: dict[tuple[int, int], Place] = {}
         """The last answers, by group and rank of the transport."""
         self._asked = set[int]()
@@ -109,7 +111,7 @@ class Waiting:
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
         """Answer, or take an answer. Raises FrameError for one that makes no sense."""
-        group = self._groups.get(key.group)
+        group = self.groups.get(key.group)
         if key.kind == Kind.ASK:
             if group is not None and len(body) == len(group.unlike.digests.tobytes()):
                 group.unlike.compare(key.call // PARTS, body)
@@ -138,7 +140,7 @@ class Waiting:
 
     def _place(self, group: "Group | None") -> Place:
         """Return where this rank is, as one who waits in a group asks."""
-        others = [self._edge(each) for each in self._groups.values() if each is not group and each.is_inside]
+        others = [self._edge(each) for each in self.groups.values() if each is not group and each.is_inside]
         edges = list(self._edges.values())
         if group is None:
             return Place(0, False, 0.0, "", [], others, edges)
@@ -168,7 +170,7 @@ class Waiting:
         """Leave the call by which this rank is in a circle, as all in it do; one that has ended meanwhile is no part of it."""
         first = min(range(len(circle)), key=lambda place: circle[place].seat)
         mine = next((edge for edge in circle if edge.seat == self._transport.rank), None)
-        group = None if mine is None else self._groups.get(mine.group)
+        group = None if mine is None else self.groups.get(mine.group)
         if mine is not None and group is not None and group.is_inside and group.made.call == mine.call:
             group.unlike.find(mine.call, _tell(circle[first:] + circle[:first]))
 
@@ -205,6 +207,10 @@ class Waiting:
             return f"is in call {place.call}, {_AS_WELL if place.call == call else place.text}"
         after = f"after call {place.call}, {place.text}" if place.call else "and has made none"
         return f"is in no call for {place.seconds:.1f} s, {after}"
+
+
+def _seconds(text: str) -> float | None:
+    return None if text == "none" else float(text or _SLOW)
 
 
 def _json(body: bytes) -> Any:

@@ -7,14 +7,14 @@ for stands under ``treecast`` in each entry. Calls that it has no name for go by
 import os
 import pickle
 import socket
-from collections.abc import Mapping
 from pathlib import Path
-from time import time_ns
+from time import perf_counter_ns, time_ns
 from typing import Any
 
 from treecast.files import write_whole
 from treecast.groups.group import Group
-from treecast.groups.record import Made, Record
+from treecast.groups.record import KEPT, Made
+from treecast.groups.waiting import Waiting
 from treecast.groups.words import spell
 
 VERSION = "2.10"
@@ -67,7 +67,7 @@ def entry_of(made: Made, group: Group, number: int) -> dict[str, Any]:
     return {
         "record_id": number,
         "pg_id": group.ident,
-        "process_group": (str(group.ident), "default_pg" if not group.ident else f"group {group.ident}"),
+        "process_group": (str(group.ident), _title(group)),
         "collective_seq_id": made.call,
         "p2p_seq_id": 0,
         "op_id": made.call,
@@ -95,26 +95,25 @@ def entry_of(made: Made, group: Group, number: int) -> dict[str, Any]:
     }
 
 
-def flight_record(record: Record, groups: Mapping[int, Group]) -> dict[str, Any]:
+def flight_record(waiting: Waiting) -> dict[str, Any]:
     """Return the record of the last calls: entries, the ranks of each group, and how far each has come."""
-    known = list(groups.values())
-    entries = [entry_of(made, groups[made.group], k) for k, made in enumerate(record.calls) if made.group in groups]
+    known, now = list(waiting.groups.values()), time_ns() - perf_counter_ns()
+    made = [each for each in list(waiting.record.calls) if each.group in waiting.groups]
+    for group in known:  # of calls that went past it the times are those of another clock
+        made += [Made.over(group.ident, *each, now) for each in list(group.unlike.quick)]
+    made.sort(key=lambda each: each.began)
     return {
         "version": VERSION,
-        "entries": entries,
+        "entries": [entry_of(each, waiting.groups[each.group], k) for k, each in enumerate(made[-KEPT:])],
         "pg_config": {
-            str(group.ident): {
-                "name": str(group.ident),
-                "desc": "default_pg" if not group.ident else f"group {group.ident}",
-                "ranks": str(group.seats),
-            }
+            str(group.ident): {"name": str(group.ident), "desc": _title(group), "ranks": str(group.seats)}
             for group in known
         },
         "pg_status": {
             str(group.ident): {
-                "last_enqueued_collective": group.made.call,
-                "last_started_collective": group.made.call,
-                "last_completed_collective": group.made.call - group.is_inside,
+                "last_enqueued_collective": max(group.made.call, group.unlike.last),
+                "last_started_collective": max(group.made.call, group.unlike.last),
+                "last_completed_collective": max(group.made.call, group.unlike.last) - group.is_inside,
             }
             for group in known
         },
@@ -122,9 +121,13 @@ def flight_record(record: Record, groups: Mapping[int, Group]) -> dict[str, Any]
     }
 
 
-def dump(record: Record, groups: Mapping[int, Group], rank: int, folder: str) -> Path:
-    """Write the record of a rank into a folder, as ``treecast_rank_RANK``; return the file."""
+def _title(group: Group) -> str:
+    return f"group {group.ident}" if group.ident else "default_pg"
+
+
+def dump(waiting: Waiting, rank: int, folder: str) -> Path:
+    """Write the record of a rank into a folder, as ``treecast_rank_RANK``; return the file. Raises FormatError."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     file = Path(folder, f"treecast_rank_{rank}")
-    write_whole(file, pickle.dumps(flight_record(record, groups), protocol=4))
+    write_whole(file, pickle.dumps(flight_record(waiting), protocol=4))
     return file

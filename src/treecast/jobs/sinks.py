@@ -10,16 +10,17 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Thread, current_thread, main_thread
 from time import time
 
-from treecast.groups.group import Group
-from treecast.groups.record import Record
+from treecast.groups.waiting import Waiting
 from treecast.jobs.dump import dump
-from treecast.transport.events import Event, Events
+from treecast.transport.base import Transport
+from treecast.transport.events import Event
 
 LOGGER = logging.getLogger("treecast.jobs")
 LOGGER.addHandler(logging.NullHandler())
@@ -30,8 +31,15 @@ _GRAVE = frozenset({"lost", "evicted", "failed", "wrong"})
 """Events at the first of which TREECAST_DUMP keeps the record."""
 
 
-def attach(events: Events, record: Record, groups: Mapping[int, Group], rank: int) -> None:
-    """Have the events of a job at this rank go where the environment says."""
+def attach(transport: Transport, waiting: Waiting) -> None:
+    """Have the events of a job at this rank go where the environment says; an error of a helper thread is one, too."""
+    events, rank, tell = transport.events, transport.rank, transport.on_error
+
+    def note_error(error: Exception) -> None:
+        events.tell("wrong", f"{type(error).__name__}: {error}")
+        tell(error)
+
+    transport.on_error = note_error
     events.sinks.append(lambda event: _log(rank, event))
     where = os.environ.get("TREECAST_LOG", "")
     if where in _LEVELS:
@@ -41,7 +49,7 @@ def attach(events: Events, record: Record, groups: Mapping[int, Group], rank: in
         file.parent.mkdir(parents=True, exist_ok=True)
         events.sinks.append(lambda event: _append(file, rank, event))
     if folder := os.environ.get("TREECAST_DUMP", ""):
-        keep = lambda: dump(record, groups, rank, folder)  # noqa: E731
+        keep = partial(dump, waiting, rank, folder)
         dump_on_signal(keep)
         events.sinks.append(_at_first(keep))
 

@@ -18,14 +18,14 @@ The modules that do the work are imported at the first call: starting ranks need
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Unpack
 
-from treecast.errors import DeliveryError, Evicted
+from treecast.errors import DeliveryError, Evicted, UnlikeCallsError
 from treecast.groups.terms import OVER_MPI, Said, Terms
 
 if TYPE_CHECKING:
     from treecast.mpi.comm.wrapped import Comm
 
 _FOR_ONE_CALL = frozenset({"survive", "deadline", "network", "on_failed"})
-__all__ = ["Comm", "DeliveryError", "Evicted", "wrap"]
+__all__ = ["Comm", "DeliveryError", "Evicted", "UnlikeCallsError", "wrap"]
 
 
 def __getattr__(name: str) -> Any:

@@ -16,14 +16,14 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
 
-from treecast.errors import DeliveryError, Evicted, PlanError
+from treecast.errors import DeliveryError, Evicted, PlanError, UnlikeCallsError
 
 if TYPE_CHECKING:
     from treecast.groups.terms import Said
     from treecast.tcp.comm import Comm
     from treecast.tcp.meeting import Store
 
-__all__ = ["Comm", "DeliveryError", "Evicted", "connect", "init"]
+__all__ = ["Comm", "DeliveryError", "Evicted", "UnlikeCallsError", "connect", "init"]
 
 
 def __getattr__(name: str) -> Any:

@@ -15,7 +15,6 @@ from typing import TypeVar
 from treecast.calls.worker import Worker
 from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
-from treecast.groups.record import Record
 from treecast.groups.terms import Carrier, Terms, check_alike, read_words
 from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_with_the_job
@@ -58,8 +57,8 @@ class Job:
     ) -> None:
         self.transport, self.arrivals, self._listener, self.links = transport, arrivals, listener, links
         self.next_group = 0
-        self._groups: dict[int, Group] = {}
-        self.record, self.waiting = Record(), Waiting(transport, self._groups)
+        self.waiting = Waiting(transport)
+        self._groups = self.waiting.groups
         self._early: list[tuple[int, Key, bytes]] = []
         self._said_bye = set[int]()
         self._applicants: dict[int, tuple[bytes, socket.socket]] = {}
@@ -71,7 +70,7 @@ class Job:
             transport.on(kind, self._hear)
         transport.on(Kind.ABORT, self._end_with)
         transport.watch(self._lose)
-        attach(transport.events, self.record, self._groups, transport.rank)
+        attach(transport, self.waiting)
         transport.marks.tell = self._find_unlike
         if links is not None:
             links[0].direct.watch(self._lose_link)
@@ -88,7 +87,7 @@ class Job:
 
     def _make(self, seats: Iterable[int], ident: int, terms: Terms) -> Group:
         carrier = Carrier(relays=terms.late is None)
-        return Group(self.transport, seats, ident, terms, carrier, record=self.record)
+        return Group(self.transport, seats, ident, terms, carrier, waiting=self.waiting)
 
     def _enter(self, group: Group) -> Group:
         self._groups[group.ident], self.workers[group.ident] = group, Worker(f"treecast.tcp.{group.ident}")

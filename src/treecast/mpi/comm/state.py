@@ -11,7 +11,6 @@ from treecast.calls.deaths import Deaths
 from treecast.calls.table import Rank
 from treecast.calls.worker import Worker
 from treecast.groups.group import Group
-from treecast.groups.record import Record
 from treecast.groups.terms import Carrier, Terms
 from treecast.groups.waiting import Waiting
 from treecast.jobs.program import job_file, note
@@ -41,16 +40,15 @@ class Base:
         self.hosts: list[int] = [0] * comm.size if self.near else comm.allgather(here.bcast(comm.rank))
         here.Free()
         self.transport = MpiTransport(MPI, comm.Dup())
-        self.record, ranks = Record(), range(comm.size)
+        self.waiting, ranks = Waiting(self.transport), range(comm.size)
         carriers = (Carrier(), Carrier(alone=True))
-        made = (Group(self.transport, ranks, k, carrier=each, record=self.record) for k, each in enumerate(carriers))
+        made = (Group(self.transport, ranks, k, carrier=each, waiting=self.waiting) for k, each in enumerate(carriers))
         self.groups = dict(enumerate(made))
         self.group, self.alone = self.groups.values()
         for kind in _KINDS:
             self.transport.on(kind, self._hear)
         self.transport.marks.tell = lambda source, group, call: self.groups[group].unlike.find(call)
-        self.waiting = Waiting(self.transport, self.groups)
-        attach(self.transport.events, self.record, self.groups, comm.rank)
+        attach(self.transport, self.waiting)
         for group in (self.group, self.alone):
             self.transport.watch(group.lose)
         self.mark = Mark(comm)
