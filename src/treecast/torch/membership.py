@@ -21,6 +21,32 @@ def group_of(group: Any = None) -> ProcessGroup:
     return found
 
 
+def calls(group: Any = None) -> list[dict[str, Any]]:
+    """Return the last 1,000 calls of this process, of all its groups, as entries of PyTorch's flight recorder.
+
+    Parameters
+    ----------
+    group : ProcessGroup, optional
+        One of treecast's; by default that of all ranks.
+
+    Returns
+    -------
+    list of dict
+        With ``profiling_name``, ``input_sizes``, ``state`` and so on; ``treecast`` has the root, the operation and the error.
+
+    Raises
+    ------
+    PlanError
+        It is no group of treecast's.
+
+    Examples
+    --------
+    >>> treecast.torch.calls()[-1]["profiling_name"]                # doctest: +SKIP
+    'gloo:all_reduce'
+    """
+    return group_of(group).comm.calls()
+
+
 def failed(group: Any = None) -> tuple[int, ...]:
     """Return the ranks of a process group that have failed: the same at all that live, between the same two calls.
 
