@@ -1,5 +1,8 @@
-"""Pairs of unlike calls over MPI: unlike_cases.py SEED COUNT [DEADLINE]. One rank makes another call than the others, on a communicator of its
-own each time; within the next calls all ranks raise the same error, once, and the last call is right."""
+"""Pairs of unlike calls over MPI: unlike_cases.py SEED COUNT [DEADLINE].
+
+One rank makes another call than the others, each time on a communicator of its own. Within the next calls all ranks raise the
+same error, and the last call is right.
+"""
 
 import random
 import sys

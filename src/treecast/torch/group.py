@@ -16,7 +16,7 @@ from treecast.errors import DeliveryError, PlanError
 from treecast.groups.members import name_ranks
 from treecast.tcp import library
 from treecast.tcp.comm import Comm
-from treecast.torch.calls import CALLS, Asked, One
+from treecast.torch.forms import CALLS, Asked, One
 from treecast.torch.messages import Messages
 from treecast.torch.tensors import Op, Reader, torch
 from treecast.torch.work import Work, dist, seconds_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from treecast.algorithms import sums
 from treecast.errors import PlanError
-from treecast.torch.calls import One
+from treecast.torch.forms import One
 from treecast.torch.group import ProcessGroup, divide
 from treecast.torch.membership import group_of, living
 from treecast.torch.tensors import torch
