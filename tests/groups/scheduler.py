@@ -215,7 +215,7 @@ class Net:
             self.nodes[b].take(a, self.lanes[a, b].popleft())
         else:
             piece, ticket = self.long[a, b].pop(key)
-            self.nodes[b].take(a, (key, bytes(piece), 0))
+            self.nodes[b].take(a, (key, bytes(piece), self.nodes[a].marks.of(key)))
             if ticket.lent is None:
                 ticket.end(len(piece))
         self.nodes[b].raise_error()
@@ -357,8 +357,10 @@ class Rank:
     def _program(self, calls):
         for number, (name, root, count) in enumerate(calls):
             try:
-                call = Call(self.group, number, name, root, count)
-                failed = yield from called(self.group, call.steps, words=words_of(name, root, count))
+                call, words = Call(self.group, number, name, root, abs(count)), words_of(name, root, count)
+                if is_wrong := count < 0:
+                    call.steps = self.group.agreement.until(lambda: False)
+                failed = yield from called(self.group, call.steps, words._replace(is_wrong=is_wrong))
                 if not call.is_right(failed):
                     self.wrong.append((number, name, failed))
                 yield from self.group.unlike.pay()
@@ -397,7 +399,7 @@ class World:
 
     @classmethod
     def of(cls, calls, size, relays=False, odd=None, seed=0):
-        """Return a world in which nothing fails; ``odd``: the calls of a rank that makes others."""
+        """Return a world in which nothing fails; ``odd``: the calls of ranks that make others, wrong ones of a count below 0."""
         world = cls(seed, relays=relays)
         world.calls, world.faults, world.odd, world.asks = calls, 0, odd or {}, 3 if odd else 0
         world._set_up(size)

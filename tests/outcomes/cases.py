@@ -116,8 +116,11 @@ EVENTS = [
     ),
     Event(
         "a rank refuses its arguments",
-        "its own error there, `DeliveryError` that names it at all others that need its data; the next call is right",
-        [Case(call, "refuse", "refused", faces=NOT_TORCH) for call in ("Allreduce", "Allgather", "Alltoall", "Reduce")]
+        "its own error there, `DeliveryError` that names it at all others; the next call is right",
+        [
+            Case(call, "refuse", "refused", faces=NOT_TORCH)
+            for call in ("Allreduce", "Allgather", "Alltoall", "Reduce", "Gather")
+        ]
         + [Case("Scatter", "refuse", "refused", root=2, faces=NOT_TORCH)],
     ),
 ]

@@ -14,15 +14,15 @@ from treecast.groups.shape import Shape, lost_with_root
 from treecast.transport.base import Piece, Steps
 from treecast.transport.together import Together
 
-Pieces = Sequence[Piece] | None
-"""A piece of each rank; None where arguments were refused."""
-Places = Mapping[int, Piece | None]
-"""The pieces, or the places for them, of some ranks; None for voids."""
+Pieces = Sequence[Piece]
+"""A piece of each rank."""
+Places = Mapping[int, Piece]
+"""The pieces, or the places for them, of some ranks."""
 Missing = Steps[tuple[int, ...]]
 """The steps of a call, in the end the failed ranks whose data is missing."""
 
 
-def broadcast(group: Group, data: Piece | None, root: int, name: str = "") -> Missing:
+def broadcast(group: Group, data: Piece, root: int, name: str = "") -> Missing:
     """Bring the bytes of the root to all ranks, straight from it: N - 1 messages.
 
     ``data``: the root's bytes, or their place; of one length on all ranks. ``name``: of the call in errors. Returns (): only the
@@ -31,16 +31,13 @@ def broadcast(group: Group, data: Piece | None, root: int, name: str = "") -> Mi
     shape = Shape(name or broadcast.__name__, source=root, spread=True)
     if root not in group.agreement.members:
         raise lost_with_root(shape)
-    if data is not None:
-        if group.rank == root:
-            group.hold(root, data)
-        if together := group.goes_together(len(data)):
-            yield from group.came(together.broadcast(data, root), {root: data} if group.rank != root else {})
-            return (yield from group.settle(shape)) or ()
-    if group.rank == root:
-        yield from exchange(group, dict.fromkeys(group.agreement.others(), data), {})
+    places = {root: data} if group.rank != root else {}
+    if not places:
+        group.hold(root, data)
+    if together := group.goes_together(len(data)):
+        yield from group.came(together.broadcast(data, root), places)
     else:
-        yield from exchange(group, {}, {root: data})
+        yield from exchange(group, {} if places else dict.fromkeys(group.peers, data), places)
     return (yield from group.settle(shape)) or ()
 
 
@@ -49,25 +46,17 @@ def allgather(group: Group, mine: Piece | None, blocks: Pieces) -> Missing:
 
     ``mine``: this rank's block; None when it is in ``blocks`` already. Block r is that of rank r; all ranks know the lengths,
     which may differ. Returns the failed ranks whose block is missing. Raises DeliveryError, at every rank that lives, when more
-    ranks failed than are to be survived, or arguments were refused.
+    ranks failed than are to be survived.
     """
-    me = group.rank
-    if blocks is None:
-        yield from collect(group, None)
-    else:
-        if mine is not None:
-            copy_here(blocks[me], mine)
-        yield from collect(group, {rank: blocks[rank] for rank in group.agreement.members})
+    if mine is not None:
+        copy_here(blocks[group.rank], mine)
+    yield from collect(group, {rank: blocks[rank] for rank in group.agreement.members})
     return (yield from group.settle(Shape("allgather", spread=True))) or ()
 
 
-def collect(group: Group, blocks: Mapping[int, Piece] | None) -> Steps[None]:
-    """Bring the block of each member to all members; None for a rank whose arguments were refused."""
-    me = group.rank
-    others = [rank for rank in group.agreement.members if rank != me]
-    if blocks is None:
-        yield from exchange(group, dict.fromkeys(others), dict.fromkeys(others))
-        return
+def collect(group: Group, blocks: Places) -> Steps[None]:
+    """Bring the block of each member to all members."""
+    me, others = group.rank, group.peers
     group.hold(me, blocks[me])
     if together := group.goes_together(sum(map(len, blocks.values()))):
         yield from allgather_together(group, together, blocks)
@@ -114,7 +103,7 @@ def share(group: Group, data: Piece, is_new: bool) -> Missing:
 # -- little data of all ranks at once, where a transport has calls for that: data that a rank does not get so, it lacks ----
 
 
-def allgather_together(group: Group, together: Together, blocks: Mapping[int, Piece]) -> Steps[None]:
+def allgather_together(group: Group, together: Together, blocks: Places) -> Steps[None]:
     """Bring the blocks of all ranks to all; copies of them are kept."""
     lengths = [len(blocks[rank]) for rank in range(group.size)]
     whole = np.empty(sum(lengths), np.uint8).data
@@ -127,7 +116,7 @@ def allgather_together(group: Group, together: Together, blocks: Mapping[int, Pi
 
 
 def alltoall_together(
-    group: Group, together: Together, ends: tuple[Piece, Mapping[int, Piece]], lengths: Sequence[int]
+    group: Group, together: Together, ends: tuple[Piece, Places], lengths: Sequence[int]
 ) -> Steps[set[int]]:
     """Bring a block to each rank, of these lengths, into memory of one piece; return whose has not come."""
     (out, places), length = ends, lengths[group.rank]

@@ -57,18 +57,18 @@ class Task(NamedTuple):
         return place if place >= 0 else None
 
 
-def allreduce(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Missing:
+def allreduce(group: Group, mine: Piece | None, out: Piece, how: Sums) -> Missing:
     """Bring the sum of all ranks' contributions to all ranks: up to 64 KiB of them 2 (N - 1) messages, else N times as many, by
     which a rank sends 2 (N - 1) / N of its contribution.
 
     ``mine``: this rank's contribution; None when it is in ``out``, the place of the sum. ``how``: the same at all ranks. Returns
     the failed ranks whose contributions are not in the sum. Raises DeliveryError, at every rank that lives, when more ranks
-    failed than are to be survived, or arguments were refused.
+    failed than are to be survived.
     """
     return (yield from _sum(group, (mine, out), how, Task(Shape("allreduce"))))
 
 
-def reduce(group: Group, mine: Piece | None, out: Piece | None, root: int, how: Sums | None) -> Missing:
+def reduce(group: Group, mine: Piece | None, out: Piece | None, root: int, how: Sums) -> Missing:
     """Bring the sum of all ranks' contributions to the root; ``out`` is None elsewhere. Else as ``allreduce``.
 
     Returns (root,) when the root has failed.
@@ -76,12 +76,12 @@ def reduce(group: Group, mine: Piece | None, out: Piece | None, root: int, how: 
     return (yield from _sum(group, (mine, out), how, Task(Shape("reduce", target=root))))
 
 
-def scan(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Missing:
+def scan(group: Group, mine: Piece | None, out: Piece, how: Sums) -> Missing:
     """Bring to every rank the sum of the contributions of the ranks up to it. Else as ``allreduce``."""
     return (yield from _sum(group, (mine, out), how, Task(Shape("scan"), prefix=True)))
 
 
-def exscan(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Missing:
+def exscan(group: Group, mine: Piece | None, out: Piece, how: Sums) -> Missing:
     """Bring to every rank the sum of the contributions of the ranks before it. Else as ``allreduce``.
 
     At rank 0 ``out`` stays as it is. Where all ranks before have failed it means nothing.
@@ -89,37 +89,24 @@ def exscan(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None
     return (yield from _sum(group, (mine, out), how, Task(Shape("exscan"), prefix=True, less=True)))
 
 
-def reduce_scatter(
-    group: Group, mine: Piece | None, out: Piece | None, counts: Sequence[int], how: Sums | None
-) -> Missing:
-    """Bring to rank r the sum of the r-th block of all ranks' contributions, of ``counts[r]`` entries.
-
-    ``mine`` is never None. Else as ``allreduce``.
-    """
-    me, others = group.rank, [rank for rank in group.agreement.members if rank != group.rank]
-    pieces: dict[int, Piece | None] = dict.fromkeys(others)
-    parts: dict[int, Piece] = {}
-    shape = Shape("reduce_scatter")
-    if how is not None and mine is not None:
-        bounds = [width_of(mine, how) * sum(counts[:k]) for k in range(len(counts) + 1)]
-        blocks = [mine[a:b] for a, b in pairwise(bounds)]
-        if group.goes_together(len(mine) * group.size):
-            every = scratches(group, range(group.size), len(mine))
-            copy_here(every[me], mine)
-            yield from collect(group, every)
-            shape = shape._replace(spread=True)
-            parts = {r: part[bounds[me] : bounds[me + 1]] for r, part in every.items()}
-        else:
-            parts = scratches(group, [me, *others], len(blocks[me]))
-            copy_here(parts[me], blocks[me])
-            pieces = {r: blocks[r] for r in others}
-    if not shape.spread:
-        yield from exchange(group, pieces, {r: parts.get(r) for r in others})
-    failed = (yield from group.settle(shape)) or ()
-    if parts and how is not None and not group.refused:
-        chosen = [parts[r] for r in sorted(parts) if r not in failed]
-        fold(how, chosen, counts[me])
-        copy_here(out, chosen[-1])
+def reduce_scatter(group: Group, mine: Piece, out: Piece, counts: Sequence[int], how: Sums) -> Missing:
+    """Bring to rank r the sum of the r-th block of all ranks' contributions, of ``counts[r]`` entries. Else as ``allreduce``."""
+    me, others, is_little = group.rank, group.peers, group.goes_together(len(mine) * group.size) is not None
+    bounds = [width_of(mine, how) * sum(counts[:k]) for k in range(len(counts) + 1)]
+    blocks = [mine[a:b] for a, b in pairwise(bounds)]
+    if is_little:
+        every = scratches(group, range(group.size), len(mine))
+        copy_here(every[me], mine)
+        yield from collect(group, every)
+        parts = {rank: part[bounds[me] : bounds[me + 1]] for rank, part in every.items()}
+    else:
+        parts = scratches(group, [me, *others], len(blocks[me]))
+        copy_here(parts[me], blocks[me])
+        yield from exchange(group, {r: blocks[r] for r in others}, {r: parts[r] for r in others})
+    failed = (yield from group.settle(Shape("reduce_scatter", spread=is_little))) or ()
+    chosen = [parts[rank] for rank in sorted(parts) if rank not in failed]
+    fold(how, chosen, counts[me])
+    copy_here(out, chosen[-1])
     return failed
 
 
@@ -137,12 +124,10 @@ class _Nothing:
         """Do nothing."""
 
 
-def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums | None, task: Task) -> Missing:
+def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums, task: Task) -> Missing:
     (mine, out), target = ends, task.shape.target
     if target is not None and target not in group.agreement.members:
         return (target,)
-    if how is None:
-        return (yield from _refuse(group, task))
     given: Piece = out if mine is None else mine
     in_blocks = task.is_for_all and (group.carrier.relays or (how.exact and group.goes_together(len(given))))
     if len(given) * group.size <= SMALL and not in_blocks:
@@ -153,15 +138,6 @@ def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums | None
     return (yield from _sum_in_blocks(group, given, out, how, task))
 
 
-def _refuse(group: Group, task: Task) -> Missing:
-    """Send voids, in both parts of a sum, for a rank that does not know how long it is."""
-    others = group.agreement.others()
-    for taker in others if task.shape.target is None else {task.shape.target} - {group.rank}:
-        group.give(taker, group.rank, None, 1)
-    yield from exchange(group, dict.fromkeys(others), dict.fromkeys(others))
-    return (yield from group.settle(task.shape)) or ()
-
-
 def _sum_everywhere(group: Group, given: Piece, out: Piece | None, how: Sums, task: Task) -> Missing:
     me, members = group.rank, list(group.agreement.members)
     parts = scratches(group, members, len(given))
@@ -169,11 +145,9 @@ def _sum_everywhere(group: Group, given: Piece, out: Piece | None, how: Sums, ta
     yield from collect(group, parts)
     failed = (yield from group.settle(task.shape._replace(spread=True))) or ()
     chosen = [rank for rank in members if rank not in failed]
-    if task.shape.target in (None, me) and me in chosen and not group.refused:
-        place = task.place(me, chosen)
-        if place is not None:
-            fold(how, [parts[rank] for rank in chosen[: place + 1]], how.entries)
-            copy_here(out, parts[chosen[place]])
+    if me in chosen and (place := task.place(me, chosen)) is not None:
+        fold(how, [parts[rank] for rank in chosen[: place + 1]], how.entries)
+        copy_here(out, parts[chosen[place]])
     return failed
 
 
@@ -188,7 +162,7 @@ def _sum_in_blocks(group: Group, given: Piece, out: Piece | None, how: Sums, tas
         failed = yield from group.settle(shape)
         if failed is not None:
             gone = tuple(sorted(set(range(group.size)) - set(living)))
-            return failed if group.refused or (target is not None and target in failed) else gone
+            return failed if target in failed else gone
         group.restart()
 
 
@@ -225,7 +199,7 @@ def _try_blocks(
                 group.want(owner, owner, out[block[owner]], 1)
     for taker, place in sums.items() if takers else ():
         if taker != me:
-            group.give(taker, me, None if lacking and not group.misfits else parts[living[place]], 1)
+            group.give(taker, me, b"" if lacking else parts[living[place]], 1)
         elif out is not None and not lacking:
             copy_here(out[block[me]], parts[living[place]])
     if takers and not lacking and not task.prefix:

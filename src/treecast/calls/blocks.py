@@ -14,7 +14,7 @@ _SOME, _MUCH = 4 << 20, 16 << 20  # bytes from which a call goes straight
 def barrier(ours: Rank) -> Asked:
     """Wait for all."""
 
-    return Asked(lambda: Given((), 0), ())
+    return Asked(lambda: Given((), 0))
 
 
 @row("Bcast", spread.broadcast, (0,), own_from=_SOME)
@@ -29,7 +29,7 @@ def bcast(ours: Rank, buf: Any, root: int = 0) -> Asked:
             (data,), finish = ours.reader.receive(buf)
         return Given((data, root), len(data), finish, Words("", len(data), ours.reader.type_of(buf), root=root))
 
-    return Asked(read, (None, root))
+    return Asked(read)
 
 
 def _allgather(blocks: str) -> Callable[..., Asked]:
@@ -42,7 +42,7 @@ def _allgather(blocks: str) -> Callable[..., Asked]:
             words = Words("", sizes_of(place.pieces), ours.reader.type_of(recvbuf, blocks))
             return Given((mine, place.pieces), sum(map(len, place.pieces)), place.finish, words)
 
-        return Asked(read, (None, None))
+        return Asked(read)
 
     return make
 
@@ -58,7 +58,7 @@ def _alltoall(blocks: str) -> Callable[..., Asked]:
             words = Words("", len(out[0]) if equal else None, ours.reader.type_of(recvbuf, blocks))
             return Given(parts, sum(map(len, place.pieces)), place.finish, words)
 
-        return Asked(read, (None, None))
+        return Asked(read)
 
     return make
 
@@ -90,7 +90,7 @@ def _scatter(blocks: str) -> Callable[..., Asked]:
                 check_own(ours, out[root], mine)
             return Given((out, mine, root, equal), sum(map(len, out)), finish, words(sendbuf, blocks, len(out[0])))
 
-        return Asked(read, (None, None, root))
+        return Asked(read)
 
     return make
 
@@ -116,7 +116,7 @@ def _gather(blocks: str) -> Callable[..., Asked]:
             parts, told = (mine, place.pieces, root, equal), words(recvbuf, blocks, len(place.pieces[0]))
             return Given(parts, sum(map(len, place.pieces)), place.finish, told)
 
-        return Asked(read, (None, None, root), target=root)
+        return Asked(read, target=root)
 
     return make
 

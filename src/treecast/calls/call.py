@@ -1,10 +1,11 @@
 """A call on a communicator, under way: algorithms over its group, or a plan in their place; and its outcome."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple, NoReturn
 
 from treecast.calls.table import Algorithm, Failed, Job, Rank
-from treecast.errors import DeliveryError
+from treecast.errors import DeliveryError, UnlikeCallsError
 from treecast.groups.group import Group, called
 from treecast.groups.words import NO_WORDS
 from treecast.transport.base import Steps, T
@@ -33,7 +34,7 @@ class Last(NamedTuple):
 
 
 class Call:
-    """A call of one rank. ``refused``: why this rank's arguments are wrong. ``is_planned``: whether it goes by a plan.
+    """A call of one rank. ``is_planned``: whether it goes by a plan.
 
     ``run``: carries out steps of the group. ``plans``: functions that carry algorithms out by plans; all others go straight.
     """
@@ -46,7 +47,7 @@ class Call:
         *,
         plans: Mapping[Algorithm, Callable[..., Failed]] | None = None,
     ) -> None:
-        self.ours, self.group, self.refused, self.is_planned, self.words = ours, group, "", False, NO_WORDS
+        self.ours, self.group, self.is_planned, self.words = ours, group, False, NO_WORDS
         self._run, self._plans, self._part = run, plans or {}, 0
 
     def __call__(self, algorithm: Algorithm, *parts: Any) -> Failed:
@@ -54,19 +55,18 @@ class Call:
         plan = self._plans.get(algorithm)
         return self.run(algorithm(self.group, *parts)) if plan is None else plan(self, *parts)
 
-    def run(self, steps: Steps[T], refused: str | None = None) -> T:
-        """Carry out steps of the group; ``refused``: why this rank's data in them is wrong, by default its arguments.
-
-        A rank whose arguments were refused goes on with the others, unless they know of it: then DeliveryError says so here, too.
-        """
-        refused = self.refused if refused is None else refused
+    def run(self, steps: Steps[T]) -> T:
+        """Carry out steps of the group."""
         part, self._part = self._part, self._part + 1
-        found: T = self._run(called(self.group, steps, refused, self.words, part))
-        if not refused:
-            self.group.check_arguments()
-        elif self.group.refusal_known:
-            raise DeliveryError(refused)
+        found: T = self._run(called(self.group, steps, self.words, part))
         return found
+
+    def refuse(self, error: Exception) -> NoReturn:
+        """Leave this call, as all do, since its arguments are wrong here. Raises this error, and DeliveryError at the others."""
+        self.words = self.words._replace(is_wrong=True)
+        with suppress(DeliveryError, UnlikeCallsError):
+            self.run(self.group.agreement.until(lambda: False))
+        raise error
 
     def find_unlike(self) -> None:
         """Leave this call: other data came than its own, so the others make another one. Raises UnlikeCallsError at all."""
@@ -84,25 +84,17 @@ class Call:
             raise
 
     def _carry_out(self, job: Job) -> tuple[Any, Failed]:
-        """Read arguments and carry a call out; raise their error when the others have ended the call, too.
+        """Read arguments and carry a call out; raise their error when the others have left the call, too.
 
         Raises UnlikeCallsError when the others make another call, or have made another one before.
         """
-        given, wrong = None, None
+        self.words = job.words
         try:
             given = job.read()
             self.words = job.words_of(given)
         except Exception as error:  # whatever it is, the others must not wait for this rank
-            wrong, self.refused = error, f"{type(error).__name__}: {error}"
-            self.words = job.words._replace(is_wrong=True)
-        try:
-            found = job.carry(self, given)
-        except DeliveryError:
-            if wrong is None:
-                raise
-            raise wrong from None
-        if wrong is not None:
-            raise wrong
+            self.refuse(error)
+        found = job.carry(self, given)
         if self.group.unlike.owed:
             self._run(self.group.unlike.pay())
         return found

@@ -33,8 +33,8 @@ def _read_head(head: Piece) -> int:
 def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -> tuple[list[Any], Failed]:
     """Bring objects by two calls of an algorithm, and return those that have come here: of ranks that have failed None.
 
-    ``out``: a pickled object, a list of one for each rank, () where this rank sends none, or None where its arguments were
-    refused. ``count``: how many objects come here. ``ends``: the root, if there is one.
+    ``out``: a pickled object, a list of one for each rank, or () where this rank sends none. ``count``: how many objects come
+    here. ``ends``: the root, if there is one.
     """
     mpi, of_root = call.ours.mpi, algorithm in _OF_ROOT
 
@@ -44,10 +44,6 @@ def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -
             return call(algorithm, into if mine is None else mine, *ends)
         return call(algorithm, mine, into, *ends, *equal)
 
-    if out is None:
-        for _ in range(2 if of_root else 1):  # of both parts: the others may not know of it
-            go(None, [])
-        return [], ()
     lengths: Any = out and (
         [_head(mpi, len(each)) for each in cast("list[Piece]", out)] if isinstance(out, list) else _head(mpi, len(out))
     )

@@ -44,7 +44,7 @@ def is_exact(datatype: Any, op: Any) -> bool:
 @row("Allreduce", sums.allreduce, (1,), own_from=_OWN_FROM)
 def sum_for_all(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Asked:
     """Bring to every rank the sum of all contributions; a scan that of those up to its own, an exscan that of those before."""
-    return Asked(lambda: _read_sum(ours, sendbuf, recvbuf, op), (None, None, None))
+    return Asked(lambda: _read_sum(ours, sendbuf, recvbuf, op))
 
 
 @row("Reduce", sums.reduce, (0, 1), own_from=_OWN_FROM)
@@ -61,7 +61,7 @@ def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0
         how, length = _how(ours, sent, op), len(sent.piece)
         return Given((sent.piece, None, root, how), length, None, _words(ours, length, how, root))
 
-    return Asked(read, (None, None, root, None), target=root)
+    return Asked(read, target=root)
 
 
 @row("Reduce_scatter_block", sums.reduce_scatter, (0, 1), own_from=_OWN_FROM, blocks="blocks")
@@ -80,7 +80,7 @@ def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None)
         how, length = _how(ours, sent, op), len(sent.piece)
         return Given((sent.piece, out, [block] * ours.size, how), length, received.finish, _words(ours, length, how))
 
-    return Asked(read, (None, None, [0] * ours.size, None))
+    return Asked(read)
 
 
 @row("Reduce_scatter", sums.reduce_scatter, (0, 1), own_from=_OWN_FROM, blocks="vector")
@@ -102,25 +102,18 @@ def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = Non
 
     def carry(call: Call, parts: tuple[Any, ...]) -> Failed:
         sent, received, counts, how = parts
-        refused = (None, None, [0] * ours.size, None)
         if recvcounts is None and not in_place:
             told = [ours.mpi.buffer.allocate(_COUNT, clear=True) for _ in range(ours.size)]
-            call(spread.allgather, received and received.number.to_bytes(_COUNT, "little"), told)
-            if sent is None:
-                return ()
+            call(spread.allgather, received.number.to_bytes(_COUNT, "little"), told)
             counts = [int.from_bytes(bytes(count), "little") for count in told]
             try:
                 _check_counts(ours, sent, received, counts, in_place)
             except ValueError as error:
-                call.refused = str(error)
-                call(sums.reduce_scatter, *refused)
-                raise
-        if sent is None:
-            return call(sums.reduce_scatter, *refused)
+                call.refuse(error)
         width = len(sent.piece) // sent.number if sent.number else 0
         return call(sums.reduce_scatter, sent.piece, received.piece[: counts[ours.rank] * width], counts, how)
 
-    return Asked(read, (None, None, None, None), carry)
+    return Asked(read, carry)
 
 
 def _counts(ours: Rank, recvcounts: Any) -> list[int]:

@@ -67,18 +67,17 @@ class Given(NamedTuple):
 class Asked(NamedTuple):
     """A collective on buffers, as one rank asks for it.
 
-    ``read``: its arguments; it may raise. The algorithm takes the parts that were read, or ``blank`` when they were refused.
-    ``carry``: does so where one algorithm is not all of it. ``target``: the one rank that has a result.
+    ``read``: its arguments; it may raise. The algorithm takes the parts that were read. ``carry``: does so where one algorithm is
+    not all of it. ``target``: the one rank that has a result.
     """
 
     read: Callable[[], Given]
-    blank: tuple[Any, ...]
     carry: Callable[["Call", tuple[Any, ...]], Failed] | None = None
     target: int | None = None
 
 
 class Job(NamedTuple):
-    """A collective of one rank. ``read`` reads its arguments, and may raise; ``carry`` takes them, or None when they are wrong.
+    """A collective of one rank. ``read`` reads its arguments, and may raise; ``carry`` takes them.
 
     It brings all data to its place, and returns the result, of objects, and the failed ranks whose data is missing.
     ``target``: the one rank that has a result. ``words``: in which all ranks agree, as far as they are known before.
@@ -155,10 +154,9 @@ def row(
         def job(ours: Rank, *arguments: Any, **named: Any) -> Job:
             asked = make(ours, *arguments, **named)
 
-            def carry(call: "Call", given: Given | None) -> tuple[None, Failed]:
-                parts = asked.blank if given is None else given.parts
-                failed = call(algorithm, *parts) if asked.carry is None else asked.carry(call, parts)
-                if given is not None and given.finish is not None:
+            def carry(call: "Call", given: Given) -> tuple[None, Failed]:
+                failed = call(algorithm, *given.parts) if asked.carry is None else asked.carry(call, given.parts)
+                if given.finish is not None:
                     given.finish()
                 return None, failed
 

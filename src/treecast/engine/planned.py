@@ -101,10 +101,8 @@ class Planned:
 
         def carry(call: Call, *given: Any) -> Failed:
             group = call.group
-            if group.carrier.alone and call.refused:
-                return ()
-            task = None if kind.adds or call.refused else task_of(kind, group.rank, given)
-            if not self._all_go(call, algorithm, None if call.refused else _words(group, kind, given, task)):
+            task = None if kind.adds else task_of(kind, group.rank, given)
+            if not self._all_go(call, algorithm, _words(group, kind, given, task)):
                 return call.run(algorithm(group, *given))
             if self._rate is None:
                 call.run(self._probe(group, 1))  # opens connections
@@ -127,7 +125,7 @@ class Planned:
             return words is not None
         sizes = "" if words is None else repr((algorithm.__name__, words, self._rate))
         mine = blake2b(sizes.encode(), digest_size=_DIGEST).digest()
-        said: list[bytes] = call.run(self._tell(group, mine), refused="")
+        said: list[bytes] = call.run(self._tell(group, mine))
         return len(set(said)) == 1 and bool(sizes) and self._left(group.agreement.members) is not None
 
     def _tell(self, group: Group, mine: bytes = bytes(_DIGEST)) -> Steps[list[bytes]]:

@@ -33,7 +33,7 @@ from treecast.transport.marks import PARTS
 
 
 class Broken(Exception):  # noqa: N818
-    """Ends the steps of a call in which ranks make unlike calls."""
+    """Ends the steps of a call that all leave: in which ranks make unlike calls, or find that one of theirs is wrong."""
 
 
 Say = Callable[[int, Key, bytes], None]
@@ -305,12 +305,9 @@ class Agreement:
         for need in needs.values():
             lacking |= need.lacks
             has |= need.has
-        refused = bits_of(rank for rank, need in needs.items() if need.refused)
-        action = Action.DONE if refused or not lacking else Action.AGAIN if lacking & has else Action.DONE
-        if action == Action.DONE and lacking and redo and not refused:
-            action = Action.REDO
+        action = Action.AGAIN if lacking & has else Action.REDO if lacking and redo else Action.DONE
         given = tuple(needs[rank].has if rank in needs else 0 for rank in range(self.size))
-        return Decision(action, bits_of(set(self.members) - set(left)), lacking, refused, given)
+        return Decision(action, bits_of(set(self.members) - set(left)), lacking, given)
 
     def _may_go_on(self, left: Sequence[int], rest: Sequence[int]) -> bool:
         """Return whether a part is the greater one: of all members, also of those that are not in the rest, being dead.
@@ -338,7 +335,7 @@ class Agreement:
                 self.leave()
                 self.check_in()
             lacks = need().lacks & ~made.missing
-            if made.action == Action.DONE and lacks and not made.refused:
+            if made.action == Action.DONE and lacks:
                 yield from fetch(dict.fromkeys(ranks_of(lacks), rank))
                 if need().lacks & ~made.missing:
                     return None  # it has ended since: the stages go on
@@ -373,4 +370,4 @@ class Agreement:
 
 def _is_well(state: State) -> bool:
     """Return whether a rank lacks nothing, and knows of nobody who has ended."""
-    return not (state.need.lacks or state.need.refused or state.dead or state.pairs)
+    return not (state.need.lacks or state.dead or state.pairs)

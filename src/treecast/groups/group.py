@@ -31,10 +31,9 @@ _FETCHES = 1 << 15  # the stages from there on are of data that was fetched
 class Group:
     """Ranks that make calls together, numbered from 0; ``seats[r]`` is rank r of the transport.
 
-    All ranks make the same calls in the same order. ``refused``: the error in this rank's arguments, "" for none. ``misfits``: a
-    message of another length has come. ``agreement``: who lives, and the decisions. ``turn``: is held in a call. ``overdue``: who
-    came so late that it counts as silent. ``together``: calls on little data that the transport has for all ranks at once; used
-    until a call has not ended at once, of which all know alike.
+    All ranks make the same calls in the same order. ``agreement``: who lives, and the decisions. ``turn``: is held in a call.
+    ``overdue``: who came so late that it counts as silent. ``together``: calls on little data that the transport has for all
+    ranks at once; used until a call has not ended at once, of which all know alike.
 
     Examples
     --------
@@ -56,10 +55,10 @@ class Group:
         self.carrier, self.rank, self.size = carrier, self.seats.index(transport.rank), len(self.seats)
         self.rank_at = {seat: rank for rank, seat in enumerate(self.seats)}
         self.agreement = Agreement(self.rank, self.size, self._say, self._shut)
-        self.unlike = Unlike(ident, self.agreement, transport, self._say)
+        self.unlike = Unlike(ident, self.agreement, transport, self._say, alone=carrier.alone)
         self.waiting, self.made = Waiting(transport) if waiting is None else waiting, Made(ident, 0)
         self.waiting.groups[ident] = self
-        self.refused, self.misfits, self.instance, self.began = "", False, 0, list(range(self.size))
+        self.instance, self.began = 0, list(range(self.size))
         self.turn, self.overdue = Lock(), set[int]()
         self.together: Together | None = None
         self._held: dict[int, Piece] = {}
@@ -68,10 +67,15 @@ class Group:
         self._tickets = list[tuple[int, Ticket]]()
         self._kept: dict[int, Kept] = {}
         self._copies: Kept | None = None
-        self._fetched, self._done, self._leaving, self.refusal_known = 0, 0, set[int](), False
+        self._fetched, self._done, self._leaving = 0, 0, set[int]()
         self._told = 0  # the last call of which the others know
         self._passed: list[tuple[Any, ...]] = []  # kept of the last calls, which are not noted yet
         self.memory = Memory()
+
+    @property
+    def peers(self) -> list[int]:
+        """The other members."""
+        return [rank for rank in self.agreement.members if rank != self.rank]
 
     # -- events ------------------------------------------------------------------------------------------------------
 
@@ -129,25 +133,26 @@ class Group:
 
     # -- a call ------------------------------------------------------------------------------------------------------
 
-    def begin(self, words: Words = NO_WORDS, part: int = 0, refused: str = "") -> Steps[None]:
-        """Begin a call of the program, of these words, or another part of it; ``refused``: why its arguments are wrong.
-
-        Raises Evicted when the others go on without this rank.
-        """
+    def begin(self, words: Words = NO_WORDS, part: int = 0) -> Steps[None]:
+        """Begin a call of the program, of these words, or another part of it. Raises as ``Agreement.until``."""
         self._catch_up()
         agreement = self.agreement
         agreement.is_broken = False
         agreement.check_in()
         self.memory.begin(not (self._tickets or self._wants) and self.began == agreement.members)
         agreement.begin(part)
-        self.refused, self.misfits, self.instance, self.began = refused, False, -1, list(agreement.members)
+        self.instance, self.began = -1, list(agreement.members)
         self.restart()
         number = agreement.number
         if not part:
             self.made = self.waiting.record.begin(self.ident, number // PARTS, words)
             if self.goes_together(0) is not None and self.made.call % COMPARED == 0:
                 yield from self._compare()
-        self.unlike.begin(self.made)
+        self.unlike.begin(self.made, words.is_wrong)
+        if (
+            words.is_wrong and self.together is not None
+        ):  # the others may wait in one for this rank, which knows no lengths
+            self.together.end()
         if self.carrier.alone:
             return
         if number - self._told >= SAY_END * PARTS:
@@ -189,17 +194,10 @@ class Group:
 
     def hold(self, about: int, piece: Piece) -> None:
         """Have the data of a rank, to give it to who lacks it."""
-        self._places[about] = piece
-        if not self.refused:
-            self._held[about] = piece
+        self._places[about] = self._held[about] = piece
 
-    def want(self, source: int, about: int, place: Piece | None, stage: int = 0) -> None:
-        """Await the data of a rank from a rank; None takes the message, and drops it."""
-        if place is None or self.refused:  # who sends it ends before it tells its state
-            dropped = self.transport.receive(self.seats[source], self._key(stage, about), None)
-            if self.carrier.alone:
-                self._tickets.append((source, dropped))
-            return
+    def want(self, source: int, about: int, place: Piece, stage: int = 0) -> None:
+        """Await the data of a rank from a rank."""
         self._places[about] = place
         self._lacks.add(about)
         self._ask_for(source, self._key(stage, about), place)
@@ -217,18 +215,20 @@ class Group:
         """Return whether data is still lacking here."""
         return bool(self._lacks)
 
-    def give(self, to: int, about: int, piece: Piece | None, stage: int = 0) -> None:
-        """Send the data of a rank to a rank; None tells it that there is none."""
+    def give(self, to: int, about: int, piece: Piece, stage: int = 0) -> None:
+        """Send the data of a rank to a rank; no bytes tell it that there is none."""
         if to in self.agreement.lost:
             return
-        given: Piece = b"" if piece is None or (self.refused and not self.misfits) else piece
-        is_long = len(given) > SMALL  # then all tell at the end of the call that they have it
-        ticket = self.transport.send(self.seats[to], self._key(stage, about), given, is_long)
+        is_long = len(piece) > SMALL  # then all tell at the end of the call that they have it
+        ticket = self.transport.send(self.seats[to], self._key(stage, about), piece, is_long)
         if not ticket.over:
             self._tickets.append((to, ticket))
 
     def exchanged(self) -> Steps[set[int]]:
-        """Wait until all that is awaited is there, or cannot come, and gone that is not lent; return whose data is missing."""
+        """Wait until all that is awaited is there, or cannot come, and gone that is not lent; return whose data is missing.
+
+        Has all leave the call when a message of another length than its place has come.
+        """
         wants = self._wants
         yield from self.agreement.until(lambda: all(want[-1].over for want in wants) and not self._takers())
         for key, source, place, ticket in wants:
@@ -238,9 +238,10 @@ class Group:
             if not ticket.lost and ticket.length == len(place):
                 self._held[about] = place
                 self._lacks.discard(about)
-            elif ticket.length and not self.refused:
-                self.refused = f"{ticket.length:,} bytes come from rank {source} where {len(place):,} are received"
-                self.misfits = True  # the answers show the others so
+            elif ticket.length:
+                self.unlike.begin(self.made, is_wrong=True)
+                come = f"{ticket.length:,} bytes come from rank {source} where {len(place):,} are received"
+                raise Broken(PlanError(f"rank {self.rank}: {come}"))
         wants.clear()
         self._tickets = [each for each in self._tickets if not each[1].over]
         return set(self._lacks)
@@ -301,7 +302,7 @@ class Group:
 
     def goes_together(self, count: int) -> Together | None:
         """Return the calls that bring so many bytes to all ranks at once, None for none; the same at all that know the count."""
-        return self.together if self.terms.deadline is None and count <= SMALL and not self.refused else None
+        return self.together if self.terms.deadline is None and count <= SMALL else None
 
     def came(self, ticket: Ticket, places: Mapping[int, Piece]) -> Steps[bool]:
         """Wait for data that comes to some places at once; if it does not, it is lacking. Return whether it came."""
@@ -321,7 +322,7 @@ class Group:
     def awaited(self) -> set[int]:
         """Return the ranks for which this one waits."""
         sources = {source for _, source, _, ticket in self._wants if not ticket.over}
-        return sources | self._takers() | self.agreement.awaited()
+        return sources | self._takers() | self.agreement.awaited() | self.unlike.awaited()
 
     def _fetch(self, givers: Mapping[int, int]) -> Steps[None]:
         """Ask ranks for data that they have, and wait until it is there, or they have ended."""
@@ -341,24 +342,23 @@ class Group:
         """End a call, or an instance of it, by its one outcome: return the failed ranks whose data is missing somewhere.
 
         They are the same at all that live; None when the call begins anew. Raises DeliveryError when data of a living rank is
-        missing, or the one source has failed, or more than ``survive``, or arguments were refused; Evicted when the others have
-        gone on without this rank.
+        missing, or the one source has failed, or more than ``survive``; else as ``Agreement.until``.
         """
         agreement = self.agreement
         if self.carrier.alone:
             return self._judge(shape)
         small = shape.spread and (not shape.redo or shape.target is None) and not self.terms.sure
         small = small and sum(map(len, self._places.values())) <= SMALL
-        if small and not (self._lacks or self.refused or self.instance) and agreement.is_whole():
+        if small and not (self._lacks or self.instance) and agreement.is_whole():
             self._keep()
             agreement.end_early([agreement.number])
             return self._failed(0, shape)
         while True:
             made = yield from agreement.settle(self.instance, lambda: self._need(shape), shape.redo, self._fetch)
-            if self.together is not None and (made.action != Action.DONE or made.out or made.refused):
+            if self.together is not None and (made.action != Action.DONE or made.out):
                 self.together.end()  # as all find, in this call
                 self.together = None
-            if made.out or made.missing or made.refused:
+            if made.out or made.missing:
                 self._tell_decision(made, shape)
             if made.action == Action.REDO:
                 self._note("redone", f"{shape.name} begins anew without the dead")
@@ -376,13 +376,13 @@ class Group:
         self.transport.events.tell(name, text, self.ident, self.made.call, tuple(ranks))
 
     def _tell_decision(self, made: Decision, shape: Shape) -> None:
-        sets = {"out": made.out, "without data": made.missing, "refusing": made.refused}
+        sets = {"out": made.out, "without data": made.missing}
         said = [f"{name_ranks(ranks_of(bits))} {how}" for how, bits in sets.items() if bits]
         self._note("decided", f"{shape.name}: {', '.join(said)}", ranks_of(made.out))
 
     def _judge(self, shape: Shape) -> tuple[int, ...]:
         """Return the outcome that this rank sees, with nobody else. Raises DeliveryError when data is lacking."""
-        if self.refused or not self._lacks:
+        if not self._lacks:
             return ()
         why = f"; {name_ranks(self.agreement.dead)} failed" if self.agreement.dead else ""
         raise DeliveryError(
@@ -396,7 +396,7 @@ class Group:
 
     def _need(self, shape: Shape) -> Need:
         has = self._held if shape.spread else ()
-        return Need(bits_of(self._lacks), bits_of(has), bool(self.refused))
+        return Need(bits_of(self._lacks), bits_of(has))
 
     def _givers(self, made: Decision) -> dict[int, int]:
         """Return from whom this rank fetches the data that it lacks; the givers take turns."""
@@ -426,13 +426,6 @@ class Group:
     def _verdict(self, made: Decision, shape: Shape) -> tuple[int, ...]:
         members, missing = self.agreement.members, set(ranks_of(made.missing))
         gone = set(self.began) - set(members)
-        self.refusal_known = bool(made.refused)
-        if self.refused:
-            return ()
-        if made.refused:
-            raise DeliveryError(
-                f"{shape.name}: the arguments of {name_ranks(ranks_of(made.refused))} were refused there"
-            )
         if len(gone) > self.terms.survive:
             raise DeliveryError(
                 f"{shape.name}: {name_ranks(gone)} failed in one call, which survives {self.terms.survive}"
@@ -467,25 +460,19 @@ class Group:
         self.transport.forget(self.agreement.number + 1, self.ident)
         self._tickets.clear()
 
-    def check_arguments(self) -> None:
-        """Raise PlanError for a message of another length than this rank receives."""
-        if self.refused:
-            raise PlanError(f"rank {self.rank}: {self.refused}")
 
+def called(group: Group, steps: Steps[T], words: Words = NO_WORDS, part: int = 0) -> Steps[T]:
+    """Begin a call, or another part of it, and do its steps. ``words``: of the call, in which all ranks agree.
 
-def called(group: Group, steps: Steps[T], refused: str = "", words: Words = NO_WORDS, part: int = 0) -> Steps[T]:
-    """Begin a call, or another part of it, and do its steps.
-
-    ``refused``: why this rank's arguments are wrong, "" when they are not. ``words``: of the call, in which all ranks agree.
-    Raises UnlikeCallsError at all that live when they do not.
+    Raises UnlikeCallsError at all that live when they do not. When one of them is wrong at some rank, DeliveryError there and at
+    all others, and PlanError at a rank to which a message of another length has come.
     """
     try:
-        yield from group.begin(words, part, refused)
-        if refused and group.together is not None:  # the others may wait in one for this rank, which knows no lengths
-            group.together.end()
+        yield from group.begin(words, part)
         return (yield from steps)
-    except Broken:
+    except Broken as broken:
         group.leave()
-        raise (yield from group.unlike.explain(group.agreement.number // PARTS)) from None
+        error = yield from group.unlike.explain(group.agreement.number // PARTS)
+        raise (broken.args[0] if broken.args else error) from None
     finally:
         group.end()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from treecast.groups.members import Pair
 from treecast.transport.base import FrameError
 
-_HEAD = struct.Struct("<BH")
+_HEAD = struct.Struct("<H")
 _PAIR = struct.Struct("<HH")
 
 
@@ -21,11 +21,10 @@ class Action(IntEnum):
 
 
 class Need(NamedTuple):
-    """Whose data a rank lacks and has to give, as sets of bits, and whether its arguments were refused."""
+    """Whose data a rank lacks and has to give, as sets of bits."""
 
     lacks: int = 0
     has: int = 0
-    refused: bool = False
 
 
 class State(NamedTuple):
@@ -37,12 +36,11 @@ class State(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The outcome of an instance: who is out, whose data nobody has, who refused its arguments, and the data of each rank."""
+    """The outcome of an instance: who is out, whose data nobody has, and the data of each rank."""
 
     action: Action
     out: int = 0
     missing: int = 0
-    refused: int = 0
     has: tuple[int, ...] = ()
 
 
@@ -62,17 +60,17 @@ def pack_state(state: State, size: int) -> bytes:
     """Return a state among ``size`` ranks as bytes.
 
     >>> read_state(pack_state(State(Need(1, 2), 4, ((0, 1),)), 3), 3)
-    State(need=Need(lacks=1, has=2, refused=False), dead=4, pairs=((0, 1),))
+    State(need=Need(lacks=1, has=2), dead=4, pairs=((0, 1),))
     """
-    (lacks, has, refused), dead, pairs = state
-    head = _HEAD.pack(refused, len(pairs))
+    (lacks, has), dead, pairs = state
+    head = _HEAD.pack(len(pairs))
     return head + b"".join(_PAIR.pack(*pair) for pair in pairs) + _sets((lacks, has, dead), size)
 
 
 def read_state(body: bytes, size: int) -> State:
     """Return the state of its bytes. Raises FrameError for bytes that are none."""
     try:
-        refused, count = _HEAD.unpack_from(body)
+        (count,) = _HEAD.unpack_from(body)
         first = _HEAD.size + count * _PAIR.size
         pairs = tuple((a, b) for a, b in _PAIR.iter_unpack(body[_HEAD.size : first]))
         lacks, has, dead = _cut(body[first:], size)
@@ -80,7 +78,7 @@ def read_state(body: bytes, size: int) -> State:
         raise FrameError(str(error)) from None
     if not all(a < b < size for a, b in pairs):
         raise FrameError("a pair of ranks that are none")
-    return State(Need(lacks, has, bool(refused)), dead, pairs)
+    return State(Need(lacks, has), dead, pairs)
 
 
 def pack_decision(decision: Decision, size: int) -> bytes:
@@ -89,14 +87,14 @@ def pack_decision(decision: Decision, size: int) -> bytes:
     >>> read_decision(pack_decision(Decision(Action.DONE, 4, 4, has=(0, 0, 0)), 3), 3).missing
     4
     """
-    action, out, missing, refused, has = decision
-    return bytes([action]) + _sets((out, missing, refused, *has), size)
+    action, out, missing, has = decision
+    return bytes([action]) + _sets((out, missing, *has), size)
 
 
 def read_decision(body: bytes, size: int) -> Decision:
     """Return the decision of its bytes. Raises FrameError for bytes that are none."""
     sets = _cut(body[1:], size)
-    if len(sets) != 3 + size or body[0] > max(Action):
+    if len(sets) != 2 + size or body[0] > max(Action):
         raise FrameError("a decision that is none")
-    out, missing, refused, *has = sets
-    return Decision(Action(body[0]), out, missing, refused, tuple(has))
+    out, missing, *has = sets
+    return Decision(Action(body[0]), out, missing, tuple(has))

@@ -1,16 +1,17 @@
-"""Calls that are not the same at all ranks: how ranks learn so, leave them, and raise one error that names both calls.
+"""Calls that are not the same at all ranks, or wrong at some: how ranks learn so, leave them, and raise one error about them.
 
-A frame of a call with another digest shows it to whoever gets it. This rank then tells all others its own call; so does each that
-hears of it. When it knows the calls of all that live, it raises. Who has returned from the call by then owes the error: the
-next call is carried out, and raises it. A rank that has not begun the call yet is waited for, as in any call.
+A frame of a call with another digest shows it to whoever gets it, and a rank whose arguments are wrong, or a message of another
+length, knows it by itself. This rank then tells all others its own call; so does each that hears of it. When it knows the calls
+of all that live, it raises. Who has returned from the call by then owes the error: the next call is carried out, and raises it. A
+rank that has not begun the call yet is waited for, as in any call; not so where each rank judges by itself.
 """
 
 import sys
 from array import array
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from struct import Struct
 
-from treecast.errors import UnlikeCallsError
+from treecast.errors import DeliveryError, TreecastError, UnlikeCallsError
 from treecast.groups.agreement import Agreement, Say
 from treecast.groups.members import name_ranks
 from treecast.groups.record import KEPT, Made
@@ -22,32 +23,41 @@ _KEPT = 128  # calls whose words are kept
 COMPARED = 16
 """Calls whose digests ranks compare where the data of calls has none with it."""
 _LAST = Struct("<I")
-_WHY = 1  # the stage of a frame that says the whole error
+_WHY, _REFUSED = 1, 2  # the stages of a frame that says the whole error, and of one of a rank whose call is wrong
 _LONGEST = 1 << 12  # bytes
 
 
 class Unlike:
-    """The knowledge of a rank of the calls of its group. ``owed``: the calls whose error is still to be raised here."""
+    """The knowledge of a rank of the calls of its group. ``owed``: the calls whose error is still to be raised here.
 
-    def __init__(self, ident: int, agreement: Agreement, transport: Transport, say: Say) -> None:
+    ``alone``: each rank judges by itself.
+    """
+
+    def __init__(
+        self, ident: int, agreement: Agreement, transport: Transport, say: Say, *, alone: bool = False
+    ) -> None:
         self._ident, self._agreement, self._transport, self._say = ident, agreement, transport, say
         self._mine: dict[int, Made] = {}
         self._heard: dict[int, dict[int, str]] = {}
         self._why: dict[int, str] = {}
+        self._refused, self._alone, self._explained = defaultdict[int, set[int]](set), alone, 0
         self.owed, self.is_inside, self.last = list[int](), False, 0
         self.quick: deque[tuple[int, Words, float, float]] = deque(maxlen=KEPT)
         """The last calls that have gone past the group: their numbers, words, and seconds of the clock at begin and end."""
         self.digests = array("I", bytes(4 * COMPARED))
         """Those of the last calls, each at its number modulo ``COMPARED``."""
 
-    def begin(self, made: Made) -> None:
-        """Begin a call, or a part of it."""
+    def begin(self, made: Made, is_wrong: bool = False) -> None:
+        """Begin a call, or a part of it; ``is_wrong``: it is found to be so here, and all leave it."""
         call, self.is_inside = made.call, True
         if call not in self._mine:
             self._mine[call] = made
             self._mine.pop(call - _KEPT, None)
             self.note(call, made.words.digest)
             self._transport.marks.set(self._ident, call, made.words.digest)
+        if is_wrong:
+            self._refused[call].add(self._agreement.rank)
+            self._heard.setdefault(call, {})
         if call in self._heard:
             self.owed = [other for other in self.owed if other != call]
             self._tell(call)
@@ -82,14 +92,15 @@ class Unlike:
 
     def _tell(self, call: int) -> None:
         """Tell all others the call of this rank, and leave it, or owe its error."""
-        agreement = self._agreement
-        why = self._why.get(call, "")
+        agreement, refused = self._agreement, self._refused[call]
+        why, by_itself = self._why.get(call, ""), self._alone and bool(refused)
         body = _LAST.pack(self.last) + self.digests.tobytes() + (why or self._spell(call)).encode()[:_LONGEST]
-        for rank in agreement.others():
-            self._say(rank, Key(Kind.UNLIKE, call * PARTS, _WHY if why else 0), body)
+        stage = _WHY if why else _REFUSED * (agreement.rank in refused)
+        for rank in agreement.others() if stage or not by_itself else ():
+            self._say(rank, Key(Kind.UNLIKE, call * PARTS, stage), body)
         if call == agreement.number // PARTS and self.is_inside:
             agreement.is_broken = True
-        else:
+        elif not by_itself:
             self.owed.append(call)
 
     def _spell(self, call: int) -> str:
@@ -104,22 +115,32 @@ class Unlike:
             raise FrameError("a call without its digests")
         if not self._agreement.is_out and source in self._agreement.members:
             text = body[head:].decode(errors="replace")
+            if key.stage == _REFUSED:
+                self._refused[call].add(source)
             self.find(call, text if key.stage == _WHY else "")
             self._heard[call][source] = text
             self.compare(_LAST.unpack_from(body)[0], body[_LAST.size : head])
 
-    def explain(self, call: int) -> Steps[UnlikeCallsError]:
+    def awaited(self) -> set[int]:
+        """Return the ranks whose calls this one waits to hear of."""
+        return set(self._agreement.others()).difference(self._heard[self._explained]) if self._explained else set()
+
+    def explain(self, call: int) -> Steps[TreecastError]:
         """Wait for the calls of all that live; return the error that names them, the same at all."""
-        agreement, heard = self._agreement, self._heard[call]
-        yield lambda: agreement.is_out or call in self._why or all(rank in heard for rank in agreement.others())
-        agreement.is_broken = False
+        agreement, refused, self._explained = self._agreement, self._refused[call], call
+        yield lambda: agreement.is_out or call in self._why or (self._alone and bool(refused)) or not self.awaited()
+        agreement.is_broken, self._explained = False, 0
         agreement.check_in()
-        calls = {agreement.rank: self._spell(call), **heard}
+        calls = {agreement.rank: self._spell(call), **self._heard[call]}
         if self.owed and len(set(calls.values())) == 1:  # they are out of step since another one
             return (yield from self.explain(self.owed.pop(0)))
-        why = self._why.get(call) or _compare(calls)
-        self._transport.events.tell("refused", why, self._ident, call, tuple(agreement.members))
-        return UnlikeCallsError(f"call {call}: {why}")
+        if refused:
+            name = calls[agreement.rank].partition("(")[0]
+            error = DeliveryError(f"{name}: the arguments of {name_ranks(refused)} were refused there")
+        else:
+            error = UnlikeCallsError(f"call {call}: {self._why.get(call) or _compare(calls)}")
+        self._transport.events.tell("refused", str(error), self._ident, call, tuple(agreement.members))
+        return error
 
     def pay(self) -> Steps[None]:
         """Raise the error of a call from which this rank had returned before it learned that calls are unlike."""

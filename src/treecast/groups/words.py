@@ -49,7 +49,7 @@ class Words(NamedTuple):
 
     def __str__(self) -> str:
         if self.is_wrong:
-            return f"{self.name}, whose arguments are wrong"
+            return f"{self.name}(wrong arguments)"
         counts, words = self.counts, list[str]()
         if counts is not None:
             many = f"{counts:,} bytes" if isinstance(counts, int) else f"blocks of {_shorten(counts)} bytes"

@@ -66,7 +66,6 @@ class MpiTransport(Transport):
         room = (self._fetches - 1) // (2 * _STAGES)
         self._bits = max(0, min(_DIGEST, (room // _LEAST).bit_length() - 1))
         self._calls = max(1, room >> self._bits)
-        self._voids = set[tuple[int, int]]()  # source and place of messages without bytes that nobody has asked for yet
         self._status, self._byte = mpi.Status(), mpi.BYTE
         self._sent, self._came = [0] * self.size, [0] * self.size  # messages, for ``settle``
         self._due: dict[int, int] = {}
@@ -91,8 +90,8 @@ class MpiTransport(Transport):
     def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
         """Begin to send a message, or a frame of control; MPI says when it is over, whether it is lent or not."""
         ticket = Ticket()
-        if key.kind != Kind.DATA or not (piece or self.marks.of(key) or key.instance == DIRECT):
-            self._say(to, key, piece)  # also a void of a rank that does not know the digest of the call
+        if key.kind != Kind.DATA:
+            self._say(to, key, piece)
             ticket.end(len(piece))
         elif to in self.lost:
             ticket.end(lost=True)
@@ -106,9 +105,6 @@ class MpiTransport(Transport):
         ticket = Ticket()
         if source in self.lost:
             ticket.end(lost=True)
-        elif (source, self._place(key)) in self._voids:
-            self._voids.remove((source, self._place(key)))
-            ticket.end()
         elif place is None:  # Open MPI writes past a buffer that is too short
             self._dropped.append((source, self._place(key), ticket))
         else:
@@ -184,7 +180,6 @@ class MpiTransport(Transport):
     def forget(self, call: int, group: int) -> None:
         """Drop no more messages that came too late for their call: a later one may have their tags."""
         self._dropped.clear()
-        self._voids.clear()
 
     # -- the only wait -----------------------------------------------------------------------------------------------
 
@@ -302,31 +297,12 @@ class MpiTransport(Transport):
             key, body = Key(kind, call, stage, about, instance, group), frame[_HEAD.size :]
             if digest:
                 self.marks.fits(source, key, digest)
-            if kind == Kind.DATA:
-                self._take_void(source, self._place(key))
-            elif kind == Kind.BYE:
+            if kind == Kind.BYE:
                 (self._due[source],) = words_of(_COUNT, body)
             elif kind != Kind.ALIVE and not self.is_closed:
                 self._hear(source, key, body)
         except FrameError:
             self.shut(source, "frame")
-
-    def _take_void(self, source: int, place: int) -> None:
-        """Take a message without bytes, of a rank that does not know the digest of its call."""
-        for each in self._posted:
-            if each.peer == source and each.place is not None and self._place_of(each.tag) == place:
-                if not each.ticket.over:
-                    each.ticket.end()
-                    with suppress(self.mpi.Exception):
-                        each.request.Cancel()
-                    _abandon(self.mpi, [(each.request, each.landing)])
-                return
-        for k, (other, its, ticket) in enumerate(self._dropped):
-            if (other, its) == (source, place):
-                ticket.end()
-                del self._dropped[k]
-                return
-        self._voids.add((source, place))
 
     def _look_around(self) -> None:
         """Find messages that wait with another digest than that of the call that this rank is in."""

@@ -15,14 +15,13 @@ def bytes_of(salt, source, target, size):
 
 
 class Job:
-    """A call: ``run`` makes it, ``wrong`` names what is not as it must be without ``failed`` ranks. size None: refused."""
+    """A call: ``run`` makes it, ``wrong`` names what is not as it must be without ``failed`` ranks."""
 
     def __init__(self, call, size, root, salt):
         self.call, self.group, self.size, self.root, self.salt = call, call.group, size, root, salt
         self.me, self.ranks = call.rank, range(call.size)
         self.here = self.me == root
-        if size is not None:
-            self.prepare()
+        self.prepare()
 
     def prepare(self):
         raise NotImplementedError

@@ -17,6 +17,7 @@ from tests.mpi.ways.collectives import COLLECTIVES
 from treecast.errors import DeliveryError
 from treecast.groups.group import called
 from treecast.groups.terms import Terms
+from treecast.groups.words import Words
 from treecast.mpi.comm.state import Base
 
 
@@ -83,15 +84,19 @@ class Call:
     def __init__(self, comm, survive, deadline=None):
         self.base, self.survive, self.deadline = Base(comm), survive, deadline
         self.base.survive(comm)
-        self.rank, self.size, self.refused, self.number = comm.rank, comm.size, "", 0
+        self.rank, self.size, self.number = comm.rank, comm.size, 0
 
     def begin(self):
         self.number += 1
         self.group = self.base.get_ready(Terms(self.survive, self.deadline), self.number)
 
     def run(self, steps):
-        failed = self.base.run(self.group, called(self.group, steps, self.refused))
-        return failed or ()
+        return self.base.run(self.group, called(self.group, steps)) or ()
+
+    def refuse(self):
+        """Make a call whose arguments are wrong."""
+        steps = self.group.agreement.until(lambda: False)
+        self.base.run(self.group, called(self.group, steps, Words("a call", is_wrong=True)))
 
     def wrap(self, make):
         transport = self.base.transport
@@ -125,12 +130,11 @@ def outcome_of(call, asked, salt):
         undo = call.wrap(counted)
     call.begin()
     refused = call.rank in asked.get("refused", [])
-    job = COLLECTIVES[asked["collective"]](call, None if refused else asked["size"], asked.get("root", 0), salt)
-    call.refused = "the count is negative" if refused else ""
+    job = COLLECTIVES[asked["collective"]](call, asked["size"], asked.get("root", 0), salt)
     began, before = time.monotonic(), resident()
     try:
-        failed = list(job.run())
-        found = {"failed": failed} if refused else {"failed": failed, "wrong": job.wrong(failed), "out": job.digest()}
+        failed = list(call.refuse() if refused else job.run())
+        found = {"failed": failed, "wrong": job.wrong(failed), "out": job.digest()}
     except DeliveryError as error:
         found = {"error": str(error)}
     undo()

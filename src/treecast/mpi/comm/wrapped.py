@@ -306,7 +306,7 @@ def _end_begun(call: Call, _: Any) -> tuple[None, Failed]:
 
 
 def _begun(group: Group) -> Steps[Failed]:
-    """End a call that only says whose arguments were refused."""
+    """End a call in which only wrong arguments are told."""
     return (yield from group.settle(Shape("begin"))) or ()
 
 
