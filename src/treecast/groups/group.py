@@ -98,9 +98,11 @@ class Group:
             self.unlike.hear(source, key, body)
             return
         self.agreement.hear(source, key, body)
-        if key.kind == Kind.ENDED and key.stage:
-            self._leaving.add(source)
-            self._say(source, Key(Kind.ENDED, self._done), b"")
+        if key.kind == Kind.ENDED:
+            self.unlike.compare(key.call // PARTS, body)
+            if key.stage:
+                self._leaving.add(source)
+                self._say_ended(source, self._done)
 
     def behind(self) -> set[int]:
         """Return who may still ask this rank about its last call; who leaves itself does not."""
@@ -114,7 +116,21 @@ class Group:
         """Tell ranks that this one makes no further calls, and ask how far they are."""
         self._catch_up()
         for rank in ranks:
-            self._say(rank, Key(Kind.ENDED, self._done, 1), b"")
+            self._say_ended(rank, self._done, 1)
+
+    def left_early(self) -> dict[int, int]:
+        """Return the members that have left after fewer calls than this rank, and after how many; nobody has missed them."""
+        agreement, leaving = self.agreement, {rank: self.agreement.end_of(rank) for rank in self._leaving}
+        said = {**leaving, **agreement.byes}
+        return {
+            rank: said[rank] // PARTS
+            for rank in agreement.members
+            if said.get(rank, agreement.number) < agreement.number
+        }
+
+    def _say_ended(self, to: int, number: int, stage: int = 0) -> None:
+        """Say up to which call this rank has come, and the digests of its last ones."""
+        self._say(to, Key(Kind.ENDED, number, stage), self.unlike.digests.tobytes())
 
     def _say(self, to: int, key: Key, body: bytes) -> None:
         self.transport.send(self.seats[to], key._replace(group=self.ident), body)
@@ -176,7 +192,7 @@ class Group:
         """Tell the others that this rank begins a call, and forget old ones."""
         self._told = number
         for rank in self.agreement.others():
-            self._say(rank, Key(Kind.ENDED, number - 1), b"")
+            self._say_ended(rank, number - 1)
         self._forget()
 
     def restart(self) -> None:
@@ -469,7 +485,10 @@ def called(group: Group, steps: Steps[T], words: Words = NO_WORDS, part: int = 0
     """
     try:
         yield from group.begin(words, part)
-        return (yield from steps)
+        found = yield from steps
+        if group.agreement.is_broken:  # found since the last wait
+            raise Broken
+        return found
     except Broken as broken:
         group.leave()
         error = yield from group.unlike.explain(group.agreement.number // PARTS)

@@ -9,6 +9,7 @@ rank that has not begun the call yet is waited for, as in any call; not so where
 import sys
 from array import array
 from collections import Counter, defaultdict, deque
+from collections.abc import Mapping
 from struct import Struct
 
 from treecast.errors import DeliveryError, TreecastError, UnlikeCallsError
@@ -141,6 +142,19 @@ class Unlike:
             error = UnlikeCallsError(f"call {call}: {self._why.get(call) or _compare(calls)}")
         self._transport.events.tell("refused", str(error), self._ident, call, tuple(agreement.members))
         return error
+
+    def last_word(self, early: Mapping[int, int]) -> str:
+        """Return the error that this rank still owes at its end, as far as it knows it, "" for none.
+
+        ``early``: who has left after fewer calls, and after how many.
+        """
+        if self.owed:
+            call = self.owed[0]
+            return f"call {call}: {_compare({self._agreement.rank: self._spell(call), **self._heard[call]})}"
+        each = ", ".join(f"{name_ranks([rank])} after {calls}" for rank, calls in sorted(early.items()))
+        return (
+            each and f"rank {self._agreement.rank} ends after {self.last} calls, {each}: all ranks make the same calls"
+        )
 
     def pay(self) -> Steps[None]:
         """Raise the error of a call from which this rank had returned before it learned that calls are unlike."""
