@@ -7,7 +7,7 @@ the digest of the call u32.
 import struct
 from typing import Any
 
-from treecast.transport.base import FrameError, Key, Piece, Ticket
+from treecast.transport.base import FrameError, Piece, Ticket
 
 HEAD = struct.Struct("<BBHIHHII")
 LENGTH = struct.Struct("<Q")
@@ -15,15 +15,6 @@ LENGTH = struct.Struct("<Q")
 OFFER = struct.Struct("<3Q?")
 FRAME = 1 << 20
 """Bytes of a frame of a long message at most."""
-
-
-class Long:
-    """A long message that goes out: how much of it has gone into frames."""
-
-    __slots__ = ("done", "key", "piece", "ticket")
-
-    def __init__(self, key: Key, piece: Piece, ticket: Ticket) -> None:
-        self.key, self.piece, self.ticket, self.done = key, piece, ticket, 0
 
 
 class Asked:

@@ -11,10 +11,11 @@ from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 
 from treecast.transport.base import DIRECT, SMALL, FrameError, Key, Kind, Piece, Ticket
 from treecast.transport.cma import Mark, Memory, address_of
-from treecast.transport.frames import FRAME, HEAD, LENGTH, OFFER, Asked, Long, words_of
+from treecast.transport.frames import FRAME, HEAD, LENGTH, OFFER, Asked, words_of
 from treecast.transport.marks import Marks
 
 AHEAD = 8 << 20
@@ -37,9 +38,9 @@ class Wire:
         self.sock, self.peer, self._marks = sock, peer, marks or Marks()
         self.is_shut = self.is_mute = self.is_gone = False
         self._secure = sock if isinstance(sock, ssl.SSLSocket) else None
-        self._out: deque[tuple[memoryview, Ticket | None, int]] = deque()
-        self._streams: deque[Long] = deque()
-        self._held: dict[Key, Long] = {}
+        self._out = deque[tuple[memoryview, Ticket]]()
+        self._streams = deque[tuple[Key, memoryview, Ticket]]()
+        self._held: dict[Key, tuple[memoryview, Ticket]] = {}
         self._granted: dict[Key, int] = {}
         self.asked: dict[Key, Asked] = {}
         self.early: dict[Key, bytes] = {}
@@ -48,7 +49,7 @@ class Wire:
         self._memory: Memory | None = None  # of the other side, where it can be read
         self._early_bytes = 0
         self._buffer = memoryview(bytearray(_ROOM))
-        self._first = self._last = 0
+        self._last = 0
         self._into: memoryview | None = None  # where the rest of a frame goes
         self._of: tuple[Key, Asked] | None = None  # the message that it is part of
 
@@ -65,36 +66,23 @@ class Wire:
 
     def say(self, key: Key, body: Piece = b"") -> None:
         """Send a frame; the rest that cannot go out at once is kept."""
-        if self.is_mute:
-            return
-        if self._out or self._streams or len(body) > _JOINED_BYTES:
-            self._append(key, memoryview(bytes(body)), None)
+        if not self.is_mute:
+            self._append(key, memoryview(bytes(body)), Ticket())
             self.flush()
-            return
-        kind, call, stage, about, instance, group = key  # the usual case: all of it goes at once
-        frame = HEAD.pack(kind, instance, about, call, group, stage, len(body), self._marks.of(key)) + body
-        try:
-            sent = self.sock.send(frame)
-        except _AGAIN:
-            sent = 0
-        except OSError:
-            self._be_mute()
-            return
-        if sent < len(frame):
-            self._out.append((memoryview(frame)[sent:], None, 0))
 
     def send(self, key: Key, piece: Piece, ticket: Ticket, lent: bool = False) -> None:
-        """Begin to send a message."""
-        if self.is_mute or self.is_shut:
+        """Begin to send a message, or a frame of control."""
+        is_data, ticket.length = key.kind == Kind.DATA, len(piece)
+        if self.is_mute or (self.is_shut and is_data):
             ticket.end(lost=True)
-        elif len(piece) <= SMALL and key.instance != DIRECT:
+        elif not is_data or (len(piece) <= SMALL and key.instance != DIRECT):
             self.say(key, piece)
             ticket.end(len(piece))
         elif self._granted.pop(key, None) == len(piece):
-            self._streams.append(Long(key, memoryview(piece), ticket))
+            self._streams.append((key, memoryview(piece), ticket))
             self.flush()
         else:
-            self._held[key] = Long(key, memoryview(piece), ticket)
+            self._held[key] = memoryview(piece), ticket
             address = 0 if self._memory is None else address_of(piece)
             if address and lent:
                 ticket.lent = partial(self._take_back, key)
@@ -102,68 +90,58 @@ class Wire:
             self.say(key._replace(kind=Kind.OFFER), offer)
 
     def _take_back(self, key: Key, is_read: bool) -> None:
-        """Take a message back that was lent; ``is_read``: all that live have read it."""
-        held = self._held.pop(key, None)
-        if held is not None:
-            held.ticket.end(len(held.piece), lost=not is_read)
+        """Take a message back that was offered; ``is_read``: all that live have read it."""
+        if key in self._held:
+            piece, ticket = self._held.pop(key)
+            ticket.end(len(piece), lost=not is_read)
             if not is_read:
                 self._mark.take_back()
 
-    def _append(self, key: Key, body: memoryview, ticket: Ticket | None) -> None:
+    def _append(self, key: Key, body: memoryview, ticket: Ticket) -> None:
         kind, call, stage, about, instance, group = key
         head = HEAD.pack(kind, instance, about, call, group, stage, len(body), self._marks.of(key))
-        self._out.append((memoryview(head), None, 0))
-        self._out.append((body, ticket, len(body)))
-
-    def _next_frame(self) -> None:
-        """Put the next frame of a long message out."""
-        stream = self._streams[0]
-        piece = stream.piece[stream.done : stream.done + FRAME]
-        stream.done += len(piece)
-        is_last = stream.done == len(stream.piece)
-        self._append(stream.key, piece, stream.ticket if is_last else Ticket())
-        if is_last:
-            self._streams.popleft()
+        if len(body) > _JOINED_BYTES:
+            self._out.append((memoryview(head), Ticket()))
+            self._out.append((body, ticket))
+        else:
+            self._out.append((memoryview(head + body), ticket))
 
     def flush(self) -> None:
         """Send as much as goes at once."""
         while self.wants_out:
-            if not self._out:
-                self._next_frame()
+            if not self._out:  # the next frame of a long message
+                key, rest, ticket = self._streams.popleft()
+                if rest[FRAME:]:
+                    self._streams.appendleft((key, rest[FRAME:], ticket))
+                    ticket = Ticket()
+                self._append(key, rest[:FRAME], ticket)
             try:
-                if self._secure is None:
-                    sent = self.sock.sendmsg([self._out[k][0] for k in range(min(_JOINED, len(self._out)))])
+                if self._secure is None and len(self._out) > 1:
+                    sent = self.sock.sendmsg([piece for piece, _ in islice(self._out, _JOINED)])
                 else:
                     sent = self.sock.send(self._out[0][0])
             except _AGAIN:
                 return
-            except OSError:
-                self._be_mute()
+            except OSError:  # frames that the peer sent before it ended are still to be read
+                self.is_mute = True
+                self._end_sends()
                 return
             while self._out and sent >= len(self._out[0][0]):
-                piece, ticket, length = self._out.popleft()
+                piece, ticket = self._out.popleft()
                 sent -= len(piece)
-                if ticket is not None:
-                    ticket.end(length)
+                ticket.end(ticket.length)
             if sent:
-                piece, ticket, length = self._out[0]
-                self._out[0] = piece[sent:], ticket, length
-
-    def _be_mute(self) -> None:
-        """Send nothing more; frames that the peer sent before it ended are still to be read."""
-        self.is_mute = True
-        self._end_sends()
+                self._out[0] = self._out[0][0][sent:], self._out[0][1]
 
     def _end_sends(self) -> None:
-        self._mark.take_back()
-        for stream in [*self._held.values(), *self._streams]:
-            stream.ticket.end(lost=True)
-        self._held.clear()
+        for key in [*self._held]:
+            self._take_back(key, False)
+        for *_, ticket in [*self._streams, *self._out]:
+            ticket.end(lost=True)
         self._streams.clear()
-        for k, (piece, ticket, length) in enumerate(self._out):  # a message that has begun goes on from a copy
-            if ticket is not None:
-                ticket.end(lost=True)
-                self._out[k] = memoryview(bytes(piece)), None, length
+        self._out = deque(
+            (memoryview(bytes(piece)), Ticket()) for piece, _ in self._out
+        )  # what has begun goes on from a copy
 
     # -- in ----------------------------------------------------------------------------------------------------------
 
@@ -208,8 +186,7 @@ class Wire:
         for key in old(self.early):
             self._early_bytes -= len(self.early.pop(key))
         for key in old(self._held):
-            self._mark.take_back()
-            self._held.pop(key).ticket.end(lost=True)
+            self._take_back(key, False)
         for kept in (self.offers, self._granted):
             for key in old(kept):
                 del kept[key]
@@ -262,26 +239,24 @@ class Wire:
                 return found
 
     def _parse(self, found: list[tuple[Key, bytes]]) -> None:
-        first, last, buffer = self._first, self._last, self._buffer
+        first, last, buffer = 0, self._last, self._buffer
         while last - first >= HEAD.size:
             kind, instance, about, call, group, stage, length, digest = HEAD.unpack_from(buffer, first)
             key, body = Key(kind, call, stage, about, instance, group), first + HEAD.size
-            rest = last - body
-            if kind == Kind.DATA and length > SMALL:
+            if kind == Kind.DATA and (length > SMALL or (key in self.asked and self.asked[key].done)):
                 self._begin_frame(key, length, buffer[body : min(last, body + length)])
                 first = min(last, body + length)
                 continue
             if length > SMALL:
                 raise FrameError("a frame that is too long")
-            if rest < length:
+            if last - body < length:
                 break
             if not digest or self._marks.fits(self.peer, key, digest) or kind >= Kind.STATE:
                 self._take(key, bytes(buffer[body : body + length]), found)
             first = body + length
-        left = last - first
-        if left and first:
-            buffer[:left] = bytes(buffer[first:last])
-        self._first, self._last = 0, left
+        self._last = last - first
+        if first:
+            buffer[: self._last] = bytes(buffer[first:last])
 
     def _begin_frame(self, key: Key, length: int, there: memoryview) -> None:
         """Begin a frame of a long message: the bytes that are there go to their place, and the rest will."""
@@ -291,7 +266,7 @@ class Wire:
                 raise FrameError("a long message that was not asked for")
             place, self._of = memoryview(bytearray(length)), None
         else:
-            if length > min(FRAME, asked.length - asked.done):
+            if length != min(FRAME, asked.length - asked.done):
                 raise FrameError("a long message of another length")
             whole = memoryview(bytearray(length)) if asked.place is None else asked.place[asked.done :]
             place, self._of = whole[:length], (key, asked)
@@ -320,9 +295,8 @@ class Wire:
         elif key.kind == Kind.GRANT:
             self._take_grant(key._replace(kind=Kind.DATA), body)
         elif key.kind in (Kind.REFUSE, Kind.TAKEN):
-            held = self._held.pop(key._replace(kind=Kind.DATA), None)
-            if held is not None:
-                held.ticket.end(len(held.piece) if key.kind == Kind.TAKEN else 0)
+            piece, ticket = self._held.pop(key._replace(kind=Kind.DATA), (b"", Ticket()))
+            ticket.end(len(piece) if key.kind == Kind.TAKEN else 0)
         elif key.kind == Kind.NEAR:
             memory = Memory(body)
             self._memory = memory if memory.is_reached else None
@@ -338,13 +312,6 @@ class Wire:
             if self._early_bytes > AHEAD or len(self.early) > _KEYS or key in self.early:
                 raise FrameError("more than is buffered")
             self.early[key] = body
-        elif asked.done > 0:  # the last frame of a long message
-            if len(body) != asked.length - asked.done:
-                raise FrameError("a long message of another length")
-            if asked.place is not None:
-                asked.place[asked.done :] = body
-            asked.done = asked.length
-            self._end_frame(key, asked)
         else:
             if asked.place is not None and len(asked.place) == len(body):
                 asked.place[:] = body
@@ -361,40 +328,34 @@ class Wire:
             self._answer(key, asked, offer)
 
     def _take_grant(self, key: Key, body: bytes) -> None:
-        (length,), stream = words_of(LENGTH, body), self._held.pop(key, None)
+        (length,), held = words_of(LENGTH, body), self._held.pop(key, None)
         if len(self._granted) > _KEYS:
             raise FrameError("more is asked for than there is")
-        if stream is None:
+        if held is None:
             self._granted[key] = length
-        elif length == len(stream.piece):
-            self._streams.append(stream)
+        elif length == len(held[0]):
+            self._streams.append((key, *held))
             self.flush()
         else:  # the other side learns so from the offer
-            stream.ticket.end()
+            held[1].end()
 
     # -- its end -----------------------------------------------------------------------------------------------------
 
     def shut(self) -> None:
-        """Take nothing more, and end all tickets. A message that has begun to go out goes on from a copy."""
+        """Take nothing more, and end all tickets."""
         self.is_shut = True
-        if self._into is not None:
-            self._into, self._of = memoryview(bytearray(len(self._into))), None
-        self._end_sends()
-        self._end_asked()
+        self._end_all()
         self.early.clear()
 
     def end(self) -> None:
         """Close the connection: all tickets are over; messages that have come before stay."""
         self.is_gone = self.is_mute = True
-        self._into = self._of = None
-        self._end_sends()
-        self._end_asked()
+        self._end_all()
         self._out.clear()
         with suppress(OSError):
             self.sock.close()
 
-    def _end_asked(self) -> None:
-        for asked in self.asked.values():
-            asked.ticket.end(lost=True)
+    def _end_all(self) -> None:
+        self.cancel(None)
         self.asked.clear()
         self.offers.clear()
