@@ -24,17 +24,10 @@ _MOST = 1 << 30  # bytes of one system call
 _PTRACER = 0x59616D61  # PR_SET_PTRACER
 
 
-def _find() -> Any:
-    try:
-        found = ctypes.CDLL(None).process_vm_readv
-    except (AttributeError, OSError):
-        return None
-    found.restype = ctypes.c_ssize_t
-    found.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_ulong]
-    return found
-
-
-_read = _find()
+_read: Any = getattr(ctypes.CDLL(None), "process_vm_readv", None)
+if _read is not None:
+    _read.restype = ctypes.c_ssize_t
+    _read.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_ulong]
 
 
 @cache

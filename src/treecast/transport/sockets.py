@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any
 
 from treecast.errors import PlanError
-from treecast.transport.base import FrameError, Key, Kind, Piece, Ticket, Transport, Until
+from treecast.transport.base import FrameError, Key, Piece, Ticket, Transport, Until
 from treecast.transport.wire import Wire
 
 _TURN = 1e-3  # seconds that a thread lets another move bytes, at least
@@ -75,8 +75,9 @@ class Sockets(Transport):
         self.lost.pop(peer, None)
         self.whys.pop(peer, None)
         sock, self.heard[peer] = connection, monotonic()
-        sock.setblocking(False)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if not self._over_links:
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._wires[peer] = wire = Wire(sock, peer, self.marks)
         self._selector.register(sock, selectors.EVENT_READ, wire)
         if self._cma and sock.getpeername()[0] == sock.getsockname()[0] and not isinstance(sock, ssl.SSLSocket):
@@ -87,14 +88,10 @@ class Sockets(Transport):
     def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
         """Begin to send a message, or a frame of control."""
         ticket, wire = Ticket(), self._wires.get(to)
-        if wire is None or wire.is_mute:
+        if wire is None:
             ticket.end(lost=True)
-        elif key.kind == Kind.DATA:
-            wire.send(key, piece, ticket, lent)
-            self._look_out(wire)
         else:
-            wire.say(key, piece)
-            ticket.end(len(piece))
+            wire.send(key, piece, ticket, lent)
             self._look_out(wire)
         return ticket
 
