@@ -60,8 +60,7 @@ class Memory:
 
         ``apart``: whether it is not to be received in its place, since it is there already, or a sum.
         """
-        passing = self._part.passing(chunk)
-        if passing is not None:
+        if (passing := self._part.passing(chunk)) is not None:
             return passing
         return len(self._part.view(chunk)) if apart or chunk in self._landing else 0
 
@@ -98,33 +97,20 @@ class Memory:
         """Note that a chunk is no longer being received in its place."""
         self._landing.discard(chunk)
 
-    def give_back(self, *buffers: Bytes) -> None:
-        """Take back buffers that were lent."""
+    def give_back(self, *buffers: Bytes, in_use: bool = False) -> None:
+        """Take back buffers that were lent; ``in_use``: MPI may still use their memory, so nobody else gets them."""
         for buffer in buffers:
             self._lent -= len(buffer) >= _LARGE
-            self._pool.setdefault(len(buffer), []).append(buffer)
-
-    def give_up(self, chunk: int, buffer: Bytes, lands: bool) -> None:
-        """Note that a receive was given up: MPI may still write there, so the buffer is not used again."""
-        if lands:
-            self._landing.discard(chunk)
-        else:
-            self._lent -= len(buffer) >= _LARGE
+            if not in_use:
+                self._pool.setdefault(len(buffer), []).append(buffer)
 
     def sent(self, chunk: int, in_use: bool = False) -> None:
         """Note that a send of a chunk is over; ``in_use``: it was given up, and MPI may still read the buffer."""
-        if self._part.passing(chunk) is None:
-            return
         self._sent[chunk] += 1
         if in_use:
             self._in_use.add(chunk)
-        if self._sent[chunk] < self._sends.planned(chunk) or chunk not in self._carried:
-            return
-        buffer = self._carried.pop(chunk)
-        if chunk in self._in_use:
-            self._lent -= len(buffer) >= _LARGE
-        else:
-            self.give_back(buffer)
+        if chunk in self._carried and self._sent[chunk] >= self._sends.planned(chunk):
+            self.give_back(self._carried.pop(chunk), in_use=chunk in self._in_use)
 
 
 class Additions:

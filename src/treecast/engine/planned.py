@@ -11,10 +11,10 @@ import os
 import struct
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -48,21 +48,6 @@ _Made = tuple[Cut, Role, int]
 """How blocks are cut in a plan, the part of this rank, and how many copies there are to spare."""
 
 
-class _Asked(NamedTuple):
-    """What a plan is asked for: a kind, the bytes of its blocks, and the failures that it survives where the network can.
-
-    ``hosts``: of each node, the first one on its host. ``tags``: how many its messages may have.
-    """
-
-    kind: str
-    where: Network
-    sizes: tuple[int, ...]
-    root: int
-    survive: int
-    hosts: tuple[int, ...]
-    tags: int
-
-
 class Planned:
     """The collectives of groups by plans of one network: rank r is at node r.
 
@@ -88,8 +73,8 @@ class Planned:
         self._rate = 0.0 if len(set(self._hosts)) == 1 else None
         if told is not None and self._rate is None:
             self._rate = parse_rate(told if told.endswith("s") else f"{told}bit/s")
-        self._made: dict[_Asked, Future[_Made]] = {}
-        self._planner = ThreadPoolExecutor(1, "treecast.plan")
+        planner = ThreadPoolExecutor(1, "treecast.plan")  # in a thread of its own: meanwhile the others hear this rank
+        self._made: Callable[..., Future[_Made]] = lru_cache(_KEPT)(partial(planner.submit, self._make))
 
     def plans(self) -> dict[Algorithm, Callable[..., Failed]]:
         """Return the functions that carry algorithms out by plans; those for which there is none go straight."""
@@ -163,9 +148,22 @@ class Planned:
 
     # -- a plan ------------------------------------------------------------------------------------------------------
 
-    def _make(self, asked: _Asked, me: int) -> _Made:
-        """Return the part of a node."""
-        kind, where, sizes, root, survive, hosts, tags = asked
+    def _make(
+        self,
+        kind: str,
+        where: Network,
+        sizes: tuple[int, ...],
+        *,
+        root: int,
+        survive: int,
+        hosts: tuple[int, ...],
+        me: int,
+        tags: int,
+    ) -> _Made:
+        """Return the part of a node in a plan that survives so many failures where the network can; ``sizes``: of its blocks.
+
+        ``hosts``: of each node, the first one on its host. ``tags``: how many its messages may have.
+        """
         model, rate, speak = self._model, self._rate or 0.0, sorted(set(hosts))
         spare = survive and min(survive, most_survived(kind, where, model))
         if model == ONE_PORT and kind == "broadcast" and not spare and len(speak) > 1:
@@ -180,21 +178,17 @@ class Planned:
     ) -> tuple[int, _Made, Run]:
         """Return the node of this rank, its part in a plan, and the function that carries that out; ``end``: the root, if any."""
         members, lane = group.agreement.members, self._lane_of(group)
-        me, root, hosts = members.index(group.rank), members[0] if end is None else end, _hosts_of(self._hosts, members)
-        survive = group.terms.survive if self._copies else 0
-        asked = _Asked(name, where, tuple(sizes), members.index(root), survive, hosts, lane.tags)
-        if asked not in self._made:  # in a thread of its own: meanwhile the others hear this rank
-            if len(self._made) >= _KEPT:
-                self._made.clear()
-            self._made[asked] = self._planner.submit(self._make, asked, me)
-        while not (made := self._made[asked]).done():
+        me, hosts = members.index(group.rank), _hosts_of(self._hosts, members)
+        root, survive = 0 if end is None else members.index(end), group.terms.survive if self._copies else 0
+        made = self._made(name, where, tuple(sizes), root=root, survive=survive, hosts=hosts, me=me, tags=lane.tags)
+        while not made.done():
             group.transport.wait(made.done, _LOOK)
         # a silent rank would keep its turn: so where failures are to be survived there are none
         has_turns = self._model == ONE_PORT and not group.terms.survive
-        turns = Turns[Any](AT_ONCE, [node for node, host in enumerate(hosts) if host == hosts[me]])
+        turns = Turns[Any](AT_ONCE * has_turns, [node for node, host in enumerate(hosts) if host == hosts[me]])
 
         def run(part: Part) -> set[int]:
-            outcome = lane.carry(made.result()[1].transfers, part, turns if has_turns else None)
+            outcome = lane.carry(made.result()[1].transfers, part, turns)
             self._given_up |= {members[node] for node in outcome.cut}  # what is late may still come over such a link
             return outcome.held
 
