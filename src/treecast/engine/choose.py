@@ -107,7 +107,7 @@ class Operation(NamedTuple):
     kind: str
     network: Network
     root: int
-    messages: int
+    messages: int = 1
     survive: int = 0
     model: str = ALL_PORT
     lengths: tuple[int, ...] | None = None

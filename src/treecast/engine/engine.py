@@ -21,8 +21,6 @@ from treecast.engine.turns import Turns
 from treecast.execution.layout import Bytes
 from treecast.transport.base import Ticket
 
-__all__ = ["WINDOW", "Engine", "Message", "Outcome", "Part"]
-
 WINDOW = 4
 """How many messages of a transfer are under way at once: more gain nothing in shared memory."""
 _LOOK = 0.05  # seconds without anything after which it is asked who is to be given up

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from treecast.engine.engine import Engine, Outcome, Part
+from treecast.engine.engine import Engine, Outcome
+from treecast.engine.memory import Part
 from treecast.engine.transfers import Links, Transfer
 from treecast.engine.turns import Turns
 from treecast.errors import Evicted

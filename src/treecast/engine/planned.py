@@ -25,7 +25,7 @@ from treecast.calls.table import Algorithm, Failed
 from treecast.collectives import Kind, find_unequal
 from treecast.engine import blocks as parts
 from treecast.engine.blocks import Cut, Run, Task, bytes_of, shape_of, task_of
-from treecast.engine.choose import ALL_PORT, ONE_PORT, Role, broadcast_role, most_survived, role_of
+from treecast.engine.choose import ALL_PORT, ONE_PORT, Operation, Role, broadcast_role, most_survived, role_of
 from treecast.engine.lane import Lane
 from treecast.engine.memory import Part
 from treecast.engine.turns import AT_ONCE, Turns
@@ -103,8 +103,6 @@ class Planned:
 
         return carry
 
-    # -- what all ranks know before a plan ---------------------------------------------------------------------------
-
     def _all_go(self, call: Call, algorithm: Algorithm, words: Any) -> bool:
         """Return whether all ranks go down the same plan."""
         group = call.group
@@ -146,8 +144,6 @@ class Planned:
         told = yield from _told(group, took)
         return max(_SECONDS.unpack(each)[0] for _, each in told)
 
-    # -- a plan ------------------------------------------------------------------------------------------------------
-
     def _make(
         self,
         kind: str,
@@ -168,10 +164,10 @@ class Planned:
         spare = survive and min(survive, most_survived(kind, where, model))
         if model == ONE_PORT and kind == "broadcast" and not spare and len(speak) > 1:
             between = network(f"complete:{len(speak)}")
-            operation, cut = parts.cut_up(kind, between, sizes, rate, root=speak.index(hosts[root]), model=model)
-            return cut, broadcast_role(operation, hosts, root, me, tags), spare
-        operation, cut = parts.cut_up(kind, where, sizes, rate, root=root, survive=spare, model=model)
-        return cut, role_of(operation, me, tags), spare
+            what, cut = parts.cut_up(Operation(kind, between, speak.index(hosts[root]), model=model), sizes, rate)
+            return cut, broadcast_role(what, hosts, root, me, tags), spare
+        what, cut = parts.cut_up(Operation(kind, where, root, survive=spare, model=model), sizes, rate)
+        return cut, role_of(what, me, tags), spare
 
     def _part(
         self, group: Group, where: Network, name: str, sizes: Sequence[int], end: int | None

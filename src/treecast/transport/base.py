@@ -4,6 +4,7 @@ A message has a key, and goes into the place that the receiver names under that 
 buffered, and overtake data that waits. A message without bytes is a *void*: its sender has nothing to send.
 """
 
+import struct
 import traceback
 from collections.abc import Callable, Collection, Generator, Iterable
 from enum import IntEnum
@@ -91,6 +92,13 @@ class FrameError(ValueError):
     """A frame makes no sense: no rank sends it. Whoever sent it counts as silent from now on."""
 
 
+def words_of(words: struct.Struct, body: bytes) -> Any:
+    """Return the words of a body. Raises FrameError when they are none."""
+    if len(body) != words.size:
+        raise FrameError("words that are none")
+    return words.unpack(body)
+
+
 Handler = Callable[[int, Key, bytes], None]
 Watcher = Callable[[int, bool, str], None]
 
@@ -128,8 +136,6 @@ class Transport:
         self.heard = dict.fromkeys(range(size), 0.0)
         self._looked = self._said = monotonic()
         self._judged = set[int]()
-
-    # -- verbs -------------------------------------------------------------------------------------------------------
 
     def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
         """Begin to send. The piece is the transport's until the ticket is over; frames of control are over at once.
@@ -171,8 +177,6 @@ class Transport:
         """Return whether nothing that was said to the living of some ranks waits to go out."""
         return True
 
-    # -- events ------------------------------------------------------------------------------------------------------
-
     def on(self, kind: Kind, handler: Handler) -> None:
         """Have frames of control of a kind handled; a handler raises FrameError for one that makes no sense."""
         self._handlers[kind] = handler
@@ -208,8 +212,6 @@ class Transport:
         if self._errors:
             errors, self._errors = self._errors, []
             raise errors[0]
-
-    # -- beside the program ------------------------------------------------------------------------------------------
 
     def _living(self) -> Iterable[int]:
         return [rank for rank in self.peers if rank not in self.lost]
@@ -259,8 +261,6 @@ class Transport:
     def _answer(self) -> None:
         """Take what has come, without a wait; for the side thread."""
         self.wait(lambda: False, 0)
-
-    # -- connections, and the end ------------------------------------------------------------------------------------
 
     @property
     def peers(self) -> list[int]:

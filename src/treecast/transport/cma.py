@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from treecast.transport.base import FrameError, Piece
+from treecast.transport.base import Piece, words_of
 
 _MARK = struct.Struct("<2Q")
 _TOLD = struct.Struct("<3Q")  # a process, where its mark is, and its random word
@@ -59,9 +59,7 @@ class Memory:
     """The memory of the process at the other side. Raises FrameError for words that no process tells of itself."""
 
     def __init__(self, told: bytes) -> None:
-        if len(told) != _TOLD.size:
-            raise FrameError("no process tells so of itself")
-        self._pid, self._mark, self._word = _TOLD.unpack(told)
+        self._pid, self._mark, self._word = words_of(_TOLD, told)
         self._seen = bytearray(_MARK.size)
         self.is_reached = _read is not None and self._take(0, 0, 0, 0)
         """Whether this process can read it."""

@@ -103,8 +103,6 @@ class Links:
         direct.on(Kind.FLOOD, self._hear)
         direct.watch(self._lose)
 
-    # -- flooding ----------------------------------------------------------------------------------------------------
-
     def flood(self, target: int, topic: int, body: bytes) -> None:
         """Send a piece to a rank by every way."""
         key = Key(Kind.FLOOD, self._number, target, self._rank, topic)
@@ -151,8 +149,6 @@ class Links:
             self._done.add(rank)
             self.streams[rank].close()
 
-    # -- as a selector -----------------------------------------------------------------------------------------------
-
     def register(self, stream: Stream, events: int, data: Any) -> None:
         """Look for events of a stream."""
         self._registered[stream] = SelectorKey(stream, stream.peer, events, data)  # type: ignore[arg-type]
@@ -167,8 +163,6 @@ class Links:
         """Return the streams that are ready, with their events, after moving bytes over links; wait for some as long as given."""
         found = self._ready()
         self.direct.move(0 if found else seconds)
-        self.direct.watch_time()
-        self.direct.raise_error()
         return found or self._ready()
 
     def _ready(self) -> list[tuple[SelectorKey, int]]:

@@ -83,8 +83,6 @@ class Sockets(Transport):
         if self._cma and sock.getpeername()[0] == sock.getsockname()[0] and not isinstance(sock, ssl.SSLSocket):
             wire.be_near()
 
-    # -- verbs -------------------------------------------------------------------------------------------------------
-
     def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
         """Begin to send a message, or a frame of control."""
         ticket, wire = Ticket(), self._wires.get(to)
@@ -141,21 +139,22 @@ class Sockets(Transport):
                 self._moved.wait(max(left, _TURN))
             else:
                 self.move(max(left, 0.0))
-                self.watch_time()
-                self.raise_error()
             if left <= 0:
                 return
 
-    # -- moving bytes ------------------------------------------------------------------------------------------------
-
     def move(self, seconds: float) -> None:
-        """Move bytes; ``lock`` is free while this thread waits until some can move."""
+        """Move bytes, and watch the time; ``lock`` is free while this thread waits until some can move.
+
+        Raises errors of handlers.
+        """
         self._moving = True
         try:
             self.progress(seconds)
         finally:
             self._moving = False
             self._moved.notify_all()
+        self.watch_time()
+        self.raise_error()
 
     def progress(self, seconds: float) -> None:
         """Move bytes: wait until some can move, as long as given."""
@@ -212,8 +211,6 @@ class Sockets(Transport):
             self.progress(0)
             self.watch_time(False)
 
-    # -- its end -----------------------------------------------------------------------------------------------------
-
     def close(self) -> None:
         """Close all connections: for the others this rank has ended."""
         super().close()
@@ -230,9 +227,4 @@ class Sockets(Transport):
             wire.sock.close()
 
 
-def _after_fork() -> None:
-    for transport in list(_OPEN):
-        transport.let_go()
-
-
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=lambda: [each.let_go() for each in list(_OPEN)])

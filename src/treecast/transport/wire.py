@@ -3,21 +3,29 @@
 A message above 64 KiB waits for a GRANT, so nothing large is ever buffered; words of a rank ahead of time cannot stand
 before an answer. It goes in frames of 1 MiB, between which others pass. A rank that can read the memory of the other (``cma``)
 copies it from there instead, and says that it has taken it.
+
+A frame is 20 bytes, little endian, and its body: kind u8, instance u8, about u16, call u32, group u16, stage u16, length u32, and
+the digest of the call u32.
 """
 
 import socket
 import ssl
+import struct
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from itertools import islice
 
-from treecast.transport.base import DIRECT, SMALL, FrameError, Key, Kind, Piece, Ticket
+from treecast.transport.base import DIRECT, SMALL, FrameError, Key, Kind, Piece, Ticket, words_of
 from treecast.transport.cma import Mark, Memory, address_of
-from treecast.transport.frames import FRAME, HEAD, LENGTH, OFFER, Asked, words_of
 from treecast.transport.marks import Marks
 
+HEAD = struct.Struct("<BBHIHHII")
+_LENGTH = struct.Struct("<Q")
+_OFFER = struct.Struct("<3Q?")  # length, address, 0 where it cannot be read, number of the mark, and whether it is lent
+FRAME = 1 << 20
+"""Bytes of a frame of a long message at most."""
 AHEAD = 8 << 20
 """Bytes that are buffered of a peer, for which nobody has asked yet."""
 _KEYS = 1 << 14  # messages that wait to be asked for, or are asked for too early
@@ -25,6 +33,16 @@ _ROOM = 1 << 17
 _JOINED = 16  # pieces that one system call sends
 _JOINED_BYTES = 4096  # up to which a body is copied behind its head
 _AGAIN = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+
+class _Asked:
+    """A message that is asked for: where it goes, None to drop it; its length, how much is there, and whether it was granted."""
+
+    __slots__ = ("done", "granted", "length", "place", "ticket")
+
+    def __init__(self, place: Piece | None, ticket: Ticket) -> None:
+        self.place, self.ticket, self.done, self.granted = place, ticket, 0, False
+        self.length = 0 if place is None else len(place)
 
 
 class Wire:
@@ -42,7 +60,7 @@ class Wire:
         self._streams = deque[tuple[Key, memoryview, Ticket]]()
         self._held: dict[Key, tuple[memoryview, Ticket]] = {}
         self._granted: dict[Key, int] = {}
-        self.asked: dict[Key, Asked] = {}
+        self.asked: dict[Key, _Asked] = {}
         self.early: dict[Key, bytes] = {}
         self.offers: dict[Key, tuple[int, int, int, bool]] = {}
         self._mark = Mark()
@@ -51,7 +69,7 @@ class Wire:
         self._buffer = memoryview(bytearray(_ROOM))
         self._last = 0
         self._into: memoryview | None = None  # where the rest of a frame goes
-        self._of: tuple[Key, Asked] | None = None  # the message that it is part of
+        self._of = Key(Kind.DATA)  # the message that it is part of
 
     # -- out ---------------------------------------------------------------------------------------------------------
 
@@ -86,7 +104,7 @@ class Wire:
             address = 0 if self._memory is None else address_of(piece)
             if address and lent:
                 ticket.lent = partial(self._take_back, key)
-            offer = OFFER.pack(len(piece), address, self._mark.taken_back, ticket.lent is not None)
+            offer = _OFFER.pack(len(piece), address, self._mark.taken_back, ticket.lent is not None)
             self.say(key._replace(kind=Kind.OFFER), offer)
 
     def _take_back(self, key: Key, is_read: bool) -> None:
@@ -157,7 +175,7 @@ class Wire:
             ticket.end(lost=True)
         else:
             offered = self.offers.pop(key, None)
-            self.asked[key] = asked = Asked(place, ticket)
+            self.asked[key] = asked = _Asked(place, ticket)
             if offered is not None:
                 self._answer(key, asked, offered)
             elif asked.length > SMALL and self._memory is None:
@@ -171,10 +189,11 @@ class Wire:
         """Drop a message that was asked for, None for all, and those that go out; nothing touches its memory any more."""
         if key is None:
             self._end_sends()
-        for asked in [self.asked[each] for each in (self.asked if key is None else self.asked.keys() & {key})]:
+        for each in self.asked if key is None else self.asked.keys() & {key}:
+            asked = self.asked[each]
             asked.ticket.end(lost=True)
             asked.place, asked.ticket = None, Ticket()
-            if self._into is not None and self._of is not None and self._of[1] is asked:
+            if self._into is not None and self._of == each:
                 self._into = memoryview(bytearray(len(self._into)))
 
     def forget(self, call: int, group: int) -> None:
@@ -191,7 +210,7 @@ class Wire:
             for key in old(kept):
                 del kept[key]
 
-    def _answer(self, key: Key, asked: Asked, offer: tuple[int, int, int, bool]) -> None:
+    def _answer(self, key: Key, asked: _Asked, offer: tuple[int, int, int, bool]) -> None:
         """Answer an offer of a message that was asked for, and not granted yet, or of another length."""
         length, address, number, lent = offer
         if asked.place is None:
@@ -208,9 +227,9 @@ class Wire:
         else:
             self._grant(key, asked)
 
-    def _grant(self, key: Key, asked: Asked) -> None:
+    def _grant(self, key: Key, asked: _Asked) -> None:
         asked.granted = True
-        self.say(key._replace(kind=Kind.GRANT), LENGTH.pack(asked.length))
+        self.say(key._replace(kind=Kind.GRANT), _LENGTH.pack(asked.length))
 
     def read(self) -> list[tuple[Key, bytes]] | None:
         """Take bytes that have come; return the frames for handlers, None at the end of the connection.
@@ -233,8 +252,8 @@ class Wire:
                 self._parse(found)
             else:
                 self._into = self._into[got:] if got < len(self._into) else None
-                if self._into is None and self._of is not None:
-                    self._end_frame(*self._of)
+                if self._into is None:
+                    self._end_frame()
             if self._secure is None or not self._secure.pending():
                 return found
 
@@ -261,25 +280,20 @@ class Wire:
     def _begin_frame(self, key: Key, length: int, there: memoryview) -> None:
         """Begin a frame of a long message: the bytes that are there go to their place, and the rest will."""
         asked = self.asked.get(key)
-        if self.is_shut or asked is None:
-            if not self.is_shut or length > FRAME:
-                raise FrameError("a long message that was not asked for")
-            place, self._of = memoryview(bytearray(length)), None
-        else:
-            if length != min(FRAME, asked.length - asked.done):
-                raise FrameError("a long message of another length")
-            whole = memoryview(bytearray(length)) if asked.place is None else asked.place[asked.done :]
-            place, self._of = whole[:length], (key, asked)
-            asked.done += length
+        if asked is None or length != min(FRAME, asked.length - asked.done):
+            raise FrameError("a long message that was not asked for, or is longer")
+        whole = memoryview(bytearray(length)) if asked.place is None else asked.place[asked.done :]
+        place, self._of = whole[:length], key
+        asked.done += length
         place[: len(there)] = there
         self._into = place[len(there) :] if len(there) < length else None
-        if self._into is None and self._of is not None:
-            self._end_frame(*self._of)
+        if self._into is None:
+            self._end_frame()
 
-    def _end_frame(self, key: Key, asked: Asked) -> None:
-        self._of = None
-        if asked.done == asked.length and not asked.ticket.over:
-            self.asked.pop(key, None)
+    def _end_frame(self) -> None:
+        asked = self.asked[self._of]
+        if asked.done == asked.length:
+            del self.asked[self._of]
             asked.ticket.end(asked.length)
 
     def _take(self, key: Key, body: bytes, found: list[tuple[Key, bytes]]) -> None:
@@ -319,7 +333,7 @@ class Wire:
             asked.ticket.end(len(body))
 
     def _take_offer(self, key: Key, body: bytes) -> None:
-        offer, asked = words_of(OFFER, body), self.asked.get(key)
+        offer, asked = words_of(_OFFER, body), self.asked.get(key)
         if len(self.offers) > _KEYS:
             raise FrameError("more offers than there are calls")
         if asked is None:
@@ -328,7 +342,7 @@ class Wire:
             self._answer(key, asked, offer)
 
     def _take_grant(self, key: Key, body: bytes) -> None:
-        (length,), held = words_of(LENGTH, body), self._held.pop(key, None)
+        (length,), held = words_of(_LENGTH, body), self._held.pop(key, None)
         if len(self._granted) > _KEYS:
             raise FrameError("more is asked for than there is")
         if held is None:
@@ -357,5 +371,4 @@ class Wire:
 
     def _end_all(self) -> None:
         self.cancel(None)
-        self.asked.clear()
         self.offers.clear()
