@@ -134,18 +134,13 @@ class Engine:
 
     def _look(self) -> bool:
         """Take messages that have gone through; return whether anything has."""
-        moved = False
         if not self._memory.has_room:
             receives = (each for each in self._going if not each.transfer.sends and each.next < each.transfer.stop)
             self._earliest = min((each.transfer.step_of(each.next) for each in receives), default=0)
-        for active in self._turns.worth_a_look(self._going):
-            if active.waits and self._poll(active):
-                moved = True
-        if moved:
+        polled = [self._poll(active) for active in self._turns.worth_a_look(self._going) if active.waits]
+        if any(polled):
             self._last_moved = time.monotonic()
-        return moved
-
-    # -- transfers ---------------------------------------------------------------------------------------------------
+        return any(polled)
 
     def _post(self, active: _Active) -> None:
         """Begin the messages of a transfer that may begin."""
@@ -287,8 +282,6 @@ class Engine:
         result = self._part.results.get(chunk)
         if chunk in self._void and result is not None:  # nor will the finished sum come
             self._wake(result)
-
-    # -- failures ----------------------------------------------------------------------------------------------------
 
     def _give_up_in_time(self) -> None:
         idle = time.monotonic() - self._last_moved

@@ -55,18 +55,18 @@ class Memory:
         """Return the bytes of a chunk that the rank holds."""
         return self._carried[chunk] if chunk in self._carried else self._part.view(chunk)
 
-    def lends(self, chunk: int, apart: bool) -> int:
-        """Return the bytes of the buffer that a chunk is received in; 0 when it is received in its place.
-
-        ``apart``: whether it is not to be received in its place, since it is there already, or a sum.
-        """
+    def _lends(self, chunk: int, apart: bool) -> int:
+        """Return the bytes of the buffer that a chunk is received in; 0 when it is received in its place."""
         if (passing := self._part.passing(chunk)) is not None:
             return passing
         return len(self._part.view(chunk)) if apart or chunk in self._landing else 0
 
     def waits(self, chunk: int, apart: bool) -> bool:
-        """Return whether no buffer is given out for a chunk before its message is there."""
-        return self.lends(chunk, apart) >= _LARGE
+        """Return whether no buffer is given out for a chunk before its message is there.
+
+        ``apart``: whether it is not to be received in its place, since it is there already, or a sum.
+        """
+        return self._lends(chunk, apart) >= _LARGE
 
     @property
     def has_room(self) -> bool:
@@ -75,7 +75,7 @@ class Memory:
 
     def receive(self, chunk: int, apart: bool) -> tuple[Bytes, bool]:
         """Return where a chunk is received, and whether that is its place."""
-        size = self.lends(chunk, apart)
+        size = self._lends(chunk, apart)
         if not size and self._part.passing(chunk) is None:
             self._landing.add(chunk)
             return self._part.view(chunk), True
@@ -144,7 +144,10 @@ class Additions:
         """Take a contribution that a transfer has brought; return the buffers that are not needed any more."""
         if chunk in self._lost:
             return [contribution]
-        turns = self._turns_of(chunk)
+        if chunk not in self._turns:  # who is still to bring contributions to it, in the order of their steps
+            bring = [each for each in self._receives if each.first <= chunk < each.stop]
+            self._turns[chunk] = deque(sorted(bring, key=lambda each: (each.step_of(chunk), each.peer, each.tree)))
+        turns = self._turns[chunk]
         early, done = self._early.setdefault(chunk, {}), list[Bytes]()
         early[transfer] = contribution
         while turns and turns[0] in early:
@@ -160,11 +163,3 @@ class Additions:
         """Note that a sum will never be complete; return the buffers that waited for their turn."""
         self._lost.add(chunk)
         return [*self._early.pop(chunk, {}).values()]
-
-    def _turns_of(self, chunk: int) -> deque[Transfer]:
-        """Return the transfers that are still to bring contributions to a sum, in the order of their steps."""
-        if chunk not in self._turns:
-            bring = [transfer for transfer in self._receives if transfer.first <= chunk < transfer.stop]
-            bring.sort(key=lambda transfer: (transfer.step_of(chunk), transfer.peer, transfer.tree))
-            self._turns[chunk] = deque(bring)
-        return self._turns[chunk]

@@ -111,7 +111,11 @@ class Planned:
         sizes = "" if words is None else repr((algorithm.__name__, words, self._rate))
         mine = blake2b(sizes.encode(), digest_size=_DIGEST).digest()
         said: list[bytes] = call.run(self._tell(group, mine), refused="")
-        return len(set(said)) == 1 and bool(sizes) and self._left(group.agreement.members) is not None
+        return (
+            len(set(said)) == 1
+            and bool(sizes)
+            and _less(self.where, tuple(group.agreement.members), self._cuts) is not None
+        )
 
     def _tell(self, group: Group, mine: bytes = bytes(_DIGEST)) -> Steps[list[bytes]]:
         """Tell all ranks something, and the links that this one has lost; return the words of the members, and plan without
@@ -122,10 +126,6 @@ class Planned:
         self._cuts = frozenset((rank, other) for rank, each in told for other in _LOST.unpack_from(each, _DIGEST))
         return [each[:_DIGEST] for _, each in told]
 
-    def _left(self, members: Sequence[int]) -> Network | None:
-        """Return the network of the members over links that no rank has lost; None where they are in pieces, or one alone."""
-        return _less(self.where, tuple(members), self._cuts)
-
     def _probe(self, group: Group, size: int) -> Steps[float]:
         """Return the seconds until all have sent so many bytes to one neighbour each, the same at all ranks.
 
@@ -135,7 +135,7 @@ class Planned:
         me, speak = members.index(group.rank), sorted(set(_hosts_of(self._hosts, members)))
         aims = dict(zip(speak, [*speak[1:], speak[0]], strict=True))  # to the next host
         if self._model == ALL_PORT:  # over the last port, since the first may lead to the same host
-            where = self._left(members)
+            where = _less(self.where, tuple(members), self._cuts)
             aims = {} if where is None else {u: where.neighbors(u)[-1] for u in range(where.nodes)}
         to, sources = [aims[me]] if me in aims else [], [u for u, aim in aims.items() if aim == me]
         self._lane_of(group).exchange(to, sources, size)
@@ -204,7 +204,7 @@ class Planned:
                 yield from self._tell(group)
                 group.restart()
             members = group.agreement.members
-            where = self.where if group.carrier.alone else self._left(members)
+            where = self.where if group.carrier.alone else _less(self.where, tuple(members), self._cuts)
             if where is None or not {shape.source, shape.target} <= {None, *members}:
                 break
             lacking, spare = go(where)
@@ -243,10 +243,7 @@ class Planned:
             group.restart()
         pieces = {rank: task.pieces[rank] for rank in every} if shape.source is None else {shape.source: task.pieces[0]}
         for rank, piece in pieces.items():
-            if rank in has:
-                group.hold(rank, piece)
-            else:
-                group.lack(rank, piece)
+            (group.hold if rank in has else group.lack)(rank, piece)
         return (yield from group.settle(shape._replace(spread=True))) or ()
 
     def _sum(
@@ -257,10 +254,8 @@ class Planned:
         shape, how = shape_of(kind, ends), rest[-1]
         work: Piece = scratch(len(given)) if out is None else out
         if given is None:
-            given = work
-            if group.terms.survive:  # another try needs it again
-                given = scratch(len(work))
-                spread.copy_here(given, work)
+            given = scratch(len(work)) if group.terms.survive else work  # another try needs it again
+            spread.copy_here(given, work)
         received = bytes_of(work)
 
         def go(where: Network) -> tuple[set[int], int]:
@@ -278,6 +273,7 @@ class Planned:
 
 @kept(8)
 def _less(where: Network, members: tuple[int, ...], cuts: frozenset[tuple[int, int]]) -> Network | None:
+    """Return the network of the members over links that no rank has lost; None where they are in pieces, or one alone."""
     if where.every_pair_joined:
         return network(f"complete:{len(members)}") if len(members) > 1 else None
     gone = set(range(where.nodes)) - set(members)
@@ -310,8 +306,7 @@ def _tell_lengths(group: Group, task: Task) -> Steps[list[int]]:
     for source in (u for u, room in enumerate(lengths[size:]) if room < sizes[u, group.rank]):
         come = sizes[source, group.rank]
         raise DeliveryError(f"{task.shape.name}: {come} bytes come from rank {source}, and there is room for less")
-    found: list[int] = sizes.ravel().tolist()
-    return found
+    return [int(size) for size in sizes.flat]
 
 
 def _words(group: Group, kind: Kind, given: Sequence[Any], task: Task | None) -> Any:

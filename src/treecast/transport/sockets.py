@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any
 
 from treecast.errors import PlanError
-from treecast.transport.base import FrameError, Key, Piece, Ticket, Transport, Until
+from treecast.transport.base import FrameError, Key, Kind, Piece, Ticket, Transport, Until
 from treecast.transport.wire import Wire
 
 _TURN = 1e-3  # seconds that a thread lets another move bytes, at least
@@ -81,7 +81,7 @@ class Sockets(Transport):
         self._wires[peer] = wire = Wire(sock, peer, self.marks)
         self._selector.register(sock, selectors.EVENT_READ, wire)
         if self._cma and sock.getpeername()[0] == sock.getsockname()[0] and not isinstance(sock, ssl.SSLSocket):
-            wire.be_near()
+            wire.say(Key(Kind.NEAR), wire.mark.told())
 
     def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
         """Begin to send a message, or a frame of control."""

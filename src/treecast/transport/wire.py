@@ -12,7 +12,6 @@ import socket
 import ssl
 import struct
 from collections import deque
-from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -48,8 +47,8 @@ class _Asked:
 class Wire:
     """A connection to a peer.
 
-    ``is_shut``: messages are dropped. ``is_mute``: nothing can be sent any more. ``wants_out``: bytes wait to go out.
-    ``marks``: the digests of calls; messages of unlike ones are dropped.
+    ``is_shut``: messages are dropped. ``is_mute``: nothing can be sent any more. ``mark``: tells the other side whether what it
+    reads from the memory of this one still stands. ``marks``: the digests of calls; messages of unlike ones are dropped.
     """
 
     def __init__(self, sock: socket.socket, peer: int, marks: Marks | None = None) -> None:
@@ -61,26 +60,18 @@ class Wire:
         self._held: dict[Key, tuple[memoryview, Ticket]] = {}
         self._granted: dict[Key, int] = {}
         self.asked: dict[Key, _Asked] = {}
-        self.early: dict[Key, bytes] = {}
+        self.early, self._early_bytes = dict[Key, bytes](), 0
         self.offers: dict[Key, tuple[int, int, int, bool]] = {}
-        self._mark = Mark()
+        self.mark = Mark()
         self._memory: Memory | None = None  # of the other side, where it can be read
-        self._early_bytes = 0
-        self._buffer = memoryview(bytearray(_ROOM))
-        self._last = 0
+        self._buffer, self._last = memoryview(bytearray(_ROOM)), 0
         self._into: memoryview | None = None  # where the rest of a frame goes
         self._of = Key(Kind.DATA)  # the message that it is part of
-
-    # -- out ---------------------------------------------------------------------------------------------------------
 
     @property
     def wants_out(self) -> bool:
         """Whether bytes wait to go out."""
         return bool(self._out or self._streams) and not self.is_mute
-
-    def be_near(self) -> None:
-        """Let the other side read the memory of this process, as it is one of this host."""
-        self.say(Key(Kind.NEAR), self._mark.told())
 
     def say(self, key: Key, body: Piece = b"") -> None:
         """Send a frame; the rest that cannot go out at once is kept."""
@@ -104,7 +95,7 @@ class Wire:
             address = 0 if self._memory is None else address_of(piece)
             if address and lent:
                 ticket.lent = partial(self._take_back, key)
-            offer = _OFFER.pack(len(piece), address, self._mark.taken_back, ticket.lent is not None)
+            offer = _OFFER.pack(len(piece), address, self.mark.taken_back, ticket.lent is not None)
             self.say(key._replace(kind=Kind.OFFER), offer)
 
     def _take_back(self, key: Key, is_read: bool) -> None:
@@ -113,7 +104,7 @@ class Wire:
             piece, ticket = self._held.pop(key)
             ticket.end(len(piece), lost=not is_read)
             if not is_read:
-                self._mark.take_back()
+                self.mark.take_back()
 
     def _append(self, key: Key, body: memoryview, ticket: Ticket) -> None:
         kind, call, stage, about, instance, group = key
@@ -161,8 +152,6 @@ class Wire:
             (memoryview(bytes(piece)), Ticket()) for piece, _ in self._out
         )  # what has begun goes on from a copy
 
-    # -- in ----------------------------------------------------------------------------------------------------------
-
     def ask(self, key: Key, place: Piece | None, ticket: Ticket) -> None:
         """Begin to receive a message."""
         if key in self.early:
@@ -198,17 +187,12 @@ class Wire:
 
     def forget(self, call: int, group: int) -> None:
         """Drop messages that nobody has asked for, or taken, of calls of a group before one."""
-
-        def old(keys: Iterable[Key]) -> list[Key]:
-            return [key for key in keys if key.call < call and key.group == group and key.instance != DIRECT]
-
-        for key in old(self.early):
-            self._early_bytes -= len(self.early.pop(key))
-        for key in old(self._held):
-            self._take_back(key, False)
-        for kept in (self.offers, self._granted):
-            for key in old(kept):
-                del kept[key]
+        for key in {*self.early, *self._held, *self.offers, *self._granted}:
+            if key.call < call and key.group == group and key.instance != DIRECT:
+                self._early_bytes -= len(self.early.pop(key, b""))
+                self._take_back(key, False)
+                self.offers.pop(key, None)
+                self._granted.pop(key, None)
 
     def _answer(self, key: Key, asked: _Asked, offer: tuple[int, int, int, bool]) -> None:
         """Answer an offer of a message that was asked for, and not granted yet, or of another length."""
@@ -352,8 +336,6 @@ class Wire:
             self.flush()
         else:  # the other side learns so from the offer
             held[1].end()
-
-    # -- its end -----------------------------------------------------------------------------------------------------
 
     def shut(self) -> None:
         """Take nothing more, and end all tickets."""
