@@ -111,11 +111,8 @@ class Planned:
         sizes = "" if words is None else repr((algorithm.__name__, words, self._rate))
         mine = blake2b(sizes.encode(), digest_size=_DIGEST).digest()
         said: list[bytes] = call.run(self._tell(group, mine), refused="")
-        return (
-            len(set(said)) == 1
-            and bool(sizes)
-            and _less(self.where, tuple(group.agreement.members), self._cuts) is not None
-        )
+        left = _less(self.where, tuple(group.agreement.members), self._cuts)
+        return len(set(said)) == 1 and bool(sizes) and left is not None
 
     def _tell(self, group: Group, mine: bytes = bytes(_DIGEST)) -> Steps[list[bytes]]:
         """Tell all ranks something, and the links that this one has lost; return the words of the members, and plan without
@@ -144,30 +141,19 @@ class Planned:
         told = yield from _told(group, took)
         return max(_SECONDS.unpack(each)[0] for _, each in told)
 
-    def _make(
-        self,
-        kind: str,
-        where: Network,
-        sizes: tuple[int, ...],
-        *,
-        root: int,
-        survive: int,
-        hosts: tuple[int, ...],
-        me: int,
-        tags: int,
-    ) -> _Made:
+    def _make(self, what: Operation, sizes: tuple[int, ...], hosts: tuple[int, ...], me: int, tags: int) -> _Made:
         """Return the part of a node in a plan that survives so many failures where the network can; ``sizes``: of its blocks.
 
         ``hosts``: of each node, the first one on its host. ``tags``: how many its messages may have.
         """
-        model, rate, speak = self._model, self._rate or 0.0, sorted(set(hosts))
-        spare = survive and min(survive, most_survived(kind, where, model))
-        if model == ONE_PORT and kind == "broadcast" and not spare and len(speak) > 1:
-            between = network(f"complete:{len(speak)}")
-            what, cut = parts.cut_up(Operation(kind, between, speak.index(hosts[root]), model=model), sizes, rate)
-            return cut, broadcast_role(what, hosts, root, me, tags), spare
-        what, cut = parts.cut_up(Operation(kind, where, root, survive=spare, model=model), sizes, rate)
-        return cut, role_of(what, me, tags), spare
+        root, speak = what.root, sorted(set(hosts))
+        spare = what.survive and min(what.survive, most_survived(what.kind, what.network, what.model))
+        what = what._replace(survive=spare)
+        between = what.model == ONE_PORT and what.kind == "broadcast" and not spare and len(speak) > 1
+        if between:
+            what = what._replace(network=network(f"complete:{len(speak)}"), root=speak.index(hosts[root]))
+        what, cut = parts.cut_up(what, sizes, self._rate or 0.0)
+        return cut, broadcast_role(what, hosts, root, me, tags) if between else role_of(what, me, tags), spare
 
     def _part(
         self, group: Group, where: Network, name: str, sizes: Sequence[int], end: int | None
@@ -176,7 +162,8 @@ class Planned:
         members, lane = group.agreement.members, self._lane_of(group)
         me, hosts = members.index(group.rank), _hosts_of(self._hosts, members)
         root, survive = 0 if end is None else members.index(end), group.terms.survive if self._copies else 0
-        made = self._made(name, where, tuple(sizes), root=root, survive=survive, hosts=hosts, me=me, tags=lane.tags)
+        what = Operation(name, where, root, survive=survive, model=self._model)
+        made = self._made(what, tuple(sizes), hosts, me, lane.tags)
         while not made.done():
             group.transport.wait(made.done, _LOOK)
         # a silent rank would keep its turn: so where failures are to be survived there are none

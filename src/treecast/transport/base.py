@@ -114,22 +114,20 @@ class Transport:
     "silent" (no word within the deadline), "frame" (it sent one that makes no sense), or the word that ``shut`` was told.
     ``deadline``: seconds without a word after which a rank is silent; None waits for ever. ``awaited``: whom it judges so, all
     by default. ``spares``: a silent rank is not shut; its messages are cancelled. ``lock``: is held around every verb; a wait
-    may let it go while it sleeps. ``on_error``: is told of errors of handlers that are not the
-    sender's. ``beside``: is done by the side thread, too. ``marks``: the digests
-    of calls, which data carries; data of an unlike call is dropped. ``events``: of the job at this rank.
+    may let it go while it sleeps. ``on_error``: is told of errors of handlers that are not the sender's. ``beside``: is done by
+    the side thread, too. ``marks``: the digests of calls, which data carries; data of an unlike call is dropped. ``events``: of
+    the job at this rank.
     """
 
     def __init__(self, rank: int, size: int, deadline: float | None = None) -> None:
         self.rank, self.size, self.deadline = rank, size, deadline
-        self.lost: dict[int, bool] = {}
+        self.lost, self.whys = dict[int, bool](), dict[int, str]()
         self.marks, self.events = Marks(), Events()
-        self.whys: dict[int, str] = {}
         self.lock, self.spares = Lock(), False
         self.awaited: Callable[[], Iterable[int]] = self._living
         self.on_error: Callable[[Exception], None] = traceback.print_exception
         self.beside: Callable[[], None] = lambda: None
-        self._handlers: dict[int, Handler] = {}
-        self._watchers: list[Watcher] = []
+        self._handlers, self._watchers = dict[int, Handler](), list[Watcher]()
         self._errors = list[Exception]()  # that were told, and no wait has raised
         self._closed = Event()
         self._helper: Thread | None = None

@@ -28,10 +28,9 @@ class Sockets(Transport):
     """The connections of one rank, of ``size``, to all others; see ``Transport`` for its verbs.
 
     ``socks``: the connection to each other rank, on which both sides have proved who they are; they are the transport's from
-    now on. ``deadline``: seconds without any frame after which a rank is silent; None waits for ever. ``trust_ends``: whether the
-    end of a connection proves a death; not where somebody else may end connections. ``cma``: whether ranks of this host read
-    long messages from one another's memory, where the kernel lets them. ``selector``: tells which connections are ready, where
-    these are streams over links.
+    now on. ``trust_ends``: whether the end of a connection proves a death; not where somebody else may end connections. ``cma``:
+    whether ranks of this host read long messages from one another's memory, where the kernel lets them. ``selector``: tells which
+    connections are ready, where these are streams over links.
     """
 
     def __init__(
@@ -125,10 +124,7 @@ class Sockets(Transport):
             self._lose(rank, False, why)
 
     def wait(self, until: Until, seconds: float | None = None) -> None:
-        """Move bytes and call handlers until ``until()`` holds or the time is up. The caller holds ``lock``.
-
-        Raises PlanError when the connections are closed meanwhile.
-        """
+        """Move bytes and call handlers until ``until()`` holds or the time is up. The caller holds ``lock``."""
         end = None if seconds is None else monotonic() + seconds
         nap = _NAP if self.deadline is None else min(_NAP, self.deadline / 8)
         while not until():
