@@ -19,9 +19,7 @@ from treecast.transport.base import Piece
 _KEPT = 1 << 10  # chunks whose places are known while they are under way
 Run = Callable[[Part], set[int]]  # carries a part of a plan out, and returns the chunks that the rank holds then
 Place = Callable[[int], Bytes | None]  # returns the memory of a block, None of one that only passes
-Cut = Callable[
-    [int, int], slice
-]  # returns which part of a block a chunk is, from the numbers of the block, and of the chunk in it
+Cut = Callable[[int, int], slice]  # returns which part of a block a chunk is, from the numbers of both
 
 
 def bytes_of(piece: Piece) -> Bytes:

@@ -90,8 +90,9 @@ class MpiTransport(Transport):
     def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
         """Begin to send a message, or a frame of control; MPI says when it is over, whether it is lent or not."""
         ticket = Ticket()
-        if key.kind != Kind.DATA or not (piece or self.marks.of(key) or key.instance == DIRECT):
-            self._say(to, key, piece)  # also a void of a rank that does not know the digest of the call
+        is_marked = bool(piece or self.marks.of(key) or key.instance == DIRECT or not self._bits)
+        if key.kind != Kind.DATA or not is_marked:
+            self._say(to, key, piece)  # also a void whose tag lacks a digest, as this rank does not know that of the call
             ticket.end(len(piece))
         elif to in self.lost:
             ticket.end(lost=True)
