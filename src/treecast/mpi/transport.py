@@ -92,7 +92,7 @@ class MpiTransport(Transport):
         ticket = Ticket()
         is_marked = bool(piece or self.marks.of(key) or key.instance == DIRECT or not self._bits)
         if key.kind != Kind.DATA or not is_marked:
-            self._say(to, key, piece)  # also a void whose tag lacks a digest, as this rank does not know that of the call
+            self._say(to, key, piece)  # also a void of a rank that does not know the digest in its tag
             ticket.end(len(piece))
         elif to in self.lost:
             ticket.end(lost=True)
