@@ -117,8 +117,8 @@ MUTANTS = {
         "a_message_is_cancelled",
     ),
     "all of a rank stays": (Wire, "cancel", lambda self, key: None, "all_of_a_rank_is_cancelled"),
-    "tickets of who is shut stay": (Wire, "_end_asked", lambda self: None, "who_is_shut_is_heard_no_more"),
-    "its offers stay": (Wire, "shut", lambda self: self._end_asked(), "who_is_shut_is_heard_no_more"),
+    "tickets of who is shut stay": (Wire, "_end_all", lambda self: None, "who_is_shut_is_heard_no_more"),
+    "its offers stay": (Wire, "shut", lambda self: self._end_all(), "who_is_shut_is_heard_no_more"),
     "shut twice is told twice": (
         Sockets,
         "shut",
