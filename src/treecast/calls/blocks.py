@@ -1,10 +1,11 @@
 """The collectives that move blocks, as rows of the table."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from treecast.algorithms import personal, spread, sums
-from treecast.calls.table import Algorithm, Asked, Given, Rank, check_own, check_root, row, sizes_of
+from treecast.calls.reader import Place
+from treecast.calls.table import Algorithm, Asked, Given, Rank, check_own, check_root, row
 from treecast.groups.words import Words
 
 _SOME, _MUCH = 4 << 20, 16 << 20  # bytes from which a call goes straight
@@ -44,21 +45,22 @@ def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any
         reader, has_all = ours.reader, root in ((), (ours.rank,))
 
         def read() -> Given:
-            out, pieces, finish = None, None, None
+            out, got = None, Place([None])
             if has_all if joins else not (has_all and ours.in_place(recvbuf)):
-                pieces, finish = reader.receive(recvbuf, blocks if joins else "")
+                got = reader.receive(recvbuf, blocks if joins else "")
             if has_all and joins and ours.in_place(sendbuf):
-                out = _copies(ours, pieces) if splits else None
+                out = _copies(ours, got.pieces) if splits else None
             elif has_all or not splits:
                 out = reader.send(sendbuf, blocks if splits else "")
-            place = pieces if joins or pieces is None else pieces[0]
+            place = got.pieces if joins and has_all else got.pieces[0]
             if has_all and out is not None and place is not None:
                 check_own(ours, out[ours.rank] if splits else out, place[ours.rank] if joins else place)
             every = (place if joins else out) if has_all else [out if joins else place] * ours.size
-            counts = sizes_of(every) if equal != (False,) else None
+            sizes = [len(each) for each in cast("list[Any]", every)]
+            counts = None if equal == (False,) else sizes[0] if len({*sizes}) == 1 else tuple(sizes)
             datatype = reader.type_of(recvbuf if joins == has_all else sendbuf, blocks if has_all else "")
             words = Words("", counts, datatype, root=root[0] if root else None)
-            return Given((out, place, *root, *equal), sum(map(len, every)), finish, words)
+            return Given((out, place, *root, *equal), sum(sizes), got.finish, words)
 
         return Asked(read, (None, None, *root), target=root[0] if root and joins else None)
 

@@ -4,8 +4,6 @@ import ctypes
 from typing import Any
 
 _DLPACK_KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
-_LETTERS = {"i": "bhil", "u": "BHIL", "b": "?"}  # of 1, 2, 4 and 8 bytes: the first C type that is so long
-_FLOATS = {2: "e", 4: "f", 8: "d", 16: "g"}
 
 
 class _Tensor(ctypes.Structure):
@@ -31,26 +29,18 @@ def datatype_of(mpi: Any, buffer: Any) -> Any:
         code = (memoryview(buffer).format or "B").lstrip("@")
     except (TypeError, BufferError):
         if hasattr(buffer, "__dlpack__"):
-            kind, size = _read_dlpack(buffer)
+            code = _read_dlpack(buffer)
         elif hasattr(buffer, "__cuda_array_interface__"):
-            text = buffer.__cuda_array_interface__["typestr"]
-            kind, size = text[1], int(text[2:])
+            code = buffer.__cuda_array_interface__["typestr"][1:]
         else:
             raise
-        code = _letter_of(kind, size)
     return mpi.Datatype.fromcode(code)
 
 
-def _letter_of(kind: str, size: int) -> str:
-    if kind in "fc":
-        return "Z" * (kind == "c") + _FLOATS.get(size // (1 + (kind == "c")), "")
-    letters, place = _LETTERS.get(kind, ""), size.bit_length() - 1
-    return letters[place] if place < len(letters) else "B"
-
-
-def _read_dlpack(buffer: Any) -> tuple[str, int]:
+def _read_dlpack(buffer: Any) -> str:
+    """Return the type of entries as numpy spells it, without the order of bytes."""
     capsule = buffer.__dlpack__()
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     tensor = _Tensor.from_address(pointer(capsule, b"dltensor"))
-    return _DLPACK_KINDS[tensor.code], tensor.bits // 8
+    return f"{_DLPACK_KINDS.get(tensor.code, '')}{tensor.bits // 8}"

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from treecast.calls.collectives import has_holes
 from treecast.calls.table import Failed
@@ -10,6 +11,7 @@ from treecast.groups.group import Group
 from treecast.groups.members import name_ranks
 
 
+@dataclass
 class Deaths:
     """The failed of a group, as far as the program has been told of them.
 
@@ -17,11 +19,11 @@ class Deaths:
     ``hint``: ends a line.
     """
 
-    def __init__(self, where: str, advice: str) -> None:
-        self.where, self.advice = where, advice
-        self.name: Callable[[Sequence[int]], str] = name_ranks
-        self.hint: Callable[[], str] = str
-        self._told = set[int]()
+    where: str
+    advice: str
+    name: Callable[[Sequence[int]], str] = name_ranks
+    hint: Callable[[], str] = str
+    _told: set[int] = field(default_factory=set[int])
 
     def tell(
         self, call: tuple[str, str, int], group: Group, outcome: tuple[Failed, int | None], on_failed: str
@@ -34,7 +36,7 @@ class Deaths:
         the result are not those that the caller takes them for.
         """
         (name, row, number), (failed, target), members = call, outcome, group.agreement.members
-        out = sorted({*range(group.size), *failed} - (set(members) - set(failed)))
+        out = sorted(set(range(group.size)) - (set(members) - set(failed)))
         news = [rank for rank in out if rank not in self._told]
         self._told = set(out)  # who was taken in again is told of anew
         lost = target is not None and failed == (target,)

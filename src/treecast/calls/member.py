@@ -8,8 +8,8 @@ from typing import Any
 from treecast.calls.call import Last
 from treecast.calls.collectives import OBJECTS
 from treecast.calls.deaths import Deaths
-from treecast.calls.table import Algorithm, Failed, Job, Rank, Row, job_of, read_now
-from treecast.calls.worker import Worker
+from treecast.calls.table import Algorithm, Failed, Job, Rank, Row, job_of
+from treecast.calls.worker import Worker, done
 from treecast.groups.group import Group
 from treecast.groups.terms import Terms
 from treecast.jobs.dump import dump, flight_record
@@ -119,18 +119,17 @@ class Member:
     def _go(self, name: str, row: Row | Callable[..., Job], number: int, *given: Any, **named: Any) -> Any:
         """Make a call, once those before it are over; return its result. ``row``: or the maker of its job."""
         self._here[1].wait()
-        return self.do(name, self._job_of(row, given, named), number, row if isinstance(row, Row) else None)[0]
+        job = job_of(row.make if isinstance(row, Row) else row, self._here[0], given, named)
+        return self.do(name, job, number, row if isinstance(row, Row) else None)[0]
 
     def _begin(self, row: Row, /, *arguments: Any, **named: Any) -> Any:
         """Begin a nonblocking call; return its request. The arguments are read at once."""
-        return self._begin_job(row, self._job_of(row, arguments, named))
+        return self._begin_job(row, job_of(row.make, self._here[0], arguments, named))
 
     def _begin_job(self, row: Row, job: Job) -> Any:
-        number, (job, is_right) = self._take_number(), read_now(job)
-        request = self._begin_work(lambda: self.do(f"I{row.name.lower()}", job, number, row))
-        if not is_right:
+        number, given = self._take_number(), done(job.read)
+        read_now = job._replace(read=given.result)
+        request = self._begin_work(lambda: self.do(f"I{row.name.lower()}", read_now, number, row))
+        if given.exception() is not None:
             request.Wait()  # which raises it
         return request
-
-    def _job_of(self, row: Row | Callable[..., Job], given: tuple[Any, ...], named: dict[str, Any]) -> Job:
-        return job_of(row.make if isinstance(row, Row) else row, self._here[0], given, named)

@@ -26,10 +26,6 @@ def _head(mpi: Any, length: int) -> Piece:
     return mpi.buffer.frombuffer((length | _MARK).to_bytes(_HEAD, "little"), True)
 
 
-def _read_head(head: Piece) -> int:
-    return int.from_bytes(bytes(head), "little")
-
-
 def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -> tuple[list[Any], Failed]:
     """Bring objects by two calls of an algorithm, and return those that have come here: of ranks that have failed None.
 
@@ -55,7 +51,8 @@ def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -
     for head in heads:
         head[:] = _LOST.to_bytes(_HEAD, "little")
     go(lengths, heads, *(() if algorithm is spread.allgather else (True,)))
-    known = [length if length == _LOST else length ^ _MARK for length in map(_read_head, heads)]
+    told = [int.from_bytes(bytes(head), "little") for head in heads]
+    known = [length if length == _LOST else length ^ _MARK for length in told]
     if any(length >> 48 for length in known if length != _LOST):
         call.find_unlike()
     places = [mpi.buffer.allocate(0 if length == _LOST else length) for length in known]

@@ -6,7 +6,7 @@ from operator import index
 from typing import Any, NamedTuple
 
 from treecast.calls.datatypes import datatype_of
-from treecast.calls.items import Span, cut_simple, cut_vector, recognise, take_apart
+from treecast.calls.items import Span, cut, recognise, take_apart
 
 NUMPYS = {"Zf": "F", "Zd": "D", "Zg": "G"}
 _BYTE = "|u1"  # a datatype that stands for bytes of anything
@@ -66,9 +66,8 @@ class Reader:
         return spell(datatype.typechar) if datatype.is_predefined else ""
 
     def _read(self, argument: Any, form: str, *, writable: bool) -> Place:
-        vector, span = form == "vector", None
-        if form != "typed":
-            span = recognise(self._mpi, argument, writable=writable, vector=vector)
+        vector = form == "vector"
+        span = None if form == "typed" else recognise(self._mpi, argument, writable=writable, vector=vector)
         found = cut(span, self._size if form else 0, vector) if span else None
         return Place(found) if found else self._read_other(argument, form, writable=writable)
 
@@ -78,7 +77,7 @@ class Reader:
         Raises PlanError for a datatype whose entries do not lie one extent behind the other.
         """
         span = recognise(self._mpi, argument, writable=writable)
-        found = cut_simple(span, blocks) if span else None
+        found = cut(span, blocks) if span else None
         if not span or not found:
             return self._read_entries(argument, blocks, writable=writable)
         datatype = datatype_of(self._mpi, span.items.buffer) if span.datatype is None else span.datatype
@@ -106,11 +105,6 @@ def spell(code: str | None) -> str:
         return np.dtype(NUMPYS.get(code or "", code or "")).str
     except (TypeError, ValueError):
         return ""
-
-
-def cut(span: Span, blocks: int, vector: bool) -> list[Any] | None:
-    """Return the bytes of each block of an argument, None where they are not as they should be; see ``items``."""
-    return cut_vector(span, blocks) if vector else cut_simple(span, blocks)
 
 
 def entries_of(span: Span, pieces: list[Any], finish: Callable[[], None] | None = None) -> Entries:

@@ -4,7 +4,8 @@ its size, and the size from which on it goes straight when nothing is to be surv
 To add a collective is to add an algorithm, and a row here: a function that reads its arguments.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from concurrent.futures import Future
 from functools import wraps
 from inspect import signature
 from operator import index
@@ -187,30 +188,10 @@ def job_of(make: Callable[..., Job], ours: Rank, arguments: tuple[Any, ...], nam
     try:
         return make(ours, *arguments, **named)
     except Exception as error:
+        wrong = Future[Any]()
+        wrong.set_exception(error)
         needed = [each for each in signature(make).parameters.values() if each.default is each.empty]
-        return make(ours, *[None] * (len(needed) - 1))._replace(read=_raising(error))
-
-
-def read_now(job: Job) -> tuple[Job, bool]:
-    """Return a job whose arguments were read at once, and whether they are right; if not, it raises the error in its time."""
-    try:
-        given = job.read()
-    except Exception as error:
-        return job._replace(read=_raising(error)), False
-    return job._replace(read=lambda: given), True
-
-
-def _raising(error: Exception) -> Callable[[], Any]:
-    def read() -> Any:
-        raise error
-
-    return read
-
-
-def sizes_of(pieces: Sequence[Any]) -> int | tuple[int, ...]:
-    """Return the bytes of each of some blocks, one number where they are equal."""
-    sizes = tuple(map(len, pieces))
-    return sizes[0] if len(set(sizes)) == 1 else sizes
+        return make(ours, *[None] * (len(needed) - 1))._replace(read=wrong.result)
 
 
 def name_of(mpi: Any, op: Any) -> str:
