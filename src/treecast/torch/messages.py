@@ -4,11 +4,11 @@
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
 from threading import Thread
 from time import monotonic
 from typing import Any
 
+from treecast.calls.worker import done
 from treecast.tcp.comm import Comm
 from treecast.torch.tensors import Reader, torch
 from treecast.torch.work import Work, dist, seconds_of
@@ -65,12 +65,8 @@ class Message(Work):
         """Return torch's future of the tensor, which a thread of its own waits for."""
         told = super().get_future()
         if not self._future.done():
-            Thread(target=self._wait_quietly, daemon=True).start()
+            Thread(target=done, args=(self.wait,), daemon=True).start()
         return told
-
-    def _wait_quietly(self) -> None:
-        with suppress(Exception):  # the future says it
-            self.wait()
 
 
 class Messages:
@@ -79,21 +75,18 @@ class Messages:
     def __init__(self, comm: Comm) -> None:
         self._comm, self._numbers = comm, Counter[tuple[bool, int, int]]()
 
-    def _key(self, is_sent: bool, peer: int, tag: int) -> Key:
-        stage = self._numbers[is_sent, peer, tag] % _STAGES
-        return Key(Kind.DATA, tag % _TAGS, stage, 0, DIRECT, self._comm.group.ident)
-
-    def _next(self, is_sent: bool, peer: int, tag: int) -> Key:
-        key = self._key(is_sent, peer, tag)
-        self._numbers[is_sent, peer, tag] += 1
-        return key
+    def _key(self, is_sent: bool, peer: int, tag: int, *, taken: bool = True) -> Key:
+        """Return the key of the next message, which has its number from then on if it is ``taken``."""
+        number = self._numbers[is_sent, peer, tag]
+        self._numbers[is_sent, peer, tag] += taken
+        return Key(Kind.DATA, tag % _TAGS, number % _STAGES, 0, DIRECT, self._comm.group.ident)
 
     def send(self, tensor: Any, to: int, tag: int, limit: float | None) -> Message:
         """Send a tensor to a rank."""
         group, piece = self._comm.group, Reader().send(tensor)
 
         def begin() -> tuple[int, Ticket, int]:
-            ticket = self._comm.process.transport.send(group.seats[to], self._next(True, to, tag), piece)
+            ticket = self._comm.process.transport.send(group.seats[to], self._key(True, to, tag), piece)
             return to, ticket, len(piece)
 
         return Message(self._comm, begin, tensor, None, limit)
@@ -104,14 +97,14 @@ class Messages:
         (piece,), transport = place.pieces, self._comm.process.transport
 
         def sent(rank: int) -> bool:
-            return rank != group.rank and transport.waits(group.seats[rank], self._key(False, rank, tag)) is not None
+            key = self._key(False, rank, tag, taken=False)
+            return rank != group.rank and transport.waits(group.seats[rank], key) is not None
 
         def begin() -> tuple[int, Ticket, int] | None:
             found = next(filter(sent, range(group.size)), None) if source is None else source
             if found is None:
                 return None
-            key = self._next(False, found, tag)
-            return found, transport.receive(group.seats[found], key, piece), len(piece)
+            return found, transport.receive(group.seats[found], self._key(False, found, tag), piece), len(piece)
 
         return Message(self._comm, begin, tensor, place.finish, limit)
 

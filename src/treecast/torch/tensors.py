@@ -31,13 +31,6 @@ class Op:
             raise ValueError(f"treecast has no {name}: {', '.join(OPS)}")
         self.name, self._do = name, OPS[name]
 
-    def check(self, dtype: Any) -> None:
-        """Raise RuntimeError for a dtype that it does not take."""
-        if self.name in ("BAND", "BOR", "BXOR") and (dtype.is_floating_point or dtype.is_complex):
-            raise RuntimeError(f"Cannot use bitwise operations on {dtype}")
-        if self.name in ("MIN", "MAX") and dtype.is_complex:
-            raise RuntimeError(f"all_reduce does not support {self.name} on complex tensors")
-
     def Is_commutative(self) -> bool:  # noqa: N802
         """Return that it may be added in any order."""
         return True
@@ -113,7 +106,10 @@ class Reader:
 
     def check_sum(self, datatype: Any, op: Op) -> None:
         """Raise RuntimeError for an operation that does not take a dtype."""
-        op.check(datatype)
+        if op.name in ("BAND", "BOR", "BXOR") and (datatype.is_floating_point or datatype.is_complex):
+            raise RuntimeError(f"Cannot use bitwise operations on {datatype}")
+        if op.name in ("MIN", "MAX") and datatype.is_complex:
+            raise RuntimeError(f"all_reduce does not support {op.name} on complex tensors")
 
 
 __all__ = ["IN_PLACE", "OPS", "Op", "Reader", "check_tensor", "packed", "piece_of", "torch"]
