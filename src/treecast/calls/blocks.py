@@ -82,7 +82,6 @@ def _copies(ours: Rank, pieces: Sequence[Any]) -> list[Any]:
     return copies
 
 
-# fmt: off
 _add("Allgather", "every rank's block to all", spread.allgather, "blocks", sized_by=(1,), own_from=_SOME)
 _add("Allgatherv", "blocks of any length to all", spread.allgather, "vector", sized_by=(1,), own_from=_SOME)
 _add("Alltoall", "a block from every rank to each", personal.alltoall, "blocks", sized_by=(1,), own_from=_MUCH)
@@ -92,4 +91,3 @@ _add("Scatter", "the root's blocks to all", personal.scatter, "blocks", sized_by
 _add("Scatterv", "the root's blocks, of any length, to all", personal.scatter, "vector")
 _add("Gather", "every block to the root", personal.gather, "blocks", sized_by=(0, 1), own_from=_MUCH)
 _add("Gatherv", "every rank's block, of any length, to the root", personal.gather, "vector")
-# fmt: on

@@ -35,13 +35,10 @@ class Member:
         failed, way, network = more or ((), "MPI", "")
         return Last(failed, way, network, ended - began)
 
-    # -- what it does --------------------------------------------------------------------------------------------------
-
     @property
     def stats(self) -> dict[str, int]:
         """How many events of each name there were at this rank (``treecast.transport.events``), and how many calls it keeps."""
-        group = self._group
-        return {**group.transport.events.counts, "calls": len(flight_record(group.waiting)["entries"])}
+        return {**self._group.transport.events.counts, "calls": len(self.calls())}
 
     def waiting(self) -> dict[int, str]:
         """Return for whom this rank waits in the call that it is in, and where they were when it last asked, after 5 s.
@@ -62,8 +59,6 @@ class Member:
         """
         group = self._group
         return dump(group.waiting, group.transport.rank, folder)
-
-    # -- said by a face ----------------------------------------------------------------------------------------------
 
     @property
     def _here(self) -> tuple[Rank, Worker, Deaths]:
@@ -87,8 +82,6 @@ class Member:
         """Have work done beside the program, after all that was begun before; return its request."""
         raise NotImplementedError
 
-    # -- calls -------------------------------------------------------------------------------------------------------
-
     def do(
         self, name: str, job: Job, number: int | None = None, row: Row | None = None, title: str = ""
     ) -> tuple[Any, Failed]:
@@ -100,7 +93,7 @@ class Member:
         number, began, (plans, *way) = number or self._take_number(), perf_counter(), self._plans_of(row)
         found, failed, by_plan = self._carry_out(number, job, plans)
         self._last = (began, perf_counter(), failed, *(way if by_plan else (self.own_way, "")))
-        self._tell((title or name, name, number), (failed, job.target), self.terms.on_failed)
+        self._here[2].tell((title or name, name, number), (failed, job.target), self._group, self.terms.on_failed)
         return found, failed
 
     def ask(self, title: str, value: Any) -> list[Any]:
@@ -108,13 +101,8 @@ class Member:
         job, number = job_of(OBJECTS["allgather"], self._here[0], (value,), {}), self._take_number()
         found, failed, _ = self._carry_out(number, job)
         told = "ignore" if self.terms.on_failed == "ignore" else "warn"
-        self._tell((title, "", number), (failed, None), told)
+        self._here[2].tell((title, "", number), (failed, None), self._group, told)
         return list(found)
-
-    def _tell(self, call: tuple[str, str, int], outcome: tuple[Failed, int | None], on_failed: str) -> None:
-        group = self._group
-        if outcome[0] or len(group.agreement.members) < group.size:
-            self._here[2].tell(call, group, outcome, on_failed)
 
     def _go(self, name: str, row: Row | Callable[..., Job], number: int, *given: Any, **named: Any) -> Any:
         """Make a call, once those before it are over; return its result. ``row``: or the maker of its job."""

@@ -22,10 +22,6 @@ _IN_PAIRS = (personal.alltoall, personal.scatter)  # who sends has an object for
 Fold = Callable[[Any, Any], Any] | None
 
 
-def _head(mpi: Any, length: int) -> Piece:
-    return mpi.buffer.frombuffer((length | _MARK).to_bytes(_HEAD, "little"), True)
-
-
 def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -> tuple[list[Any], Failed]:
     """Bring objects by two calls of an algorithm, and return those that have come here: of ranks that have failed None.
 
@@ -33,6 +29,9 @@ def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -
     refused. ``count``: how many objects come here. ``ends``: the root, if there is one.
     """
     mpi, of_root = call.ours.mpi, algorithm in _OF_ROOT
+
+    def length_of(piece: Any) -> Piece:
+        return mpi.buffer.frombuffer((len(piece) | _MARK).to_bytes(_HEAD, "little"), True)
 
     def go(pieces: Any, places: list[Piece], *equal: bool) -> Failed:
         mine, into = None if pieces == () else pieces, (places[0] if of_root else places) if places else None
@@ -44,9 +43,7 @@ def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -
         for _ in range(2 if of_root else 1):  # of both parts: the others may not know of it
             go(None, [])
         return [], ()
-    lengths: Any = out and (
-        [_head(mpi, len(each)) for each in cast("list[Piece]", out)] if isinstance(out, list) else _head(mpi, len(out))
-    )
+    lengths: Any = out and ([*map(length_of, cast("list[Any]", out))] if isinstance(out, list) else length_of(out))
     heads = [mpi.buffer.allocate(_HEAD) for _ in range(count)]
     for head in heads:
         head[:] = _LOST.to_bytes(_HEAD, "little")
@@ -65,28 +62,17 @@ def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -
     return things, tuple(sorted(gone)) if places else failed
 
 
-def _job(
-    ours: Rank,
-    algorithm: Algorithm,
-    thing: Any,
-    root: int | None = None,
-    sum_up: Callable[..., Any] | None = None,
-    op: str = "",
-) -> Job:
-    """Return the job that brings an object, or one for each rank.
-
-    ``sum_up``: makes the result of all that have come, by the operation of this name.
-    """
+def _job(ours: Rank, algorithm: Algorithm, thing: Any, root: int | None = None) -> Job:
+    """Return the job that brings an object, or one for each rank."""
     ends = () if root is None else (check_root(ours, root),)
     of_root, at_root = algorithm in _OF_ROOT, ends == (ours.rank,)
-    sends = at_root or not of_root
     count = (algorithm is personal.scatter or not at_root) if of_root else ours.size if at_root or not ends else 0
 
     def pickled(each: Any) -> Piece:
         return ours.mpi.buffer.frombuffer(ours.mpi.pickle.dumps(each), True)
 
     def read() -> Any:
-        if not sends:
+        if of_root and not at_root:
             return ()
         if algorithm not in _IN_PAIRS:
             return pickled(thing)
@@ -98,9 +84,9 @@ def _job(
         things, failed = _bring(call, algorithm, out, int(count), *ends)
         if of_root:
             return things[0] if things else thing if at_root else None, failed
-        return (None if not count else things if sum_up is None else sum_up(things, failed)), failed
+        return things if count else None, failed
 
-    return Job(read, carry, None if of_root or not ends else ends[0], Words(op=op, root=ends[0] if ends else None))
+    return Job(read, carry, None if of_root or not ends else ends[0], Words(root=ends[0] if ends else None))
 
 
 def _fold(
@@ -108,12 +94,15 @@ def _fold(
 ) -> Job:
     """Return the job that folds objects of the living: those of the ranks before ``upto``."""
     add: Callable[[Any, Any], Any] = ours.mpi.SUM if op is None else op
+    job = _job(ours, algorithm, thing, root)
 
-    def sum_up(things: list[Any], failed: Failed) -> Any:
-        living = [each for rank, each in enumerate(things[:upto]) if rank not in failed]
-        return fold(add, living) if living else None
+    def carry(call: Call, out: Any) -> tuple[Any, Failed]:
+        things, failed = job.carry(call, out)
+        here: list[Any] = things or []
+        living = [each for rank, each in enumerate(here[:upto]) if rank not in failed]
+        return fold(add, living) if living else None, failed
 
-    return _job(ours, algorithm, thing, root, sum_up, name_of(ours.mpi, add))
+    return job._replace(carry=carry, words=job.words._replace(op=name_of(ours.mpi, add)))
 
 
 @of_objects

@@ -58,8 +58,6 @@ class ProcessGroup(dist.ProcessGroup):
         advice = "treecast.torch.shrink() makes a group of those who live"
         comm.deaths = Deaths("its group", advice, self._name_ranks, self._hint)
 
-    # -- calls ---------------------------------------------------------------------------------------------------------
-
     def _call(self, name: str, *arguments: Any, **named: Any) -> Work:
         """Carry out c10d's call of this name; the tensors and options are as there."""
         form, arguments = CALLS[name], (*arguments, *named.values())
@@ -83,9 +81,8 @@ class ProcessGroup(dist.ProcessGroup):
                 failed = self._sum_sparse(one.out) if is_sparse else self.collective(one, asked.seconds, name)
                 kind = one.row.kind
                 if kind is not None and kind.ends == "root" and asked.root in failed:
-                    raise dist.DistBackendError(
-                        f"treecast: {name}: the result is lost with its root, rank {asked.root}"
-                    )
+                    lost = f"the result is lost with its root, rank {asked.root}"
+                    raise dist.DistBackendError(f"treecast: {name}: {lost}")
                 if asked.op == "AVG" and one.out is not None:
                     divide(one.out, self.size() - len(failed), one.out)
 
@@ -129,8 +126,6 @@ class ProcessGroup(dist.ProcessGroup):
         tensor.copy_(total.coalesce())
         return tuple(rank for rank, each in enumerate(found) if each is None)
 
-    # -- messages between two ranks ------------------------------------------------------------------------------------
-
     def send(self, tensors: Any, dst: int, tag: int = 0) -> Work:
         """Send a tensor to a rank."""
         return self._messages.send(_only(tensors), dst, tag, self._timeout)
@@ -146,8 +141,6 @@ class ProcessGroup(dist.ProcessGroup):
     def monitored_barrier(self, timeout: Any = None, wait_all_ranks: bool = False) -> None:
         """Return when rank 0 has heard all ranks; raise RuntimeError that names those it has not heard in time."""
         self._messages.check_in(seconds_of(timeout) if timeout is not None else self._timeout, wait_all_ranks)
-
-    # -- its ranks -----------------------------------------------------------------------------------------------------
 
     def rank(self) -> int:
         """Return this rank's number."""
@@ -194,8 +187,6 @@ class ProcessGroup(dist.ProcessGroup):
     def _has_hooks(self) -> bool:
         return False
 
-    # -- other members -------------------------------------------------------------------------------------------------
-
     def get_reconfigure_handle(self) -> str:
         """Return how ``reconfigure`` names this rank."""
         return f"treecast:{self.comm.process.transport.rank}"
@@ -213,8 +204,6 @@ class ProcessGroup(dist.ProcessGroup):
         ident = number_of(f"reconfigure {options.uuid}", process)
         self._bind(Comm(process, process.add_group(seats, ident, self.comm.terms)))
         return Work(done(lambda: None), None)
-
-    # -- its end -------------------------------------------------------------------------------------------------------
 
     def _wait_for_pending_works(self) -> None:
         self.comm.worker.wait()

@@ -15,17 +15,17 @@ from treecast.torch.work import Work, dist, seconds_of
 from treecast.transport.base import DIRECT, Key, Kind, Ticket
 
 _TAGS, _STAGES, _CHECK_IN = 1 << 32, 1 << 16, (1 << 32) - 1
-Begin = Callable[[], "tuple[int, Ticket, int] | None"]
-"""Begins a message; returns with whom, its ticket, and its length, None as long as nobody is there."""
+Begun = tuple[int, Ticket, int] | None
+"""With whom a message is, its ticket, and its length; None as long as nobody is there."""
 
 
 class Message(Work):
     """A message under way. Whoever waits for it moves the bytes."""
 
-    def __init__(self, comm: Comm, begin: Begin, tensor: Any, finish: Any, limit: float | None) -> None:
+    def __init__(self, comm: Comm, begin: Callable[[], Begun], tensor: Any, finish: Any, limit: float | None) -> None:
         super().__init__(Future(), [tensor])
         self._transport, self._begin, self._finish, self._limit = comm.process.transport, begin, finish, limit
-        self._begun: tuple[int, Ticket, int] | None = None
+        self._begun: Begun = None
         with self._transport.lock:
             self._is_over()
 
@@ -35,16 +35,13 @@ class Message(Work):
             return False
         self._source, ticket, length = self._begun
         if ticket.over and not self._future.done():
-            if ticket.lost:
-                error = dist.DistBackendError(f"treecast: rank {self._source} has ended, or is cut off: closed")
-                self._future.set_exception(error)
-            elif ticket.length != length:
-                came = f"{ticket.length:,} bytes where {length:,} are received"
-                self._future.set_exception(dist.DistBackendError(f"treecast: rank {self._source} and this one: {came}"))
+            why = "has ended, or is cut off: closed" if ticket.lost else ""
+            if not why and ticket.length != length:
+                why = f"and this one: {ticket.length:,} bytes where {length:,} are received"
+            if why:
+                self._future.set_exception(dist.DistBackendError(f"treecast: rank {self._source} {why}"))
             else:
-                if self._finish is not None:
-                    self._finish()
-                self._future.set_result(None)
+                done(lambda: self._finish and self._finish(), self._future)
         return ticket.over
 
     def wait(self, timeout: Any = None) -> bool:
@@ -85,7 +82,7 @@ class Messages:
         """Send a tensor to a rank."""
         group, piece = self._comm.group, Reader().send(tensor)
 
-        def begin() -> tuple[int, Ticket, int]:
+        def begin() -> Begun:
             ticket = self._comm.process.transport.send(group.seats[to], self._key(True, to, tag), piece)
             return to, ticket, len(piece)
 
@@ -100,7 +97,7 @@ class Messages:
             key = self._key(False, rank, tag, taken=False)
             return rank != group.rank and transport.waits(group.seats[rank], key) is not None
 
-        def begin() -> tuple[int, Ticket, int] | None:
+        def begin() -> Begun:
             found = next(filter(sent, range(group.size)), None) if source is None else source
             if found is None:
                 return None

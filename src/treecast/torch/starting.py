@@ -58,8 +58,7 @@ def create(options: Any, _more: Any = None) -> ProcessGroup:
     whole = dist.group.WORLD if dist.is_initialized() else None
     ranks = list(options.global_ranks_in_group) or list(range(options.group_size))
     if isinstance(whole, ProcessGroup):
-        gone = set(ranks) & set(whole.failed)
-        if gone:
+        if gone := {*ranks} & {*whole.failed}:
             raise PlanError(f"{name_ranks(gone)} has failed and is in no new group: name those in living()")
         process, seats = whole.comm.process, [whole.comm.group.seats[rank] for rank in ranks]
         ident = number_of(options.group_id, process)

@@ -6,19 +6,11 @@ from importlib import import_module
 from typing import Any
 
 from treecast.calls.reader import Entries, Place
-from treecast.tcp.library import IN_PLACE, buffer
+from treecast.tcp.library import buffer
 
 torch: Any = import_module("torch")
-OPS = {
-    "SUM": torch.add,
-    "AVG": torch.add,
-    "PRODUCT": torch.mul,
-    "MIN": torch.minimum,
-    "MAX": torch.maximum,
-    "BAND": torch.bitwise_and,
-    "BOR": torch.bitwise_or,
-    "BXOR": torch.bitwise_xor,
-}
+_BITWISE = {"BAND": torch.bitwise_and, "BOR": torch.bitwise_or, "BXOR": torch.bitwise_xor}
+OPS = {"SUM": torch.add, "AVG": torch.add, "PRODUCT": torch.mul, "MIN": torch.minimum, "MAX": torch.maximum} | _BITWISE
 
 
 class Op:
@@ -41,20 +33,18 @@ class Op:
         self._do(first, second, out=second)
 
 
-def check_tensor(tensor: Any) -> Any:
-    """Return a tensor. Raises ValueError for one that is not dense memory of the CPU."""
+def packed(tensor: Any) -> Any:
+    """Return a tensor itself where its memory is contiguous, else a copy that is.
+
+    Raises ValueError for one that is not dense memory of the CPU.
+    """
     if tensor.device.type != "cpu":
         raise ValueError(
             f"treecast carries tensors of the CPU, not of {tensor.device}: make two groups, one for each device"
         )
     if tensor.layout is not torch.strided:
         raise ValueError(f"treecast carries dense tensors, and sparse ones in all_reduce alone, not {tensor.layout}")
-    return tensor
-
-
-def packed(tensor: Any) -> Any:
-    """Return a tensor itself where its memory is contiguous, else a copy that is."""
-    return check_tensor(tensor).detach().resolve_conj().resolve_neg().contiguous()
+    return tensor.detach().resolve_conj().resolve_neg().contiguous()
 
 
 def piece_of(tensor: Any) -> Any:
@@ -106,10 +96,7 @@ class Reader:
 
     def check_sum(self, datatype: Any, op: Op) -> None:
         """Raise RuntimeError for an operation that does not take a dtype."""
-        if op.name in ("BAND", "BOR", "BXOR") and (datatype.is_floating_point or datatype.is_complex):
+        if op.name in _BITWISE and (datatype.is_floating_point or datatype.is_complex):
             raise RuntimeError(f"Cannot use bitwise operations on {datatype}")
         if op.name in ("MIN", "MAX") and datatype.is_complex:
             raise RuntimeError(f"all_reduce does not support {op.name} on complex tensors")
-
-
-__all__ = ["IN_PLACE", "OPS", "Op", "Reader", "check_tensor", "packed", "piece_of", "torch"]
