@@ -5,7 +5,8 @@ from typing import Any, cast
 
 from treecast.algorithms import personal, spread, sums
 from treecast.calls.reader import Place
-from treecast.calls.table import Algorithm, Asked, Given, Rank, check_own, check_root, row
+from treecast.calls.table import Algorithm, Asked, Given, Rank, check_root, row
+from treecast.errors import PlanError
 from treecast.groups.words import Words
 
 _SOME, _MUCH = 4 << 20, 16 << 20  # bytes from which a call goes straight
@@ -54,7 +55,10 @@ def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any
                 out = reader.send(sendbuf, blocks if splits else "")
             place = got.pieces if joins and has_all else got.pieces[0]
             if has_all and out is not None and place is not None:
-                check_own(ours, out[ours.rank] if splits else out, place[ours.rank] if joins else place)
+                sent, kept = len(out[ours.rank] if splits else out), len(place[ours.rank] if joins else place)
+                if sent != kept:
+                    own = f"{sent:,} bytes are sent to itself where {kept:,} are received"
+                    raise PlanError(f"rank {ours.rank}: {own}")
             every = (place if joins else out) if has_all else [out if joins else place] * ours.size
             sizes = [len(each) for each in cast("list[Any]", every)]
             counts = None if equal == (False,) else sizes[0] if len({*sizes}) == 1 else tuple(sizes)

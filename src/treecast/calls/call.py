@@ -1,9 +1,9 @@
 """A call on a communicator, under way: algorithms over its group, or a plan in their place; and its outcome."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from treecast.calls.table import Algorithm, Failed, Job, Rank
+from treecast.calls.table import Algorithm, Failed, Job, Plans, Rank
 from treecast.errors import DeliveryError
 from treecast.groups.group import Group, called
 from treecast.groups.words import NO_WORDS
@@ -38,14 +38,7 @@ class Call:
     ``run``: carries out steps of the group. ``plans``: functions that carry algorithms out by plans; all others go straight.
     """
 
-    def __init__(
-        self,
-        ours: Rank,
-        group: Group,
-        run: Callable[[Any], Any],
-        *,
-        plans: Mapping[Algorithm, Callable[..., Failed]] | None = None,
-    ) -> None:
+    def __init__(self, ours: Rank, group: Group, run: Callable[[Any], Any], *, plans: Plans = None) -> None:
         self.ours, self.group, self.refused, self.is_planned, self.words = ours, group, "", False, NO_WORDS
         self._run, self._plans, self._part = run, plans or {}, 0
 

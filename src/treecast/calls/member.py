@@ -1,6 +1,6 @@
 """The middle of a communicator, whatever its face: it makes the calls of the table, and tells how the last one ended."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -8,13 +8,11 @@ from typing import Any
 from treecast.calls.call import Last
 from treecast.calls.collectives import OBJECTS
 from treecast.calls.deaths import Deaths
-from treecast.calls.table import Algorithm, Failed, Job, Rank, Row, job_of
+from treecast.calls.table import Failed, Job, Plans, Rank, Row, job_of
 from treecast.calls.worker import Worker, done
 from treecast.groups.group import Group
 from treecast.groups.terms import Terms
 from treecast.jobs.dump import dump, flight_record
-
-Plans = Mapping[Algorithm, Callable[..., Failed]] | None
 
 
 class Member:
@@ -57,8 +55,7 @@ class Member:
 
         ``torchfrtrace FOLDER --prefix treecast_rank_`` reads it. Raises FormatError where it cannot be written.
         """
-        group = self._group
-        return dump(group.waiting, group.transport.rank, folder)
+        return dump(self._group.waiting, self._group.transport.rank, folder)
 
     @property
     def _here(self) -> tuple[Rank, Worker, Deaths]:

@@ -93,9 +93,7 @@ class Form:
     many as ``arrange`` makes these of, from the number of ranks.
     """
 
-    def __init__(
-        self, algorithm: Algorithm, tensors: int | None = None, arrange: Callable[..., Any] | None = None
-    ) -> None:
+    def __init__(self, algorithm: Algorithm, tensors: int = 0, arrange: Callable[..., Any] | None = None) -> None:
         self._row, self._arrange = _ROWS[algorithm], arrange
         self._names = [*signature(self._row.make).parameters][1:]
         self.tensors = tensors or (2 if self._row.blocks else min(len(self._names), 1))
@@ -124,15 +122,14 @@ class Form:
 
 
 CALLS = {one.__name__: Form(one) for one in _ROWS if hasattr(dist.ProcessGroup, one.__name__)}
-_MORE: dict[str, Form] = {
-    "allreduce_coalesced": Form(sums.allreduce),
-    "all_gather_single all_gather_single_coalesced _allgather_base allgather_into_tensor_coalesced": Form(
-        spread.allgather
-    ),
-    "allgather_coalesced": Form(spread.allgather, arrange=_transposed),
-    "reduce_scatter_single reduce_scatter_single_coalesced": Form(sums.reduce_scatter),
-    "_reduce_scatter_base reduce_scatter_tensor_coalesced": Form(sums.reduce_scatter),
-    "all_to_all_single alltoall_base": Form(personal.alltoall, 4, _split),
-}
-CALLS.update({name: form for names, form in _MORE.items() for name in names.split()})
+_MORE = (
+    (Form(sums.allreduce), "allreduce_coalesced"),
+    (Form(spread.allgather), "all_gather_single all_gather_single_coalesced allgather_into_tensor_coalesced"),
+    (Form(spread.allgather), "_allgather_base"),
+    (Form(spread.allgather, arrange=_transposed), "allgather_coalesced"),
+    (Form(sums.reduce_scatter), "reduce_scatter_single reduce_scatter_single_coalesced"),
+    (Form(sums.reduce_scatter), "_reduce_scatter_base reduce_scatter_tensor_coalesced"),
+    (Form(personal.alltoall, 4, _split), "all_to_all_single alltoall_base"),
+)
+CALLS |= {name: form for form, names in _MORE for name in names.split()}
 """By c10d's name: mostly that of the algorithm. torch renames now and then; the older names stay."""

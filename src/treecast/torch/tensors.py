@@ -1,7 +1,7 @@
 """Tensors as the arguments of collectives: their bytes in place where they are contiguous, and torch's own operations on them."""
 # pyright: basic
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -52,12 +52,16 @@ def piece_of(tensor: Any) -> Any:
     return tensor.reshape(-1).view(torch.uint8).numpy().data if tensor.numel() else buffer.allocate(0)
 
 
-def _place(tensor: Any) -> tuple[Any, Callable[[], None] | None]:
-    """Return contiguous memory for data to a tensor, and the function that brings it there, None where it is there."""
-    there = packed(tensor)
-    if there.data_ptr() == tensor.data_ptr():
-        return there, None
-    return there, lambda: tensor.detach().copy_(there)
+def _places(tensors: Sequence[Any]) -> tuple[list[Any], Callable[[], None] | None]:
+    """Return contiguous memory for data to tensors, and the function that brings it there, None where it is there."""
+    there = [packed(tensor) for tensor in tensors]
+    apart = [(tensor, box) for tensor, box in zip(tensors, there, strict=True) if box.data_ptr() != tensor.data_ptr()]
+
+    def finish() -> None:
+        for tensor, box in apart:
+            tensor.detach().copy_(box)
+
+    return there, finish if apart else None
 
 
 class Reader:
@@ -69,20 +73,14 @@ class Reader:
 
     def receive(self, argument: Any, form: str = "") -> Place:
         """Return where a tensor is received, or each."""
-        places = [_place(each) for each in (argument if form else [argument])]
-        finishes = [finish for _, finish in places if finish is not None]
-
-        def finish_all() -> None:
-            for finish in finishes:
-                finish()
-
-        return Place([piece_of(there) for there, _ in places], finish_all if finishes else None)
+        there, finish = _places(argument if form else [argument])
+        return Place([piece_of(each) for each in there], finish)
 
     def entries(self, argument: Any, blocks: int = 0, *, writable: bool) -> Entries:
         """Return the entries of a tensor that is added, or of several, one behind the other."""
         if isinstance(argument, (list, tuple)):
             argument = torch.cat([packed(each).reshape(-1) for each in argument])
-        there, finish = _place(argument) if writable else (packed(argument), None)
+        (there,), finish = _places([argument]) if writable else ([packed(argument)], None)
         return Entries(piece_of(there), there.numel(), there.dtype, finish)
 
     def type_of(self, argument: Any, form: str = "") -> str:
