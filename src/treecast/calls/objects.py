@@ -90,7 +90,7 @@ def _job(ours: Rank, algorithm: Algorithm, thing: Any, root: int | None = None) 
 
 
 def _fold(
-    ours: Rank, algorithm: Algorithm, thing: Any, op: Fold, root: int | None = None, upto: int | None = None
+    ours: Rank, algorithm: Algorithm, thing: Any, op: Fold, *, root: int | None = None, upto: int | None = None
 ) -> Job:
     """Return the job that folds objects of the living: those of the ranks before ``upto``."""
     add: Callable[[Any, Any], Any] = ours.mpi.SUM if op is None else op
@@ -149,7 +149,7 @@ def alltoall(ours: Rank, sendobj: Any) -> Job:
 @of_objects
 def reduce(ours: Rank, sendobj: Any, op: Fold = None, root: int = 0) -> Job:
     """Fold every rank's object at the root."""
-    return _fold(ours, personal.gather, sendobj, op, root)
+    return _fold(ours, personal.gather, sendobj, op, root=root)
 
 
 @of_objects
