@@ -108,11 +108,9 @@ def admit() -> tuple[int, ...]:
     of their own that starts them anew, and come by ``init_method="treecast://"``. The next call of all has to be ``share``.
     Nobody waits for who has not come.
     """
-    found = group_of()
-    found.comm.worker.wait()
-    taken = found.comm.admit()
-    found.note_deaths()
-    return taken
+    comm = group_of().comm
+    comm.worker.wait()
+    return comm.admit()
 
 
 def share(*things: Any) -> tuple[Any, ...]:
@@ -141,8 +139,7 @@ def share(*things: Any) -> tuple[Any, ...]:
     --------
     >>> model, optimiser, step = treecast.torch.share(model, optimiser, step)  # doctest: +SKIP
     """
-    found = group_of()
-    comm, state = found.comm, io.BytesIO()
+    comm, state = group_of().comm, io.BytesIO()
     if not comm.is_new:
         torch.save([each.state_dict() if hasattr(each, "state_dict") else each for each in things], state)
     mine = state.getvalue()
@@ -155,7 +152,6 @@ def share(*things: Any) -> tuple[Any, ...]:
     lacks = own[:3] != old[0][:3]
     data = np.empty(old[0][1], np.uint8) if lacks else np.frombuffer(mine, np.uint8).copy()
     comm.share([data], lacks)
-    found.note_deaths()
     if not lacks:
         return things
     taken: list[Any] = []
