@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from mpi4py import MPI
 
 from treecast.algorithms import sums
-from treecast.calls import objects
 from treecast.calls.call import Call
 from treecast.calls.collectives import OBJECTS, ROWS, least_bytes
 from treecast.calls.deaths import Deaths
@@ -88,14 +87,6 @@ class Comm(Member, MPI.Intracomm):
         failed = () if self._kept is None else self._kept.dead
         return f"<treecast.mpi.Comm of {self.size} ranks: survive={self.terms.survive}, failed={tuple(sorted(failed))}>"
 
-    def _like_this(self, made: MPI.Comm) -> Any:
-        """Return a new communicator as one of this class, or as it is when it has no ranks here."""
-        if made == MPI.COMM_NULL:
-            return made
-        alike = made.size == self.size  # another number of ranks is joined otherwise
-        own = self._straight and not self.terms.survive
-        return type(self)(made).on_terms(self.terms if alike else self.terms._replace(network=None), own)
-
     @staticmethod
     def _making_method(name: str) -> Callable[..., Any]:
         """Return a method that makes another communicator."""
@@ -107,7 +98,11 @@ class Comm(Member, MPI.Intracomm):
             if isinstance(made, tuple):  # with a request, before the end of which it cannot be used
                 made[0].terms, made[0]._straight = self.terms, self._straight
                 return cast("Any", made)
-            return self._like_this(made)
+            if made == MPI.COMM_NULL:  # it has no ranks here
+                return made
+            alike = made.size == self.size  # another number of ranks is joined otherwise
+            own = self._straight and not self.terms.survive
+            return type(self)(made).on_terms(self.terms if alike else self.terms._replace(network=None), own)
 
         return method
 
@@ -151,7 +146,7 @@ class Comm(Member, MPI.Intracomm):
 
     def _go_by_size(self, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Carry out a call that survives nothing: from its threshold on straight, or else by MPI."""
-        number, parents = self._take_number(), partial(BY_MPI[row.name], self, *arguments, **named)
+        parents = partial(BY_MPI[row.name], self, *arguments, **named)
         if row.own_from is None:
             return parents()
         state = self._state
@@ -165,7 +160,7 @@ class Comm(Member, MPI.Intracomm):
         if given.total < self._least[row.name]:
             return parents()
         state.worker.wait()
-        self.do(row.name, job._replace(read=lambda: given), number, row)
+        self.do(row.name, job._replace(read=lambda: given), row=row)
         return None
 
     def _go_quickly(
@@ -190,6 +185,9 @@ class Comm(Member, MPI.Intracomm):
             times[0] = inside + 1
         return False
 
+    def _make(self, name: str, make: Row | Callable[..., Job], /, *arguments: Any, **named: Any) -> Any:
+        return self._go(name, make, self._take_number(), *arguments, **named)
+
     def _get_ready(self, row: Row, /, *arguments: Any, **named: Any) -> Again:
         """Return the request of a persistent collective, each start of which is a nonblocking one."""
         state, number = self._state, self._take_number()
@@ -213,9 +211,9 @@ class Comm(Member, MPI.Intracomm):
         for name, row in ROWS.items():
             setattr(cls, name, cls._own_method(row))
             for other, own in ((f"I{name.lower()}", cls._begin), (f"{name}_init", cls._get_ready)):
-                setattr(cls, other, cls._surviving_method(other, row, own))
-        for name in OBJECTS:
-            setattr(cls, name, cls._object_method(name))
+                setattr(cls, other, cls._either(other, False, own, row))
+        for name, make in OBJECTS.items():
+            setattr(cls, name, cls._either(name, name != "barrier", cls._make, name, make))
 
     @staticmethod
     def _own_method(row: Row) -> Callable[..., None]:
@@ -240,10 +238,9 @@ class Comm(Member, MPI.Intracomm):
                 self._go(name, row, number, *arguments, **named)
                 return None
             if self._straight:
-                number = self._take_number()
                 if moves_nothing and not self.terms.survive:
                     return by_mpi(self)
-                self._go(name, row, number, *arguments, **named)
+                self._make(name, row, *arguments, **named)
                 return None
             began = perf_counter()
             if len(arguments) > first >= 0:
@@ -260,40 +257,29 @@ class Comm(Member, MPI.Intracomm):
         return method
 
     @staticmethod
-    def _object_method(name: str) -> Callable[..., Any]:
-        """Return the method of a collective of objects."""
-        make, parents = OBJECTS[name], BY_MPI[name]
+    def _either(name: str, straight: bool, own: Callable[..., Any], *first: Any) -> Callable[..., Any]:
+        """Return a method that is MPI's where nothing is to be survived, and ``own`` else, with arguments put ``first``.
 
-        @wraps(parents)
+        ``straight``: it is ``own`` also where calls go treecast's way, however short they are.
+        """
+        by_mpi = Comm.by_mpi(name)
+
+        @wraps(by_mpi)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            number = self._take_number()
-            if not self._straight or (make is objects.barrier and not self.terms.survive):
-                return parents(self, *arguments, **named)
-            return self._go(name, make, number, *arguments, **named)
-
-        return method
-
-    @staticmethod
-    def _surviving_method(name: str, row: Row, own: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a method that is MPI's where nothing is to be survived, and ``own`` else, with the row before its arguments."""
-        parents = Comm.by_mpi(name)
-
-        @wraps(parents)
-        def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            if not self.terms.survive:
-                return parents(self, *arguments, **named)
-            return own(self, row, *arguments, **named)
+            if self._straight if straight else self.terms.survive:
+                return own(self, *first, *arguments, **named)
+            return by_mpi(self, *arguments, **named)
 
         return method
 
     @staticmethod
     def by_mpi(name: str) -> Callable[..., Any]:
-        """Return a method that calls MPI's, and keeps that it did."""
+        """Return a method that calls MPI's, which has a number too, and keeps that it did."""
         parent = getattr(MPI.Intracomm, name)
 
         @wraps(parent)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            began = perf_counter()
+            began, _ = perf_counter(), self._take_number()
             result = parent(self, *arguments, **named)
             self._last = began, perf_counter()
             return result
@@ -310,14 +296,14 @@ def _begun(group: Group) -> Steps[Failed]:
     return (yield from group.settle(Shape("begin"))) or ()
 
 
-BY_MPI = {name: Comm.by_mpi(name) for name in (*ROWS, *OBJECTS)}
+BY_MPI = {name: Comm.by_mpi(name) for name in ROWS}
 """By the name of mpi4py's method: one that calls MPI's."""
 
 Comm.add_methods()
 
 
 def around(comm: Any, terms: Terms, *, own: bool = False, together: bool = False) -> Comm:
-    """Return a communicator as one of treecast's. Raises PlanError for one that has no ranks of one group.
+    """Return a communicator as one of treecast's. Raises PlanError for one without ranks of one group, and for wrong terms.
 
     ``own``: whether every call goes treecast's way. ``together``: all ranks call this now, and each says its terms to the
     others first.
@@ -329,13 +315,6 @@ def around(comm: Any, terms: Terms, *, own: bool = False, together: bool = False
     if comm.Is_inter():
         raise PlanError("an intercommunicator cannot be wrapped: Merge makes an intracommunicator of it")
     said = MPI.Intracomm(comm).allgather(terms.words()) if together else []
-    _check(terms, own)
-    check_alike(dict(enumerate(said)))
-    return Comm(comm).on_terms(terms, own)
-
-
-def _check(terms: Terms, own: bool) -> None:
-    """Raise PlanError for terms that make no sense, or not over MPI."""
     terms.check()
     if own not in (True, False):
         raise PlanError(f"own is True or False, not {own!r}")
@@ -345,6 +324,8 @@ def _check(terms: Terms, own: bool) -> None:
         raise PlanError(
             f"survive={terms.survive} needs a job that outlives a rank: start it by treecast launch -n RANKS -- COMMAND"
         )
+    check_alike(dict(enumerate(said)))
+    return Comm(comm).on_terms(terms, own)
 
 
 def is_short(argument: Any, least: int) -> bool:

@@ -129,17 +129,16 @@ def prepare(program: Schedule, rank: int, source: Source) -> Prepared:
 
 
 def _read_into(source: Source, memory: Bytes, first: int, stop: int) -> None:
-    """Read the chunks ``first … stop-1`` into their place; of messages only whole ones."""
-    lengths = source.collective.lengths
-    if source.files is None or lengths is None:
-        place = source.layout.slice_of(first, stop)
-        piece = _piece(Path(source.name), place.start, place.stop - place.start, exact=True)
-        memory[place] = np.frombuffer(piece, np.uint8)
-        return
-    for node, path in source.files.items():
-        place = source.layout.slice_of(lengths.first[node], lengths.stop[node])
-        if first <= lengths.first[node] and lengths.stop[node] <= stop:
-            memory[place] = np.frombuffer(_piece(path, 0, place.stop - place.start, exact=True), np.uint8)
+    """Read the chunks ``first … stop-1`` into their place."""
+    layout, lengths = source.layout, source.collective.lengths
+    files = [(0, source.collective.chunks, Path(source.name))]
+    if source.files is not None and lengths is not None:
+        files = [(int(lengths.first[node]), int(lengths.stop[node]), path) for node, path in source.files.items()]
+    for begin, end, path in files:
+        place = layout.slice_of(max(first, begin), min(stop, end))
+        if length := max(0, place.stop - place.start):
+            piece = _piece(path, place.start - int(layout.bounds[begin]), length, exact=True)
+            memory[place] = np.frombuffer(piece, np.uint8)
 
 
 def _piece(path: Path, start: int, length: int, exact: bool = False) -> bytes:

@@ -44,11 +44,11 @@ class Watch(watch.Watch):
                     return f"rank {rank} waits in call {times // 2 + 1} for {name_ranks(missed)}, which {have} ended"
         return ""
 
-    def stuck(self, stopped_too: bool) -> Ending | None:
+    def stuck(self) -> Ending | None:
         """Return how a job ends that never would by itself; None as far as nobody knows.
 
-        Some rank has ended, and another waits for it in MPI_Init. Or a rank has left, and another waits for it in a call. Or, if
-        stopped ranks count, those that are left are ``abandoned``: the others have ended, or wait for these in MPI_Finalize.
+        Some rank has ended, and another waits for it in MPI_Init. Or a rank has left, and another waits for it in a call. Or
+        those that are left are ``abandoned``: the others have ended, or wait for these in MPI_Finalize.
         """
         left = self._left()
         some = 0 < len(left) < self._ranks
@@ -58,7 +58,7 @@ class Watch(watch.Watch):
         vain = "MPI_Init cannot end without ranks that have ended" if starting else self._waits_in_vain(left)
         if self._vain(vain) > PATIENCE:
             return self.ending(1, vain)
-        return self.abandoned([rank for rank, state in states.items() if state in _FINISHING]) if stopped_too else None
+        return self.abandoned([rank for rank, state in states.items() if state in _FINISHING])
 
 
 def _calls(path: Path) -> tuple[int, set[int]]:
