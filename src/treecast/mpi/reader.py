@@ -84,8 +84,6 @@ class Reader(reader.Reader):
                 f"entries of {datatype.name or 'a datatype'} overlap or begin elsewhere: they cannot be added in parts"
             )
 
-    # -- by MPI ------------------------------------------------------------------------------------------------------
-
     def _own(self) -> Any:
         if self._self is None:
             self._self = self._mpi.Intracomm(self._mpi.COMM_SELF).Dup()  # which may be wrapped itself

@@ -144,7 +144,7 @@ class Comm(Member, MPI.Intracomm):
     def _begin_work(self, work: Callable[[], Any]) -> Pending:
         return begin(self._state.worker, work)
 
-    def _go_by_size(self, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def _go_by_size(self, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Carry out a call that survives nothing: from its threshold on straight, or else by MPI."""
         parents = partial(BY_MPI[row.name], self, *arguments, **named)
         if row.own_from is None:
@@ -160,8 +160,7 @@ class Comm(Member, MPI.Intracomm):
         if given.total < self._least[row.name]:
             return parents()
         state.worker.wait()
-        self.do(row.name, job._replace(read=lambda: given), row=row)
-        return None
+        return self.do(row.name, job._replace(read=lambda: given), row=row)[0]
 
     def _go_quickly(
         self, lane: Lane, quick: Quick, began: float, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]
@@ -216,7 +215,7 @@ class Comm(Member, MPI.Intracomm):
             setattr(cls, name, cls._either(name, name != "barrier", cls._make, name, make))
 
     @staticmethod
-    def _own_method(row: Row) -> Callable[..., None]:
+    def _own_method(row: Row) -> Callable[..., Any]:
         """Return the method of a collective.
 
         MPI broadcasts eight bytes in a few microseconds, in which Python can do little. So a call that survives nothing looks at
@@ -227,7 +226,7 @@ class Comm(Member, MPI.Intracomm):
         moves_nothing = row.algorithm is sums.barrier
 
         @wraps(parent)
-        def method(self: Comm, *arguments: Any, **named: Any) -> None:
+        def method(self: Comm, *arguments: Any, **named: Any) -> Any:
             lane = self._lane
             if lane is not None and quick is not None:
                 began, number = perf_counter(), lane.take_number()
@@ -235,13 +234,11 @@ class Comm(Member, MPI.Intracomm):
                     lane.jobs.join()
                 if not lane.together.is_over and self._go_quickly(lane, quick, began, row, arguments, named):
                     return lane.pay() if lane.group.unlike.owed else None
-                self._go(name, row, number, *arguments, **named)
-                return None
+                return self._go(name, row, number, *arguments, **named)
             if self._straight:
                 if moves_nothing and not self.terms.survive:
                     return by_mpi(self)
-                self._make(name, row, *arguments, **named)
-                return None
+                return self._make(name, row, *arguments, **named)
             began = perf_counter()
             if len(arguments) > first >= 0:
                 argument = arguments[first]
@@ -333,17 +330,11 @@ def is_short(argument: Any, least: int) -> bool:
 
     A buffer has at least as many as are written of it, but for entries that overlap.
     """
+    is_list = type(argument) in _LISTS and argument
+    buffer, datatype = (argument[0], argument[-1]) if is_list else (argument, None)
+    if not getattr(datatype, "is_predefined", True):
+        return False
     try:
-        if type(argument) in _LISTS:
-            return bool(argument[0].nbytes < least and argument[-1].is_predefined)
-        return bool(argument.nbytes < least)
-    except (AttributeError, IndexError):
-        buffer = argument
-    if type(argument) in _LISTS and len(argument) > 1:
-        buffer, *_, last = argument
-        if isinstance(last, MPI.Datatype) and not last.is_predefined:
-            return False
-    try:
-        return memoryview(buffer).nbytes < least
+        return bool((buffer if hasattr(buffer, "nbytes") else memoryview(buffer)).nbytes < least)
     except (TypeError, BufferError):
         return False

@@ -1,12 +1,10 @@
 """Records: each rank of a run leaves one behind when its transfer is over, so that a report needs no MPI.
 
-A record is a file in the run's folder, written whole. A rank on another host, which does not see that folder, prints its record
-as one marked line. Beside the records lie notes of the processes (``jobs.watch``), by which those that have ended are told from
-those that are stopped or still at work.
+A record is a note in the run's folder, beside those of the processes (``jobs.watch``). A rank on another host, which does not see
+that folder, prints its record as one marked line.
 """
 
 import json
-import os
 import shutil
 import sys
 import time
@@ -80,7 +78,7 @@ def remove(folder: Path) -> None:
 def claim_report(folder: Path) -> bool:
     """Return whether it is up to this process to report: True for the first of all that asks, with the folder in sight."""
     try:
-        os.close(os.open(folder / "claimed", os.O_CREAT | os.O_EXCL))
+        (folder / "claimed").touch(exist_ok=False)
     except OSError:
         return False
     return True
