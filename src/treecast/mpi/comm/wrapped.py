@@ -162,13 +162,11 @@ class Comm(Member, MPI.Intracomm):
         state.worker.wait()
         return self.do(row.name, job._replace(read=lambda: given), row=row)[0]
 
-    def _go_quickly(
-        self, lane: Lane, quick: Quick, began: float, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]
-    ) -> bool:
+    def _go_quickly(self, lane: Lane, quick: Quick, call: tuple[float, Row, tuple[Any, ...], dict[str, Any]]) -> bool:
         """Carry out a call of little data by MPI's own; return whether it was made."""
-        times = lane.times
+        (began, _, arguments, named), times = call, lane.times
         times[0] = inside = times[0] + 1
-        lane.under_way = began, row, arguments, named
+        lane.under_way = call
         try:
             if lane.group.agreement.next() % _COMPARED == 0:
                 lane.compare()
@@ -232,7 +230,7 @@ class Comm(Member, MPI.Intracomm):
                 began, number = perf_counter(), lane.take_number()
                 if lane.jobs.unfinished_tasks:
                     lane.jobs.join()
-                if not lane.together.is_over and self._go_quickly(lane, quick, began, row, arguments, named):
+                if not lane.together.is_over and self._go_quickly(lane, quick, (began, row, arguments, named)):
                     return lane.pay() if lane.group.unlike.owed else None
                 return self._go(name, row, number, *arguments, **named)
             if self._straight:
