@@ -51,6 +51,14 @@ for turn, out in enumerate(sums):
 assert over.last.way == "trees"
 assert (sums == world.bcast(sums[0])).all()
 
+# so have sums that are survived, of little data and of so much that each rank adds a block
+survived = treecast.mpi.wrap(MPI.COMM_WORLD.Dup(), survive=1)
+for count in (1 << 10, 1 << 12, 1 << 13):
+    out = np.zeros(count)
+    survived.Allreduce(numbers[:count], out)
+    assert (out == world.bcast(out)).all()
+    assert np.allclose(out, sum(world.allgather(numbers[:count])))
+
 half = world.Split(me % 2)
 between = half.Create_intercomm(0, MPI.COMM_WORLD, 1 - me % 2)
 for wrong, says in ((MPI.COMM_NULL, "no ranks"), (between, "intercommunicator"), (3, "not int")):

@@ -1,4 +1,4 @@
-"""Execution over MPI: one rank for each node, real messages, and processes that really die."""
+"""mpi4py and its MPI: whether they are there, and how many tags a message can have."""
 
 import os
 from importlib import import_module

@@ -63,7 +63,12 @@ class Plans:
         self._named: dict[str, Network] = {}
         self._planned: dict[tuple[Network, str], Planned] = {}
         for group in groups:
-            self.transport.watch(partial(_lose, group))
+            self.transport.watch(partial(self._lose, group))
+
+    @staticmethod
+    def _lose(group: Group, rank: int, proof: bool, why: str) -> None:
+        if proof:
+            group.lose(rank, True, why)
 
     def way(self, row: Row, survive: int, given: Any) -> tuple[str, str, dict[Algorithm, Any]] | None:
         """Return the name of the way that a call goes, that of the network, and the plans; None where it goes straight.
@@ -77,7 +82,10 @@ class Plans:
         if kind is None or (kind.adds and given is None and (survive or not kind.results)):
             return None
         where = self.network(kind.name, 0 if kind.adds else survive, given)
-        name = "trees" if given is not None else _builder_of(kind.name, where, survive)
+        name = "trees"
+        if given is None:  # the name of the builder by which it goes over one port
+            lengths = (1,) * where.nodes ** (2 if kind.blocks == "pair" else 1) if kind.lengths else None
+            name = schedule_of(Operation(kind.name, where, 0, 1, survive, ONE_PORT, lengths)).builder
         ranks = where if where.nodes == self.transport.size else find_network(f"complete:{self.transport.size}")
         if (ranks, model) not in self._planned:
             self._planned[ranks, model] = Planned(lambda group: _Lane(self.transport, group), ranks, model, self.hosts)
@@ -114,15 +122,3 @@ class Plans:
             transport.shut(rank)
         transport.close()
         transport.free()
-
-
-def _lose(group: Group, rank: int, proof: bool, why: str) -> None:
-    if proof:
-        group.lose(rank, True, why)
-
-
-def _builder_of(kind: str, where: Network, survive: int) -> str:
-    """Return the name of the builder by which a collective goes over one port."""
-    blocks = where.nodes ** (2 if COLLECTIVES[kind].blocks == "pair" else 1)
-    lengths = (1,) * blocks if COLLECTIVES[kind].lengths else None
-    return schedule_of(Operation(kind, where, 0, 1, survive, ONE_PORT, lengths)).builder

@@ -1,11 +1,11 @@
 """Reads message arguments over MPI: unusual data is packed by MPI, with the errors that mpi4py raises itself."""
 
-from collections.abc import Callable, Sequence
+from operator import index
 from threading import Lock
-from typing import Any, cast
+from typing import Any
 
 from treecast.calls import reader
-from treecast.calls.items import Items, counts_of, take_apart
+from treecast.calls.items import Items, counts_of, places_of, take_apart
 from treecast.calls.reader import Entries, Place, datatype_of
 from treecast.errors import PlanError
 
@@ -15,8 +15,8 @@ _MIRRORS = {"blocks": "Neighbor_alltoall", "vector": "Neighbor_alltoallv", "type
 class Reader(reader.Reader):
     """Reads the arguments of calls on communicators of ``size`` ranks.
 
-    It packs and unpacks by messages to itself, over duplicates of COMM_SELF: the *mirror* is a graph with ``size`` links from its
-    one rank to itself, on which mpi4py reads an argument of so many blocks as the real call does. Any thread may call it.
+    It packs and unpacks by messages to itself, over a duplicate of COMM_SELF. On a graph with ``size`` links to itself
+    mpi4py reads an argument of so many blocks as the real call does. Any thread may call it.
     """
 
     def __init__(self, mpi: Any, size: int) -> None:
@@ -32,17 +32,25 @@ class Reader(reader.Reader):
                 comm.Free()
 
     def _read_other(self, argument: Any, form: str, *, writable: bool) -> Place:
-        if form:
-            return self._pack_all(form, argument, writable)
         if writable:
-            self._check_place(argument)
-        scratch = self._pack(argument)
-        return Place([scratch], lambda: self._copy([scratch, len(scratch), self._mpi.PACKED], argument))
+            self._check(argument, form, writable)
+        try:  # blocks that do not come stay as they are: their present bytes are packed
+            parts = self._parts(argument, form) if form else [argument]
+            pieces = [self._pack(part) for part in parts]
+        except Exception:
+            self._check(argument, form, writable)  # it is mpi4py that says why an argument is wrong
+            raise
+
+        def finish() -> None:
+            for piece, part in zip(pieces, parts, strict=True):
+                self._copy([piece, len(piece), self._mpi.PACKED], part)
+
+        return Place(pieces, finish)
 
     def _read_entries(self, argument: Any, blocks: int, *, writable: bool) -> Entries:
         mpi, parts = self._mpi, max(1, blocks)
         if writable:
-            self._check_place(argument)
+            self._check(argument, "", writable)
         packed, items = self._pack(argument), take_apart(mpi, argument)
         datatype = self._datatype(items)
         self._check_layout(datatype)
@@ -75,18 +83,10 @@ class Reader(reader.Reader):
                 f"entries of {datatype.name or 'a datatype'} overlap or begin elsewhere: they cannot be added in parts"
             )
 
-    # -- by MPI ------------------------------------------------------------------------------------------------------
-
     def _own(self) -> Any:
         if self._self is None:
             self._self = self._mpi.Intracomm(self._mpi.COMM_SELF).Dup()  # which may be wrapped itself
         return self._self
-
-    def _mirror(self, form: str) -> Any:
-        if self._links is None:
-            links = [0] * self._size
-            self._links = self._own().Create_dist_graph_adjacent(links, links)
-        return getattr(self._links, _MIRRORS[form])
 
     def _pack(self, argument: Any) -> Any:
         """Return the bytes of a simple argument, packed."""
@@ -104,78 +104,48 @@ class Reader(reader.Reader):
         with self._lock:
             self._own().Sendrecv(source, 0, 0, target, 0, 0)
 
-    def _check_place(self, argument: Any) -> None:
-        """Raise mpi4py's error for a simple argument that cannot be received into; nothing is written."""
-        self._copy([b"", 0, self._mpi.BYTE], argument)
-
-    def _pack_all(self, form: str, argument: Any, writable: bool) -> Place:
-        """Return scratch memory with the present bytes of the blocks, so that blocks that do not come stay as they are."""
-        pieces, spec = self._scratch(form, argument)
+    def _check(self, argument: Any, form: str, writable: bool) -> None:
+        """Have mpi4py read an argument, and raise what it finds wrong; nothing is written."""
+        none, byte = [0] * self._size, self._mpi.BYTE
+        nothing = {
+            "vector": [bytearray(), (none, none), byte],
+            "typed": [bytearray(), none, none, [byte] * self._size],
+        }.get(form, [bytearray(), 0, byte])
+        ends = (nothing, argument) if writable else (argument, nothing)
+        if not form:
+            self._copy(*ends)
+            return
         with self._lock:
-            mirror = self._mirror(form)
-            if writable:
-                self._ask(mirror, self._nothing(form), argument)
-            mirror(argument, spec)
+            if self._links is None:
+                self._links = self._own().Create_dist_graph_adjacent(none, none)
+            try:
+                getattr(self._links, _MIRRORS[form])(*ends)
+            except self._mpi.Exception as error:
+                if error.Get_error_class() != self._mpi.ERR_TRUNCATE:
+                    raise
 
-        def finish() -> None:
-            with self._lock:
-                mirror(spec, argument)
-
-        return Place(pieces, finish if writable else None)
-
-    def _scratch(self, form: str, argument: Any) -> tuple[list[Any], list[Any]]:
-        """Return the pieces of memory for packed blocks, and how mpi4py writes it."""
-        try:
-            lengths: list[int] = getattr(self, f"_lengths_of_{form}")(argument)
-            if len(lengths) != self._size or min(lengths) < 0:
-                raise ValueError(f"message: expecting {self._size} counts from 0")
-        except Exception:
-            with self._lock:  # it is mpi4py that says why an argument is wrong
-                self._ask(self._mirror(form), argument, self._nothing(form))
-            raise
-        memory = self._mpi.buffer.allocate(sum(lengths))
-        places = [sum(lengths[:k]) for k in range(self._size)]
-        pieces = [memory[place : place + length] for place, length in zip(places, lengths, strict=True)]
-        return pieces, self._spec(form, memory, lengths, places)
-
-    def _spec(self, form: str, memory: Any, lengths: Sequence[int], places: Sequence[int]) -> list[Any]:
-        byte = self._mpi.BYTE
-        if form == "blocks":
-            return [memory, lengths[0], byte]
-        if form == "vector":
-            return [memory, (lengths, places), byte]
-        return [memory, lengths, places, [byte] * self._size]
-
-    def _nothing(self, form: str) -> list[Any]:
-        return self._spec(form, bytearray(), [0] * self._size, [0] * self._size)
-
-    def _ask(self, mirror: Callable[[Any, Any], None], sent: Any, received: Any) -> None:
-        """Have mpi4py read two arguments; that their lengths differ is no error of theirs."""
-        try:
-            mirror(sent, received)
-        except self._mpi.Exception as error:
-            if error.Get_error_class() != self._mpi.ERR_TRUNCATE:
-                raise
-
-    # -- lengths -----------------------------------------------------------------------------------------------------
-
-    def _lengths_of_blocks(self, argument: Any) -> list[int]:
-        packed = len(self._pack(argument))
-        counted = take_apart(self._mpi, argument).counts is not None
-        return [packed if counted else packed // self._size] * self._size
-
-    def _lengths_of_vector(self, argument: Any) -> list[int]:
-        buffer, counts, _, datatype = take_apart(self._mpi, argument, vector=True)
-        whole = len(self._pack(buffer if datatype is None else [buffer, datatype])) if counts is None else 0
-        given = [] if counts is None else counts_of(counts, self._size, 0)
-        if isinstance(datatype, self._mpi.Datatype):
-            entry = int(cast("Any", datatype).size)
+    def _parts(self, argument: Any, form: str) -> list[Any]:
+        """Return the blocks of an argument, as simple arguments."""
+        size = self._size
+        if form == "typed":
+            buffer, *given, types = argument
+            counts, places = (given[0] if len(given) == 1 else given) or ([1] * size, [0] * size)
         else:
-            entry = len(self._pack([buffer, 1, datatype])) if whole or any(given) else 0
-        return [count * entry for count in given or counts_of(None, self._size, whole // entry if entry else 0)]
-
-    def _lengths_of_typed(self, argument: Any) -> list[int]:
-        items = list(argument)
-        counts: Any = None if len(items) == 2 else items[1][0] if len(items) == 3 else items[1]
-        sizes = [int(datatype.size) for datatype in items[-1]]
-        return sizes if counts is None else [int(count) * size for count, size in zip(counts, sizes, strict=True)]
+            items = take_apart(self._mpi, argument, form == "vector")
+            buffer, counts, first, _ = items
+            types = [datatype := self._datatype(items)] * size
+            number = len(self._pack([buffer, datatype])) // (datatype.size or 1) if counts is None else 0
+            if form == "vector":
+                counts = counts_of(counts, size, number)
+                first = places_of(first, counts)
+            elif number % size or index(first or 0) < 0:
+                raise ValueError(f"{number} entries are not {size} equal blocks that begin at entry {first}")
+            else:
+                counts = [number // size if counts is None else index(counts)] * size
+                first = [index(first or 0) + k * counts[0] for k in range(size)]
+            places = [place * datatype.extent for place in first]
+        begin, buffers = self._mpi.Get_address(buffer), self._mpi.buffer
+        return [
+            [buffers.fromaddress(begin + place, 0), count, datatype]
+            for _, place, count, datatype in zip(range(size), places, counts, types, strict=True)
+        ]

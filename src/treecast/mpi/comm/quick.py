@@ -6,7 +6,6 @@ which makes the same calls of MPI: a rank that goes that way fits in with those 
 """
 
 from collections.abc import Callable
-from itertools import pairwise
 from operator import index
 from time import perf_counter
 from typing import Any, NamedTuple, cast
@@ -34,13 +33,9 @@ _entries = dict[int, int]()  # bytes of an entry, by the handle of a predefined 
 
 
 class Sum(NamedTuple):
-    """A sum that is kept ready. ``blocks``: bounds of the blocks that the ranks fold, None where all fold everything.
-
-    ``whole``: room for the contributions that are folded here, one behind the other in ``parts``.
-    """
+    """A sum that is kept ready. ``whole``: room for the contributions that are folded here, one behind the other in ``parts``."""
 
     how: Sums
-    blocks: list[int] | None
     whole: Piece
     parts: list[Piece]
 
@@ -50,13 +45,13 @@ class Lane:
 
     def __init__(self, state: State, together: MpiTogether) -> None:
         base = state.base
-        self.rank, self.size, self.reader = state.rank.rank, state.rank.size, state.rank.reader
+        self.ours, self.size = state.rank, state.rank.size
         self.jobs, self.times, self.take_number = state.worker.jobs, base.mark.times, state.take_number
         self.acquire, self.release = base.transport.lock.acquire, base.transport.lock.release  # quicker than with
         self.group, self.together, self._base = base.group, together, base
         self.under_way: tuple[float, Row, tuple[Any, ...], dict[str, Any]] | None = None
         self.said = dict[tuple[Any, ...], tuple[Words, int]]()  # the words of calls that were made before
-        self._rank, self._described = state.rank, False
+        self._described = False
         base.transport.beside, self.pay = self.look, base.pay
         # of long broadcasts, since all have come together
         self.copies, self.used, self.since = list[memoryview](), 0, 0
@@ -92,7 +87,7 @@ class Lane:
 
     def _words(self, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]) -> Words:
         """Return the words of a call, by its arguments."""
-        job = job_of(row.make, self._rank, arguments, named)
+        job = job_of(row.make, self.ours, arguments, named)
         return job.words_of(job.read())
 
     def look(self) -> None:
@@ -189,56 +184,37 @@ def _allreduce(lane: Lane, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Mad
             return None
     key = length, code, op.handle
     ready = lane.sums.get(key) or _make_ready(lane, key, recvbuf, op)
-    kept = ready and _sum_up(lane, ready, sent, received, length)
-    if kept is not None:
-        return kept, True, key
-    if sendbuf is _IN_PLACE:
-        received.cast("B")[:] = sent
-    return None
-
-
-def _sum_up(lane: Lane, ready: Sum, sent: memoryview, received: memoryview, length: int) -> Any:
-    """Add contributions; return data that others may lack, None where it has failed."""
-    (how, blocks, whole, parts), together = ready, lane.together
-    if how.exact:
-        comm, count, datatype = together.comm, how.entries, how.datatype
-        try:
-            comm.Allreduce([sent, count, datatype], [received, count, datatype], how.op)
-        except MPI.Exception:
-            together.end()
-            return None
-        return received.tobytes(), length
-    if blocks is None:
-        together.comm.Allgather([sent, length, _BYTE], [whole, length, _BYTE])
+    if ready is None:
+        return None
+    (how, whole, parts), comm = ready, lane.together.comm
+    if not how.exact:
+        comm.Allgather([sent, length, _BYTE], [whole, length, _BYTE])
         kept = bytes(whole)
         fold(how, parts, how.entries)
         received.cast("B")[:] = parts[-1]
-        return kept, length
-    lengths = [after - before for before, after in pairwise(blocks)]
-    if together.alltoall(sent, lengths, whole, len(parts[0])).lost:
-        return None
-    fold(how, parts, len(parts[0]) * how.entries // length)
-    if together.allgather(parts[-1], received, lengths).lost:
-        return None
-    return received.tobytes(), blocks
+        return (kept, length), True, key
+    try:
+        comm.Allreduce([sent, how.entries, how.datatype], [received, how.entries, how.datatype], how.op)
+    except MPI.Exception:
+        if sendbuf is _IN_PLACE:
+            received.cast("B")[:] = sent
+        raise
+    return (received.tobytes(), length), True, key
 
 
 def _make_ready(lane: Lane, key: tuple[Any, ...], recvbuf: Any, op: Any) -> Sum | None:
-    """Return a sum of MPI's own that is kept ready; None for any other."""
+    """Return a sum of MPI's own that is kept ready; None for any other, and for one that is folded in blocks."""
     size, (length, code, _) = lane.size, key
     datatype = MPI.Datatype.fromcode(code) if isinstance(code, str) else recvbuf[-1]
-    if not op.is_predefined:
+    exact = is_exact(datatype, op)
+    if not op.is_predefined or (not exact and length * size > SMALL):
         return None
-    lane.reader.check_sum(datatype, op)
-    how, entry = Sums(datatype, op, length // datatype.size, is_exact(datatype, op)), datatype.size
-    blocks, part = None, length
-    if length * size > SMALL:
-        blocks = [how.entries * rank // size * entry for rank in range(size + 1)]
-        part = blocks[lane.rank + 1] - blocks[lane.rank]
-    whole = memoryview(bytearray(0 if how.exact else part * size))
+    lane.ours.reader.check_sum(datatype, op)
+    whole = memoryview(bytearray(0 if exact else length * size))
+    parts = [whole[k * length : (k + 1) * length] for k in range(size)]
     if len(lane.sums) >= _MOST_SUMS:
         lane.sums.clear()
-    lane.sums[key] = made = Sum(how, blocks, whole, [whole[k * part : (k + 1) * part] for k in range(size)])
+    lane.sums[key] = made = Sum(Sums(datatype, op, length // datatype.size, exact), whole, parts)
     return made
 
 

@@ -93,17 +93,13 @@ class Again(Telling, MPI.Prequest):
             super().Free()
 
 
-def _nothing(*_: object) -> None:
-    """Say nothing more of a request."""
-
-
 def begin(worker: Worker, work: Callable[[], Any]) -> Pending:
     """Begin work beside the program; return its request, whose Wait and Test raise its error.
 
     Where MPI allows one thread only, it is over when it is begun.
     """
     outcome = Outcome()
-    request = MPI.Grequest.Start(outcome.query, _nothing, _nothing)
+    request = MPI.Grequest.Start(outcome.query, None, None)
     pending = Pending(request)
     pending.outcome = outcome
 

@@ -42,16 +42,16 @@ class Base:
         here.Free()
         self.transport = MpiTransport(MPI, comm.Dup())
         self.waiting, ranks = Waiting(self.transport), range(comm.size)
-        carriers = (Carrier(), Carrier(alone=True))
-        made = (Group(self.transport, ranks, k, carrier=each, waiting=self.waiting) for k, each in enumerate(carriers))
-        self.groups = dict(enumerate(made))
-        self.group, self.alone = self.groups.values()
+        self.groups = self.waiting.groups
+        self.group, self.alone = (
+            Group(self.transport, ranks, k, carrier=Carrier(alone=bool(k)), waiting=self.waiting) for k in range(2)
+        )
         for kind in _KINDS:
             self.transport.on(kind, self._hear)
-        self.transport.marks.tell = lambda source, group, call: self.groups[group].unlike.find(call)
         attach(self.transport, self.waiting)
-        for group in (self.group, self.alone):
+        for group in self.groups.values():
             self.transport.watch(group.lose)
+        self.transport.marks.tell = lambda source, group, call: self.groups[group].unlike.find(call)
         self.mark = Mark(comm)
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:

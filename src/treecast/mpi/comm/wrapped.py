@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from mpi4py import MPI
 
 from treecast.algorithms import sums
-from treecast.calls import objects
 from treecast.calls.call import Call
 from treecast.calls.collectives import OBJECTS, ROWS, least_bytes
 from treecast.calls.deaths import Deaths
@@ -88,14 +87,6 @@ class Comm(Member, MPI.Intracomm):
         failed = () if self._kept is None else self._kept.dead
         return f"<treecast.mpi.Comm of {self.size} ranks: survive={self.terms.survive}, failed={tuple(sorted(failed))}>"
 
-    def _like_this(self, made: MPI.Comm) -> Any:
-        """Return a new communicator as one of this class, or as it is when it has no ranks here."""
-        if made == MPI.COMM_NULL:
-            return made
-        alike = made.size == self.size  # another number of ranks is joined otherwise
-        own = self._straight and not self.terms.survive
-        return type(self)(made).on_terms(self.terms if alike else self.terms._replace(network=None), own)
-
     @staticmethod
     def _making_method(name: str) -> Callable[..., Any]:
         """Return a method that makes another communicator."""
@@ -107,7 +98,11 @@ class Comm(Member, MPI.Intracomm):
             if isinstance(made, tuple):  # with a request, before the end of which it cannot be used
                 made[0].terms, made[0]._straight = self.terms, self._straight
                 return cast("Any", made)
-            return self._like_this(made)
+            if made == MPI.COMM_NULL:  # it has no ranks here
+                return made
+            alike = made.size == self.size  # another number of ranks is joined otherwise
+            own = self._straight and not self.terms.survive
+            return type(self)(made).on_terms(self.terms if alike else self.terms._replace(network=None), own)
 
         return method
 
@@ -149,9 +144,9 @@ class Comm(Member, MPI.Intracomm):
     def _begin_work(self, work: Callable[[], Any]) -> Pending:
         return begin(self._state.worker, work)
 
-    def _go_by_size(self, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def _go_by_size(self, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Carry out a call that survives nothing: from its threshold on straight, or else by MPI."""
-        number, parents = self._take_number(), partial(BY_MPI[row.name], self, *arguments, **named)
+        parents = partial(BY_MPI[row.name], self, *arguments, **named)
         if row.own_from is None:
             return parents()
         state = self._state
@@ -165,16 +160,13 @@ class Comm(Member, MPI.Intracomm):
         if given.total < self._least[row.name]:
             return parents()
         state.worker.wait()
-        self.do(row.name, job._replace(read=lambda: given), number, row)
-        return None
+        return self.do(row.name, job._replace(read=lambda: given), row=row)[0]
 
-    def _go_quickly(
-        self, lane: Lane, quick: Quick, began: float, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]
-    ) -> bool:
+    def _go_quickly(self, lane: Lane, quick: Quick, call: tuple[float, Row, tuple[Any, ...], dict[str, Any]]) -> bool:
         """Carry out a call of little data by MPI's own; return whether it was made."""
-        times = lane.times
+        (began, _, arguments, named), times = call, lane.times
         times[0] = inside = times[0] + 1
-        lane.under_way = began, row, arguments, named
+        lane.under_way = call
         try:
             if lane.group.agreement.next() % _COMPARED == 0:
                 lane.compare()
@@ -189,6 +181,9 @@ class Comm(Member, MPI.Intracomm):
             lane.under_way = None
             times[0] = inside + 1
         return False
+
+    def _make(self, name: str, make: Row | Callable[..., Job], /, *arguments: Any, **named: Any) -> Any:
+        return self._go(name, make, self._take_number(), *arguments, **named)
 
     def _get_ready(self, row: Row, /, *arguments: Any, **named: Any) -> Again:
         """Return the request of a persistent collective, each start of which is a nonblocking one."""
@@ -213,12 +208,12 @@ class Comm(Member, MPI.Intracomm):
         for name, row in ROWS.items():
             setattr(cls, name, cls._own_method(row))
             for other, own in ((f"I{name.lower()}", cls._begin), (f"{name}_init", cls._get_ready)):
-                setattr(cls, other, cls._surviving_method(other, row, own))
-        for name in OBJECTS:
-            setattr(cls, name, cls._object_method(name))
+                setattr(cls, other, cls._either(other, False, own, row))
+        for name, make in OBJECTS.items():
+            setattr(cls, name, cls._either(name, name != "barrier", cls._make, name, make))
 
     @staticmethod
-    def _own_method(row: Row) -> Callable[..., None]:
+    def _own_method(row: Row) -> Callable[..., Any]:
         """Return the method of a collective.
 
         MPI broadcasts eight bytes in a few microseconds, in which Python can do little. So a call that survives nothing looks at
@@ -229,22 +224,19 @@ class Comm(Member, MPI.Intracomm):
         moves_nothing = row.algorithm is sums.barrier
 
         @wraps(parent)
-        def method(self: Comm, *arguments: Any, **named: Any) -> None:
+        def method(self: Comm, *arguments: Any, **named: Any) -> Any:
             lane = self._lane
             if lane is not None and quick is not None:
                 began, number = perf_counter(), lane.take_number()
                 if lane.jobs.unfinished_tasks:
                     lane.jobs.join()
-                if not lane.together.is_over and self._go_quickly(lane, quick, began, row, arguments, named):
+                if not lane.together.is_over and self._go_quickly(lane, quick, (began, row, arguments, named)):
                     return lane.pay() if lane.group.unlike.owed else None
-                self._go(name, row, number, *arguments, **named)
-                return None
+                return self._go(name, row, number, *arguments, **named)
             if self._straight:
-                number = self._take_number()
                 if moves_nothing and not self.terms.survive:
                     return by_mpi(self)
-                self._go(name, row, number, *arguments, **named)
-                return None
+                return self._make(name, row, *arguments, **named)
             began = perf_counter()
             if len(arguments) > first >= 0:
                 argument = arguments[first]
@@ -260,40 +252,29 @@ class Comm(Member, MPI.Intracomm):
         return method
 
     @staticmethod
-    def _object_method(name: str) -> Callable[..., Any]:
-        """Return the method of a collective of objects."""
-        make, parents = OBJECTS[name], BY_MPI[name]
+    def _either(name: str, straight: bool, own: Callable[..., Any], *first: Any) -> Callable[..., Any]:
+        """Return a method that is MPI's where nothing is to be survived, and ``own`` else, with arguments put ``first``.
 
-        @wraps(parents)
+        ``straight``: it is ``own`` also where calls go treecast's way, however short they are.
+        """
+        by_mpi = Comm.by_mpi(name)
+
+        @wraps(by_mpi)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            number = self._take_number()
-            if not self._straight or (make is objects.barrier and not self.terms.survive):
-                return parents(self, *arguments, **named)
-            return self._go(name, make, number, *arguments, **named)
-
-        return method
-
-    @staticmethod
-    def _surviving_method(name: str, row: Row, own: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a method that is MPI's where nothing is to be survived, and ``own`` else, with the row before its arguments."""
-        parents = Comm.by_mpi(name)
-
-        @wraps(parents)
-        def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            if not self.terms.survive:
-                return parents(self, *arguments, **named)
-            return own(self, row, *arguments, **named)
+            if self._straight if straight else self.terms.survive:
+                return own(self, *first, *arguments, **named)
+            return by_mpi(self, *arguments, **named)
 
         return method
 
     @staticmethod
     def by_mpi(name: str) -> Callable[..., Any]:
-        """Return a method that calls MPI's, and keeps that it did."""
+        """Return a method that calls MPI's, which has a number too, and keeps that it did."""
         parent = getattr(MPI.Intracomm, name)
 
         @wraps(parent)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            began = perf_counter()
+            began, _ = perf_counter(), self._take_number()
             result = parent(self, *arguments, **named)
             self._last = began, perf_counter()
             return result
@@ -310,14 +291,14 @@ def _begun(group: Group) -> Steps[Failed]:
     return (yield from group.settle(Shape("begin"))) or ()
 
 
-BY_MPI = {name: Comm.by_mpi(name) for name in (*ROWS, *OBJECTS)}
+BY_MPI = {name: Comm.by_mpi(name) for name in ROWS}
 """By the name of mpi4py's method: one that calls MPI's."""
 
 Comm.add_methods()
 
 
 def around(comm: Any, terms: Terms, *, own: bool = False, together: bool = False) -> Comm:
-    """Return a communicator as one of treecast's. Raises PlanError for one that has no ranks of one group.
+    """Return a communicator as one of treecast's. Raises PlanError for one without ranks of one group, and for wrong terms.
 
     ``own``: whether every call goes treecast's way. ``together``: all ranks call this now, and each says its terms to the
     others first.
@@ -329,13 +310,6 @@ def around(comm: Any, terms: Terms, *, own: bool = False, together: bool = False
     if comm.Is_inter():
         raise PlanError("an intercommunicator cannot be wrapped: Merge makes an intracommunicator of it")
     said = MPI.Intracomm(comm).allgather(terms.words()) if together else []
-    _check(terms, own)
-    check_alike(dict(enumerate(said)))
-    return Comm(comm).on_terms(terms, own)
-
-
-def _check(terms: Terms, own: bool) -> None:
-    """Raise PlanError for terms that make no sense, or not over MPI."""
     terms.check()
     if own not in (True, False):
         raise PlanError(f"own is True or False, not {own!r}")
@@ -345,6 +319,8 @@ def _check(terms: Terms, own: bool) -> None:
         raise PlanError(
             f"survive={terms.survive} needs a job that outlives a rank: start it by treecast launch -n RANKS -- COMMAND"
         )
+    check_alike(dict(enumerate(said)))
+    return Comm(comm).on_terms(terms, own)
 
 
 def is_short(argument: Any, least: int) -> bool:
@@ -352,17 +328,11 @@ def is_short(argument: Any, least: int) -> bool:
 
     A buffer has at least as many as are written of it, but for entries that overlap.
     """
+    is_list = type(argument) in _LISTS and argument
+    buffer, datatype = (argument[0], argument[-1]) if is_list else (argument, None)
+    if not getattr(datatype, "is_predefined", True):
+        return False
     try:
-        if type(argument) in _LISTS:
-            return bool(argument[0].nbytes < least and argument[-1].is_predefined)
-        return bool(argument.nbytes < least)
-    except (AttributeError, IndexError):
-        buffer = argument
-    if type(argument) in _LISTS and len(argument) > 1:
-        buffer, *_, last = argument
-        if isinstance(last, MPI.Datatype) and not last.is_predefined:
-            return False
-    try:
-        return memoryview(buffer).nbytes < least
+        return bool((buffer if hasattr(buffer, "nbytes") else memoryview(buffer)).nbytes < least)
     except (TypeError, BufferError):
         return False

@@ -4,7 +4,7 @@ A rank has one range of memory as long as all data, in which every chunk has its
 are touched. A rank reads no more of the input than it brings.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ class Source:
     name: str
     size: int
     layout: Layout
-    files: dict[int, Path] | None = None
+    files: dict[int, Path] = field(default_factory=dict[int, Path])
 
 
 def find_source(program: Schedule, name: str, flit: int, output: str | None = None) -> Source:
@@ -57,7 +57,7 @@ def find_source(program: Schedule, name: str, flit: int, output: str | None = No
     if collective.traits.one_way or (collective.lengths is not None and Path(name).is_dir()):
         source = _folder(network, collective, name, flit)
         if output is not None:
-            check_target(source.files or {}, output)
+            check_target(source.files, output)
     else:
         path = Path(name)
         try:
@@ -129,17 +129,16 @@ def prepare(program: Schedule, rank: int, source: Source) -> Prepared:
 
 
 def _read_into(source: Source, memory: Bytes, first: int, stop: int) -> None:
-    """Read the chunks ``first … stop-1`` into their place; of messages only whole ones."""
-    lengths = source.collective.lengths
-    if source.files is None or lengths is None:
-        place = source.layout.slice_of(first, stop)
-        piece = _piece(Path(source.name), place.start, place.stop - place.start, exact=True)
-        memory[place] = np.frombuffer(piece, np.uint8)
-        return
-    for node, path in source.files.items():
-        place = source.layout.slice_of(lengths.first[node], lengths.stop[node])
-        if first <= lengths.first[node] and lengths.stop[node] <= stop:
-            memory[place] = np.frombuffer(_piece(path, 0, place.stop - place.start, exact=True), np.uint8)
+    """Read the chunks ``first … stop-1`` into their place."""
+    layout, lengths = source.layout, source.collective.lengths
+    files = [(0, source.collective.chunks, Path(source.name))]
+    if source.files and lengths is not None:
+        files = [(int(lengths.first[node]), int(lengths.stop[node]), path) for node, path in source.files.items()]
+    for begin, end, path in files:
+        place = layout.slice_of(max(first, begin), min(stop, end))
+        if length := max(0, place.stop - place.start):
+            piece = _piece(path, place.start - int(layout.bounds[begin]), length, exact=True)
+            memory[place] = np.frombuffer(piece, np.uint8)
 
 
 def _piece(path: Path, start: int, length: int, exact: bool = False) -> bytes:
@@ -158,7 +157,7 @@ def write_arrived(prepared: Prepared, rank: int, held: set[int], folder: str) ->
     """Write the files that a rank of a scatterv or gatherv has got, and all of them, into ``folder``; raises FormatError."""
     source, memory = prepared.source, prepared.memory
     collective, lengths = source.collective, source.collective.lengths
-    if source.files is None or lengths is None:
+    if lengths is None:
         return
     mine = [rank] if collective.direction == "from" else list(source.files) if rank == collective.root else []
     for node in mine:

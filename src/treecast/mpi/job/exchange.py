@@ -24,10 +24,6 @@ def relays_of(network: Network, rank: int, peers: Iterable[int]) -> frozenset[in
     return frozenset((rank + way) % network.nodes for away in ways for way in (away, -away)) - {rank}
 
 
-IsOver = Callable[[Mapping[int, bytes], AbstractSet[int]], bool]
-"""Says of the words that were heard, and of who is dead, whether they will do."""
-
-
 class Circle:
     """All ranks of a run, and the words that each says in one exchange after another.
 
@@ -57,12 +53,13 @@ class Circle:
         words: bytes,
         patience: float,
         dead: AbstractSet[int] = frozenset(),
-        is_over: IsOver | None = None,
+        is_over: Callable[[Mapping[int, bytes], AbstractSet[int]], bool] | None = None,
     ) -> tuple[dict[int, bytes], set[int]]:
         """Say ``words`` to every living rank, and hear those of each; return all of them by rank, and who is dead.
 
-        It ends when the words of every other rank have come or it is dead, when ``is_over`` says so, or when nothing has come for
-        ``patience`` seconds. ``number``: which exchange it is, the same at all ranks.
+        It ends when the words of every other rank have come or it is dead, when ``is_over`` says of the words, and of who
+        is dead, that they will do, or when nothing has come for ``patience`` seconds. ``number``: which exchange it is, the same
+        at all ranks.
         """
         transport, heard = self._transport, self._heard[number]
         others = set(range(transport.size)) - {transport.rank}

@@ -6,7 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -68,8 +68,7 @@ def launch(
     extra: Sequence[str] = (),
     stdout: int | None = None,
     stderr: int | None = None,
-    is_over: Callable[[Watch], bool] | None = None,
-    folder: Path | None = None,
+    watch: Watch | None = None,
 ) -> Ending:
     """Start ranks, wait for them, and return how the job ended; with status 124 when ``timeout`` seconds passed first.
 
@@ -78,8 +77,7 @@ def launch(
     process ends, is ended: mpirun and the processes that it started, no others. SIGINT raises KeyboardInterrupt, SIGTERM and
     SIGHUP raise SystemExit, after that. Even when this process is killed, mpirun is asked to end. Rank 0 gets standard input.
 
-    ``stdout``, ``stderr``: open files for their output. ``is_over``: asked now and then whether the rest shall be ended;
-    then the status is 0, and stopped ranks are waited for. ``folder``: for the notes of ranks, by default a new one.
+    ``stdout``, ``stderr``: open files for their output. ``watch``: with the notes of ranks, by default in a new folder.
     Raises PlanError when mpirun cannot be started.
     """
     line = command(ranks, program, extra)
@@ -88,7 +86,7 @@ def launch(
         k: v for k, v in os.environ.items() if not k.startswith(("PMIX_", "PRTE_", "OMPI_COMM_WORLD", "TREECAST_RANK"))
     }
     with ended_by_signals(), folder_of_job() as own:
-        watch = Watch((folder or own) / "status", ranks)
+        watch = watch or Watch(own / "status", ranks)
         files = (1 if stdout is None else stdout, 2 if stderr is None else stderr)
         _hand_out(watch.status.with_name("output"), files)
         reads, job = _standard_input(), {"TREECAST_JOB": str(watch.status)}
@@ -107,10 +105,8 @@ def launch(
             os.close(reads)
 
         def look() -> Ending | None:
-            """Return how the job ended, when mpirun has, or the rest shall be ended."""
-            if (status := child.poll()) is not None:
-                return watch.ending(128 - status if status < 0 else status)
-            return watch.ending(0) if is_over is not None and is_over(watch) else watch.stuck(is_over is None)
+            status = child.poll()
+            return watch.stuck() if status is None else watch.ending(128 - status if status < 0 else status)
 
         try:
             return watch.wait(look, timeout, lambda: [child])
@@ -139,10 +135,12 @@ def _standard_input() -> int:
 
     In a session of its own it reads nothing from a terminal. So this process does, while the terminal is its own.
     """
-    if not os.isatty(0):
-        with suppress(OSError):
+    reads_terminal = os.isatty(0)
+    with suppress(OSError):  # there is no standard input, or it is no terminal of this session
+        if not reads_terminal:
             return os.dup(0)
-    if not os.isatty(0) or _in_background():
+        reads_terminal = os.tcgetpgrp(0) == os.getpgrp()  # who reads from the terminal of others is stopped
+    if not reads_terminal:
         return os.open(os.devnull, os.O_RDONLY)
     reads, writes = os.pipe()
 
@@ -153,11 +151,3 @@ def _standard_input() -> int:
 
     Thread(target=pass_on, name="treecast.stdin", daemon=True).start()
     return reads
-
-
-def _in_background() -> bool:
-    """Return whether the terminal is that of others now: who reads from it then is stopped."""
-    try:
-        return os.tcgetpgrp(0) != os.getpgrp()
-    except OSError:  # it is no terminal of this session
-        return False

@@ -189,6 +189,15 @@ def _(run: MpiRun) -> Description:
         "messages": run.transmissions,
         "moved in": spell_seconds(float(run.seconds)),
     }
+    unusual: dict[str, object] = {}
+    if run.lost_with_root:
+        unusual["delivered"] = f"LOST with its root {network.label(collective.root)}"
+    elif run.holds and any(one["verdict"] == _SPARED for one in run.reports):
+        unusual["delivered"] = f"all that living ranks had to all {run.living:,} living ranks"
+    if run.silent:
+        unusual["silent"] = list_few(run.silent)
+    if run.status == TIMED_OUT:
+        unusual["time"] = "the ranks did not end in time, and were ended: give --timeout more"
     figures = {
         "input": run.input,
         "bytes": run.size,
@@ -204,7 +213,7 @@ def _(run: MpiRun) -> Description:
         **({} if run.status is None else {"mpirun_status": run.status}),
     }
     begin = describe_delivery(run.delivered, run.living, run.killed, words=("rank", "killed"))
-    begin = replace(begin, lines={**begin.lines, **_exceptions(run)}, holds=run.holds)
+    begin = replace(begin, lines={**begin.lines, **unusual}, holds=run.holds)
     rows = [
         (
             *(one[key] for key in ("node", "rank", "verdict")),
@@ -218,17 +227,3 @@ def _(run: MpiRun) -> Description:
     heads = ("node", "rank", "verdict", "sha256 …", "tree:chunks", "seconds", "lacks")
     job = Description(describe_job(schedule).figures)
     return begin.joined(job).adding(figures, lines, node_table(heads, rows, _MARKS, "ranks"))
-
-
-def _exceptions(run: MpiRun) -> dict[str, object]:
-    """Return the lines of a report that say the unusual."""
-    lines: dict[str, object] = {}
-    if run.lost_with_root:
-        lines["delivered"] = f"LOST with its root {run.schedule.network.label(run.schedule.collective.root)}"
-    elif run.holds and any(one["verdict"] == _SPARED for one in run.reports):
-        lines["delivered"] = f"all that living ranks had to all {run.living:,} living ranks"
-    if run.silent:
-        lines["silent"] = list_few(run.silent)
-    if run.status == TIMED_OUT:
-        lines["time"] = "the ranks did not end in time, and were ended: give --timeout more"
-    return lines

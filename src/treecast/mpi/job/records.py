@@ -1,12 +1,10 @@
 """Records: each rank of a run leaves one behind when its transfer is over, so that a report needs no MPI.
 
-A record is a file in the run's folder, written whole. A rank on another host, which does not see that folder, prints its record
-as one marked line. Beside the records lie notes of the processes (``jobs.watch``), by which those that have ended are told from
-those that are stopped or still at work.
+A record is a note in the run's folder, beside those of the processes (``jobs.watch``). A rank on another host, which does not see
+that folder, prints its record as one marked line.
 """
 
 import json
-import os
 import shutil
 import sys
 import time
@@ -15,9 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from treecast.errors import FormatError
-from treecast.files import write_whole
-from treecast.jobs.watch import letters
+from treecast.jobs.program import note
+from treecast.jobs.watch import Spell, letters
 
 Record = Mapping[str, Any]
 """The report of a rank, as JSON can hold it; ``error`` alone when it could not take part."""
@@ -28,23 +25,20 @@ _LOOK = 0.05  # seconds
 
 def write_record(folder: Path, rank: int, record: Record) -> None:
     """Write the record of a rank into the run's folder; print it, marked, when that cannot be done."""
-    text = json.dumps({"rank": rank, **record})
-    try:
-        if not folder.is_dir():
-            raise FormatError("it is on another host")
-        write_whole(folder / f"record-{rank}", text.encode())
-    except FormatError:
+    text, place = json.dumps({"rank": rank, **record}), folder / f"record-{rank}"
+    note("record", text, place)
+    if not place.exists():
         sys.stdout.write(f"{MARK}{text}\n")
         sys.stdout.flush()
 
 
 def read_records(folder: Path) -> dict[int, Record]:
     """Return the records that lie in a folder, by rank."""
-    found: dict[int, Record] = {}
-    for path in folder.glob("record-*"):
-        record = json.loads(path.read_text())
-        found[int(record["rank"])] = record
-    return found
+    return _by_rank(path.read_text() for path in folder.glob("record-*"))
+
+
+def _by_rank(texts: Iterable[str]) -> dict[int, Record]:
+    return {int(record["rank"]): record for record in map(json.loads, texts)}
 
 
 def marked_records(text: str) -> tuple[dict[int, Record], str]:
@@ -53,15 +47,8 @@ def marked_records(text: str) -> tuple[dict[int, Record], str]:
     >>> marked_records('hello\\ntreecast-record: {"rank": 3, "error": "no"}\\n')
     ({3: {'rank': 3, 'error': 'no'}}, 'hello\\n')
     """
-    found: dict[int, Record] = {}
-    other = list[str]()
-    for line in text.splitlines(keepends=True):
-        before, mark, words = line.partition(MARK)
-        if mark:
-            record = json.loads(words)
-            found[int(record["rank"])] = record
-        other.append(before if mark else line)
-    return found, "".join(other)
+    lines = [line.partition(MARK) for line in text.splitlines(keepends=True)]
+    return _by_rank(words for _, mark, words in lines if mark), "".join(before for before, _, _ in lines)
 
 
 def has_record(folder: Path, rank: int) -> bool:
@@ -77,11 +64,9 @@ def awaited(folder: Path, ranks: Iterable[int]) -> set[int]:
 
 def await_records(folder: Path, ranks: Iterable[int], patience: float) -> None:
     """Wait until every one of some ranks has left a record, has ended or is stopped, or none has for ``patience`` seconds."""
-    left, since = awaited(folder, ranks), time.monotonic()
-    while left and time.monotonic() - since < patience:
+    lasted = Spell()
+    while (left := awaited(folder, ranks)) and lasted(str(sorted(left))) < patience:
         time.sleep(_LOOK)
-        still = awaited(folder, left)
-        left, since = still, since if still == left else time.monotonic()
 
 
 def remove(folder: Path) -> None:
@@ -93,7 +78,7 @@ def remove(folder: Path) -> None:
 def claim_report(folder: Path) -> bool:
     """Return whether it is up to this process to report: True for the first of all that asks, with the folder in sight."""
     try:
-        os.close(os.open(folder / "claimed", os.O_CREAT | os.O_EXCL))
+        (folder / "claimed").touch(exist_ok=False)
     except OSError:
         return False
     return True

@@ -219,10 +219,8 @@ def _report(
     """Return the outcome at all ranks."""
     schedule = prepared.program
     records.await_records(folder, set(range(schedule.network.nodes)) - set(heard) - dead, CUT_OFF * asked.deadline)
+    ended = {rank for rank, letter in letters(folder).items() if letter in "ZX"}
     everyone = {**heard, **records.read_records(folder)}
-    ended = {
-        rank for rank, letter in letters(folder).items() if letter in "ZX" and not records.has_record(folder, rank)
-    }
     records.remove(folder)
     return conclude(schedule, prepared.source, everyone, dead | ended)
 

@@ -3,17 +3,19 @@
 import json
 import os
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 from treecast.errors import PlanError
 from treecast.jobs.ending import letter_of
-from treecast.jobs.watch import TIMED_OUT, Spell, Watch, folder_of_job
+from treecast.jobs.watch import TIMED_OUT, Ending, folder_of_job
 from treecast.mpi.job import records
 from treecast.mpi.job import run as runs
 from treecast.mpi.job.data import find_source
 from treecast.mpi.job.launch import launch
 from treecast.mpi.job.outcome import MpiRun, conclude
 from treecast.mpi.job.run import CUT_OFF, Ask, Request
+from treecast.mpi.job.watch import Watch
 from treecast.mpi.library import MISSING, has_mpi4py, inside_mpirun
 from treecast.schedule import Schedule
 
@@ -39,7 +41,7 @@ def _run_ranks(schedule: Schedule, request: Request, timeout: float) -> MpiRun:
     """Carry a run out in new processes, one for each node, and join their records."""
     ranks, source = schedule.network.nodes, find_source(schedule, request.input, request.flit)
     with folder_of_job() as folder:
-        watch = _Watch(folder, ranks, CUT_OFF * request.deadline)
+        watch = _Watch(folder / "status", ranks, CUT_OFF * request.deadline)
         here = str(Path(__file__).parents[3])  # where the treecast lies that runs here
         program = [sys.executable, "-m", runs.__name__, json.dumps(request._asdict()), str(folder)]
         with (folder / "printed").open("wb") as printed:
@@ -49,8 +51,7 @@ def _run_ranks(schedule: Schedule, request: Request, timeout: float) -> MpiRun:
                 timeout,
                 environment={"PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))},
                 stdout=printed.fileno(),
-                is_over=watch.is_over,
-                folder=folder,
+                watch=watch,
             )
         marked, other = records.marked_records((folder / "printed").read_text(errors="replace"))
         sys.stderr.write(other)
@@ -63,26 +64,26 @@ def _run_ranks(schedule: Schedule, request: Request, timeout: float) -> MpiRun:
     return conclude(schedule, source, found, named | (set(range(ranks)) - set(found) - silent), status)
 
 
-class _Watch:
-    """Looks at a job under way: which ranks are still there without a record, and whether the rest shall be ended.
+class _Watch(Watch):
+    """The news of a run: which ranks are still there without a record (``silent``), and whether the rest was ``ended``.
 
     ``patience``: seconds after which a rank that all others have left will leave no record.
     """
 
-    def __init__(self, folder: Path, ranks: int, patience: float) -> None:
-        self._folder, self._ranks, self._patience, self._spell = folder, ranks, patience, Spell()
-        self.silent, self.ended = set(range(ranks)), False
+    def __init__(self, status: Path, ranks: int, patience: float) -> None:
+        super().__init__(status, ranks)
+        self._patience, self.silent, self.ended = patience, set(range(ranks)), False
 
-    def is_over(self, job: Watch) -> bool:
-        """Return whether all that may report has done so, and others wait for nothing."""
-        began = job.noted("began")
-        living = began.keys() - job.noted("ended").keys()
-        recorded = {rank for rank in range(self._ranks) if records.has_record(self._folder, rank)}
-        self.silent = (set(range(self._ranks)) - began.keys() | living) - recorded
+    def abandoned(self, well: Collection[int] = ()) -> Ending | None:
+        """Return how the job ends when all that may report has done so, and others wait for nothing; None before."""
+        began, everyone = self.noted("began"), set(range(self._ranks))
+        living = began.keys() - self.noted("ended").keys()
+        recorded = {rank for rank in everyone if records.has_record(self.status.parent, rank)}
+        self.silent = (everyone - began.keys() | living) - recorded
         if len(began) < self._ranks or not recorded or (self.silent and living & recorded):
             self._spell("")
-            return False
+            return None
         stopped = bool(self.silent) and all(letter_of(began[rank]) in "Tt" for rank in self.silent)
         lasted = self._spell(f"{len(recorded)} records")  # no other has come
         self.ended = stopped or lasted > (self._patience if self.silent else _LEAVING)
-        return self.ended
+        return self.ending(0) if self.ended else None

@@ -24,11 +24,6 @@ class Watch(watch.Watch):
         super().__init__(status, ranks)
         self._vain = Spell()
 
-    def _left(self) -> dict[int, int]:
-        """Return the processes of the ranks that have not ended; none when not all of them are on this host."""
-        began, ended = self.noted("began"), self.noted("ended")
-        return {rank: pid for rank, pid in began.items() if rank not in ended} if len(began) == self._ranks else {}
-
     def _waits_in_vain(self, processes: dict[int, int]) -> str:
         """Return who is in a call with ranks that have left before it; "" as far as nobody knows."""
         gone = self.noted("left")
@@ -44,13 +39,15 @@ class Watch(watch.Watch):
                     return f"rank {rank} waits in call {times // 2 + 1} for {name_ranks(missed)}, which {have} ended"
         return ""
 
-    def stuck(self, stopped_too: bool) -> Ending | None:
+    def stuck(self) -> Ending | None:
         """Return how a job ends that never would by itself; None as far as nobody knows.
 
-        Some rank has ended, and another waits for it in MPI_Init. Or a rank has left, and another waits for it in a call. Or, if
-        stopped ranks count, those that are left are ``abandoned``: the others have ended, or wait for these in MPI_Finalize.
+        Some rank has ended, and another waits for it in MPI_Init. Or a rank has left, and another waits for it in a call. Or
+        those that are left are ``abandoned``: the others have ended, or wait for these in MPI_Finalize.
         """
-        left = self._left()
+        began, ended = self.noted("began"), self.noted("ended").keys()
+        on_this_host = len(began) == self._ranks  # all of them
+        left = {rank: pid for rank, pid in began.items() if rank not in ended and on_this_host}
         some = 0 < len(left) < self._ranks
         may_wait = some or self.noted("lost") or any(letter_of(pid) in "Tt" for pid in left.values())
         states = {rank: _state_of_mpi(pid) for rank, pid in left.items() if may_wait}
@@ -58,7 +55,7 @@ class Watch(watch.Watch):
         vain = "MPI_Init cannot end without ranks that have ended" if starting else self._waits_in_vain(left)
         if self._vain(vain) > PATIENCE:
             return self.ending(1, vain)
-        return self.abandoned([rank for rank, state in states.items() if state in _FINISHING]) if stopped_too else None
+        return self.abandoned([rank for rank, state in states.items() if state in _FINISHING])
 
 
 def _calls(path: Path) -> tuple[int, set[int]]:
