@@ -5,42 +5,56 @@ import secrets
 import subprocess
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from treecast.errors import PlanError
-from treecast.jobs.command import ending_the_job, torch_place
+from treecast.jobs.command import ending_the_job, start, torch_place
 from treecast.jobs.ending import end_all, ended_by_signals
 from treecast.jobs.watch import Ending, Watch, folder_of_job
 from treecast.tcp.hosts import deal_out, own_addresses, start_there
 from treecast.tcp.meeting import Place, spell
 from treecast.tcp.proof import Trust
 
-Child = subprocess.Popen[bytes]
 
+class _Ranks:
+    """The ranks of a job: the variables of all, the host of each, None for this one, how many are started anew, and processes."""
 
-class _Starter(NamedTuple):
-    """How a rank is started: the program, the variables of all ranks, and the host of each, None for this one."""
+    def __init__(
+        self,
+        program: Sequence[str],
+        shared: Mapping[str, str],
+        hosts: Sequence[str | None],
+        respawn: int,
+        stdout: int | None,
+    ) -> None:
+        self._program, self._shared, self._hosts, self._stdout = program, shared, hosts, stdout
+        self._respawn, self.children = respawn, dict[int, subprocess.Popen[bytes]]()
 
-    program: Sequence[str]
-    shared: Mapping[str, str]
-    hosts: Sequence[str | None] | None
-    stdout: int | None
-
-    def start(self, rank: int, **more: str) -> Child:
+    def start(self, rank: int, **more: str) -> None:
         """Start a rank. Raises PlanError when that fails."""
-        size = int(self.shared["TREECAST_SIZE"])
-        hosts: list[str | None] = list(self.hosts) if self.hosts else [None for _ in range(size)]
-        near = {"LOCAL_RANK": hosts[:rank].count(hosts[rank]), "LOCAL_WORLD_SIZE": hosts.count(hosts[rank])}
-        named = {"TREECAST_RANK": rank, "RANK": rank, "WORLD_SIZE": size, **near}
-        environment = {**self.shared, **{name: str(value) for name, value in named.items()}, **more}
-        if (host := hosts[rank]) is not None:
-            return start_there(host, self.program, environment, self.stdout)
-        line = ending_the_job(self.program)
-        environment = {**os.environ, **environment}
-        try:
-            return Child(line, env=environment, start_new_session=True, stdin=subprocess.DEVNULL, stdout=self.stdout)
-        except OSError as error:
-            raise PlanError(f"{line[0]} cannot be started: {error.strerror}") from None
+        hosts, host = self._hosts, self._hosts[rank]
+        near = {"LOCAL_RANK": hosts[:rank].count(host), "LOCAL_WORLD_SIZE": hosts.count(host)}
+        named = {"TREECAST_RANK": rank, "RANK": rank, "WORLD_SIZE": len(hosts), **near}
+        environment = {**self._shared, **{name: str(value) for name, value in named.items()}, **more}
+        self.children[rank] = (
+            start(ending_the_job(self._program), environment, stdout=self._stdout)
+            if host is None
+            else start_there(host, self._program, environment, self._stdout)
+        )
+
+    def look(self, watch: Watch, came: Collection[int]) -> Ending | None:
+        """Return how the job ended, when all have ended or one has failed; start some of those anew that a signal has ended.
+
+        A job that has not begun cannot be joined, so nobody is started anew before all are connected.
+        """
+        ended = {rank: status for rank, child in self.children.items() if (status := child.poll()) is not None}
+        if failed := [status for status in ended.values() if status > 0]:
+            return watch.ending(failed[0])
+        if len(ended) == len(self.children):
+            return watch.ending(0 if 0 in ended.values() else 128 - min(ended.values()))
+        for rank in [rank for rank, status in ended.items() if status < 0 and watch.has_begun][: self._respawn]:
+            self._respawn -= 1
+            self.start(rank, TREECAST_JOIN="1")
+        return watch.not_begun(came) or watch.abandoned()
 
 
 def launch(
@@ -89,12 +103,12 @@ def launch(
             **torch_place((where[0] if where else None) or addresses[0]),
             **({"TREECAST_TIE": str(os.getpid())} if tie else {}),
         }
-        starter, children = _Starter(program, shared, where, stdout), dict[int, Child]()
+        job = _Ranks(program, shared, where or [None] * count, respawn, stdout)
+        children = job.children
         try:
             for rank in range(count):
-                children[rank] = starter.start(rank)
-            left = [1] * respawn
-            return watch.wait(lambda: _look(children, watch, starter, left, place.seats), timeout, children.values)
+                job.start(rank)
+            return watch.wait(lambda: job.look(watch, place.seats), timeout, children.values)
         finally:
             for child in children.values():
                 if child.stdin is not None:
@@ -102,21 +116,3 @@ def launch(
                         child.stdin.close()
             end_all(*children.values())
             place.close()
-
-
-def _look(
-    children: dict[int, Child], watch: Watch, starter: _Starter, respawn: list[int], came: Collection[int]
-) -> Ending | None:
-    """Return how the job ended, when all have ended or one has failed; start some of those anew that a signal has ended.
-
-    A job that has not begun cannot be joined, so nobody is started anew before all are connected.
-    """
-    ended = {rank: status for rank, child in children.items() if (status := child.poll()) is not None}
-    if failed := [status for status in ended.values() if status > 0]:
-        return watch.ending(failed[0])
-    if len(ended) == len(children):
-        return watch.ending(0 if 0 in ended.values() else 128 - min(ended.values()))
-    for rank in [rank for rank, status in ended.items() if status < 0 and watch.has_begun][: len(respawn)]:
-        respawn.pop()
-        children[rank] = starter.start(rank, TREECAST_JOIN="1")
-    return watch.not_begun(came) or watch.abandoned()
