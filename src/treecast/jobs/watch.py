@@ -61,12 +61,7 @@ class Watch:
 
     def said(self, name: str) -> dict[int, str]:
         """Return the notes of ranks, in the order of time."""
-        notes: list[tuple[int, int, str]] = []
-        for path in self.status.parent.glob(f"{name}-*"):
-            with suppress(OSError, ValueError):
-                rank = int(path.name.partition("-")[2])
-                notes.append((path.stat().st_mtime_ns, rank, path.read_text(errors="replace")))
-        return {rank: text for _, rank, text in sorted(notes)}
+        return _notes(self.status.parent, name)
 
     def noted(self, name: str) -> dict[int, int]:
         """Return the numbers with which the notes of ranks begin."""
@@ -153,11 +148,10 @@ class Watch:
 @contextmanager
 def folder_of_job() -> Generator[Path]:
     """Make a temporary folder for the notes of a job, and remove those that launchers have left which were killed."""
-    here = Path(tempfile.gettempdir())
-    for path in here.glob("treecast-*.*.*-*"):
-        with suppress(OSError, ValueError):
-            pid, began, where = map(int, path.name.removeprefix("treecast-").partition("-")[0].split("."))
-            if where == space() != NOWHERE and letter_of(pid, began) == "Z" and path.stat().st_uid == os.getuid():
+    for path in Path(tempfile.gettempdir()).glob("treecast-*.*.*-*"):
+        with suppress(OSError):
+            owner = path.name.split("-")[1].replace(".", " ")
+            if _letter_of(owner) == "Z" and path.stat().st_uid == os.getuid():
                 shutil.rmtree(path, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=f"treecast-{identity(os.getpid()).replace(' ', '.')}-") as folder:
         yield Path(folder)
@@ -170,13 +164,27 @@ def note_began(folder: Path, rank: int) -> None:
 
 def letters(folder: Path) -> dict[int, str]:
     """Return the kernel's letter for the process of each rank that began here: Z when it has ended, T when it is stopped."""
-    found: dict[int, str] = {}
-    for path in folder.glob("began-*"):
+    found = {rank: _letter_of(text) for rank, text in _notes(folder, "began").items()}
+    return {rank: letter for rank, letter in found.items() if letter}
+
+
+def _letter_of(words: str) -> str:
+    """Return the kernel's letter for a process in words (``identity``); "" where nobody here knows it."""
+    try:
+        pid, began, where = map(int, words.split())
+    except ValueError:
+        return ""
+    return letter_of(pid, began) if where == space() != NOWHERE else ""
+
+
+def _notes(folder: Path, name: str) -> dict[int, str]:
+    """Return the notes of ranks, in the order of time."""
+    notes: list[tuple[int, int, str]] = []
+    for path in folder.glob(f"{name}-*"):
         with suppress(OSError, ValueError):
-            pid, began, where = map(int, path.read_text().split())
-            if where == space() != NOWHERE:
-                found[int(path.name.partition("-")[2])] = letter_of(pid, began)
-    return found
+            rank = int(path.name.partition("-")[2])
+            notes.append((path.stat().st_mtime_ns, rank, path.read_text(errors="replace")))
+    return {rank: text for _, rank, text in sorted(notes)}
 
 
 def _groups(ends: Mapping[int, str]) -> list[str]:
