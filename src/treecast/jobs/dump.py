@@ -18,24 +18,19 @@ from treecast.groups.waiting import Waiting
 from treecast.groups.words import spell
 
 VERSION = "2.10"
-_NAMES = {"bcast": "broadcast", "barrier": "barrier", "gather": "gather", "scatter": "scatter", "reduce": "reduce"}
-_BEGINS = {"allgather": "all_gather", "alltoall": "all_to_all", "reduce_scatter": "reduce_scatter"}
+_KNOWN = {"allgather": "all_gather", "alltoall": "all_to_all", "reduce_scatter": "reduce_scatter", "bcast": "broadcast"}
+_NAMES = _KNOWN | {name: name for name in ("barrier", "gather", "scatter", "reduce")}
+"""By the begin of a call's name in mpi4py, what PyTorch calls it."""
 _FLOATS = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "bool": "Bool"}
 _TYPES = _FLOATS | {"int8": "Char", "uint8": "Byte", "int16": "Short", "int32": "Int", "int64": "Long"}
 _INPUTS, _OUTPUTS = {"scatter", "all_to_all"}, {"gather", "all_gather", "all_to_all"}
 """Calls whose input, or output, has a block for each rank."""
 
 
-def name_of(made: Made) -> str:
-    """Return PyTorch's name of a call, or the nearest one."""
-    plain = made.words.name.lower().rstrip("vw")
-    found = [name for begin, name in _BEGINS.items() if plain.startswith(begin)]
-    return found[0] if found else _NAMES.get(plain, "all_reduce")
-
-
 def entry_of(made: Made, group: Group, number: int) -> dict[str, Any]:
     """Return a call as an entry of a flight record."""
-    words, name = made.words, name_of(made)
+    words, plain = made.words, made.words.name.lower()
+    name = next((name for begin, name in _NAMES.items() if plain.startswith(begin)), "all_reduce")
     kind, counts = spell(words.datatype), words.counts
     total = counts if isinstance(counts, int) else 0 if counts is None else sum(counts)
     entries = total // max(1, words.itemsize)

@@ -5,7 +5,7 @@ import pickle as _pickle
 from collections.abc import Callable
 from functools import cache, partial
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -90,7 +90,6 @@ class Op:
     """An operation on two contributions: of objects when it is called, of buffers by ``Reduce_local``."""
 
     is_predefined = commutes = True
-    _named: ClassVar[dict[str, "Op"]] = {}
 
     def __init__(self, name: str, of_arrays: Callable[..., Any], of_objects: Callable[[Any, Any], Any]) -> None:
         self.name, self._of_arrays, self._of_objects = name, of_arrays, of_objects

@@ -91,9 +91,8 @@ def read_secret() -> bytes:
     if text := os.environ.get("TREECAST_SECRET"):
         libc = ctypes.CDLL(None)
         libc.getenv.restype = ctypes.c_void_p
-        ctypes.memset(
-            libc.getenv(b"TREECAST_SECRET"), 0, len(text)
-        )  # /proc/PID/environ has what stood here at the start
+        # /proc/PID/environ has what stood here at the start
+        ctypes.memset(libc.getenv(b"TREECAST_SECRET"), 0, len(text))
         del os.environ["TREECAST_SECRET"]
         _GIVEN["secret"] = _from_digits(text)
     file = os.environ.get("TREECAST_SECRET_FILE")
@@ -150,12 +149,10 @@ def read_all(sock: socket.socket, count: int, until: float) -> bytes:
     """Return so many bytes. Raises OSError when they do not come in time."""
     found = b""
     while len(found) < count:
-        left = until - monotonic()
-        if left <= 0:
+        if (left := until - monotonic()) <= 0:
             raise TimeoutError("nothing came in time")
         sock.settimeout(left)
-        got = sock.recv(count - len(found))
-        if not got:
+        if not (got := sock.recv(count - len(found))):
             raise ConnectionAbortedError("the other side ended the connection")
         found += got
     return found
@@ -189,8 +186,7 @@ def greet(
         else:  # the other side may have been out of patience
             read_all(sock, len(_WELCOME), until)
     except OSError:
-        with suppress(OSError):
-            sock.close()
+        sock.close()
         raise
     sock.settimeout(None)
     return sock, Who(rank, identity)
