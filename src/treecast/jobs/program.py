@@ -11,9 +11,6 @@ TREECAST_JOB names. An exit status other than 0 it writes into that file, whose 
 host, where that file is not to be seen, it ends the daemon of Open MPI that started it, and so the job. A rank that is killed
 ends nothing.
 
-It passes on what the rank prints, in whole lines: those of several ranks never mix. Under mpirun it does so past mpirun, which
-cuts them.
-
 A Python program that fails leaves without MPI_Finalize, which would wait for the others. It is run in this process, so that its
 exceptions and exits are seen. It is run as a file and imports the standard library only: the program's Python need not have
 treecast.
@@ -95,7 +92,7 @@ def main(words: list[str]) -> None:
 
 
 class Stream:
-    """An output of a rank, on its way to that of the launcher in whole lines.
+    """An output of a rank, on its way to that of the launcher in whole lines: those of several ranks never mix.
 
     ``to``: the file where it goes. The rank gets a terminal where that is one. With TREECAST_TAG the number of the rank stands
     before each line; with TREECAST_LOGS they go into a file of the rank in that folder, too.
@@ -165,7 +162,7 @@ class Stream:
 
 
 def go_past_mpirun() -> None:
-    """Take the launcher's own output from it, when it hands it out."""
+    """Take the launcher's own output from it, when it hands it out: mpirun would cut lines."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as launcher:
         launcher.connect(str(job_file("output")))
         for name, file in enumerate(socket.recv_fds(launcher, 1, 2)[1], 1):

@@ -98,8 +98,8 @@ class Op:
     def Create(cls, function: Callable[[Any, Any, Any], Any], commute: bool = False) -> "Op":  # noqa: N802
         """Return the operation of a function of two buffers and a datatype, which leaves its result in the second."""
 
-        def of_arrays(one: Any, other: Any, out: Any, datatype: Datatype) -> None:
-            function(one.data, other.data, datatype)
+        def of_arrays(one: Any, other: Any, out: Any) -> None:
+            function(one.data, other.data, Datatype(one.dtype))
 
         made = cls("of a function", of_arrays, lambda one, other: function(one, other, None))
         made.is_predefined, made.commutes = False, commute
@@ -115,12 +115,8 @@ class Op:
 
     def Reduce_local(self, one: Any, other: Any) -> None:  # noqa: N802
         """Leave the result of two buffers, ``[bytes, entries, datatype]`` each, in the second."""
-        datatype = one[2]
-        first, second = (np.frombuffer(piece, datatype.dtype) for piece in (one[0], other[0]))
-        if self.is_predefined:
-            self._of_arrays(first, second, out=second)
-        else:
-            self._of_arrays(first, second, second, datatype)
+        first, second = (np.frombuffer(piece, one[2].dtype) for piece in (one[0], other[0]))
+        self._of_arrays(first, second, out=second)
 
     def __repr__(self) -> str:
         return f"Op({self.name!r})"
