@@ -59,13 +59,9 @@ class Watch:
         self.status, self._ranks, self._spell, self._begin = status, ranks, Spell(), Spell()
         self.has_begun = False
 
-    def said(self, name: str) -> dict[int, str]:
-        """Return the notes of ranks, in the order of time."""
-        return _notes(self.status.parent, name)
-
     def noted(self, name: str) -> dict[int, int]:
         """Return the numbers with which the notes of ranks begin."""
-        return {rank: int(text.split()[0]) for rank, text in self.said(name).items() if text.strip()}
+        return {rank: int(text.split()[0]) for rank, text in _notes(self.status.parent, name).items() if text.strip()}
 
     def wait(
         self,
@@ -93,7 +89,7 @@ class Watch:
 
         ``rest``: what was of ranks that the launcher ends; "" of those that have done all but end their process.
         """
-        codes, said, rest = self.noted("ended"), self.said("why"), rest or {}
+        codes, said, rest = self.noted("ended"), _notes(self.status.parent, "why"), rest or {}
         with suppress(OSError, ValueError):
             status = int(self.status.read_text())
         killed = [-code for code in codes.values() if code < 0]
@@ -121,11 +117,10 @@ class Watch:
         joined = self.noted("joined") if not self.has_begun else {}
         self.has_begun = self.has_begun or len(joined) == self._ranks
         early = self.noted("ended").keys() - joined.keys() if came and not self.has_begun else ()
-        if self._begin(name_ranks(early) if early else "") <= _GRACE:
+        who = name_ranks(early) if early else ""
+        if self._begin(who) <= _GRACE:
             return None
-        return self.ending(
-            1, f"the job cannot begin without {name_ranks(early)}, which ended before all were connected"
-        )
+        return self.ending(1, f"the job cannot begin without {who}, which ended before all were connected")
 
     def abandoned(self, well: Collection[int] = ()) -> Ending | None:
         """Return how a job ends in which all ranks have ended but some that are stopped, or that the others have put out.
@@ -189,12 +184,9 @@ def _notes(folder: Path, name: str) -> dict[int, str]:
 
 def _groups(ends: Mapping[int, str]) -> list[str]:
     """Return who ended how, those together that ended alike."""
-    groups: dict[str, list[int]] = {}
-    for rank, how in ends.items():
-        groups.setdefault(how, []).append(rank)
-    return [
-        f"{name_ranks(who)} {how.replace('{was}', 'were' if len(who) > 1 else 'was')}" for how, who in groups.items()
-    ]
+    alike = {how: [rank for rank in ends if ends[rank] == how] for how in dict.fromkeys(ends.values())}
+    were = {how: "were" if len(who) > 1 else "was" for how, who in alike.items()}
+    return [f"{name_ranks(who)} {how.replace('{was}', were[how])}" for how, who in alike.items()]
 
 
 def _how(code: int) -> str:

@@ -186,15 +186,14 @@ class _Cast:
         memory = np.empty(sum(map(self._length, batch)), np.uint8)
         bounds = np.cumsum([0, *map(self._length, batch)])
         parts = {k: memory[a:b] for k, a, b in zip(batch, bounds, bounds[1:], strict=False)}
+        what = f"{self._file.name}: pieces from {batch[0] * PIECE:,} on"
         while True:
             holders = (rank for rank in self._comm.members if self._holds.get(rank, set()) >= set(batch))
             root = next(holders, None)
             if root is None and len(batch) > 1:
                 return {piece: data for each in batch for piece, data in self._bring([each]).items()}
             if root is None:
-                raise DeliveryError(
-                    f"{self._file.name}: pieces from {batch[0] * PIECE:,} on are lost with their last holder"
-                )
+                raise DeliveryError(f"{what} are lost with their last holder")
             if root == self._comm.rank:
                 with suppress(OSError, ValueError):
                     memory[:] = np.frombuffer(b"".join(map(self._read, batch)), np.uint8)
@@ -206,7 +205,7 @@ class _Cast:
                     raise
         said: list[bytes | None] = self._comm.allgather(sha256(memory.data).digest())
         if len({each for each in said if each is not None}) > 1:
-            raise DeliveryError(f"{self._file.name}: pieces from {batch[0] * PIECE:,} on came with other bytes")
+            raise DeliveryError(f"{what} came with other bytes")
         return parts
 
     def _write(self, pieces: dict[int, np.ndarray[Any, Any]]) -> None:

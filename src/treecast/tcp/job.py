@@ -27,6 +27,7 @@ from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
 
 T = TypeVar("T")
+Linked = tuple[Links, Network]
 _GROUPS = (1 << 16) - 1
 _EARLY = 1 << 20  # bytes of frames of groups that are not known yet
 _FRAME = 256  # bytes that one takes beside its own
@@ -48,7 +49,7 @@ class Job:
         arrivals: Arrivals,
         listener: Listener | None,
         terms: Terms,
-        links: tuple[Links, Network] | None = None,
+        links: Linked | None = None,
     ) -> None:
         self.transport, self.arrivals, self._listener, self.links = transport, arrivals, listener, links
         self.is_over, self.terms, self.next_group, self.waiting = False, terms, 0, Waiting(transport)

@@ -35,11 +35,10 @@ class _Ranks:
         near = {"LOCAL_RANK": hosts[:rank].count(host), "LOCAL_WORLD_SIZE": hosts.count(host)}
         named = {"TREECAST_RANK": rank, "RANK": rank, "WORLD_SIZE": len(hosts), **near}
         environment = {**self._shared, **{name: str(value) for name, value in named.items()}, **more}
-        self.children[rank] = (
-            start(ending_the_job(self._program), environment, stdout=self._stdout)
-            if host is None
-            else start_there(host, self._program, environment, self._stdout)
-        )
+        if host is None:
+            self.children[rank] = start(ending_the_job(self._program), environment, stdout=self._stdout)
+        else:
+            self.children[rank] = start_there(host, self._program, environment, self._stdout)
 
     def look(self, watch: Watch, came: Collection[int]) -> Ending | None:
         """Return how the job ended, when all have ended or one has failed; start some of those anew that a signal has ended.
@@ -76,23 +75,21 @@ def launch(
     says on which hosts ranks are started, by ssh, and how many; or the host of each rank, None for this one. ``tie``: ranks here
     end, too, when this process is killed. Raises PlanError when nothing starts.
     """
-    where = deal_out(hosts, ranks) if isinstance(hosts, str) else hosts
-    count = len(where) if where is not None else ranks or 0
-    if count < 1:
-        raise PlanError(f"{count} ranks do nothing: write -n 4, say")
+    where = deal_out(hosts, ranks) if isinstance(hosts, str) else hosts or [None] * (ranks or 0)
+    if not where:
+        raise PlanError(f"{ranks or 0} ranks do nothing: write -n 4, say")
     if not program:
         raise PlanError("there is nothing to start: write treecast launch --tcp -n 4 -- COMMAND …")
     named = (environment or {}).get("TREECAST_NETWORK")
-    # other hosts may have the file of a network, and this one not
-    if named is not None and (where is None or None in where):
+    if named is not None and None in where:  # other hosts may have the file of a network, and this one not
         from treecast.tcp.start import network_of_ranks
 
-        network_of_ranks(named, count)
-    secret = secrets.token_bytes(32)
-    addresses = own_addresses(["127.0.0.1", "::1"])[:1] if where is None else own_addresses(filter(None, where))
+        network_of_ranks(named, len(where))
+    count, secret, far = len(where), secrets.token_bytes(32), list(filter(None, where))
+    addresses = own_addresses(far) if far else own_addresses(["127.0.0.1", "::1"])[:1]
     with ended_by_signals(), folder_of_job() as folder:
         watch = Watch(folder / "status", count)
-        place = Place(count, Trust(secret), (addresses[0] if where is None else "", 0))
+        place = Place(count, Trust(secret), ("" if far else addresses[0], 0))
         place.hear = watch.hear
         shared = {
             **(environment or {}),
@@ -100,10 +97,10 @@ def launch(
             "TREECAST_MEET": ",".join(spell((address, place.port)) for address in addresses),
             "TREECAST_SECRET": secret.hex(),
             "TREECAST_JOB": str(watch.status),
-            **torch_place((where[0] if where else None) or addresses[0]),
+            **torch_place(where[0] or addresses[0]),
             **({"TREECAST_TIE": str(os.getpid())} if tie else {}),
         }
-        job = _Ranks(program, shared, where or [None] * count, respawn, stdout)
+        job = _Ranks(program, shared, where, respawn, stdout)
         children = job.children
         try:
             for rank in range(count):
