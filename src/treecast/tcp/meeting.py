@@ -143,12 +143,12 @@ class Place(Listener):
     is connected to all, with none, and at its end with the ranks that it has put out.
     """
 
-    def __init__(self, size: int, trust: Trust, address: tuple[str, int] | None = None, start: float = 300.0) -> None:
+    def __init__(self, size: int, trust: Trust, address: tuple[str, int], start: float = 300.0) -> None:
         self._size, self._until = size, monotonic() + start
         self.seats: dict[int, list[Any]] = {}
         self.hear: Callable[[int, Iterable[int]], None] = lambda rank, lost: None
         self._lock, self._full = Lock(), Event()
-        super().__init__(Who(PLACE, bytes(16)), trust, self._take, (trust.host, 0) if address is None else address)
+        super().__init__(Who(PLACE, bytes(16)), trust, self._take, address)
 
     def _take(self, sock: socket.socket, who: Who) -> None:
         with sock:

@@ -2,7 +2,6 @@
 
 Each sends who it is and a nonce, then the HMAC-SHA256 of that and of the other's nonce. Who is said and which side one is
 are in it, so nothing can be reflected. A last byte says that it was right.
-Before the proof 46 bytes are read, then 32, within five seconds.
 """
 
 import ctypes
@@ -67,11 +66,6 @@ class Trust(NamedTuple):
 
     secret: bytes = b""
     tls: Tls | None = None
-
-    @property
-    def host(self) -> str:
-        """The address to listen on: without a secret that of this machine alone."""
-        return "" if self.secret else "127.0.0.1"
 
     @property
     def key(self) -> bytes:

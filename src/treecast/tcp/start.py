@@ -117,13 +117,13 @@ def _listens_at(places: Iterable[Address], trust: Trust) -> str:
 
     Raises PlanError for a place on another host then.
     """
+    if trust.secret:
+        return ""
     hosts = [host for host, _ in places]
-    far = [host for host in hosts if not host.startswith("127.") and host not in ("localhost", "::1")]
-    if far and not trust.secret:
-        raise PlanError(
-            f"ranks that meet at {far[0]} need a secret: set TREECAST_SECRET to the same 64 hexadecimal digits at all"
-        )
-    return "::1" if trust.host and "::1" in hosts else trust.host
+    if far := [host for host in hosts if not host.startswith("127.") and host not in ("localhost", "::1")]:
+        way = "set TREECAST_SECRET to the same 64 hexadecimal digits at all"
+        raise PlanError(f"ranks that meet at {far[0]} need a secret: {way}")
+    return "::1" if "::1" in hosts else "127.0.0.1"
 
 
 def read_places(text: str) -> tuple[Address, ...]:
