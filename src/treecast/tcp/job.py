@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from queue import Empty
+from queue import Empty, Queue
 from threading import Lock
 from time import monotonic, sleep
 from typing import TypeVar
@@ -239,6 +239,8 @@ class Job:
         self.is_over = True
         for group in self._groups.values():
             group.turn = Lock()
+        for worker in self.workers.values():
+            worker.jobs = Queue()
         if self._listener is not None:
             self._listener.socket.close()
 
