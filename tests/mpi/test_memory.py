@@ -75,7 +75,7 @@ def test_no_more_is_lent_than_comes_back(steps):
                 done.add(chunk)
         elif chunk not in done:
             lent[chunk] = of.receive(chunk, apart=False)[0]
-    for chunk, buffer in lent.items():
+    for buffer in lent.values():
         of.give_back(buffer, in_use=True)
     room = 0
     while of.has_room:

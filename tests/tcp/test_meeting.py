@@ -301,7 +301,7 @@ def test_without_a_secret_only_processes_of_the_same_user_are_taken(user, words,
         bare.setenv("XDG_RUNTIME_DIR", str(Path(folder, "none")))
         bare.setenv("TMPDIR", folder)
         bare.setattr(tempfile, "tempdir", folder)
-        place = Place(1, Trust(), start=20)
+        place = Place(1, Trust(), ("127.0.0.1", 0), start=20)
         line = [sys.executable, "-c", AS_OTHER, str(place.port), str(user)]
         done = subprocess.run(line, capture_output=True, text=True, timeout=60)
         place.close()

@@ -1,12 +1,15 @@
-"""The command line of a rank: its program under watch; and where ranks of torch meet."""
+"""The command line of a rank: its program under watch; how it is started; and where ranks of torch meet."""
 
 import os
 import re
 import shutil
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from subprocess import DEVNULL, Popen
+
+from treecast.errors import PlanError
 
 PROGRAM = str(Path(__file__).with_name("program.py"))
 _PYTHON = re.compile(r"python[0-9.]*")
@@ -31,6 +34,16 @@ def ending_the_job(program: Sequence[str]) -> list[str]:
 def watched(program: Sequence[str], how: str = "exec") -> list[str]:
     """Return a command line that runs any program under watch; ``how``: as jobs/program.py says."""
     return [sys.executable, "-I", "-S", PROGRAM, how, *program]
+
+
+def start(
+    line: Sequence[str], environment: Mapping[str, str], stdin: int = DEVNULL, stdout: int | None = None
+) -> Popen[bytes]:
+    """Start a command in a session of its own, with more variables than this process has. Raises PlanError when that fails."""
+    try:
+        return Popen(line, env={**os.environ, **environment}, stdin=stdin, stdout=stdout, start_new_session=True)
+    except OSError as error:
+        raise PlanError(f"{line[0]} cannot be started: {error.strerror}") from None
 
 
 def _interpreter_of(name: str) -> list[str]:

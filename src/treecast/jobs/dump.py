@@ -18,51 +18,27 @@ from treecast.groups.waiting import Waiting
 from treecast.groups.words import spell
 
 VERSION = "2.10"
-_NAMES = {"bcast": "broadcast", "barrier": "barrier", "gather": "gather", "scatter": "scatter", "reduce": "reduce"}
-_BEGINS = {"allgather": "all_gather", "alltoall": "all_to_all", "reduce_scatter": "reduce_scatter"}
-_TYPES = {
-    "float32": "Float",
-    "float64": "Double",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "bool": "Bool",
-    "int8": "Char",
-    "uint8": "Byte",
-    "int16": "Short",
-    "int32": "Int",
-    "int64": "Long",
-}
-_SCALES = {  # how many blocks there are in the input and the output, None for one for each rank
-    "all_gather": (1, None),
-    "gather": (1, None),
-    "reduce_scatter": (1, 0),
-    "scatter": (None, 1),
-    "all_to_all": (None, None),
-}
-
-
-def name_of(made: Made) -> str:
-    """Return PyTorch's name of a call, or the nearest one."""
-    plain = made.words.name.lower().rstrip("vw")
-    found = [name for begin, name in _BEGINS.items() if plain.startswith(begin)]
-    return found[0] if found else _NAMES.get(plain, "all_reduce")
+_KNOWN = {"allgather": "all_gather", "alltoall": "all_to_all", "reduce_scatter": "reduce_scatter", "bcast": "broadcast"}
+_NAMES = _KNOWN | {name: name for name in ("barrier", "gather", "scatter", "reduce")}
+"""By the begin of a call's name in mpi4py, what PyTorch calls it."""
+_FLOATS = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "bool": "Bool"}
+_TYPES = _FLOATS | {"int8": "Char", "uint8": "Byte", "int16": "Short", "int32": "Int", "int64": "Long"}
+_INPUTS, _OUTPUTS = {"scatter", "all_to_all"}, {"gather", "all_gather", "all_to_all"}
+"""Calls whose input, or output, has a block for each rank."""
 
 
 def entry_of(made: Made, group: Group, number: int) -> dict[str, Any]:
     """Return a call as an entry of a flight record."""
-    words, name = made.words, name_of(made)
+    words, plain = made.words, made.words.name.lower()
+    name = next((name for begin, name in _NAMES.items() if plain.startswith(begin)), "all_reduce")
     kind, counts = spell(words.datatype), words.counts
     total = counts if isinstance(counts, int) else 0 if counts is None else sum(counts)
     entries = total // max(1, words.itemsize)
-    ins, outs = (
-        entries if scale == 1 else entries // group.size if scale == 0 else entries * group.size
-        for scale in _SCALES.get(name, (1, 1))
-    )
+    ins = entries * group.size if name in _INPUTS else entries
+    outs = entries * group.size if name in _OUTPUTS else entries
+    outs = outs // group.size if name == "reduce_scatter" else outs
     types = [_TYPES.get(kind, kind or "Byte")]
-    frames = []
-    if made.site:
-        file, _, line = made.site.rpartition(":")
-        frames = [{"name": "", "filename": file, "line": int(line)}]
+    file, _, line = made.site.rpartition(":")
     is_over = bool(made.ended)
     return {
         "record_id": number,
@@ -84,20 +60,16 @@ def entry_of(made: Made, group: Group, number: int) -> dict[str, Any]:
         "retired": is_over,
         "timeout_ms": int(1000 * (group.terms.late or 0)),
         "is_p2p": False,
-        "frames": frames,
-        "treecast": {
-            "name": words.name,
-            "op": words.op,
-            "root": words.root,
-            "error": made.error,
-            "waited": list(made.waited),
-        },
+        "frames": [{"name": "", "filename": file, "line": int(line)}] if made.site else [],
+        "treecast": {name: getattr(words, name) for name in ("name", "op", "root")}
+        | {"error": made.error, "waited": list(made.waited)},
     }
 
 
 def flight_record(waiting: Waiting) -> dict[str, Any]:
     """Return the record of the last calls: entries, the ranks of each group, and how far each has come."""
     known, now = list(waiting.groups.values()), time_ns() - perf_counter_ns()
+    groups = [(str(group.ident), group) for group in known]
     made = [each for each in list(waiting.record.calls) if each.group in waiting.groups]
     for group in known:  # of calls that went past it the times are those of another clock
         made += [Made.over(group.ident, *each, now) for each in list(group.unlike.quick)]
@@ -105,20 +77,16 @@ def flight_record(waiting: Waiting) -> dict[str, Any]:
     return {
         "version": VERSION,
         "entries": [entry_of(each, waiting.groups[each.group], k) for k, each in enumerate(made[-KEPT:])],
-        "pg_config": {
-            str(group.ident): {"name": str(group.ident), "desc": _title(group), "ranks": str(group.seats)}
-            for group in known
-        },
-        "pg_status": {
-            str(group.ident): {
-                "last_enqueued_collective": max(group.made.call, group.unlike.last),
-                "last_started_collective": max(group.made.call, group.unlike.last),
-                "last_completed_collective": max(group.made.call, group.unlike.last) - group.is_inside,
-            }
-            for group in known
-        },
+        "pg_config": {name: {"name": name, "desc": _title(group), "ranks": str(group.seats)} for name, group in groups},
+        "pg_status": {name: _status_of(group) for name, group in groups},
         "treecast": {"taken_ns": time_ns(), "host": socket.gethostname(), "pid": os.getpid()},
     }
+
+
+def _status_of(group: Group) -> dict[str, int]:
+    last = max(group.made.call, group.unlike.last)
+    begun = {"last_enqueued_collective": last, "last_started_collective": last}
+    return {**begun, "last_completed_collective": last - group.is_inside}
 
 
 def _title(group: Group) -> str:

@@ -14,34 +14,33 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from treecast.groups.group import Group
-from treecast.jobs.program import claim, describe, note, words_of
+from treecast.jobs.program import claim, describe, say_last, words_of
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _GRACE = 3.0  # seconds between asking mpirun to end and killing the rest
 _LOOK = 0.02
-_HOW: list[str] = []
+_HOOKED = threading.Event()
 _STATUS: list[tuple[int, str]] = []
 
 
 class Process(NamedTuple):
-    """A process: its number, and when it began, in ticks since the machine did. Together no two have the same."""
+    """A process: its number, when it began, in ticks since the machine did, its parent, its session, and the letter of its state.
+
+    No two have the same of the first two.
+    """
 
     pid: int
     began: int
-
-
-class _State(NamedTuple):
-    process: Process
     parent: int
     session: int
     letter: str
 
 
-def _state(pid: int | str) -> _State | None:
+def _look_at(pid: int | str) -> Process | None:
     """Return the kernel's words on a process; None when it has ended, or there is no /proc."""
     try:
         _, words = words_of(pid)
-        return _State(Process(int(pid), int(words[19])), int(words[1]), int(words[3]), words[0])
+        return Process(int(pid), int(words[19]), int(words[1]), int(words[3]), words[0])
     except (OSError, ValueError, IndexError):
         return None
 
@@ -51,29 +50,23 @@ def letter_of(pid: int, began: int | None = None) -> str:
 
     ``began``: when it did, for another may have its number since.
     """
-    state = _state(pid)
-    return state.letter if state and began in (None, state.process.began) else "Z"
+    process = _look_at(pid)
+    return process.letter if process and began in (None, process.began) else "Z"
 
 
-def processes_of(leaders: Collection[int]) -> set[Process]:
-    """Return the processes of the sessions that processes lead, and those that they have started, with theirs."""
-    states = [state for state in map(_state, _numbers()) if state is not None and state.letter not in "ZX"]
-    children: dict[int, list[_State]] = {}
-    for state in states:
-        children.setdefault(state.parent, []).append(state)
-    found = {state.process for state in states if state.session in leaders or state.process.pid in leaders}
-    waiting = [*leaders, *(process.pid for process in found)]
-    while waiting:
-        new = {child.process for child in children.get(waiting.pop(), ())} - found
+def processes_of(leaders: Collection[int], known: Iterable[Process] = ()) -> set[Process]:
+    """Return those that live of the sessions that processes lead, and of some that are known, and all that they have started."""
+    numbers = os.listdir("/proc") if os.path.isdir("/proc") else []
+    processes = [_look_at(name) for name in numbers if name.isdigit()]
+    living = [each for each in processes if each and each.letter not in "ZX"]
+    before = {each[:2] for each in known}
+    new = {each for each in living if {each.session, each.pid} & {*leaders} or each[:2] in before}
+    found = set[Process]()
+    while new:
         found |= new
-        waiting += [process.pid for process in new]
+        parents = {each.pid for each in new}
+        new = {each for each in living if each.parent in parents} - found
     return found
-
-
-def _numbers() -> list[str]:
-    with suppress(OSError):
-        return [name for name in os.listdir("/proc") if name.isdigit()]
-    return []
 
 
 def await_end(children: Iterable[int], seconds: float) -> None:
@@ -101,23 +94,17 @@ def end_all(*children: "subprocess.Popen[bytes]") -> None:
         with suppress(subprocess.TimeoutExpired):
             child.wait(max(0.0, until - time.monotonic()))
     until = time.monotonic() + _GRACE  # a process that even SIGKILL does not end hangs in the kernel
-    while (left := _left(leaders, known)) and time.monotonic() < until:
-        known |= {state.process for state in left}
+    while (left := processes_of(leaders, known)) and time.monotonic() < until:
+        known |= left
         # first who has no child left: its watcher passes its last words on
-        parents = {state.parent for state in left} if time.monotonic() < until - _GRACE / 2 else set[int]()
-        for pid in {state.process.pid for state in left} - parents:
+        parents = {each.parent for each in left} if time.monotonic() < until - _GRACE / 2 else set[int]()
+        for pid in {each.pid for each in left} - parents:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(_LOOK)
     for child in children:
         child.kill()
         child.wait()
-
-
-def _left(leaders: Collection[int], known: Iterable[Process]) -> list[_State]:
-    those = {*known, *processes_of(leaders)}
-    states = [_state(process.pid) for process in those]
-    return [state for state in states if state and state.process in those and state.letter not in "ZX"]
 
 
 @contextmanager
@@ -153,7 +140,7 @@ def end_with_the_job(on_error: str, is_over: Callable[[], bool], abort: Callable
 
     ``is_over``: whether the job has ended here already. ``abort``: ends it, with a status, at all ranks.
     """
-    if not _HOW:
+    if not _HOOKED.is_set():
         hook, leave = sys.excepthook, sys.exit
 
         def note_exception(kind: Any, value: Any, trace: Any) -> None:
@@ -168,20 +155,15 @@ def end_with_the_job(on_error: str, is_over: Callable[[], bool], abort: Callable
 
         sys.excepthook, sys.exit = note_exception, note_exit
         atexit.register(_end_early, is_over, abort)
-    _HOW[:] = [on_error]
-    os.environ["TREECAST_ON_ERROR"] = on_error  # for the watcher that treecast launch has put around the program
+        _HOOKED.set()
+    os.environ["TREECAST_ON_ERROR"] = on_error  # the watcher of treecast launch reads it, too
 
 
 def _end_early(is_over: Callable[[], bool], abort: Callable[[int], object]) -> None:
-    if not _STATUS or is_over():
-        return
-    sys.stdout.flush()
-    sys.stderr.flush()
-    status, why = _STATUS[-1]
-    note("why", why)
-    if _HOW == ["die"]:
-        os.kill(os.getpid(), signal.SIGKILL)
-    abort(status)
+    if _STATUS and not is_over():
+        status, why = _STATUS[-1]
+        say_last(why)
+        abort(status)
 
 
 def end_unlike(groups: Iterable[Group]) -> None:

@@ -11,9 +11,6 @@ TREECAST_JOB names. An exit status other than 0 it writes into that file, whose 
 host, where that file is not to be seen, it ends the daemon of Open MPI that started it, and so the job. A rank that is killed
 ends nothing.
 
-It passes on what the rank prints, in whole lines: those of several ranks never mix. Under mpirun it does so past mpirun, which
-cuts them.
-
 A Python program that fails leaves without MPI_Finalize, which would wait for the others. It is run in this process, so that its
 exceptions and exits are seen. It is run as a file and imports the standard library only: the program's Python need not have
 treecast.
@@ -81,7 +78,10 @@ def main(words: list[str]) -> None:
     try:
         run(words)
     except SystemExit as leaving:
-        status = _status_of(leaving.code)
+        code = leaving.code or 0
+        status = code & 0xFF if isinstance(code, int) else 1
+        if not isinstance(code, int):
+            sys.stderr.write(f"{code}\n")
     except BaseException as error:
         shown = error.with_traceback(_of_program(error.__traceback__))
         why = describe(error)
@@ -92,7 +92,7 @@ def main(words: list[str]) -> None:
 
 
 class Stream:
-    """An output of a rank, on its way to that of the launcher in whole lines.
+    """An output of a rank, on its way to that of the launcher in whole lines: those of several ranks never mix.
 
     ``to``: the file where it goes. The rank gets a terminal where that is one. With TREECAST_TAG the number of the rank stands
     before each line; with TREECAST_LOGS they go into a file of the rank in that folder, too.
@@ -162,7 +162,7 @@ class Stream:
 
 
 def go_past_mpirun() -> None:
-    """Take the launcher's own output from it, when it hands it out."""
+    """Take the launcher's own output from it, when it hands it out: mpirun would cut lines."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as launcher:
         launcher.connect(str(job_file("output")))
         for name, file in enumerate(socket.recv_fds(launcher, 1, 2)[1], 1):
@@ -181,11 +181,14 @@ def watch(child: int, streams: list[Stream], is_far: bool = False) -> NoReturn:
     note("ended", str(status))
     for stream in streams:
         stream.close(is_over=True)
-    if status > 0:
-        end_job(status)
     if status < 0:
         os.kill(os.getpid(), signal.SIGKILL)
-    os._exit(0)
+    if status > 0:
+        try:
+            claim(status)
+        except OSError:
+            end_daemon()
+    os._exit(status)
 
 
 def pass_on(child: int, streams: list[Stream]) -> int:
@@ -240,14 +243,6 @@ def run(words: list[str]) -> None:
         runpy.run_path(first, run_name="__main__")
 
 
-def _status_of(code: object) -> int:
-    """Return the exit status that Python makes of the word that ``sys.exit`` was given; print a text."""
-    if code is None or isinstance(code, int):
-        return (code or 0) & 0xFF
-    sys.stderr.write(f"{code}\n")
-    return 1
-
-
 def _of_program(trace: TracebackType | None) -> TracebackType | None:
     """Return a traceback from where the program itself begins."""
     while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
@@ -262,15 +257,20 @@ def describe(error: BaseException) -> str:
 
 def fail(status: int, why: str = "") -> NoReturn:
     """End the rank without MPI_Finalize, with a status; ``why``: in words, when it raised an error."""
-    flush()
-    note("why", why or f"ended with {status}")
-    if os.environ.get("TREECAST_ON_ERROR") == "die":  # the program has said that the others live on: treecast.mpi.wrap
-        os.kill(os.getpid(), signal.SIGKILL)
+    say_last(why or f"ended with {status}")
     with contextlib.suppress(OSError):  # before others fail because this rank has left
         claim(status)
     if sockets := sys.modules.get("treecast.tcp.job"):  # the launcher may be gone
         sockets.abort(status)
     os._exit(status)
+
+
+def say_last(why: str) -> None:
+    """Pass on all that has been printed, and note why the rank fails; it dies where its terms say so."""
+    flush()
+    note("why", why)
+    if os.environ.get("TREECAST_ON_ERROR") == "die":  # the program has said that the others live on: treecast.mpi.wrap
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def words_of(pid: int | str) -> tuple[str, list[str]]:
@@ -321,15 +321,6 @@ def claim(status: int) -> None:
     mine.write_text(str(status))
     with contextlib.suppress(FileExistsError):
         os.link(mine, place)  # at once, and only the first of several
-
-
-def end_job(status: int) -> NoReturn:
-    """Tell the launcher that the job is to end with this exit status, and leave."""
-    try:
-        claim(status)
-    except OSError:
-        end_daemon()
-    os._exit(status)
 
 
 def flush() -> None:

@@ -33,55 +33,38 @@ _GRAVE = frozenset({"lost", "evicted", "failed", "wrong"})
 
 def attach(transport: Transport, waiting: Waiting) -> None:
     """Have the events of a job at this rank go where the environment says; an error of a helper thread is one, too."""
-    events, rank, tell = transport.events, transport.rank, transport.on_error
+    events, rank, on_error = transport.events, transport.rank, transport.on_error
+    where, folder = os.environ.get("TREECAST_LOG", ""), os.environ.get("TREECAST_DUMP", "")
+    file, keep, is_kept = Path(where, f"rank-{rank}.jsonl"), partial(dump, waiting, rank, folder), False
 
     def note_error(error: Exception) -> None:
         events.tell("wrong", f"{type(error).__name__}: {error}")
-        tell(error)
+        on_error(error)
 
-    transport.on_error = note_error
-    events.sinks.append(lambda event: _log(rank, event))
-    where = os.environ.get("TREECAST_LOG", "")
-    if where in _LEVELS:
-        events.sinks.append(lambda event: _print(rank, event, _LEVELS[where]))
-    elif where:
-        file = Path(where, f"rank-{rank}.jsonl")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        events.sinks.append(lambda event: _append(file, rank, event))
-    if folder := os.environ.get("TREECAST_DUMP", ""):
-        keep = partial(dump, waiting, rank, folder)
-        dump_on_signal(keep)
-        events.sinks.append(_at_first(keep))
+    def log(event: Event) -> None:
+        level = logging.DEBUG if event.name in _QUIET else logging.INFO
+        LOGGER.log(level, "rank %d: %s: %s", rank, event.name, event.text, extra={"event": event})
+        if where in _LEVELS and level >= _LEVELS[where]:
+            sys.stderr.write(f"treecast: rank {rank}: {event.name}: {event.text}\n")
 
+    def append(event: Event) -> None:
+        with suppress(OSError), file.open("a") as out:
+            out.write(json.dumps({"time": time(), "rank": rank, **event._asdict()}) + "\n")
 
-def _level(event: Event) -> int:
-    return logging.DEBUG if event.name in _QUIET else logging.INFO
-
-
-def _log(rank: int, event: Event) -> None:
-    LOGGER.log(_level(event), "rank %d: %s: %s", rank, event.name, event.text, extra={"event": event})
-
-
-def _print(rank: int, event: Event, level: int) -> None:
-    if _level(event) >= level:
-        sys.stderr.write(f"treecast: rank {rank}: {event.name}: {event.text}\n")
-
-
-def _append(file: Path, rank: int, event: Event) -> None:
-    line = json.dumps({"time": time(), "rank": rank, **event._asdict()})
-    with suppress(OSError), file.open("a") as out:
-        out.write(f"{line}\n")
-
-
-def _at_first(keep: Callable[[], object]) -> Callable[[Event], None]:
-    kept = list[str]()
-
-    def sink(event: Event) -> None:
-        if event.name in _GRAVE and not kept:
-            kept.append(event.name)
+    def keep_first(event: Event) -> None:
+        nonlocal is_kept
+        if event.name in _GRAVE and not is_kept:
+            is_kept = True
             keep()
 
-    return sink
+    transport.on_error = note_error
+    events.sinks.append(log)
+    if where and where not in _LEVELS:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        events.sinks.append(append)
+    if folder:
+        dump_on_signal(keep)
+        events.sinks.append(keep_first)
 
 
 def dump_on_signal(keep: Callable[[], object]) -> None:

@@ -59,18 +59,9 @@ class Watch:
         self.status, self._ranks, self._spell, self._begin = status, ranks, Spell(), Spell()
         self.has_begun = False
 
-    def said(self, name: str) -> dict[int, str]:
-        """Return the notes of ranks, in the order of time."""
-        notes: list[tuple[int, int, str]] = []
-        for path in self.status.parent.glob(f"{name}-*"):
-            with suppress(OSError, ValueError):
-                rank = int(path.name.partition("-")[2])
-                notes.append((path.stat().st_mtime_ns, rank, path.read_text(errors="replace")))
-        return {rank: text for _, rank, text in sorted(notes)}
-
     def noted(self, name: str) -> dict[int, int]:
         """Return the numbers with which the notes of ranks begin."""
-        return {rank: int(text.split()[0]) for rank, text in self.said(name).items() if text.strip()}
+        return {rank: int(text.split()[0]) for rank, text in _notes(self.status.parent, name).items() if text.strip()}
 
     def wait(
         self,
@@ -98,7 +89,7 @@ class Watch:
 
         ``rest``: what was of ranks that the launcher ends; "" of those that have done all but end their process.
         """
-        codes, said, rest = self.noted("ended"), self.said("why"), rest or {}
+        codes, said, rest = self.noted("ended"), _notes(self.status.parent, "why"), rest or {}
         with suppress(OSError, ValueError):
             status = int(self.status.read_text())
         killed = [-code for code in codes.values() if code < 0]
@@ -126,11 +117,10 @@ class Watch:
         joined = self.noted("joined") if not self.has_begun else {}
         self.has_begun = self.has_begun or len(joined) == self._ranks
         early = self.noted("ended").keys() - joined.keys() if came and not self.has_begun else ()
-        if self._begin(name_ranks(early) if early else "") <= _GRACE:
+        who = name_ranks(early) if early else ""
+        if self._begin(who) <= _GRACE:
             return None
-        return self.ending(
-            1, f"the job cannot begin without {name_ranks(early)}, which ended before all were connected"
-        )
+        return self.ending(1, f"the job cannot begin without {who}, which ended before all were connected")
 
     def abandoned(self, well: Collection[int] = ()) -> Ending | None:
         """Return how a job ends in which all ranks have ended but some that are stopped, or that the others have put out.
@@ -153,11 +143,10 @@ class Watch:
 @contextmanager
 def folder_of_job() -> Generator[Path]:
     """Make a temporary folder for the notes of a job, and remove those that launchers have left which were killed."""
-    here = Path(tempfile.gettempdir())
-    for path in here.glob("treecast-*.*.*-*"):
-        with suppress(OSError, ValueError):
-            pid, began, where = map(int, path.name.removeprefix("treecast-").partition("-")[0].split("."))
-            if where == space() != NOWHERE and letter_of(pid, began) == "Z" and path.stat().st_uid == os.getuid():
+    for path in Path(tempfile.gettempdir()).glob("treecast-*.*.*-*"):
+        with suppress(OSError):
+            owner = path.name.split("-")[1].replace(".", " ")
+            if _letter_of(owner) == "Z" and path.stat().st_uid == os.getuid():
                 shutil.rmtree(path, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=f"treecast-{identity(os.getpid()).replace(' ', '.')}-") as folder:
         yield Path(folder)
@@ -170,23 +159,34 @@ def note_began(folder: Path, rank: int) -> None:
 
 def letters(folder: Path) -> dict[int, str]:
     """Return the kernel's letter for the process of each rank that began here: Z when it has ended, T when it is stopped."""
-    found: dict[int, str] = {}
-    for path in folder.glob("began-*"):
+    found = {rank: _letter_of(text) for rank, text in _notes(folder, "began").items()}
+    return {rank: letter for rank, letter in found.items() if letter}
+
+
+def _letter_of(words: str) -> str:
+    """Return the kernel's letter for a process in words (``identity``); "" where nobody here knows it."""
+    try:
+        pid, began, where = map(int, words.split())
+    except ValueError:
+        return ""
+    return letter_of(pid, began) if where == space() != NOWHERE else ""
+
+
+def _notes(folder: Path, name: str) -> dict[int, str]:
+    """Return the notes of ranks, in the order of time."""
+    notes: list[tuple[int, int, str]] = []
+    for path in folder.glob(f"{name}-*"):
         with suppress(OSError, ValueError):
-            pid, began, where = map(int, path.read_text().split())
-            if where == space() != NOWHERE:
-                found[int(path.name.partition("-")[2])] = letter_of(pid, began)
-    return found
+            rank = int(path.name.partition("-")[2])
+            notes.append((path.stat().st_mtime_ns, rank, path.read_text(errors="replace")))
+    return {rank: text for _, rank, text in sorted(notes)}
 
 
 def _groups(ends: Mapping[int, str]) -> list[str]:
     """Return who ended how, those together that ended alike."""
-    groups: dict[str, list[int]] = {}
-    for rank, how in ends.items():
-        groups.setdefault(how, []).append(rank)
-    return [
-        f"{name_ranks(who)} {how.replace('{was}', 'were' if len(who) > 1 else 'was')}" for how, who in groups.items()
-    ]
+    alike = {how: [rank for rank in ends if ends[rank] == how] for how in dict.fromkeys(ends.values())}
+    were = {how: "were" if len(who) > 1 else "was" for how, who in alike.items()}
+    return [f"{name_ranks(who)} {how.replace('{was}', were[how])}" for how, who in alike.items()]
 
 
 def _how(code: int) -> str:

@@ -131,27 +131,12 @@ def init(
 def connect(**terms: "Unpack[Said]") -> "Comm":
     """Join the job that a launcher has started, over sockets; return the communicator of all its ranks.
 
-    It is ``treecast.tcp.init`` with the settings of the environment: ``treecast launch --tcp``, torchrun, srun, mpiexec,
-    Kubernetes.
-
-    Parameters
-    ----------
-    **terms
-        What becomes of calls when ranks fail, as for ``treecast.tcp.init``: ``survive=1, deadline=30`` …
-
-    Returns
-    -------
-    Comm
-        The communicator of all ranks.
-
-    Raises
-    ------
-    PlanError
-        The terms make no sense, or differ, or the ranks do not find one another.
+    It is ``treecast.tcp.init`` with the settings of the environment (``treecast launch --tcp``, torchrun, srun, mpiexec,
+    Kubernetes): ``terms`` are the same, and so are errors.
 
     Examples
     --------
-    >>> comm = connect(survive=1)                                   # doctest: +SKIP
+    >>> comm = connect(survive=1, deadline=30)                      # doctest: +SKIP
     >>> comm.allreduce(comm.rank)                                   # doctest: +SKIP
     6
     """

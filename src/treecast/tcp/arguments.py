@@ -2,6 +2,7 @@
 else by a copy."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,33 +21,36 @@ class Reader(reader.Reader):
         self._adds = set[tuple[library.Op, library.Datatype]]()  # operations that go with a datatype
 
     def _read_other(self, argument: Any, form: str, *, writable: bool) -> Place:
-        span, finish = self._span(argument, writable, form == "vector")
-        return Place(_pieces(span, self._size if form else 0, form == "vector"), finish)
+        _, pieces, finish = self._take(argument, self._size if form else 0, writable, form == "vector")
+        return Place(pieces, finish)
 
     def _read_entries(self, argument: Any, blocks: int, *, writable: bool) -> Entries:
-        span, finish = self._span(argument, writable)
-        return entries_of(span, _pieces(span, blocks), finish)
+        return entries_of(*self._take(argument, blocks, writable))
 
-    def _span(self, argument: Any, writable: bool, vector: bool = False) -> tuple[Span, Callable[[], None] | None]:
-        """Return the entries of an argument, and how they come to it when they are elsewhere. Raises TypeError, ValueError."""
+    def _take(
+        self, argument: Any, blocks: int, writable: bool, vector: bool = False
+    ) -> tuple[Span, list[Any], Callable[[], None] | None]:
+        """Return the entries of an argument, the bytes of each block, and how they come to it when they are elsewhere.
+
+        Raises TypeError or ValueError for the error in it.
+        """
         items = take_apart(library, argument, vector)
-        view = memoryview(items.buffer)
+        view, memory, finish, datatype = memoryview(items.buffer), items.buffer, None, items.datatype
         if writable and view.readonly:
             raise ValueError("the buffer to receive into cannot be written")
-        datatype = items.datatype
         if datatype is None:
             datatype = datatype_of(library, items.buffer)
         elif isinstance(datatype, str):
             datatype = library.Datatype.fromcode(datatype)
-        if view.c_contiguous or view.f_contiguous:
-            return Span(library.buffer.frombuffer(items.buffer, not writable), datatype.size, datatype, items), None
-        array = np.asarray(view)
-        packed = np.ascontiguousarray(array)
-
-        def finish() -> None:
-            array[...] = packed
-
-        return Span(library.buffer.frombuffer(packed), datatype.size, datatype, items), finish
+        if not (view.c_contiguous or view.f_contiguous):
+            array = np.asarray(view)
+            memory = np.ascontiguousarray(array)
+            finish = partial(np.copyto, array, memory)
+        span = Span(library.buffer.frombuffer(memory), datatype.size, datatype, items)
+        if (found := cut(span, blocks, vector)) is None:
+            into, count = f" of {blocks} blocks" if blocks else "", len(span.memory)
+            raise ValueError(f"message: counts and places{into} do not fit {count:,} bytes of {datatype.name}")
+        return span, found, finish
 
     def check_sum(self, datatype: Any, op: Any) -> None:
         """Raise TypeError for an operation that does not go with a datatype."""
@@ -56,13 +60,3 @@ class Reader(reader.Reader):
             one, other = (library.buffer.allocate(datatype.size, clear=True) for _ in range(2))
             op.Reduce_local([one, 1, datatype], [other, 1, datatype])
             self._adds.add((op, datatype))
-
-
-def _pieces(span: Span, blocks: int, vector: bool = False) -> list[Any]:
-    found = cut(span, blocks, vector)
-    if found is None:
-        into = f" of {blocks} blocks" if blocks else ""
-        raise ValueError(
-            f"message: counts and places{into} do not fit {len(span.memory):,} bytes of {span.datatype.name}"
-        )
-    return found

@@ -9,9 +9,9 @@ sent.
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ _SPARE = 1 << 20  # bytes that stay free on the disk
 
 
 class Source(NamedTuple):
-    """A file that goes out: its name below the target, "" for the target itself; bytes, mode, time of its last change."""
+    """A file that goes out: its name below the target, "." for the target itself; bytes, mode, time of its last change."""
 
     name: str
     size: int
@@ -56,12 +56,8 @@ def sources_of(path: Path) -> list[Source]:
     wrong = next((each for each in files if not each.is_file()), None if path.exists() else path)
     if wrong is not None or not files:
         raise PlanError(f"{wrong or path} is no file, and no folder of files")
-    found: list[Source] = []
-    for file in files:
-        said = file.stat()
-        name = "" if file == path else str(file.relative_to(path))
-        found.append(Source(name, said.st_size, said.st_mode & 0o777, said.st_mtime_ns))
-    return found
+    said = [(str(file.relative_to(path)), file.stat()) for file in files]
+    return [Source(name, each.st_size, each.st_mode & 0o777, each.st_mtime_ns) for name, each in said]
 
 
 def cast_here(comm: Comm, path: Path | None, target: Path) -> tuple[list[Result], int]:
@@ -87,9 +83,8 @@ def cast_here(comm: Comm, path: Path | None, target: Path) -> tuple[list[Result]
     if first:
         raise PlanError(first)
     for source in sources:
-        file = target / source.name if source.name else target
-        own = None if comm.rank or path is None else (path / source.name if source.name else path)
-        one = _Cast(comm, source, file, own)
+        own = None if comm.rank or path is None else path / source.name
+        one = _Cast(comm, source, target / source.name, own)
         came += one.run()
         error = error or one.error
     results = comm.allgather((os.uname().nodename, came, error))
@@ -101,9 +96,8 @@ def _room_for(target: Path, size: int) -> str:
     folder = next(each for each in (target, *target.absolute().parents) if each.is_dir())
     if not os.access(folder, os.W_OK):
         return f"{folder} cannot be written"
-    free = shutil.disk_usage(folder).free + sum(
-        each.stat().st_size for each in (target, _part(target)) if each.is_file()
-    )
+    ours = sum(each.stat().st_size for each in (target, _part(target)) if each.is_file())
+    free = shutil.disk_usage(folder).free + ours
     return f"{folder} has room for {free:,} bytes, not for {size:,}" if free < size + _SPARE else ""
 
 
@@ -129,42 +123,46 @@ class _Cast:
         held: list[set[int] | None] = self._comm.allgather(mine)
         self._holds = {rank: pieces for rank, pieces in enumerate(held) if pieces is not None}
         lacking = [k for k in range(self._source.pieces) if any(k not in pieces for pieces in self._holds.values())]
-        came, writing = 0, Future[None]()
-        writing.set_result(None)
+        came, writing = 0, self._threads.submit(self._write, {})
         with self._threads:
             for batch in (lacking[k : k + _BATCH] for k in range(0, len(lacking), _BATCH)):
                 data = self._bring(batch)
-                self._wait(writing)
+                writing.result()
                 new = [k for k in batch if k not in mine]
                 came += sum(len(data[k]) for k in new)
                 writing = self._threads.submit(self._write, {k: data[k] for k in new})
                 for pieces in self._holds.values():
                     pieces.update(batch)
-            self._wait(writing)
+            writing.result()
         self._end()
         return came
 
+    @contextmanager
+    def _noting(self, file: Path) -> Generator[None]:
+        """Keep an error of a file in the work inside as that of this host."""
+        try:
+            yield
+        except OSError as error:
+            self.error = f"{file}: {error.strerror}"
+
     def _begin(self) -> bool:
         """Make the part of the file here, from the bytes that are there; return whether some are."""
-        if self._own:
-            return False
-        try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            if self._file.is_file() and not self._part.exists():
-                shutil.copyfile(self._file, self._part)
-            there = self._part.exists() and self._part.stat().st_size > 0
-            with self._part.open("ab") as part:
-                part.truncate(self._source.size)
-        except OSError as error:
-            self.error = f"{self._part}: {error.strerror}"
-            return False
-        return there
+        there = False
+        with self._noting(self._part):
+            if not self._own:
+                self._file.parent.mkdir(parents=True, exist_ok=True)
+                if self._file.is_file() and not self._part.exists():
+                    shutil.copyfile(self._file, self._part)
+                there = self._part.exists() and self._part.stat().st_size > 0
+                with self._part.open("ab") as part:
+                    part.truncate(self._source.size)
+        return there and not self.error
 
     def _compare(self, mine: set[int]) -> set[int]:
         """Return the pieces that are here, by the digests of rank 0."""
         digests: list[bytes] | None = None
         with suppress(OSError):
-            if self._own or not self.error:
+            if not self.error:
                 digests = list(self._threads.map(self._digest, range(self._source.pieces)))
         told: list[bytes] = self._comm.bcast(digests)
         return mine or {k for k, (one, other) in enumerate(zip(digests or [], told, strict=False)) if one == other}
@@ -188,15 +186,14 @@ class _Cast:
         memory = np.empty(sum(map(self._length, batch)), np.uint8)
         bounds = np.cumsum([0, *map(self._length, batch)])
         parts = {k: memory[a:b] for k, a, b in zip(batch, bounds, bounds[1:], strict=False)}
+        what = f"{self._file.name}: pieces from {batch[0] * PIECE:,} on"
         while True:
             holders = (rank for rank in self._comm.members if self._holds.get(rank, set()) >= set(batch))
             root = next(holders, None)
             if root is None and len(batch) > 1:
                 return {piece: data for each in batch for piece, data in self._bring([each]).items()}
             if root is None:
-                raise DeliveryError(
-                    f"{self._file.name}: pieces from {batch[0] * PIECE:,} on are lost with their last holder"
-                )
+                raise DeliveryError(f"{what} are lost with their last holder")
             if root == self._comm.rank:
                 with suppress(OSError, ValueError):
                     memory[:] = np.frombuffer(b"".join(map(self._read, batch)), np.uint8)
@@ -208,20 +205,14 @@ class _Cast:
                     raise
         said: list[bytes | None] = self._comm.allgather(sha256(memory.data).digest())
         if len({each for each in said if each is not None}) > 1:
-            raise DeliveryError(f"{self._file.name}: pieces from {batch[0] * PIECE:,} on came with other bytes")
+            raise DeliveryError(f"{what} came with other bytes")
         return parts
 
     def _write(self, pieces: dict[int, np.ndarray[Any, Any]]) -> None:
-        with self._part.open("r+b") as file:
-            for piece, data in pieces.items():
-                os.pwrite(file.fileno(), data.data, piece * PIECE)
-
-    def _wait(self, writing: "Future[None]") -> None:
-        try:
-            if not self.error:
-                writing.result()
-        except OSError as error:
-            self.error = f"{self._part}: {error.strerror}"
+        if pieces and not self.error:
+            with self._noting(self._part), self._part.open("r+b") as file:
+                for piece, data in pieces.items():
+                    os.pwrite(file.fileno(), data.data, piece * PIECE)
 
     def _end(self) -> None:
         """Rename files that are whole, unless the file has changed meanwhile at rank 0."""
@@ -231,17 +222,15 @@ class _Cast:
             same = (said.st_size, said.st_mtime_ns) == (self._source.size, self._source.changed)
         told: list[bool | None] = self._comm.allgather(same)
         if False in told:
-            self.error = self.error or f"{self._source.name or self._file.name} was changed while it was read"
+            self.error = self.error or f"{self._own or self._file} was changed while it was read"
         if self._own or self.error:
             return
-        try:
+        with self._noting(self._file):
             with self._part.open("r+b") as file:
                 os.fchmod(file.fileno(), self._source.mode)
                 os.fsync(file.fileno())
             os.utime(self._part, ns=(self._source.changed, self._source.changed))
             self._part.replace(self._file)
-        except OSError as error:
-            self.error = f"{self._file}: {error.strerror}"
 
 
 def report(results: Sequence[Result], ranks: int, size: int, seconds: float, rate: float | None) -> Iterator[str]:
@@ -264,7 +253,7 @@ def be_rank(path: str, target: str, show: Callable[[str], object], rate: float |
     from treecast.tcp import init
 
     began = time.monotonic()
-    comm = init(survive=_MOST, on_failed="ignore")  # the report says who failed
+    comm = init(survive=1 << 16, on_failed="ignore")  # any number of ranks may die, and the report says who did
     if comm.size < 2:
         raise PlanError("a file goes to other hosts: write --hosts FILE, or start treecast cast by a launcher")
     place, status = Path(target.replace("{rank}", str(comm.rank))), 1
@@ -279,6 +268,3 @@ def be_rank(path: str, target: str, show: Callable[[str], object], rate: float |
             show(f"{line}\n")
     comm.barrier()  # all end alike, and only then
     return status
-
-
-_MOST = 1 << 16  # any number of ranks may die

@@ -113,8 +113,6 @@ class Comm(Member):
             where = network(f"complete:{self.size}")
             self._go_by_plans(self.process.transport, where, model="one-port", copies=False)
 
-    # -- its ranks ---------------------------------------------------------------------------------------------------
-
     @property
     def members(self) -> tuple[int, ...]:
         """The ranks that take part, the same at all of them; who has failed in a call is in none later."""
@@ -131,23 +129,19 @@ class Comm(Member):
     def __repr__(self) -> str:
         return f"treecast.tcp.Comm(rank {self.rank} of {self.size}, {len(self.members)} take part)"
 
-    # -- other communicators -----------------------------------------------------------------------------------------
-
     def Split(self, color: int = 0, key: int = 0) -> "Comm | None":  # noqa: N802
         """Return a communicator of the ranks that say the same colour, in the order of keys; None for ``UNDEFINED``.
 
         Ranks that have failed are in none. Raises as any collective.
         """
         said = self.ask("Split", (color, key, self.process.next_group))
-        known = {rank: each for rank, each in enumerate(said) if each is not None}
-        first = max(each[2] for each in known.values())
-        colors = sorted({each[0] for each in known.values()} - {UNDEFINED})
+        living = [(rank, *each) for rank, each in enumerate(said) if each is not None]
+        first = max(number for *_, number in living)
+        colors = sorted({each[1] for each in living} - {UNDEFINED})
         self.process.next_group = first + len(colors)
         if color == UNDEFINED:
             return None
-        ranks = sorted(
-            (rank for rank, each in known.items() if each[0] == color), key=lambda rank: (known[rank][1], rank)
-        )
+        ranks = [rank for _, rank in sorted((place, rank) for rank, named, place, _ in living if named == color)]
         seats = [self.group.seats[rank] for rank in ranks]
         return Comm(self.process, self.process.add_group(seats, first + colors.index(color), self.terms))
 
@@ -157,8 +151,6 @@ class Comm(Member):
         return self if found is None else found
 
     Clone = Dup
-
-    # -- who comes back ----------------------------------------------------------------------------------------------
 
     def admit(self) -> tuple[int, ...]:
         """Take in who has asked for it by now, and is reached by all; return their numbers.
@@ -172,16 +164,12 @@ class Comm(Member):
         if self.process.links is not None:
             raise PlanError(f"nobody can join over the links of {self._network} yet")
         heard = [each for each in self.ask("admit", self.process.applicants()) if each]
-        wanted = {
-            seat: identity for each in heard for seat, identity in sorted(each.items()) if seat not in self.members
-        }
+        wanted = {seat: identity for each in heard for seat, identity in each.items() if seat not in self.members}
         if not wanted:
             return ()
         reached = self.ask("admit", self.process.applicants(wanted.values(), _REACH))
         everyone = [each for each in reached if each is not None]
-        seats = sorted(
-            seat for seat, identity in wanted.items() if all(each.get(seat) == identity for each in everyone)
-        )
+        seats = sorted(seat for seat, who in wanted.items() if all(each.get(seat) == who for each in everyone))
         self.process.admit(self.group, seats)
         return tuple(seats)
 
@@ -199,8 +187,6 @@ class Comm(Member):
             if data.finish is not None:
                 data.finish()
         self.is_new = False
-
-    # -- calls -------------------------------------------------------------------------------------------------------
 
     @property
     def _here(self) -> tuple[Rank, Worker, Deaths]:
@@ -226,29 +212,20 @@ class Comm(Member):
         # there are no derived datatypes here, of which each block could have one
         rows = {name: row for name, row in ROWS.items() if row.blocks != "typed"}
         for name, row in (rows | OBJECTS).items():
-            setattr(cls, name, cls._method(name, row))
+            cls._add(name, row)
         for name, row in rows.items():
-            setattr(cls, f"I{name.lower()}", cls._beginning(row))
+            cls._add(f"I{name.lower()}", row, begins=True)
 
-    @staticmethod
-    def _method(name: str, row: Row | Callable[..., Job]) -> Callable[..., Any]:
+    @classmethod
+    def _add(cls, name: str, row: Row | Callable[..., Job], begins: bool = False) -> None:
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
+            if begins and isinstance(row, Row):
+                return self._begin(row, *arguments, **named)
             return self._go(name, row, self._take_number(), *arguments, **named)
 
-        return _named(method, name, row.make if isinstance(row, Row) else row)
-
-    @staticmethod
-    def _beginning(row: Row) -> Callable[..., Request]:
-        def method(self: Comm, *arguments: Any, **named: Any) -> Request:
-            return self._begin(row, *arguments, **named)
-
-        return _named(method, f"I{row.name.lower()}", row.make)
-
-
-def _named(method: Callable[..., Any], name: str, make: Callable[..., Any]) -> Callable[..., Any]:
-    method.__name__, method.__qualname__ = name, f"Comm.{name}"
-    method.__doc__ = make.__doc__
-    return method
+        method.__name__, method.__qualname__ = name, f"Comm.{name}"
+        method.__doc__ = row.make.__doc__ if isinstance(row, Row) else row.__doc__
+        setattr(cls, name, method)
 
 
 Comm.add_methods()

@@ -6,16 +6,16 @@ import re
 import shlex
 import shutil
 import socket
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any, cast
 
 from treecast import __version__
 from treecast.errors import PlanError
-from treecast.jobs.command import watched
+from treecast.jobs.command import start, watched
 
 _OF_THIS_HOST = ("TREECAST_JOB", "TREECAST_TIE", "TREECAST_TAG", "TREECAST_LOGS")
 _OF_RANK = ("TREECAST_RANK", "TREECAST_SIZE", "TREECAST_JOIN")
@@ -80,9 +80,7 @@ def own_addresses(hosts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(found)) or [socket.gethostname()]
 
 
-def start_there(
-    host: str, program: Sequence[str], environment: Mapping[str, str], stdout: int | None
-) -> "subprocess.Popen[bytes]":
+def start_there(host: str, program: Sequence[str], environment: Mapping[str, str], stdout: int | None) -> Popen[bytes]:
     """Start a command on a host by ssh. The order, with the secret in it, goes in by its standard input, never by a command line.
 
     When that input ends, so does the command. ssh is watched as a rank here is. Raises PlanError without ssh.
@@ -91,8 +89,7 @@ def start_there(
     if shutil.which("ssh") is None:
         raise PlanError("ssh cannot be started: there is no such program")
     here = {name: environment[name] for name in (*_OF_THIS_HOST, *_OF_RANK) if name in environment}
-    line, here = watched(["ssh", "-o", "BatchMode=yes", "--", host, seat], "there"), {**os.environ, **here}
-    child = subprocess.Popen(line, env=here, stdin=subprocess.PIPE, stdout=stdout, start_new_session=True)
+    child = start(watched(["ssh", "-o", "BatchMode=yes", "--", host, seat], "there"), here, PIPE, stdout)
     told = {name: value for name, value in environment.items() if name not in _OF_THIS_HOST}
     order = {"version": __version__, "command": list(program), "environment": told, "folder": os.getcwd()}
     if child.stdin is not None:

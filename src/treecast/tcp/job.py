@@ -4,10 +4,10 @@ import atexit
 import json
 import os
 import socket
-import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
+from queue import Empty, Queue
 from threading import Lock
 from time import monotonic, sleep
 from typing import TypeVar
@@ -18,6 +18,7 @@ from treecast.groups.group import Group
 from treecast.groups.terms import Carrier, Terms, check_alike, read_words
 from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_unlike, end_with_the_job
+from treecast.jobs.program import flush
 from treecast.jobs.sinks import attach
 from treecast.networks import Network
 from treecast.tcp.meeting import Arrivals, Listener, TooLateError
@@ -26,17 +27,12 @@ from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
 
 T = TypeVar("T")
+Linked = tuple[Links, Network]
 _GROUPS = (1 << 16) - 1
-_NAP = 0.05
 _EARLY = 1 << 20  # bytes of frames of groups that are not known yet
 _FRAME = 256  # bytes that one takes beside its own
 _GRACE = 2.0  # seconds that a launcher has to end a rank when another has failed
-_USUAL = Terms()
 _JOINED: list["Job"] = []
-_KINDS = (
-    *(Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.WELCOME),
-    *(Kind.UNLIKE,),
-)
 
 
 class Job:
@@ -52,30 +48,26 @@ class Job:
         transport: Sockets,
         arrivals: Arrivals,
         listener: Listener | None,
-        terms: Terms = _USUAL,
-        links: tuple[Links, Network] | None = None,
+        terms: Terms,
+        links: Linked | None = None,
     ) -> None:
         self.transport, self.arrivals, self._listener, self.links = transport, arrivals, listener, links
-        self.next_group = 0
-        self.waiting = Waiting(transport)
+        self.is_over, self.terms, self.next_group, self.waiting = False, terms, 0, Waiting(transport)
         self._groups = self.waiting.groups
         self._early: list[tuple[int, Key, bytes]] = []
         self._said_bye = set[int]()
         self._applicants: dict[int, tuple[bytes, socket.socket]] = {}
         self.workers: dict[int, Worker] = {}
-        self.is_over, self.terms = False, terms
         self.welcome: tuple[list[int], int, int, dict[int, list[str]]] | None = None
         self.tell: Callable[[Iterable[int]], None] = lambda lost: None  # the meeting place, where a launcher holds it
-        for kind in _KINDS:
+        for kind in (*(kind for kind in Kind if Kind.STATE <= kind <= Kind.WELCOME), Kind.UNLIKE):
             transport.on(kind, self._hear)
         transport.on(Kind.ABORT, self._end_with)
         transport.watch(self._lose)
         attach(transport, self.waiting)
-        transport.marks.tell = self._find_unlike
+        transport.marks.tell = lambda source, group, call: self._groups[group].unlike.find(call)
         if links is not None:
-            links[0].direct.watch(self._lose_link)
-
-    # -- groups ------------------------------------------------------------------------------------------------------
+            links[0].direct.watch(partial(self._lose_link, links[0].direct))
 
     def add_group(self, seats: Iterable[int], ident: int, terms: Terms | None = None) -> Group:
         """Return a new group of ranks, by default on the job's terms. Raises PlanError when there have been too many."""
@@ -83,14 +75,17 @@ class Job:
             raise PlanError(f"{ident:,} is no number of a new communicator: it is taken, or above {_GROUPS:,}")
         with self.transport.lock:
             self.next_group = max(self.next_group, ident + 1)
-            return self._enter(self._make(seats, ident, terms or self.terms))
+            return self._enter(seats, ident, terms or self.terms)
 
-    def _make(self, seats: Iterable[int], ident: int, terms: Terms) -> Group:
+    def _enter(
+        self, seats: Iterable[int], ident: int, terms: Terms, joined: tuple[list[int], int] | None = None
+    ) -> Group:
+        """Return a new group; ``joined``: the members that a newcomer joins, and the number of their last call."""
         carrier = Carrier(relays=terms.late is None)
-        return Group(self.transport, seats, ident, terms, carrier, waiting=self.waiting)
-
-    def _enter(self, group: Group) -> Group:
-        self._groups[group.ident], self.workers[group.ident] = group, Worker(f"treecast.tcp.{group.ident}")
+        group = Group(self.transport, seats, ident, terms, carrier, waiting=self.waiting)
+        if joined is not None:
+            group.agreement.join(*joined)
+        self._groups[ident], self.workers[ident] = group, Worker(f"treecast.tcp.{ident}")
         for seat, proof in self.transport.lost.items():
             group.lose(seat, proof, self.transport.whys[seat])
         early, self._early = self._early, []
@@ -106,18 +101,12 @@ class Job:
             self._said_bye.add(source)
         if key.kind == Kind.WELCOME:
             self._take_welcome(key, body)
-            return
-        group = self._groups.get(key.group)
-        if group is not None:
+        elif (group := self._groups.get(key.group)) is not None:
             group.hear(source, key, body)
-            return
-        room = _EARLY - sum(_FRAME + len(each) for _, _, each in self._early)
-        if len(body) > room:
+        elif len(body) > _EARLY - sum(_FRAME + len(each) for _, _, each in self._early):
             raise FrameError("frames of a group that is none")
-        self._early.append((source, key, body))
-
-    def _find_unlike(self, source: int, group: int, call: int) -> None:
-        self._groups[group].unlike.find(call)
+        else:
+            self._early.append((source, key, body))
 
     def _lose(self, seat: int, proof: bool, why: str) -> None:
         if not self.is_over and seat not in self._said_bye:
@@ -125,27 +114,23 @@ class Job:
         for group in list(self._groups.values()):
             group.lose(seat, proof, why)
 
-    def _lose_link(self, near: int, proof: bool, why: str) -> None:
-        direct = self.links[0].direct if self.links is not None else self.transport
+    def _lose_link(self, direct: Sockets, *_: object) -> None:
         if len(direct.lost) == len(direct.peers):  # nobody is reached any more
             for seat in self.transport.peers:
                 self.transport.shut(seat)
 
-    # -- newcomers ---------------------------------------------------------------------------------------------------
-
     def applicants(self, identities: Iterable[str] = (), seconds: float = 0.0) -> dict[int, str]:
         """Return the identity of who asks to be taken in, by seat; wait for some, as long as given."""
-        wanted, until, left = set(identities), monotonic() + seconds, 0.0
-        while True:
-            for sock, who in self.arrivals.take(min(left, _NAP)):
-                older = self._applicants.pop(who.rank, None)
-                if older is not None:
-                    older[1].close()
+        wanted, until = set(identities), monotonic() + seconds
+        with suppress(Empty):
+            while True:
+                here = {identity.hex() for identity, _ in self._applicants.values()}
+                left = 0.0 if wanted <= here else max(0.0, until - monotonic())
+                sock, who = self.arrivals.get(timeout=left)
+                if who.rank in self._applicants:
+                    self._applicants[who.rank][1].close()
                 self._applicants[who.rank] = who.identity, sock
-            known = {seat: identity.hex() for seat, (identity, _) in self._applicants.items()}
-            left = until - monotonic()
-            if wanted <= set(known.values()) or left <= 0:
-                return known
+        return {seat: identity.hex() for seat, (identity, _) in self._applicants.items()}
 
     def admit(self, group: Group, seats: Iterable[int]) -> None:
         """Take newcomers in, whom all members have reached, and tell them which call comes next."""
@@ -160,10 +145,16 @@ class Job:
                 self.transport.send(seat, key, json.dumps([agreement.members, self.terms.words()]).encode())
 
     def _take_welcome(self, key: Key, body: bytes) -> None:
-        if self.welcome is None and not self._groups:
-            members, words = _read_welcome(body, self.transport.size)
-            said = {**dict.fromkeys(members, words), self.transport.rank: self.terms.words()}
-            self.welcome = members, key.call, key.stage, said
+        """Keep the first welcome. Raises FrameError for bytes that name no members, or no terms."""
+        if self.welcome is not None or self._groups:
+            return
+        try:
+            seats, words = json.loads(body)
+            members, words = [range(self.transport.size).index(seat) for seat in seats], read_words(words)
+        except (ValueError, TypeError):
+            raise FrameError("members that are none") from None
+        said = {**dict.fromkeys(members, words), self.transport.rank: self.terms.words()}
+        self.welcome = members, key.call, key.stage, said
 
     def wait_for_welcome(self) -> Group:
         """Wait until the others take this newcomer in; return the group of all ranks. Raises PlanError for other terms."""
@@ -176,11 +167,7 @@ class Job:
             check_alike(said)
             for seat in set(members) & set(self.applicants()):
                 self.transport.add(seat, self._applicants.pop(seat)[1])
-            group = self._make(range(self.transport.size), 0, self.terms)
-            group.agreement.join(members, number)
-            return self._enter(group)
-
-    # -- calls -------------------------------------------------------------------------------------------------------
+            return self._enter(range(self.transport.size), 0, self.terms, (members, number))
 
     def run(self, group: Group, steps: Steps[T]) -> T:
         """Carry out the steps of a call; those of a group by turns. Raises PlanError when the job is over."""
@@ -194,8 +181,6 @@ class Job:
                 if self in _JOINED:
                     end_with_the_job("die", lambda: self.is_over, self.abort)
                 raise
-
-    # -- the end -----------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
         """End this rank's part: say so, and answer the others until all have ended theirs; then close the connections."""
@@ -211,14 +196,11 @@ class Job:
             self.is_over = True
             transport.events.tell("ended", f"after {self._groups[0].made.call} calls")
             for group in self._groups.values():
-                for seat in group.seats:
-                    if seat != transport.rank:
-                        transport.send(seat, Key(Kind.BYE, group.agreement.number, group=group.ident), b"")
+                for seat in set(group.seats) - {transport.rank}:
+                    transport.send(seat, Key(Kind.BYE, group.agreement.number, group=group.ident), b"")
             main = self._groups[0].agreement
-            others = [seat for seat in main.members if seat != transport.rank]
-            transport.wait(
-                lambda: main.is_out or all(seat in self._said_bye or seat in transport.lost for seat in others)
-            )
+            others = set(main.members) - {transport.rank}
+            transport.wait(lambda: main.is_out or others <= self._said_bye | transport.lost.keys())
             if self.links is not None and not main.is_out:
                 self.links[0].linger(main.others())
             silent = [seat for seat, proof in transport.lost.items() if not proof]
@@ -234,6 +216,11 @@ class Job:
             self.is_over = True
             self._close()
 
+    def _close(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+        self.transport.close()
+
     def abort(self, status: int) -> None:
         """End at once, and all other ranks with a status."""
         if 0 in self._groups and not self.is_over and self.transport.lock.acquire(timeout=_GRACE):
@@ -246,32 +233,18 @@ class Job:
         main = self._groups.get(0)
         if main is not None and source in main.agreement.others():
             sleep(_GRACE)
-            for stream in (sys.stdout, sys.stderr):
-                with suppress(OSError, ValueError):
-                    stream.flush()
+            flush()
             os._exit(key.call)
 
     def let_go(self) -> None:
         """Be over in the child of a fork, which is no rank: it never waits for threads that only its parent has."""
-        self.is_over, self._last, self._workers = True, {}, {}
+        self.is_over = True
         for group in self._groups.values():
             group.turn = Lock()
+        for worker in self.workers.values():
+            worker.jobs = Queue()
         if self._listener is not None:
             self._listener.socket.close()
-
-    def _close(self) -> None:
-        if self._listener is not None:
-            self._listener.close()
-        self.transport.close()
-
-
-def _read_welcome(body: bytes, size: int) -> tuple[list[int], list[str]]:
-    """Return the members that a welcome names, and their terms. Raises FrameError for bytes that name none."""
-    try:
-        members, words = json.loads(body)
-        return [range(size).index(seat) for seat in members], read_words(words)
-    except (ValueError, TypeError):
-        raise FrameError("members that are none") from None
 
 
 def ended_at_exit(job: Job) -> Job:

@@ -5,42 +5,55 @@ import secrets
 import subprocess
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from treecast.errors import PlanError
-from treecast.jobs.command import ending_the_job, torch_place
+from treecast.jobs.command import ending_the_job, start, torch_place
 from treecast.jobs.ending import end_all, ended_by_signals
 from treecast.jobs.watch import Ending, Watch, folder_of_job
 from treecast.tcp.hosts import deal_out, own_addresses, start_there
 from treecast.tcp.meeting import Place, spell
 from treecast.tcp.proof import Trust
 
-Child = subprocess.Popen[bytes]
 
+class _Ranks:
+    """The ranks of a job: the variables of all, the host of each, None for this one, how many are started anew, and processes."""
 
-class _Starter(NamedTuple):
-    """How a rank is started: the program, the variables of all ranks, and the host of each, None for this one."""
+    def __init__(
+        self,
+        program: Sequence[str],
+        shared: Mapping[str, str],
+        hosts: Sequence[str | None],
+        respawn: int,
+        stdout: int | None,
+    ) -> None:
+        self._program, self._shared, self._hosts, self._stdout = program, shared, hosts, stdout
+        self._respawn, self.children = respawn, dict[int, subprocess.Popen[bytes]]()
 
-    program: Sequence[str]
-    shared: Mapping[str, str]
-    hosts: Sequence[str | None] | None
-    stdout: int | None
-
-    def start(self, rank: int, **more: str) -> Child:
+    def start(self, rank: int, **more: str) -> None:
         """Start a rank. Raises PlanError when that fails."""
-        size = int(self.shared["TREECAST_SIZE"])
-        hosts: list[str | None] = list(self.hosts) if self.hosts else [None for _ in range(size)]
-        near = {"LOCAL_RANK": hosts[:rank].count(hosts[rank]), "LOCAL_WORLD_SIZE": hosts.count(hosts[rank])}
-        named = {"TREECAST_RANK": rank, "RANK": rank, "WORLD_SIZE": size, **near}
-        environment = {**self.shared, **{name: str(value) for name, value in named.items()}, **more}
-        if (host := hosts[rank]) is not None:
-            return start_there(host, self.program, environment, self.stdout)
-        line = ending_the_job(self.program)
-        environment = {**os.environ, **environment}
-        try:
-            return Child(line, env=environment, start_new_session=True, stdin=subprocess.DEVNULL, stdout=self.stdout)
-        except OSError as error:
-            raise PlanError(f"{line[0]} cannot be started: {error.strerror}") from None
+        hosts, host = self._hosts, self._hosts[rank]
+        near = {"LOCAL_RANK": hosts[:rank].count(host), "LOCAL_WORLD_SIZE": hosts.count(host)}
+        named = {"TREECAST_RANK": rank, "RANK": rank, "WORLD_SIZE": len(hosts), **near}
+        environment = {**self._shared, **{name: str(value) for name, value in named.items()}, **more}
+        if host is None:
+            self.children[rank] = start(ending_the_job(self._program), environment, stdout=self._stdout)
+        else:
+            self.children[rank] = start_there(host, self._program, environment, self._stdout)
+
+    def look(self, watch: Watch, came: Collection[int]) -> Ending | None:
+        """Return how the job ended, when all have ended or one has failed; start some of those anew that a signal has ended.
+
+        A job that has not begun cannot be joined, so nobody is started anew before all are connected.
+        """
+        ended = {rank: status for rank, child in self.children.items() if (status := child.poll()) is not None}
+        if failed := [status for status in ended.values() if status > 0]:
+            return watch.ending(failed[0])
+        if len(ended) == len(self.children):
+            return watch.ending(0 if 0 in ended.values() else 128 - min(ended.values()))
+        for rank in [rank for rank, status in ended.items() if status < 0 and watch.has_begun][: self._respawn]:
+            self._respawn -= 1
+            self.start(rank, TREECAST_JOIN="1")
+        return watch.not_begun(came) or watch.abandoned()
 
 
 def launch(
@@ -62,23 +75,21 @@ def launch(
     says on which hosts ranks are started, by ssh, and how many; or the host of each rank, None for this one. ``tie``: ranks here
     end, too, when this process is killed. Raises PlanError when nothing starts.
     """
-    where = deal_out(hosts, ranks) if isinstance(hosts, str) else hosts
-    count = len(where) if where is not None else ranks or 0
-    if count < 1:
-        raise PlanError(f"{count} ranks do nothing: write -n 4, say")
+    where = deal_out(hosts, ranks) if isinstance(hosts, str) else hosts or [None] * (ranks or 0)
+    if not where:
+        raise PlanError(f"{ranks or 0} ranks do nothing: write -n 4, say")
     if not program:
         raise PlanError("there is nothing to start: write treecast launch --tcp -n 4 -- COMMAND …")
     named = (environment or {}).get("TREECAST_NETWORK")
-    # other hosts may have the file of a network, and this one not
-    if named is not None and (where is None or None in where):
+    if named is not None and None in where:  # other hosts may have the file of a network, and this one not
         from treecast.tcp.start import network_of_ranks
 
-        network_of_ranks(named, count)
-    secret = secrets.token_bytes(32)
-    addresses = own_addresses(["127.0.0.1", "::1"])[:1] if where is None else own_addresses(filter(None, where))
+        network_of_ranks(named, len(where))
+    count, secret, far = len(where), secrets.token_bytes(32), list(filter(None, where))
+    addresses = own_addresses(far) if far else own_addresses(["127.0.0.1", "::1"])[:1]
     with ended_by_signals(), folder_of_job() as folder:
         watch = Watch(folder / "status", count)
-        place = Place(count, Trust(secret), (addresses[0] if where is None else "", 0))
+        place = Place(count, Trust(secret), ("" if far else addresses[0], 0))
         place.hear = watch.hear
         shared = {
             **(environment or {}),
@@ -86,15 +97,15 @@ def launch(
             "TREECAST_MEET": ",".join(spell((address, place.port)) for address in addresses),
             "TREECAST_SECRET": secret.hex(),
             "TREECAST_JOB": str(watch.status),
-            **torch_place((where[0] if where else None) or addresses[0]),
+            **torch_place(where[0] or addresses[0]),
             **({"TREECAST_TIE": str(os.getpid())} if tie else {}),
         }
-        starter, children = _Starter(program, shared, where, stdout), dict[int, Child]()
+        job = _Ranks(program, shared, where, respawn, stdout)
+        children = job.children
         try:
             for rank in range(count):
-                children[rank] = starter.start(rank)
-            left = [1] * respawn
-            return watch.wait(lambda: _look(children, watch, starter, left, place.seats), timeout, children.values)
+                job.start(rank)
+            return watch.wait(lambda: job.look(watch, place.seats), timeout, children.values)
         finally:
             for child in children.values():
                 if child.stdin is not None:
@@ -102,21 +113,3 @@ def launch(
                         child.stdin.close()
             end_all(*children.values())
             place.close()
-
-
-def _look(
-    children: dict[int, Child], watch: Watch, starter: _Starter, respawn: list[int], came: Collection[int]
-) -> Ending | None:
-    """Return how the job ended, when all have ended or one has failed; start some of those anew that a signal has ended.
-
-    A job that has not begun cannot be joined, so nobody is started anew before all are connected.
-    """
-    ended = {rank: status for rank, child in children.items() if (status := child.poll()) is not None}
-    if failed := [status for status in ended.values() if status > 0]:
-        return watch.ending(failed[0])
-    if len(ended) == len(children):
-        return watch.ending(0 if 0 in ended.values() else 128 - min(ended.values()))
-    for rank in [rank for rank, status in ended.items() if status < 0 and watch.has_begun][: len(respawn)]:
-        respawn.pop()
-        children[rank] = starter.start(rank, TREECAST_JOIN="1")
-    return watch.not_begun(came) or watch.abandoned()

@@ -5,7 +5,7 @@ import pickle as _pickle
 from collections.abc import Callable
 from functools import cache, partial
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -90,7 +90,6 @@ class Op:
     """An operation on two contributions: of objects when it is called, of buffers by ``Reduce_local``."""
 
     is_predefined = commutes = True
-    _named: ClassVar[dict[str, "Op"]] = {}
 
     def __init__(self, name: str, of_arrays: Callable[..., Any], of_objects: Callable[[Any, Any], Any]) -> None:
         self.name, self._of_arrays, self._of_objects = name, of_arrays, of_objects
@@ -99,8 +98,8 @@ class Op:
     def Create(cls, function: Callable[[Any, Any, Any], Any], commute: bool = False) -> "Op":  # noqa: N802
         """Return the operation of a function of two buffers and a datatype, which leaves its result in the second."""
 
-        def of_arrays(one: Any, other: Any, out: Any, datatype: Datatype) -> None:
-            function(one.data, other.data, datatype)
+        def of_arrays(one: Any, other: Any, out: Any) -> None:
+            function(one.data, other.data, Datatype(one.dtype))
 
         made = cls("of a function", of_arrays, lambda one, other: function(one, other, None))
         made.is_predefined, made.commutes = False, commute
@@ -116,12 +115,8 @@ class Op:
 
     def Reduce_local(self, one: Any, other: Any) -> None:  # noqa: N802
         """Leave the result of two buffers, ``[bytes, entries, datatype]`` each, in the second."""
-        datatype = one[2]
-        first, second = (np.frombuffer(piece, datatype.dtype) for piece in (one[0], other[0]))
-        if self.is_predefined:
-            self._of_arrays(first, second, out=second)
-        else:
-            self._of_arrays(first, second, second, datatype)
+        first, second = (np.frombuffer(piece, one[2].dtype) for piece in (one[0], other[0]))
+        self._of_arrays(first, second, out=second)
 
     def __repr__(self) -> str:
         return f"Op({self.name!r})"

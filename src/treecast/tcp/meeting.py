@@ -7,7 +7,7 @@ import json
 import socket
 import ssl
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore, Event, Lock, Thread
@@ -19,8 +19,6 @@ from treecast.groups.members import name_ranks
 from treecast.groups.terms import read_words
 from treecast.tcp.proof import LIMIT, PLACE, StrangerError, Trust, Who, greet, read_all
 
-START = 300.0
-"""Seconds within which all ranks have to come."""
 _STRANGERS = 64
 _WAITING = 1024  # connections that wait until one of these has proved itself, or its time is up
 _HURRY = 0.25  # seconds that each stranger has where half of the places are taken
@@ -76,16 +74,13 @@ class Listener:
 
     def _accept(self) -> None:
         while not self._closed.is_set():
-            try:
-                sock, _ = self.socket.accept()
-            except OSError:
-                if self._closed.is_set():
-                    return
-                sleep(_NAP)  # no more files may be open: some will be closed
-                continue
-            self._free.acquire()
-            self._strangers.add(sock)
-            Thread(target=self._prove, args=(sock,), daemon=True).start()
+            with suppress(OSError):
+                while True:
+                    sock, _ = self.socket.accept()
+                    self._free.acquire()
+                    self._strangers.add(sock)
+                    Thread(target=self._prove, args=(sock,), daemon=True).start()
+            sleep(_NAP)  # no more files may be open: some will be closed
 
     def _prove(self, stranger: socket.socket) -> None:
         seconds = LIMIT if len(self._strangers) < _STRANGERS // 2 else _HURRY
@@ -99,8 +94,7 @@ class Listener:
         try:
             self._use(sock, who)
         except (OSError, ValueError):
-            with suppress(OSError):
-                sock.close()
+            sock.close()
 
     def close(self) -> None:
         """Listen no more."""
@@ -149,12 +143,12 @@ class Place(Listener):
     is connected to all, with none, and at its end with the ranks that it has put out.
     """
 
-    def __init__(self, size: int, trust: Trust, address: tuple[str, int] | None = None, start: float = START) -> None:
+    def __init__(self, size: int, trust: Trust, address: tuple[str, int], start: float = 300.0) -> None:
         self._size, self._until = size, monotonic() + start
         self.seats: dict[int, list[Any]] = {}
         self.hear: Callable[[int, Iterable[int]], None] = lambda rank, lost: None
         self._lock, self._full = Lock(), Event()
-        super().__init__(Who(PLACE, bytes(16)), trust, self._take, (trust.host, 0) if address is None else address)
+        super().__init__(Who(PLACE, bytes(16)), trust, self._take, address)
 
     def _take(self, sock: socket.socket, who: Who) -> None:
         with sock:
@@ -224,25 +218,15 @@ def ask_store(store: Store, own: Who, size: int, said: Any) -> list[Seat]:
     return [Seat.read(rank, *json.loads(store.get(f"treecast/{rank}"))) for rank in range(size)]
 
 
-class Arrivals:
+class Arrivals(SimpleQueue[tuple[socket.socket, Who]]):
     """The connections that have proved who they are and asked to be taken, and that nobody has taken yet."""
 
-    def __init__(self) -> None:
-        self._came: SimpleQueue[tuple[socket.socket, Who]] = SimpleQueue()
-
-    def put(self, sock: socket.socket, who: Who) -> None:
+    def hear(self, sock: socket.socket, who: Who) -> None:
         """Keep a connection, when its other side says that it is connected to all."""
         if read_record(sock, monotonic() + _READY) != _APPLIES:
             raise ValueError("no rank asks so")
         sock.settimeout(None)
-        self._came.put((sock, who))
-
-    def take(self, seconds: float = 0.0) -> Iterator[tuple[socket.socket, Who]]:
-        """Yield those that have come since, or wait for one."""
-        with suppress(Empty):
-            yield self._came.get(seconds > 0, seconds)
-            while True:
-                yield self._came.get_nowait()
+        self.put((sock, who))
 
 
 def connect(seat: Seat, own: Who, trust: Trust, until: float) -> socket.socket:
@@ -274,8 +258,7 @@ def connect_all(
 
     An identity that is empty is any: that of a rank which listens at a place that all know, and may do so only later.
     """
-    socks: dict[int, socket.socket] = {}
-    seats = sorted(table)
+    socks, seats = dict[int, socket.socket](), sorted(table)
     for seat in (seat for seat in seats if seat.rank < own.rank):
         try:
             socks[seat.rank] = connect(seat, own, trust, until)
@@ -284,29 +267,29 @@ def connect_all(
             raise PlanError(f"the job cannot start: rank {seat.rank} cannot be reached: {error}") from None
     awaited = {seat.rank: bytes.fromhex(seat.identity) for seat in seats if seat.rank > own.rank}
     while awaited:
-        for sock, who in arrivals.take(_NAP):
-            if awaited.get(who.rank) in (b"", who.identity):
-                socks[who.rank] = sock
-                del awaited[who.rank]
-            else:
-                sock.close()
-        if awaited and monotonic() > until:
-            raise PlanError(f"the job cannot start: {name_ranks(awaited)} did not connect")
+        try:
+            sock, who = arrivals.get(timeout=max(0.0, until - monotonic()))
+        except Empty:
+            raise PlanError(f"the job cannot start: {name_ranks(awaited)} did not connect") from None
+        if awaited.get(who.rank) in (b"", who.identity):
+            socks[who.rank] = sock
+            del awaited[who.rank]
+        else:
+            sock.close()
     return socks
 
 
 def connect_living(table: list[Seat], own: Who, trust: Trust, until: float) -> Mapping[int, socket.socket]:
     """Return a newcomer's connections to all ranks that answer. Raises PlanError when none does."""
-    socks: dict[int, socket.socket] = {}
+    met, living = dict[int, socket.socket](), dict[int, socket.socket]()
     for seat in table:
         if seat.rank != own.rank:
             with suppress(OSError):
-                socks[seat.rank] = connect(seat, own, trust, until)
-    for rank, sock in list(socks.items()):
-        try:
+                met[seat.rank] = connect(seat, own, trust, until)
+    for rank, sock in met.items():  # who hears it is connected to all
+        with suppress(OSError):
             send_record(sock, _APPLIES)
-        except OSError:
-            del socks[rank]
-    if not socks:
+            living[rank] = sock
+    if not living:
         raise TooLateError("no rank of the job answers: nobody is left whom this one could join")
-    return socks
+    return living

@@ -2,7 +2,6 @@
 
 Each sends who it is and a nonce, then the HMAC-SHA256 of that and of the other's nonce. Who is said and which side one is
 are in it, so nothing can be reflected. A last byte says that it was right.
-Before the proof 46 bytes are read, then 32, within five seconds.
 """
 
 import ctypes
@@ -69,11 +68,6 @@ class Trust(NamedTuple):
     tls: Tls | None = None
 
     @property
-    def host(self) -> str:
-        """The address to listen on: without a secret that of this machine alone."""
-        return "" if self.secret else "127.0.0.1"
-
-    @property
     def key(self) -> bytes:
         """What both sides prove to know: without a secret that of the user. Raises PlanError where it cannot be kept."""
         return self.secret or secret_of_user(os.geteuid())
@@ -91,9 +85,8 @@ def read_secret() -> bytes:
     if text := os.environ.get("TREECAST_SECRET"):
         libc = ctypes.CDLL(None)
         libc.getenv.restype = ctypes.c_void_p
-        ctypes.memset(
-            libc.getenv(b"TREECAST_SECRET"), 0, len(text)
-        )  # /proc/PID/environ has what stood here at the start
+        # /proc/PID/environ has what stood here at the start
+        ctypes.memset(libc.getenv(b"TREECAST_SECRET"), 0, len(text))
         del os.environ["TREECAST_SECRET"]
         _GIVEN["secret"] = _from_digits(text)
     file = os.environ.get("TREECAST_SECRET_FILE")
@@ -150,12 +143,10 @@ def read_all(sock: socket.socket, count: int, until: float) -> bytes:
     """Return so many bytes. Raises OSError when they do not come in time."""
     found = b""
     while len(found) < count:
-        left = until - monotonic()
-        if left <= 0:
+        if (left := until - monotonic()) <= 0:
             raise TimeoutError("nothing came in time")
         sock.settimeout(left)
-        got = sock.recv(count - len(found))
-        if not got:
+        if not (got := sock.recv(count - len(found))):
             raise ConnectionAbortedError("the other side ended the connection")
         found += got
     return found
@@ -189,8 +180,7 @@ def greet(
         else:  # the other side may have been out of patience
             read_all(sock, len(_WELCOME), until)
     except OSError:
-        with suppress(OSError):
-            sock.close()
+        sock.close()
         raise
     sock.settimeout(None)
     return sock, Who(rank, identity)

@@ -6,15 +6,15 @@ status is that of the rank, 128 + n when signal n has ended it.
 
 import json
 import os
-import signal
-import subprocess
 import sys
 from contextlib import suppress
-from threading import Event, Thread
+from signal import SIGTERM, pthread_kill
+from threading import Thread, main_thread
 
 from treecast import __version__
-from treecast.jobs.command import ending_the_job
-from treecast.jobs.ending import end_all
+from treecast.errors import PlanError
+from treecast.jobs.command import ending_the_job, start
+from treecast.jobs.ending import end_all, ended_by_signals
 
 
 def main() -> int:
@@ -30,41 +30,27 @@ def main() -> int:
         return 2
     with suppress(OSError):
         os.chdir(order["folder"])
-    ended = Event()  # set by a signal, which may come while the rank is being started
-
-    def end(number: int, frame: object) -> None:
-        ended.set()
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, end)
     tied = {"TREECAST_TIE": str(os.getpid())}  # the rank is in a session of its own, and this may be killed
-    try:
-        child = subprocess.Popen(
-            ending_the_job(line),
-            env={**os.environ, **environment, **tied},
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    except OSError as error:
-        sys.stderr.write(f"error: {line[0]} cannot be started here: {error.strerror}\n")
-        return 2
-    Thread(target=_read_input, args=(ended,), daemon=True).start()
-    Thread(target=_end_when, args=(ended, child), daemon=True).start()
-    status = child.wait()
+    with ended_by_signals():
+        try:
+            child = start(ending_the_job(line), {**environment, **tied})
+        except PlanError as error:
+            sys.stderr.write(f"error: {error}\n")
+            return 2
+        Thread(target=_end_with_input, daemon=True).start()
+        try:
+            status = child.wait()
+        except BaseException:
+            end_all(child)
+            raise
     return 128 - status if status < 0 else status
 
 
-def _read_input(ended: Event) -> None:
-    while sys.stdin.buffer.read(1 << 10):
+def _end_with_input() -> None:
+    while os.read(0, 1 << 10):
         pass
-    ended.set()
-
-
-def _end_when(ended: Event, child: "subprocess.Popen[bytes]") -> None:
-    ended.wait()
-    end_all(child)
+    pthread_kill(main_thread().ident or 0, SIGTERM)
 
 
 if __name__ == "__main__":
-    sys.stdout.flush()
-    os._exit(main())
+    sys.exit(main())

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
@@ -10,21 +11,10 @@ from typing import Any, NamedTuple
 from treecast.errors import PlanError
 from treecast.groups.terms import Terms, check_alike
 from treecast.networks import Network, network
+from treecast.tcp import meeting
 from treecast.tcp.hosts import own_addresses
 from treecast.tcp.job import Job, ended_at_exit
-from treecast.tcp.meeting import (
-    Arrivals,
-    Listener,
-    Place,
-    Seat,
-    Store,
-    ask_place,
-    ask_store,
-    connect_all,
-    connect_living,
-    spell,
-    tell_place,
-)
+from treecast.tcp.meeting import Arrivals, Listener, Place, Seat, Store, spell
 from treecast.tcp.proof import Trust, Who
 from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
@@ -57,54 +47,54 @@ def start_job(where: Start, options: Options) -> Job:
 
     Raises PlanError when that fails.
     """
-    (rank, size, places, _), terms = where, options.terms
+    (rank, size, places, _), (terms, trust, *_) = where, options
     own, until, arrivals = Who(rank, os.urandom(16)), monotonic() + options.start, Arrivals()
+    sockets = partial(Sockets, rank, size, deadline=terms.deadline, trust_ends=options.trust_ends)
     if size == 1:
-        return ended_at_exit(Job(Sockets(0, 1, {}, terms.deadline), arrivals, None, terms))
+        return ended_at_exit(Job(sockets({}), arrivals, None, terms))
     named = None if terms.network is None else network_of_ranks(terms.network, size)
     if named is not None and options.join:
         raise PlanError(f"nobody can join over the links of {named.spec} yet: it takes a job without network=")
     fixed = at_links(places, named, size)
-    _check_reach(places, options)
-    own_place = _listens_at(places, options), fixed[rank][1] if fixed else 0
-    listener = Listener(own, options.trust, arrivals.put, own_place)
+    listener = Listener(own, trust, arrivals.hear, (_listens_at(places, trust), fixed[rank][1] if fixed else 0))
     if fixed:
         table = [Seat(other, "", [place], terms.words()) for other, place in enumerate(fixed)]
     else:
         table = _meet(where, options, own, listener.port, until)
     if named is not None:
-        near = set(named.neighbors(rank))
-        table = [seat for seat in table if seat.rank in near]
-    living, trust = options.join, options.trust
-    met = connect_living(table, own, trust, until) if living else connect_all(table, own, trust, arrivals, until)
-    cma = named is None and os.environ.get("TREECAST_CMA") != "0"
-    transport = Sockets(rank, size, met, terms.deadline, trust_ends=options.trust_ends, cma=cma)
-    links = None
+        table = [seat for seat in table if seat.rank in named.neighbors(rank)]
+    if options.join:
+        met = meeting.connect_living(table, own, trust, until)
+    else:
+        met = meeting.connect_all(table, own, trust, arrivals, until)
+    transport, links = sockets(met, cma=named is None and os.environ.get("TREECAST_CMA") != "0"), None
     if named is not None:
         links = Links(transport), named
-        streams = links[0].streams
-        transport = Sockets(rank, size, streams, terms.deadline, trust_ends=options.trust_ends, selector=links[0])
+        transport = sockets(links[0].streams, selector=links[0])
     job = Job(transport, arrivals, listener, terms, links)
     if not (fixed or where.held_by_zero or options.store):  # a launcher holds the place
-        job.tell = partial(tell_place, places, own, trust)
+        job.tell = partial(meeting.tell_place, places, own, trust)
         job.tell(())
     return ended_at_exit(job)
 
 
 def _meet(where: Start, options: Options, own: Who, port: int, until: float) -> list[Seat]:
-    """Return the table of all ranks, from the place where they meet."""
+    """Return the table of all ranks, from the place where they meet. Raises PlanError when rank 0 cannot hold it."""
     rank, size, places, held_by_zero = where
-    hosts = own_addresses(host for host, _ in places) if options.trust.secret else [_listens_at(places, options)]
+    trust, here = options.trust, _listens_at(places, options.trust)
+    hosts = own_addresses(host for host, _ in places) if trust.secret else [here]
     said = [[(host, port) for host in hosts], options.terms.words()]
-    if options.store is not None:
-        table = ask_store(options.store, own, size, said)
-    else:
-        place = _hold(size, options, places[0]) if held_by_zero and not rank else None
-        try:
-            table = ask_place(places, own, said, options.trust, until)
-        finally:
-            if place is not None:
-                place.close()
+    with ExitStack() as held:
+        if options.store is not None:
+            table = meeting.ask_store(options.store, own, size, said)
+        else:
+            if held_by_zero and not rank:
+                try:
+                    held.callback(Place(size, trust, (here, places[0][1]), options.start).close)
+                except OSError as error:
+                    at = spell(places[0])
+                    raise PlanError(f"rank 0 cannot hold the meeting place {at}: {error.strerror}") from None
+            table = meeting.ask_place(places, own, said, trust, until)
     if len(table) != size:
         raise PlanError(f"this rank was told of {size} ranks, and the meeting place of {len(table)}")
     check_alike({seat.rank: seat.terms for seat in table})
@@ -122,26 +112,18 @@ def network_of_ranks(name: Any, size: int) -> Network:
     return where
 
 
-def _hold(size: int, options: Options, address: Address) -> Place:
-    try:
-        return Place(size, options.trust, (_listens_at([address], options), address[1]), options.start)
-    except OSError as error:
-        raise PlanError(f"rank 0 cannot hold the meeting place {spell(address)}: {error.strerror}") from None
+def _listens_at(places: Iterable[Address], trust: Trust) -> str:
+    """Return the address to listen on: without a secret that of this machine alone, of the family of the place to meet.
 
-
-def _listens_at(places: Iterable[Address], options: Options) -> str:
-    """Return the address to listen on: without a secret that of this machine alone, of the family of the place to meet."""
-    host = options.trust.host
-    return "::1" if host and any(place == "::1" for place, _ in places) else host
-
-
-def _check_reach(places: Iterable[Address], options: Options) -> None:
-    """Raise PlanError for a place on another host without a secret: a job that has none listens on this machine alone."""
-    far = [host for host, _ in places if not host.startswith("127.") and host not in ("localhost", "::1")]
-    if far and not options.trust.secret:
-        raise PlanError(
-            f"ranks that meet at {far[0]} need a secret: set TREECAST_SECRET to the same 64 hexadecimal digits at all"
-        )
+    Raises PlanError for a place on another host then.
+    """
+    if trust.secret:
+        return ""
+    hosts = [host for host, _ in places]
+    if far := [host for host in hosts if not host.startswith("127.") and host not in ("localhost", "::1")]:
+        way = "set TREECAST_SECRET to the same 64 hexadecimal digits at all"
+        raise PlanError(f"ranks that meet at {far[0]} need a secret: {way}")
+    return "::1" if "::1" in hosts else "127.0.0.1"
 
 
 def read_places(text: str) -> tuple[Address, ...]:

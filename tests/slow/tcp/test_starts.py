@@ -59,7 +59,7 @@ def test_five_hundred_silent_strangers_refuse_nobody():
 
 @IPV6
 def test_ranks_on_hosts_of_ipv6_meet(tmp_path):
-    (tmp_path / "ssh").write_text('#!/bin/sh\nshift 2; test "$1" = ::1 || exit 255; shift\nexec sh -c "$*"\n')
+    (tmp_path / "ssh").write_text('#!/bin/sh\nshift 3; test "$1" = ::1 || exit 255; shift\nexec sh -c "$*"\n')
     (tmp_path / "ssh").chmod(0o755)
     (tmp_path / "hosts").write_text("::1\n[::1]:2\n")
     program = f"{JOIN}print(os.environ['TREECAST_MEET'].startswith('[::1]:'), comm.allreduce(1))"
