@@ -95,7 +95,7 @@ def share(group: Group, data: Piece, is_new: bool) -> Missing:
         else:
             group.hold(about, block)
     failed = yield from group.settle(Shape("share", spread=True))
-    if failed is None or group.lacks_any():
+    if failed is None or group.lacks:
         raise DeliveryError("share: nobody who has the data lives")
     return failed
 
@@ -112,7 +112,7 @@ def allgather_together(group: Group, together: Together, blocks: Places) -> Step
     if (yield from group.came(together.allgather(blocks[group.rank], whole, lengths), others)):
         for rank, block in others.items():
             block[:] = copies[rank]
-        group.keep(dict(enumerate(copies)))
+        group.copies = dict(enumerate(copies))
 
 
 def alltoall_together(

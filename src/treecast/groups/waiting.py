@@ -133,21 +133,21 @@ class Waiting:
             self._edges[source] = edge
         if not place.others:
             self._edges.pop(source, None)
-        if group is not None and group.is_inside:
+        if group is not None and group.unlike.is_inside:
             if place.is_inside and place.call == group.made.call:  # it waits for somebody itself
                 self._ask(group, set(place.awaits) & set(group.seats))
             self._find_circle(group)
 
     def _place(self, group: "Group | None") -> Place:
         """Return where this rank is, as one who waits in a group asks."""
-        others = [self._edge(each) for each in self.groups.values() if each is not group and each.is_inside]
+        others = [self._edge(each) for each in self.groups.values() if each is not group and each.unlike.is_inside]
         edges = list(self._edges.values())
         if group is None:
             return Place(0, False, 0.0, "", [], others, edges)
         made = group.made
-        since = made.began if group.is_inside else made.ended or made.began
-        awaits = [group.seats[rank] for rank in group.awaited()] if group.is_inside else []
-        return Place(made.call, group.is_inside, (time_ns() - since) / 1e9, str(made), awaits, others, edges)
+        since = made.began if group.unlike.is_inside else made.ended or made.began
+        awaits = [group.seats[rank] for rank in group.awaited()] if group.unlike.is_inside else []
+        return Place(made.call, group.unlike.is_inside, (time_ns() - since) / 1e9, str(made), awaits, others, edges)
 
     def _edge(self, group: "Group") -> Edge:
         """Return the ranks that this one waits for in a call of a group, as far as they have not begun it by their answers."""
@@ -171,7 +171,7 @@ class Waiting:
         first = min(range(len(circle)), key=lambda place: circle[place].seat)
         mine = next((edge for edge in circle if edge.seat == self._transport.rank), None)
         group = None if mine is None else self.groups.get(mine.group)
-        if mine is not None and group is not None and group.is_inside and group.made.call == mine.call:
+        if mine is not None and group is not None and group.unlike.is_inside and group.made.call == mine.call:
             group.unlike.find(mine.call, _tell(circle[first:] + circle[:first]))
 
     # -- words ---------------------------------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ def flight_record(waiting: Waiting) -> dict[str, Any]:
             str(group.ident): {
                 "last_enqueued_collective": max(group.made.call, group.unlike.last),
                 "last_started_collective": max(group.made.call, group.unlike.last),
-                "last_completed_collective": max(group.made.call, group.unlike.last) - group.is_inside,
+                "last_completed_collective": max(group.made.call, group.unlike.last) - group.unlike.is_inside,
             }
             for group in known
         },
