@@ -100,9 +100,6 @@ def share(group: Group, data: Piece, is_new: bool) -> Missing:
     return failed
 
 
-# -- little data of all ranks at once, where a transport has calls for that: data that a rank does not get so, it lacks ----
-
-
 def allgather_together(group: Group, together: Together, blocks: Places) -> Steps[None]:
     """Bring the blocks of all ranks to all; copies of them are kept."""
     lengths = [len(blocks[rank]) for rank in range(group.size)]

@@ -91,19 +91,18 @@ def exscan(group: Group, mine: Piece | None, out: Piece, how: Sums) -> Missing:
 
 def reduce_scatter(group: Group, mine: Piece, out: Piece, counts: Sequence[int], how: Sums) -> Missing:
     """Bring to rank r the sum of the r-th block of all ranks' contributions, of ``counts[r]`` entries. Else as ``allreduce``."""
-    me, others, is_little = group.rank, group.peers, group.goes_together(len(mine) * group.size) is not None
+    me, others, task = group.rank, group.peers, Task(Shape("reduce_scatter"))
     bounds = [width_of(mine, how) * sum(counts[:k]) for k in range(len(counts) + 1)]
-    blocks = [mine[a:b] for a, b in pairwise(bounds)]
-    if is_little:
-        every = scratches(group, range(group.size), len(mine))
-        copy_here(every[me], mine)
-        yield from collect(group, every)
-        parts = {rank: part[bounds[me] : bounds[me + 1]] for rank, part in every.items()}
-    else:
-        parts = scratches(group, [me, *others], len(blocks[me]))
-        copy_here(parts[me], blocks[me])
-        yield from exchange(group, {r: blocks[r] for r in others}, {r: parts[r] for r in others})
-    failed = (yield from group.settle(Shape("reduce_scatter", spread=is_little))) or ()
+    blocks = {rank: slice(bounds[rank], bounds[rank + 1]) for rank in range(group.size)}
+    if group.goes_together(len(mine) * group.size):
+        whole = group.memory.take(len(mine))
+        failed = yield from _sum_everywhere(group, mine, whole, how, task)
+        copy_here(out, whole[blocks[me]])
+        return failed
+    parts = scratches(group, [me, *others], len(out))
+    copy_here(parts[me], mine[blocks[me]])
+    yield from exchange(group, {r: mine[blocks[r]] for r in others}, {r: parts[r] for r in others})
+    failed = (yield from group.settle(task.shape)) or ()
     chosen = [parts[rank] for rank in sorted(parts) if rank not in failed]
     fold(how, chosen, counts[me])
     copy_here(out, chosen[-1])
@@ -112,16 +111,8 @@ def reduce_scatter(group: Group, mine: Piece, out: Piece, counts: Sequence[int],
 
 def barrier(group: Group) -> Missing:
     """Return when all ranks that live have called this: (), as nobody's data is missing. It is the sum of nothing."""
-    yield from _sum(group, (None, group.memory.take(1)), Sums(None, _Nothing, 1), Task(Shape("barrier")))
+    yield from _sum(group, (None, group.memory.take(1)), Sums(None, None, 0), Task(Shape("barrier")))
     return ()
-
-
-class _Nothing:
-    """The operation that leaves all as it is."""
-
-    @staticmethod
-    def Reduce_local(one: Any, other: Any) -> None:  # noqa: N802
-        """Do nothing."""
 
 
 def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums, task: Task) -> Missing:

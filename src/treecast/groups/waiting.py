@@ -68,8 +68,6 @@ class Waiting:
         for kind in (Kind.ASK, Kind.HERE):
             transport.on(kind, self._hear)
 
-    # -- waiting -------------------------------------------------------------------------------------------------------
-
     def wait(self, group: "Group", until: Until) -> None:
         """Wait in a call of a group. Whoever is alive, but keeps this rank waiting for longer than ``late``, is silent."""
         if until():
@@ -106,8 +104,6 @@ class Waiting:
             self._asked.add(seat)
             key = Key(Kind.ASK, group.unlike.last * PARTS, group=group.ident)
             self._transport.send(seat, key, group.unlike.digests.tobytes())
-
-    # -- answers -------------------------------------------------------------------------------------------------------
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
         """Answer, or take an answer. Raises FrameError for one that makes no sense."""
@@ -173,8 +169,6 @@ class Waiting:
         group = None if mine is None else self.groups.get(mine.group)
         if mine is not None and group is not None and group.unlike.is_inside and group.made.call == mine.call:
             group.unlike.find(mine.call, _tell(circle[first:] + circle[:first]))
-
-    # -- words ---------------------------------------------------------------------------------------------------------
 
     def _look(self, group: "Group", seconds: float) -> None:
         """Tell of a long wait, once a call, and note it in the record."""
