@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from treecast.algorithms.spread import Missing, allgather_together, alltoall_together, collect, copy_here, exchange
+from treecast.algorithms.spread import Missing, allgather_together, collect, copy_here, exchange
 from treecast.groups.group import Group
+from treecast.groups.memory import scratch
 from treecast.groups.shape import Shape
 from treecast.transport.base import SMALL, Piece, Steps
 from treecast.transport.together import Together
@@ -169,13 +170,13 @@ def _try_blocks(
     owners = living if len(given) * group.size > SMALL else living[:1]
     bounds = [how.entries * k // len(owners) * width for k in range(len(owners) + 1)]
     block = {rank: slice(bounds[k], bounds[k + 1]) for k, rank in enumerate(owners)}
+    if together is not None:
+        yield from _try_together(group, together, (given, out), how, block)
+        return
     takers: Sequence[int] = living if me in owners else ()
     parts = scratches(group, takers, block[me].stop - block[me].start if takers else 0)
     if takers:
         copy_here(parts[me], given[block[me]])
-    if together is not None:
-        yield from _try_together(group, together, (given, out), how, (block, parts))
-        return
     pieces, places = {r: given[block[r]] for r in owners if r != me}, {r: parts[r] for r in takers if r != me}
     lacking = yield from exchange(group, pieces, places)
     group.clear()
@@ -199,27 +200,22 @@ def _try_blocks(
 
 
 def _try_together(
-    group: Group,
-    together: Together,
-    ends: tuple[Piece, Piece | None],
-    how: Sums,
-    cut: tuple[dict[int, slice], dict[int, Piece]],
+    group: Group, together: Together, ends: tuple[Piece, Piece | None], how: Sums, block: dict[int, slice]
 ) -> Steps[None]:
-    """Do the same in two calls of the transport's; ``cut``: which block each rank sums, and where its contributions go."""
-    me, (given, out), (block, parts) = group.rank, ends, cut
+    """Do the same in two calls of the transport's; ``block``: which bytes each rank sums."""
+    me, (given, out), width = group.rank, ends, width_of(ends[0], how)
     lengths = [block[rank].stop - block[rank].start for rank in range(group.size)]
-    others = {rank: part for rank, part in parts.items() if rank != me}
-    lacking = yield from alltoall_together(group, together, (given, others), lengths)
-    group.clear()
-    if lacking or out is None:
+    whole = scratch(lengths[me] * group.size)
+    ticket = together.alltoall(given, lengths, whole, lengths[me])
+    yield from group.agreement.until(lambda: ticket.over)
+    if ticket.lost or out is None:
         for rank in block:  # also this one's, which others have where the second of two calls has failed here
             group.lack(rank, None if out is None else out[block[rank]])
         return
-    width = width_of(given, how)
-    fold(how, list(parts.values()), lengths[me] // width if width else 0)
-    total = parts[max(parts)]
-    copy_here(out[block[me]], total)
-    group.hold(me, total)
+    parts = [whole[k * lengths[me] : (k + 1) * lengths[me]] for k in range(group.size)]
+    fold(how, parts, lengths[me] // width if width else 0)
+    copy_here(out[block[me]], parts[-1])
+    group.hold(me, parts[-1])
     yield from allgather_together(group, together, {rank: out[place] for rank, place in block.items()})
 
 

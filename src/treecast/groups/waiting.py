@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treecast.groups.members import name_ranks
 from treecast.groups.record import Record
+from treecast.groups.terms import seconds_of
 from treecast.transport.base import FrameError, Key, Kind, Transport, Until
 from treecast.transport.marks import PARTS
 
 if TYPE_CHECKING:
     from treecast.groups.group import Group
 
-_SLOW = 5.0  # seconds after which a rank asks those for which it waits where they are
+_SLOW = "5"  # seconds after which a rank asks those for which it waits where they are
 _AS_WELL = "too"
 _CIRCLE = 1  # the stage of a frame that tells of a circle
 _LONGEST = 1 << 15  # bytes of an answer
@@ -58,7 +59,7 @@ class Waiting:
     """
 
     def __init__(self, transport: Transport) -> None:
-        self._transport, self.slow = transport, _seconds(os.environ.get("TREECAST_SLOW", ""))
+        self._transport, self.slow = transport, seconds_of(os.environ.get("TREECAST_SLOW") or _SLOW)
         self.groups, self.record = dict[int, "Group"](), Record()
         self.places: dict[tuple[int, int], Place] = {}
         """The last answers, by group and rank of the transport."""
@@ -201,10 +202,6 @@ class Waiting:
             return f"is in call {place.call}, {_AS_WELL if place.call == call else place.text}"
         after = f"after call {place.call}, {place.text}" if place.call else "and has made none"
         return f"is in no call for {place.seconds:.1f} s, {after}"
-
-
-def _seconds(text: str) -> float | None:
-    return None if text == "none" else float(text or _SLOW)
 
 
 def _json(body: bytes) -> Any:
