@@ -9,8 +9,9 @@ import numpy as np
 
 from treecast.algorithms import personal, spread, sums
 from treecast.errors import DeliveryError, Evicted, UnlikeCallsError
-from treecast.groups.group import Group, called
+from treecast.groups.group import Group
 from treecast.groups.terms import Carrier, Terms
+from treecast.groups.unlike import called
 from treecast.groups.words import Words
 from treecast.transport.base import DIRECT, FrameError, Kind, Ticket, Transport
 from treecast.transport.together import Together
@@ -496,7 +497,7 @@ class World:
         """Have all that wait ask where the others are; return whether they do."""
         self.asks -= 1
         for rank in self.ranks if self.asks >= 0 else ():
-            if rank.group.is_inside:
+            if rank.group.unlike.is_inside:
                 rank.waiting.ask(rank.group)
         return self.asks >= 0
 

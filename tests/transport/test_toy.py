@@ -8,8 +8,9 @@ import pytest
 from tests.groups.scheduler import NAMES, Call
 from tests.transport.toy import Inbox
 from treecast.errors import DeliveryError
-from treecast.groups.group import Group, called
+from treecast.groups.group import Group
 from treecast.groups.terms import Terms
+from treecast.groups.unlike import called
 from treecast.testing import transports
 from treecast.transport.base import Kind, carry_out
 

@@ -6,10 +6,9 @@ Little data costs no message more than without survival.
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 
-import numpy as np
-
 from treecast.errors import DeliveryError
 from treecast.groups.group import Group
+from treecast.groups.memory import scratch
 from treecast.groups.shape import Shape, lost_with_root
 from treecast.transport.base import Piece, Steps
 from treecast.transport.together import Together
@@ -95,36 +94,18 @@ def share(group: Group, data: Piece, is_new: bool) -> Missing:
         else:
             group.hold(about, block)
     failed = yield from group.settle(Shape("share", spread=True))
-    if failed is None or group.lacks_any():
+    if failed is None or group.lacks:
         raise DeliveryError("share: nobody who has the data lives")
     return failed
-
-
-# -- little data of all ranks at once, where a transport has calls for that: data that a rank does not get so, it lacks ----
 
 
 def allgather_together(group: Group, together: Together, blocks: Places) -> Steps[None]:
     """Bring the blocks of all ranks to all; copies of them are kept."""
     lengths = [len(blocks[rank]) for rank in range(group.size)]
-    whole = np.empty(sum(lengths), np.uint8).data
+    whole = scratch(sum(lengths))
     copies = [whole[a:b] for a, b in pairwise(accumulate(lengths, initial=0))]
     others = {rank: block for rank, block in blocks.items() if rank != group.rank}
     if (yield from group.came(together.allgather(blocks[group.rank], whole, lengths), others)):
         for rank, block in others.items():
             block[:] = copies[rank]
-        group.keep(dict(enumerate(copies)))
-
-
-def alltoall_together(
-    group: Group, together: Together, ends: tuple[Piece, Places], lengths: Sequence[int]
-) -> Steps[set[int]]:
-    """Bring a block to each rank, of these lengths, into memory of one piece; return whose has not come."""
-    (out, places), length = ends, lengths[group.rank]
-    into = np.empty(length * group.size, np.uint8).data
-    ticket = together.alltoall(out, lengths, into, length)
-    yield from group.agreement.until(lambda: ticket.over)
-    if ticket.lost:
-        return set(places)
-    for rank, place in places.items():
-        place[:] = into[rank * length : (rank + 1) * length]
-    return set()
+        group.copies = dict(enumerate(copies))

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from treecast.algorithms.spread import Missing, allgather_together, alltoall_together, collect, copy_here, exchange
+from treecast.algorithms.spread import Missing, allgather_together, collect, copy_here, exchange
 from treecast.groups.group import Group
+from treecast.groups.memory import scratch
 from treecast.groups.shape import Shape
 from treecast.transport.base import SMALL, Piece, Steps
 from treecast.transport.together import Together
@@ -91,19 +92,18 @@ def exscan(group: Group, mine: Piece | None, out: Piece, how: Sums) -> Missing:
 
 def reduce_scatter(group: Group, mine: Piece, out: Piece, counts: Sequence[int], how: Sums) -> Missing:
     """Bring to rank r the sum of the r-th block of all ranks' contributions, of ``counts[r]`` entries. Else as ``allreduce``."""
-    me, others, is_little = group.rank, group.peers, group.goes_together(len(mine) * group.size) is not None
+    me, others, task = group.rank, group.peers, Task(Shape("reduce_scatter"))
     bounds = [width_of(mine, how) * sum(counts[:k]) for k in range(len(counts) + 1)]
-    blocks = [mine[a:b] for a, b in pairwise(bounds)]
-    if is_little:
-        every = scratches(group, range(group.size), len(mine))
-        copy_here(every[me], mine)
-        yield from collect(group, every)
-        parts = {rank: part[bounds[me] : bounds[me + 1]] for rank, part in every.items()}
-    else:
-        parts = scratches(group, [me, *others], len(blocks[me]))
-        copy_here(parts[me], blocks[me])
-        yield from exchange(group, {r: blocks[r] for r in others}, {r: parts[r] for r in others})
-    failed = (yield from group.settle(Shape("reduce_scatter", spread=is_little))) or ()
+    blocks = {rank: slice(bounds[rank], bounds[rank + 1]) for rank in range(group.size)}
+    if group.goes_together(len(mine) * group.size):
+        whole = group.memory.take(len(mine))
+        failed = yield from _sum_everywhere(group, mine, whole, how, task)
+        copy_here(out, whole[blocks[me]])
+        return failed
+    parts = scratches(group, [me, *others], len(out))
+    copy_here(parts[me], mine[blocks[me]])
+    yield from exchange(group, {r: mine[blocks[r]] for r in others}, {r: parts[r] for r in others})
+    failed = (yield from group.settle(task.shape)) or ()
     chosen = [parts[rank] for rank in sorted(parts) if rank not in failed]
     fold(how, chosen, counts[me])
     copy_here(out, chosen[-1])
@@ -112,16 +112,8 @@ def reduce_scatter(group: Group, mine: Piece, out: Piece, counts: Sequence[int],
 
 def barrier(group: Group) -> Missing:
     """Return when all ranks that live have called this: (), as nobody's data is missing. It is the sum of nothing."""
-    yield from _sum(group, (None, group.memory.take(1)), Sums(None, _Nothing, 1), Task(Shape("barrier")))
+    yield from _sum(group, (None, group.memory.take(1)), Sums(None, None, 0), Task(Shape("barrier")))
     return ()
-
-
-class _Nothing:
-    """The operation that leaves all as it is."""
-
-    @staticmethod
-    def Reduce_local(one: Any, other: Any) -> None:  # noqa: N802
-        """Do nothing."""
 
 
 def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums, task: Task) -> Missing:
@@ -178,13 +170,13 @@ def _try_blocks(
     owners = living if len(given) * group.size > SMALL else living[:1]
     bounds = [how.entries * k // len(owners) * width for k in range(len(owners) + 1)]
     block = {rank: slice(bounds[k], bounds[k + 1]) for k, rank in enumerate(owners)}
+    if together is not None:
+        yield from _try_together(group, together, (given, out), how, block)
+        return
     takers: Sequence[int] = living if me in owners else ()
     parts = scratches(group, takers, block[me].stop - block[me].start if takers else 0)
     if takers:
         copy_here(parts[me], given[block[me]])
-    if together is not None:
-        yield from _try_together(group, together, (given, out), how, (block, parts))
-        return
     pieces, places = {r: given[block[r]] for r in owners if r != me}, {r: parts[r] for r in takers if r != me}
     lacking = yield from exchange(group, pieces, places)
     group.clear()
@@ -208,27 +200,22 @@ def _try_blocks(
 
 
 def _try_together(
-    group: Group,
-    together: Together,
-    ends: tuple[Piece, Piece | None],
-    how: Sums,
-    cut: tuple[dict[int, slice], dict[int, Piece]],
+    group: Group, together: Together, ends: tuple[Piece, Piece | None], how: Sums, block: dict[int, slice]
 ) -> Steps[None]:
-    """Do the same in two calls of the transport's; ``cut``: which block each rank sums, and where its contributions go."""
-    me, (given, out), (block, parts) = group.rank, ends, cut
+    """Do the same in two calls of the transport's; ``block``: which bytes each rank sums."""
+    me, (given, out), width = group.rank, ends, width_of(ends[0], how)
     lengths = [block[rank].stop - block[rank].start for rank in range(group.size)]
-    others = {rank: part for rank, part in parts.items() if rank != me}
-    lacking = yield from alltoall_together(group, together, (given, others), lengths)
-    group.clear()
-    if lacking or out is None:
+    whole = scratch(lengths[me] * group.size)
+    ticket = together.alltoall(given, lengths, whole, lengths[me])
+    yield from group.agreement.until(lambda: ticket.over)
+    if ticket.lost or out is None:
         for rank in block:  # also this one's, which others have where the second of two calls has failed here
             group.lack(rank, None if out is None else out[block[rank]])
         return
-    width = width_of(given, how)
-    fold(how, list(parts.values()), lengths[me] // width if width else 0)
-    total = parts[max(parts)]
-    copy_here(out[block[me]], total)
-    group.hold(me, total)
+    parts = [whole[k * lengths[me] : (k + 1) * lengths[me]] for k in range(group.size)]
+    fold(how, parts, lengths[me] // width if width else 0)
+    copy_here(out[block[me]], parts[-1])
+    group.hold(me, parts[-1])
     yield from allgather_together(group, together, {rank: out[place] for rank, place in block.items()})
 
 

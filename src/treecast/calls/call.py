@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from treecast.calls.table import Algorithm, Failed, Job, Plans, Rank
 from treecast.errors import DeliveryError, UnlikeCallsError
-from treecast.groups.group import Group, called
+from treecast.groups.group import Group
+from treecast.groups.unlike import called
 from treecast.groups.words import NO_WORDS
 from treecast.transport.base import Steps, T
 

@@ -44,7 +44,7 @@ class Member:
         It may be called by another thread. Empty where it is in no call.
         """
         group = self._group
-        return {rank: group.waiting.where(group, rank) for rank in group.awaited()} if group.is_inside else {}
+        return {rank: group.waiting.where(group, rank) for rank in group.awaited()} if group.unlike.is_inside else {}
 
     def calls(self) -> list[dict[str, Any]]:
         """Return the last 1,000 calls of this process, of all its communicators, as entries of PyTorch's flight recorder."""

@@ -74,8 +74,6 @@ class Agreement:
         here = self.members.index(self.rank)
         return [rank for rank in self.members[here + 1 :] + self.members[:here] if rank not in self.lost]
 
-    # -- events ------------------------------------------------------------------------------------------------------
-
     def begin(self, part: int = 0) -> None:
         """Begin the next call of the program, or another part of it."""
         self.number, self.is_broken = self.number + 1 if part else self.next(), False
@@ -171,8 +169,6 @@ class Agreement:
         last = min(map(self.end_of, self.others()), default=self.number)
         self.log = {key: made for key, made in self.log.items() if key[0] > last}
         return last
-
-    # -- decisions ---------------------------------------------------------------------------------------------------
 
     def until(self, condition: Until) -> Steps[None]:
         """Wait for a condition. Raises as ``check_in``."""

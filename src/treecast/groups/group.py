@@ -5,18 +5,18 @@ from threading import Lock
 from time import perf_counter, time_ns
 from typing import Any
 
-from treecast.errors import DeliveryError, PlanError
+from treecast.errors import PlanError
 from treecast.groups.agreement import Agreement, Broken
 from treecast.groups.members import bits_of, name_ranks, ranks_of
 from treecast.groups.memory import Blocks, Kept, Memory, scratch
 from treecast.groups.record import Made
-from treecast.groups.shape import Shape, lost_with_root
+from treecast.groups.shape import Shape, judge, judge_alone
 from treecast.groups.states import Action, Decision, Need
 from treecast.groups.terms import Carrier, Terms
 from treecast.groups.unlike import COMPARED, Unlike
 from treecast.groups.waiting import Waiting
 from treecast.groups.words import NO_WORDS, Words
-from treecast.transport.base import SMALL, FrameError, Key, Kind, Piece, Steps, T, Ticket, Transport
+from treecast.transport.base import SMALL, FrameError, Key, Kind, Piece, Steps, Ticket, Transport
 from treecast.transport.marks import PARTS
 from treecast.transport.together import Together
 
@@ -33,7 +33,8 @@ class Group:
 
     All ranks make the same calls in the same order. ``agreement``: who lives, and the decisions. ``turn``: is held in a call.
     ``overdue``: who came so late that it counts as silent. ``together``: calls on little data that the transport has for all
-    ranks at once; used until a call has not ended at once, of which all know alike.
+    ranks at once; used until a call has not ended at once, of which all know alike. ``lacks``: whose data is lacking here.
+    ``copies``: of the data that this call has brought, for those that may lack it, where an algorithm has them.
 
     Examples
     --------
@@ -54,7 +55,7 @@ class Group:
         self.transport, self.seats, self.ident, self.terms = transport, list(seats), ident, terms
         self.carrier, self.rank, self.size = carrier, self.seats.index(transport.rank), len(self.seats)
         self.rank_at = {seat: rank for rank, seat in enumerate(self.seats)}
-        self.agreement = Agreement(self.rank, self.size, self._say, self._shut)
+        self.agreement = Agreement(self.rank, self.size, self._say, lambda rank: transport.shut(self.seats[rank]))
         self.unlike = Unlike(ident, self.agreement, transport, self._say, alone=carrier.alone)
         self.waiting, self.made = Waiting(transport) if waiting is None else waiting, Made(ident, 0)
         self.waiting.groups[ident] = self
@@ -63,10 +64,10 @@ class Group:
         self.together: Together | None = None
         self._held: dict[int, Piece] = {}
         self._places: dict[int, Piece] = {}
-        self._wants, self._lacks = list[tuple[Key, int, Piece, Ticket]](), set[int]()
+        self._wants, self.lacks = list[tuple[Key, int, Piece, Ticket]](), set[int]()
         self._tickets = list[tuple[int, Ticket]]()
         self._kept: dict[int, Kept] = {}
-        self._copies: Kept | None = None
+        self.copies: Kept | None = None
         self._fetched, self._done, self._leaving = 0, 0, set[int]()
         self._told = 0  # the last call of which the others know
         self._passed: list[tuple[Any, ...]] = []  # kept of the last calls, which are not noted yet
@@ -76,8 +77,6 @@ class Group:
     def peers(self) -> list[int]:
         """The other members."""
         return [rank for rank in self.agreement.members if rank != self.rank]
-
-    # -- events ------------------------------------------------------------------------------------------------------
 
     def lose(self, seat: int, proof: bool, why: str = "") -> None:
         """Learn that a rank of the transport is lost."""
@@ -93,24 +92,22 @@ class Group:
         if key.kind == Kind.FETCH:
             if source in self.agreement.members and source not in self.agreement.lost:
                 self._give_kept(source, key)
-            return
-        if key.kind == Kind.UNLIKE:
+        elif key.kind == Kind.UNLIKE:
             self.unlike.hear(source, key, body)
-            return
-        self.agreement.hear(source, key, body)
-        if key.kind == Kind.ENDED:
-            self.unlike.compare(key.call // PARTS, body)
-            if key.stage:
-                self._leaving.add(source)
-                self._say_ended(source, self._done)
+        else:
+            self.agreement.hear(source, key, body)
+            if key.kind == Kind.ENDED:
+                self.unlike.compare(key.call // PARTS, body)
+                if key.stage:
+                    self._leaving.add(source)
+                    self._say_ended(source, self._done)
 
     def behind(self) -> set[int]:
         """Return who may still ask this rank about its last call; who leaves itself does not."""
         self._catch_up()
         agreement = self.agreement
-        if agreement.is_out:
-            return set()
-        return {r for r in agreement.others() if r not in self._leaving and agreement.end_of(r) < agreement.number}
+        behind = (r for r in agreement.others() if r not in self._leaving and agreement.end_of(r) < agreement.number)
+        return set() if agreement.is_out else set(behind)
 
     def say_leaving(self, ranks: Iterable[int]) -> None:
         """Tell ranks that this one makes no further calls, and ask how far they are."""
@@ -135,19 +132,12 @@ class Group:
     def _say(self, to: int, key: Key, body: bytes) -> None:
         self.transport.send(self.seats[to], key._replace(group=self.ident), body)
 
-    def _shut(self, rank: int) -> None:
-        self.transport.shut(self.seats[rank])
-
     def _give_kept(self, to: int, key: Key) -> None:
-        kept = self._kept.get(key.call)  # data that a call has left in its buffers is the program's
-        if kept is None:
-            kept = self._held if key.call == self.agreement.number else {}
-        piece = kept.get(key.about)
-        ticket = self.transport.send(self.seats[to], key._replace(kind=Kind.DATA), b"" if piece is None else piece)
+        here = self._held if key.call == self.agreement.number else {}  # of an earlier one they are the program's
+        piece = self._kept.get(key.call, here).get(key.about, b"")
+        ticket = self.transport.send(self.seats[to], key._replace(kind=Kind.DATA), piece)
         if not ticket.over:
             self._tickets.append((to, ticket))
-
-    # -- a call ------------------------------------------------------------------------------------------------------
 
     def begin(self, words: Words = NO_WORDS, part: int = 0) -> Steps[None]:
         """Begin a call of the program, of these words, or another part of it. Raises as ``Agreement.until``."""
@@ -172,7 +162,10 @@ class Group:
         if self.carrier.alone:
             return
         if number - self._told >= SAY_END * PARTS:
-            self._tell(number)
+            self._told = number
+            for rank in agreement.others():
+                self._say_ended(rank, number - 1)
+            self._forget()
         if number > AHEAD * PARTS:
             yield from agreement.until(
                 lambda: all(agreement.end_of(rank) >= number - AHEAD * PARTS for rank in agreement.others())
@@ -188,13 +181,6 @@ class Group:
             self.agreement.all_ended = self.agreement.number - 1
             self.unlike.compare(self.unlike.last, bytes(whole))
 
-    def _tell(self, number: int) -> None:
-        """Tell the others that this rank begins a call, and forget old ones."""
-        self._told = number
-        for rank in self.agreement.others():
-            self._say_ended(rank, number - 1)
-        self._forget()
-
     def restart(self) -> None:
         """Begin an instance of the call."""
         self.instance += 1
@@ -203,7 +189,7 @@ class Group:
 
     def clear(self) -> None:
         """Begin a part of the call: nothing is held or lacked yet."""
-        self._held, self._places, self._lacks, self._copies = {}, {}, set[int](), None
+        self._held, self._places, self.lacks, self.copies = {}, {}, set[int](), None
 
     def _key(self, stage: int, about: int) -> Key:
         return Key(Kind.DATA, self.agreement.number, self.instance * _STAGES + stage, about, 0, self.ident)
@@ -215,7 +201,7 @@ class Group:
     def want(self, source: int, about: int, place: Piece, stage: int = 0) -> None:
         """Await the data of a rank from a rank."""
         self._places[about] = place
-        self._lacks.add(about)
+        self.lacks.add(about)
         self._ask_for(source, self._key(stage, about), place)
 
     def _ask_for(self, source: int, key: Key, place: Piece) -> None:
@@ -223,13 +209,9 @@ class Group:
 
     def lack(self, about: int, place: Piece | None = None) -> None:
         """Lack data that nobody sends by itself; ``place`` is where it goes when somebody gives it."""
-        self._lacks.add(about)
+        self.lacks.add(about)
         if place is not None:
             self._places[about] = place
-
-    def lacks_any(self) -> bool:
-        """Return whether data is still lacking here."""
-        return bool(self._lacks)
 
     def give(self, to: int, about: int, piece: Piece, stage: int = 0) -> None:
         """Send the data of a rank to a rank; no bytes tell it that there is none."""
@@ -253,14 +235,14 @@ class Group:
                 self.agreement.note_end(source, self.agreement.number - 1)
             if not ticket.lost and ticket.length == len(place):
                 self._held[about] = place
-                self._lacks.discard(about)
+                self.lacks.discard(about)
             elif ticket.length:
                 self.unlike.begin(self.made, is_wrong=True)
                 come = f"{ticket.length:,} bytes come from rank {source} where {len(place):,} are received"
                 raise Broken(PlanError(f"rank {self.rank}: {come}"))
         wants.clear()
         self._tickets = [each for each in self._tickets if not each[1].over]
-        return set(self._lacks)
+        return set(self.lacks)
 
     def _takers(self) -> set[int]:
         """Return the ranks that still have to take messages that were sent to them, beside those that are lent."""
@@ -314,8 +296,6 @@ class Group:
         last = self.agreement.forget()
         self._kept = {call: kept for call, kept in self._kept.items() if call > last}
 
-    # -- little data, of all ranks at once ---------------------------------------------------------------------------
-
     def goes_together(self, count: int) -> Together | None:
         """Return the calls that bring so many bytes to all ranks at once, None for none; the same at all that know the count."""
         return self.together if self.terms.deadline is None and count <= SMALL else None
@@ -326,14 +306,10 @@ class Group:
             yield from self.agreement.until(lambda: ticket.over)
         self._places.update(places)
         if ticket.lost:
-            self._lacks.update(places)
+            self.lacks.update(places)
         else:
             self._held.update(places)
         return not ticket.lost
-
-    def keep(self, copies: Kept) -> None:
-        """Keep copies of the data that this call has brought, for those that may lack it."""
-        self._copies = copies
 
     def awaited(self) -> set[int]:
         """Return the ranks for which this one waits."""
@@ -352,8 +328,6 @@ class Group:
             self._note("fetched", f"the data of {name_ranks(givers)}", givers.values())
         yield from self.exchanged()
 
-    # -- its outcome -------------------------------------------------------------------------------------------------
-
     def settle(self, shape: Shape) -> Steps[tuple[int, ...] | None]:
         """End a call, or an instance of it, by its one outcome: return the failed ranks whose data is missing somewhere.
 
@@ -362,20 +336,27 @@ class Group:
         """
         agreement = self.agreement
         if self.carrier.alone:
-            return self._judge(shape)
+            return judge_alone(shape, self.lacks, agreement.dead, self.rank)
         small = shape.spread and (not shape.redo or shape.target is None) and not self.terms.sure
         small = small and sum(map(len, self._places.values())) <= SMALL
-        if small and not (self._lacks or self.instance) and agreement.is_whole():
+        if small and not (self.lacks or self.instance) and agreement.is_whole():
             self._keep()
             agreement.end_early([agreement.number])
-            return self._failed(0, shape)
+            return judge(shape, Decision(Action.DONE), agreement, self.began, self.terms.survive)
+        has = self._held if shape.spread else ()
+
+        def need() -> Need:
+            return Need(bits_of(self.lacks), bits_of(has))
+
         while True:
-            made = yield from agreement.settle(self.instance, lambda: self._need(shape), shape.redo, self._fetch)
+            made = yield from agreement.settle(self.instance, need, shape.redo, self._fetch)
             if self.together is not None and (made.action != Action.DONE or made.out):
                 self.together.end()  # as all find, in this call
                 self.together = None
             if made.out or made.missing:
-                self._tell_decision(made, shape)
+                sets = {"out": made.out, "without data": made.missing}
+                said = [f"{name_ranks(ranks_of(bits))} {how}" for how, bits in sets.items() if bits]
+                self._note("decided", f"{shape.name}: {', '.join(said)}", ranks_of(made.out))
             if made.action == Action.REDO:
                 self._note("redone", f"{shape.name} begins anew without the dead")
                 return None
@@ -385,74 +366,32 @@ class Group:
             yield from self._fetch(self._givers(made))
         if small:
             self._keep()
-        yield from self._sent()
-        return self._verdict(made, shape)
+        yield from agreement.until(lambda: not self._takers())
+        self._take_back(True)  # all that live have read what was lent
+        self._tickets.clear()
+        return judge(shape, made, agreement, self.began, self.terms.survive)
 
     def _note(self, name: str, text: str, ranks: Iterable[int] = ()) -> None:
         self.transport.events.tell(name, text, self.ident, self.made.call, tuple(ranks))
 
-    def _tell_decision(self, made: Decision, shape: Shape) -> None:
-        sets = {"out": made.out, "without data": made.missing}
-        said = [f"{name_ranks(ranks_of(bits))} {how}" for how, bits in sets.items() if bits]
-        self._note("decided", f"{shape.name}: {', '.join(said)}", ranks_of(made.out))
-
-    def _judge(self, shape: Shape) -> tuple[int, ...]:
-        """Return the outcome that this rank sees, with nobody else. Raises DeliveryError when data is lacking."""
-        if not self._lacks:
-            return ()
-        why = f"; {name_ranks(self.agreement.dead)} failed" if self.agreement.dead else ""
-        raise DeliveryError(
-            f"{shape.name}: rank {self.rank} got nothing from {name_ranks(self._lacks)}{why}; survive=0 outlives no death"
-        )
-
     def _keep(self) -> None:
-        if self._copies is None:
-            self._copies = {about: bytes(piece) for about, piece in self._held.items()}
-        self._kept[self.agreement.number] = self._copies
-
-    def _need(self, shape: Shape) -> Need:
-        has = self._held if shape.spread else ()
-        return Need(bits_of(self._lacks), bits_of(has))
+        if self.copies is None:
+            self.copies = {about: bytes(piece) for about, piece in self._held.items()}
+        self._kept[self.agreement.number] = self.copies
 
     def _givers(self, made: Decision) -> dict[int, int]:
         """Return from whom this rank fetches the data that it lacks; the givers take turns."""
         givers: dict[int, int] = {}
-        for about in sorted(self._lacks):
+        for about in sorted(self.lacks):
             near = [rank for rank in self.agreement.others() if made.has[rank] >> about & 1]
             if near:
                 givers[about] = near[(self.rank + about) % len(near)]
         return givers
 
-    def _sent(self) -> Steps[None]:
-        """Wait until no message of this call needs its memory any more; lent messages have been read by all that live."""
-        yield from self.agreement.until(lambda: not self._takers())
-        self._take_back(True)
-        self._tickets.clear()
-
     def _take_back(self, is_read: bool) -> None:
         for _, ticket in self._tickets:
             if ticket.lent is not None and not ticket.over:
                 ticket.lent(is_read)
-
-    def _failed(self, missing: int, shape: Shape) -> tuple[int, ...]:
-        if shape.source is not None:  # nobody else has any data
-            return ()
-        return tuple(sorted(set(ranks_of(missing)) | (set(range(self.size)) - set(self.began))))
-
-    def _verdict(self, made: Decision, shape: Shape) -> tuple[int, ...]:
-        members, missing = self.agreement.members, set(ranks_of(made.missing))
-        gone = set(self.began) - set(members)
-        if len(gone) > self.terms.survive:
-            raise DeliveryError(
-                f"{shape.name}: {name_ranks(gone)} failed in one call, which survives {self.terms.survive}"
-            )
-        if shape.target is not None and shape.target not in members:
-            return (shape.target,)
-        if shape.source is not None and missing:
-            raise lost_with_root(shape)
-        if missing & set(members):
-            raise DeliveryError(f"{shape.name}: the data of {name_ranks(missing & set(members))} did not come")
-        return self._failed(made.missing, shape)
 
     def end(self) -> None:
         """End a call, or a part of one."""
@@ -460,11 +399,6 @@ class Group:
         self._take_back(False)
         self.unlike.is_inside = False
         self.made.ended = time_ns()
-
-    @property
-    def is_inside(self) -> bool:
-        """Whether this rank is in a call."""
-        return self.unlike.is_inside
 
     def leave(self) -> None:
         """Leave a call in which ranks make unlike calls: nothing of it touches memory any more."""
@@ -475,23 +409,3 @@ class Group:
         self._take_back(False)
         self.transport.forget(self.agreement.number + 1, self.ident)
         self._tickets.clear()
-
-
-def called(group: Group, steps: Steps[T], words: Words = NO_WORDS, part: int = 0) -> Steps[T]:
-    """Begin a call, or another part of it, and do its steps. ``words``: of the call, in which all ranks agree.
-
-    Raises UnlikeCallsError at all that live when they do not. When one of them is wrong at some rank, DeliveryError there and at
-    all others, and PlanError at a rank to which a message of another length has come.
-    """
-    try:
-        yield from group.begin(words, part)
-        found = yield from steps
-        if group.agreement.is_broken:  # found since the last wait
-            raise Broken
-        return found
-    except Broken as broken:
-        group.leave()
-        error = yield from group.unlike.explain(group.agreement.number // PARTS)
-        raise (broken.args[0] if broken.args else error) from None
-    finally:
-        group.end()

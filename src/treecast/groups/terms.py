@@ -135,14 +135,15 @@ def _read(name: str, text: str) -> Any:
     return text
 
 
-def _seconds(text: str) -> float | None:
+def seconds_of(text: str) -> float | None:
+    """Return the seconds that a variable says, None for none."""
     return None if text in ("", "none") else float(text)
 
 
 _READ: dict[str, Callable[[str], Any]] = {
     "TREECAST_SURVIVE": int,
-    "TREECAST_DEADLINE": _seconds,
-    "TREECAST_LATE": _seconds,
+    "TREECAST_DEADLINE": seconds_of,
+    "TREECAST_LATE": seconds_of,
     "TREECAST_SURE": {"": False, "0": False, "1": True}.__getitem__,
     "TREECAST_ON_FAILED": str,
     "TREECAST_ON_ERROR": str,

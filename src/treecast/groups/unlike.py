@@ -11,14 +11,18 @@ from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from struct import Struct
+from typing import TYPE_CHECKING
 
 from treecast.errors import DeliveryError, TreecastError, UnlikeCallsError
-from treecast.groups.agreement import Agreement, Say
+from treecast.groups.agreement import Agreement, Broken, Say
 from treecast.groups.members import name_ranks
 from treecast.groups.record import KEPT, Made
-from treecast.groups.words import Words
-from treecast.transport.base import FrameError, Key, Kind, Steps, Transport
+from treecast.groups.words import NO_WORDS, Words
+from treecast.transport.base import FrameError, Key, Kind, Steps, T, Transport
 from treecast.transport.marks import PARTS, differ
+
+if TYPE_CHECKING:
+    from treecast.groups.group import Group
 
 _KEPT = 128  # calls whose words are kept
 COMPARED = 16
@@ -160,6 +164,26 @@ class Unlike:
         """Raise the error of a call from which this rank had returned before it learned that calls are unlike."""
         if self.owed:
             raise (yield from self.explain(self.owed.pop(0)))
+
+
+def called(group: "Group", steps: Steps[T], words: Words = NO_WORDS, part: int = 0) -> Steps[T]:
+    """Begin a call, or another part of it, and do its steps. ``words``: of the call, in which all ranks agree.
+
+    Raises UnlikeCallsError at all that live when they do not. When one of them is wrong at some rank, DeliveryError there and at
+    all others, and PlanError at a rank to which a message of another length has come.
+    """
+    try:
+        yield from group.begin(words, part)
+        found = yield from steps
+        if group.agreement.is_broken:  # found since the last wait
+            raise Broken
+        return found
+    except Broken as broken:
+        group.leave()
+        error = yield from group.unlike.explain(group.agreement.number // PARTS)
+        raise (broken.args[0] if broken.args else error) from None
+    finally:
+        group.end()
 
 
 def _compare(calls: dict[int, str]) -> str:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treecast.groups.members import name_ranks
 from treecast.groups.record import Record
+from treecast.groups.terms import seconds_of
 from treecast.transport.base import FrameError, Key, Kind, Transport, Until
 from treecast.transport.marks import PARTS
 
 if TYPE_CHECKING:
     from treecast.groups.group import Group
 
-_SLOW = 5.0  # seconds after which a rank asks those for which it waits where they are
+_SLOW = "5"  # seconds after which a rank asks those for which it waits where they are
 _AS_WELL = "too"
 _CIRCLE = 1  # the stage of a frame that tells of a circle
 _LONGEST = 1 << 15  # bytes of an answer
@@ -58,7 +59,7 @@ class Waiting:
     """
 
     def __init__(self, transport: Transport) -> None:
-        self._transport, self.slow = transport, _seconds(os.environ.get("TREECAST_SLOW", ""))
+        self._transport, self.slow = transport, seconds_of(os.environ.get("TREECAST_SLOW") or _SLOW)
         self.groups, self.record = dict[int, "Group"](), Record()
         self.places: dict[tuple[int, int], Place] = {}
         """The last answers, by group and rank of the transport."""
@@ -67,8 +68,6 @@ class Waiting:
         self._circle: list[Edge] = []
         for kind in (Kind.ASK, Kind.HERE):
             transport.on(kind, self._hear)
-
-    # -- waiting -------------------------------------------------------------------------------------------------------
 
     def wait(self, group: "Group", until: Until) -> None:
         """Wait in a call of a group. Whoever is alive, but keeps this rank waiting for longer than ``late``, is silent."""
@@ -107,8 +106,6 @@ class Waiting:
             key = Key(Kind.ASK, group.unlike.last * PARTS, group=group.ident)
             self._transport.send(seat, key, group.unlike.digests.tobytes())
 
-    # -- answers -------------------------------------------------------------------------------------------------------
-
     def _hear(self, source: int, key: Key, body: bytes) -> None:
         """Answer, or take an answer. Raises FrameError for one that makes no sense."""
         group = self.groups.get(key.group)
@@ -133,21 +130,21 @@ class Waiting:
             self._edges[source] = edge
         if not place.others:
             self._edges.pop(source, None)
-        if group is not None and group.is_inside:
+        if group is not None and group.unlike.is_inside:
             if place.is_inside and place.call == group.made.call:  # it waits for somebody itself
                 self._ask(group, set(place.awaits) & set(group.seats))
             self._find_circle(group)
 
     def _place(self, group: "Group | None") -> Place:
         """Return where this rank is, as one who waits in a group asks."""
-        others = [self._edge(each) for each in self.groups.values() if each is not group and each.is_inside]
+        others = [self._edge(each) for each in self.groups.values() if each is not group and each.unlike.is_inside]
         edges = list(self._edges.values())
         if group is None:
             return Place(0, False, 0.0, "", [], others, edges)
         made = group.made
-        since = made.began if group.is_inside else made.ended or made.began
-        awaits = [group.seats[rank] for rank in group.awaited()] if group.is_inside else []
-        return Place(made.call, group.is_inside, (time_ns() - since) / 1e9, str(made), awaits, others, edges)
+        since = made.began if group.unlike.is_inside else made.ended or made.began
+        awaits = [group.seats[rank] for rank in group.awaited()] if group.unlike.is_inside else []
+        return Place(made.call, group.unlike.is_inside, (time_ns() - since) / 1e9, str(made), awaits, others, edges)
 
     def _edge(self, group: "Group") -> Edge:
         """Return the ranks that this one waits for in a call of a group, as far as they have not begun it by their answers."""
@@ -171,10 +168,8 @@ class Waiting:
         first = min(range(len(circle)), key=lambda place: circle[place].seat)
         mine = next((edge for edge in circle if edge.seat == self._transport.rank), None)
         group = None if mine is None else self.groups.get(mine.group)
-        if mine is not None and group is not None and group.is_inside and group.made.call == mine.call:
+        if mine is not None and group is not None and group.unlike.is_inside and group.made.call == mine.call:
             group.unlike.find(mine.call, _tell(circle[first:] + circle[:first]))
-
-    # -- words ---------------------------------------------------------------------------------------------------------
 
     def _look(self, group: "Group", seconds: float) -> None:
         """Tell of a long wait, once a call, and note it in the record."""
@@ -207,10 +202,6 @@ class Waiting:
             return f"is in call {place.call}, {_AS_WELL if place.call == call else place.text}"
         after = f"after call {place.call}, {place.text}" if place.call else "and has made none"
         return f"is in no call for {place.seconds:.1f} s, {after}"
-
-
-def _seconds(text: str) -> float | None:
-    return None if text == "none" else float(text or _SLOW)
 
 
 def _json(body: bytes) -> Any:

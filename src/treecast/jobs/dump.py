@@ -86,7 +86,7 @@ def flight_record(waiting: Waiting) -> dict[str, Any]:
 def _status_of(group: Group) -> dict[str, int]:
     last = max(group.made.call, group.unlike.last)
     begun = {"last_enqueued_collective": last, "last_started_collective": last}
-    return {**begun, "last_completed_collective": last - group.is_inside}
+    return {**begun, "last_completed_collective": last - group.unlike.is_inside}
 
 
 def _title(group: Group) -> str:

@@ -60,6 +60,7 @@ class MpiTransport(Transport):
         self.together: MpiTogether | None = None
         self._posted: list[_Posted] = []
         self._dropped: list[tuple[int, int, Ticket]] = []  # source and tag of messages that a call drops
+        self._left = set[tuple[int, int]]()  # calls that were left, as tags tell them, with their groups
         self._saying: list[tuple[int, Any]] = []  # to whom frames of control are not out yet
         self._fetches = tags_of(mpi) // 2
         room = (self._fetches - 1) // (2 * _STAGES)
@@ -102,6 +103,8 @@ class MpiTransport(Transport):
     def receive(self, source: int, key: Key, place: Piece | None) -> Ticket:
         """Begin to receive a message into its place; None drops it."""
         ticket = Ticket()
+        if self._left:
+            self._drop_left(source, key)
         if source in self.lost:
             ticket.end(lost=True)
         elif place is None:  # Open MPI writes past a buffer that is too short
@@ -177,8 +180,9 @@ class MpiTransport(Transport):
         _abandon(self.mpi, [(each.request, each.landing) for each in given_up])
 
     def forget(self, call: int, group: int) -> None:
-        """Drop no more messages that came too late for their call: a later one may have their tags."""
+        """Drop messages of the call before this one, which was left, before later calls have their tags."""
         self._dropped.clear()
+        self._left.add(((call - 1) % self._calls, group))
 
     # -- the only wait -----------------------------------------------------------------------------------------------
 
@@ -252,18 +256,33 @@ class MpiTransport(Transport):
                 found = self.comm.Iprobe(source, self.mpi.ANY_TAG, self._status)  # who drops need not know the digest
                 tag = self._status.Get_tag() if found else _CONTROL
                 fits = tag != _CONTROL and self._place_of(tag) == place
-                message = self.comm.Improbe(source, tag, self._status) if fits else None
+                if not fits or not self._take_away(source, tag, ticket):
+                    self._dropped.append((source, place, ticket))
             except self.mpi.Exception as error:
                 ticket.end(lost=True)
                 self._note(source, error)
-                continue
-            if message is None:
-                self._dropped.append((source, place, ticket))
-            else:
-                self._came[source] += 1
-                count = self._status.Get_count(self._byte)
-                self._posted.append(posted := _Posted(source, tag, ticket, None))
-                posted.request = message.Irecv([self.mpi.buffer.allocate(count), count, self._byte])
+
+    def _take_away(self, source: int, tag: int, ticket: Ticket) -> bool:
+        """Begin to receive a message for nobody; return whether there was one."""
+        if (message := self.comm.Improbe(source, tag, self._status)) is None:
+            return False
+        self._came[source] += 1
+        count = self._status.Get_count(self._byte)
+        self._posted.append(posted := _Posted(source, tag, ticket, None))
+        posted.request = message.Irecv([self.mpi.buffer.allocate(count), count, self._byte])
+        return True
+
+    def _drop_left(self, source: int, key: Key) -> None:
+        """Drop messages of calls that were left, which come before all others of a rank."""
+        here = key.call % self._calls
+        self._left = {each for each in self._left if (here - each[0]) % self._calls <= self._calls // 2}
+        with suppress(self.mpi.Exception):
+            while self.comm.Iprobe(source, self.mpi.ANY_TAG, self._status):
+                place = self._place_of(tag := self._status.Get_tag())
+                is_data = _CONTROL < tag < self._fetches
+                if not is_data or (place // 2 // _STAGES, place % 2) not in self._left:
+                    return
+                self._take_away(source, tag, Ticket())
 
     def _take_frames(self) -> bool:
         """Take frames of control, and when it is closed all that comes; return whether there were any."""

@@ -16,7 +16,8 @@ from treecast.calls.member import Member
 from treecast.calls.table import Failed, Job, Plans, Rank, Row
 from treecast.calls.worker import Worker
 from treecast.errors import PlanError
-from treecast.groups.group import Group, called
+from treecast.groups.group import Group
+from treecast.groups.unlike import called
 from treecast.networks import Graph, Network, network
 from treecast.tcp import library
 from treecast.tcp.arguments import Reader

@@ -15,8 +15,8 @@ from mpi4py import MPI
 
 from tests.mpi.ways.collectives import COLLECTIVES
 from treecast.errors import DeliveryError
-from treecast.groups.group import called
 from treecast.groups.terms import Terms
+from treecast.groups.unlike import called
 from treecast.groups.words import Words
 from treecast.mpi.comm.state import Base
 

@@ -44,6 +44,11 @@ def test_what_is_wrong_on_one_rank_is_said_there_and_the_next_call_is_right(tree
     run(treecast, 3, "api_errors.py", json.dumps(options), says="are right")
 
 
+@pytest.mark.parametrize("options", [{"own": True}, {"survive": 1}])
+def test_messages_of_a_call_that_all_have_left_are_of_no_later_call(treecast, options):
+    run(treecast, 3, "left_cases.py", json.dumps(options), says="all are right")
+
+
 @pytest.mark.skipif(bool(missing()), reason=missing())
 def test_to_survive_a_job_has_to_be_launched():
     code = "from mpi4py import MPI; import treecast.mpi; treecast.mpi.wrap(MPI.COMM_SELF, survive=1)"

@@ -85,7 +85,6 @@ class Base:
         transport = self.transport
         with transport.lock:
             transport.awaited, transport.spares = group.awaited, group.carrier.alone
-            transport.forget(group.agreement.number, group.ident)
             if transport.deadline is not None:  # a late rank may have been put out, and returns early else
                 transport.wait(lambda: False, 0)
             return carry_out(steps, partial(self.waiting.wait, group))
