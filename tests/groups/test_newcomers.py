@@ -8,8 +8,9 @@ import pytest
 
 from tests.groups.scheduler import EOF, Net, Node, bytes_of
 from treecast.algorithms import spread, sums
-from treecast.groups.group import Group, called
+from treecast.groups.group import Group
 from treecast.groups.terms import Terms
+from treecast.groups.unlike import called
 from treecast.transport.base import Kind
 
 KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.UNLIKE)

@@ -97,7 +97,7 @@ class Group:
         else:
             self.agreement.hear(source, key, body)
             if key.kind == Kind.ENDED:
-                self.unlike.compare(key.call // PARTS, body)
+                self.unlike.take(body)
                 if key.stage:
                     self._leaving.add(source)
                     self._say_ended(source, self._done)
@@ -127,7 +127,7 @@ class Group:
 
     def _say_ended(self, to: int, number: int, stage: int = 0) -> None:
         """Say up to which call this rank has come, and the digests of its last ones."""
-        self._say(to, Key(Kind.ENDED, number, stage), self.unlike.digests.tobytes())
+        self._say(to, Key(Kind.ENDED, number, stage), self.unlike.told())
 
     def _say(self, to: int, key: Key, body: bytes) -> None:
         self.transport.send(self.seats[to], key._replace(group=self.ident), body)
@@ -262,6 +262,7 @@ class Group:
         call = agreement.number // PARTS
         unlike.note(call, said[1])
         unlike.quick.append((call, said[0], began, ended))
+        unlike.note_end(call)
         if agreement.states:
             self._catch_up()
         return ended

@@ -78,12 +78,15 @@ class Lane:
         try:
             ended = self.group.end_at_once(kept, all_took_part, said, began)
             self.under_way = None
-            if self._described:
-                self._described = False
-                self.group.end()
         finally:
             self.release()
         return ended
+
+    def forget_look(self) -> None:
+        """Forget that a side thread has described the call, which is over, or goes the way of all calls now."""
+        if self._described:
+            self._described = False
+            self.group.end()
 
     def _words(self, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]) -> Words:
         """Return the words of a call, by its arguments."""

@@ -179,6 +179,7 @@ class Comm(Member, MPI.Intracomm):
             pass
         finally:
             lane.under_way = None
+            lane.forget_look()
             times[0] = inside + 1
         return False
 
