@@ -7,13 +7,14 @@ import re
 from tests.outcomes.cases import EVENTS, cases_of
 
 from treecast.groups.terms import OVER_MPI, Terms
+from treecast.transport.events import NAMES
 
 from .markdown import code, of_prose, table
 
 
 def outcomes() -> dict[str, str]:
     """Return the tables, by the names of their files."""
-    return {"terms": _terms(), "events": _events()}
+    return {"terms": _terms(), "events": _events(), "jobs": _jobs()}
 
 
 def _terms() -> str:
@@ -30,6 +31,10 @@ def _terms() -> str:
         for name, words in said
     ]
     return table(("term", "usual", "variable", "says"), rows)
+
+
+def _jobs() -> str:
+    return table(("event", "says that"), [[code(name), of_prose(meaning)] for name, meaning in NAMES.items()])
 
 
 def _default(name: str) -> str:

@@ -67,7 +67,7 @@ def test_no_more_is_lent_than_comes_back(steps):
     for chunk, gives_up in steps:
         if chunk in lent:
             if gives_up:
-                of.give_up(chunk, lent.pop(chunk), lands=False)
+                of.give_back(lent.pop(chunk), in_use=True)
             else:
                 of.keep(chunk, lent.pop(chunk))
             if chunk not in done:
@@ -76,7 +76,7 @@ def test_no_more_is_lent_than_comes_back(steps):
         elif chunk not in done:
             lent[chunk] = of.receive(chunk, apart=False)[0]
     for chunk, buffer in lent.items():
-        of.give_up(chunk, buffer, lands=False)
+        of.give_back(buffer, in_use=True)
     room = 0
     while of.has_room:
         of.receive(0, apart=True)

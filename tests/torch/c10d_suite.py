@@ -38,7 +38,7 @@ def impersonate_gloo():
     import torch.distributed.distributed_c10d as c10d
 
     from treecast.torch.group import ProcessGroup
-    from treecast.torch.starting import find_comm
+    from treecast.torch.starting import create
 
     class AsGloo(ProcessGroup):
         def __init__(self, store, rank, size, timeout=timedelta(minutes=30)):
@@ -46,7 +46,8 @@ def impersonate_gloo():
             ranks, name = said.get("global_ranks_in_group") or [], str(said.get("group_name", ""))
             options = SimpleNamespace(store=store, group_rank=rank, group_size=size, timeout=timeout, group_id=name)
             options.global_ranks_in_group = list(ranks)
-            super().__init__(*find_comm(options))
+            made = create(options)
+            super().__init__(made.comm, options, made.options.global_ranks_in_group)
 
         def name(self):
             return "gloo"

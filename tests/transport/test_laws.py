@@ -30,7 +30,7 @@ def secure(tmp_path_factory):
         pytest.skip("openssl makes the certificate")
     folder = tmp_path_factory.mktemp("secure")
     words = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=rank -days 1"
-    subprocess.run(words.split(), cwd=folder, check=True, capture_output=True)
+    subprocess.run(words.split(), cwd=folder, check=True, capture_output=True, timeout=60)
     contexts = ssl.create_default_context(cafile=folder / "cert.pem"), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     contexts[0].check_hostname = False
     contexts[1].load_cert_chain(folder / "cert.pem", folder / "key.pem")
@@ -117,8 +117,8 @@ MUTANTS = {
         "a_message_is_cancelled",
     ),
     "all of a rank stays": (Wire, "cancel", lambda self, key: None, "all_of_a_rank_is_cancelled"),
-    "tickets of who is shut stay": (Wire, "_end_asked", lambda self: None, "who_is_shut_is_heard_no_more"),
-    "its offers stay": (Wire, "shut", lambda self: self._end_asked(), "who_is_shut_is_heard_no_more"),
+    "tickets of who is shut stay": (Wire, "_end_all", lambda self: None, "who_is_shut_is_heard_no_more"),
+    "its offers stay": (Wire, "shut", lambda self: self._end_all(), "who_is_shut_is_heard_no_more"),
     "shut twice is told twice": (
         Sockets,
         "shut",

@@ -1,10 +1,10 @@
 """A call on a communicator, under way: algorithms over its group, or a plan in their place; and its outcome."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn
 
-from treecast.calls.table import Algorithm, Failed, Job, Rank
+from treecast.calls.table import Algorithm, Failed, Job, Plans, Rank
 from treecast.errors import DeliveryError, UnlikeCallsError
 from treecast.groups.group import Group
 from treecast.groups.unlike import called
@@ -40,14 +40,7 @@ class Call:
     ``run``: carries out steps of the group. ``plans``: functions that carry algorithms out by plans; all others go straight.
     """
 
-    def __init__(
-        self,
-        ours: Rank,
-        group: Group,
-        run: Callable[[Any], Any],
-        *,
-        plans: Mapping[Algorithm, Callable[..., Failed]] | None = None,
-    ) -> None:
+    def __init__(self, ours: Rank, group: Group, run: Callable[[Any], Any], *, plans: Plans = None) -> None:
         self.ours, self.group, self.is_planned, self.words = ours, group, False, NO_WORDS
         self._run, self._plans, self._part = run, plans or {}, 0
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from treecast.calls.collectives import has_holes
 from treecast.calls.table import Failed
@@ -10,6 +11,7 @@ from treecast.groups.group import Group
 from treecast.groups.members import name_ranks
 
 
+@dataclass
 class Deaths:
     """The failed of a group, as far as the program has been told of them.
 
@@ -17,14 +19,14 @@ class Deaths:
     ``hint``: ends a line.
     """
 
-    def __init__(self, where: str, advice: str) -> None:
-        self.where, self.advice = where, advice
-        self.name: Callable[[Sequence[int]], str] = name_ranks
-        self.hint: Callable[[], str] = str
-        self._told = set[int]()
+    where: str
+    advice: str
+    name: Callable[[Sequence[int]], str] = name_ranks
+    hint: Callable[[], str] = str
+    _told: set[int] = field(default_factory=set[int])
 
     def tell(
-        self, call: tuple[str, str, int], group: Group, outcome: tuple[Failed, int | None], on_failed: str
+        self, call: tuple[str, str, int], outcome: tuple[Failed, int | None], group: Group, on_failed: str
     ) -> None:
         """Say what a call that is over lacks, as ``on_failed`` asks for.
 
@@ -34,9 +36,11 @@ class Deaths:
         the result are not those that the caller takes them for.
         """
         (name, row, number), (failed, target), members = call, outcome, group.agreement.members
-        out = sorted({*range(group.size), *failed} - (set(members) - set(failed)))
-        news = [rank for rank in out if rank not in self._told]
-        self._told = set(out)  # who was taken in again is told of anew
+        if not failed and len(members) == group.size:
+            return
+        living = set(members) - set(failed)
+        out = set(range(group.size)) - living
+        news, self._told = sorted(out - self._told), out  # who was taken in again is told of anew
         lost = target is not None and failed == (target,)
         holes = not lost and has_holes(row)
 
@@ -50,12 +54,11 @@ class Deaths:
                 return f"{its} part of the result is {'None' if row.islower() else 'whatever was there before'}"
             return f"the result leaves out {its} data"
 
-        if news and on_failed == "warn" and group.rank == min(set(members) - set(failed)):
+        if news and on_failed == "warn" and group.rank == min(living):
             for rank in news:
                 ended, later = _end_of(rank, group), ", now and in later calls" if rank in failed else ""
                 line = f"{name}, call {number} of {self.where}: {self.name([rank])} {ended}, and {without([rank])}"
                 sys.stderr.write(f"treecast: {line}{later}{self.hint()}\n")
-            sys.stderr.flush()
         if failed and (on_failed == "raise" or (holes and on_failed == "warn")):
             ends = ", ".join(f"{self.name([rank])} {_end_of(rank, group)}" for rank in failed)
             raise DeliveryError(f"{name}: {ends}, and {without(failed)}; {self.advice}")

@@ -52,75 +52,47 @@ def recognise(mpi: Any, argument: Any, *, writable: bool, vector: bool = False) 
     """Return the entries of the ordinary case, None of any other: contiguous, native, without gaps, in this machine's memory."""
     try:
         items = take_apart(mpi, argument, vector)
-        view = memoryview(items.buffer)
+        view, datatype = memoryview(items.buffer), items.datatype
+        if isinstance(datatype, str):
+            datatype = mpi.Datatype.fromcode(datatype)
     except (TypeError, ValueError, BufferError):
         return None
     if (writable and view.readonly) or not (view.c_contiguous or view.f_contiguous):
         return None
-    datatype = items.datatype
-    if datatype is None:
-        if view.format not in NATIVE:
-            return None
-        return Span(mpi.buffer.frombuffer(items.buffer, not writable), view.itemsize, None, items)
-    if isinstance(datatype, str):
-        try:
-            datatype = mpi.Datatype.fromcode(datatype)
-        except ValueError:
-            return None
-    if not datatype or not datatype.is_predefined or not 0 < datatype.size == datatype.extent:
-        return None
-    return Span(mpi.buffer.frombuffer(items.buffer, not writable), datatype.size, datatype, items)
-
-
-def cut_simple(span: Span, blocks: int = 0) -> list[Any] | None:
-    """Return the bytes of a simple argument, or of each of ``blocks`` blocks; None where they are not as they should be.
-
-    Raises ValueError when they do not fit into the buffer.
-    """
-    memory, entry, _, items = span
-    try:
-        first = 0 if items.places is None else index(items.places) * entry
-        count = None if items.counts is None else index(items.counts)
-    except TypeError:
-        return None
-    parts = max(1, blocks)
-    room = len(memory) - first
-    if count is None:
-        if room % entry or room // entry % parts:
-            return None
-        length = room // parts
+    if datatype is None and view.format in NATIVE:
+        entry = view.itemsize
+    elif datatype and datatype.is_predefined and 0 < datatype.size == datatype.extent:
+        entry = datatype.size
     else:
-        length = count * entry
-    if first < 0 or length < 0:
         return None
-    _check_room(first + length * parts, len(memory))
-    return [memory[first + k * length : first + (k + 1) * length] for k in range(parts)]
+    return Span(mpi.buffer.frombuffer(items.buffer, not writable), entry, datatype, items)
 
 
-def cut_vector(span: Span, blocks: int) -> list[Any] | None:
-    """Return the bytes of each block of a vector argument; None when they are not as they should be.
+def cut(span: Span, blocks: int = 0, vector: bool = False) -> list[Any] | None:
+    """Return the bytes of an argument, or of each of its ``blocks`` blocks; None where they are not as they should be.
 
-    Raises ValueError when they do not fit into the buffer.
+    ``vector``: they may have any lengths and places. Raises ValueError when they do not fit into the buffer.
     """
     memory, entry, _, items = span
-    if items.counts is None and len(memory) % entry:
-        return None
     try:
-        counts = counts_of(items.counts, blocks, len(memory) // entry)
-        places = places_of(items.places, counts)
+        if vector:
+            parts = blocks
+            counts = counts_of(items.counts, parts, len(memory) // entry)
+            places = places_of(items.places, counts)
+            rest = len(memory) % entry
+        else:
+            parts, first = max(1, blocks), index(0 if items.places is None else items.places)
+            rest = (len(memory) - first * entry) % (entry * parts)
+            count = (len(memory) // entry - first) // parts if items.counts is None else index(items.counts)
+            counts, places = [count] * parts, [first + count * k for k in range(parts)]
     except TypeError:
         return None
-    if not len(counts) == len(places) == blocks or min(*counts, *places) < 0:
+    if (rest and items.counts is None) or not len(counts) == len(places) == parts or min(*counts, *places) < 0:
         return None
     ends = [(place * entry, (place + count) * entry) for place, count in zip(places, counts, strict=True)]
-    _check_room(max(end for _, end in ends), len(memory))
+    if (end := max(end for _, end in ends)) > len(memory):
+        raise ValueError(f"message: the buffer has {len(memory):,} bytes, and its entries end at byte {end:,}")
     return [memory[first:end] for first, end in ends]
-
-
-def _check_room(end: int, room: int) -> None:
-    """Raise ValueError where MPI would read or write behind a buffer."""
-    if end > room:
-        raise ValueError(f"message: the buffer has {room:,} bytes, and its entries end at byte {end:,}")
 
 
 def counts_of(counts: Any, blocks: int, entries: int) -> list[int]:

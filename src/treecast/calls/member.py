@@ -1,6 +1,6 @@
 """The middle of a communicator, whatever its face: it makes the calls of the table, and tells how the last one ended."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -8,13 +8,11 @@ from typing import Any
 from treecast.calls.call import Last
 from treecast.calls.collectives import OBJECTS
 from treecast.calls.deaths import Deaths
-from treecast.calls.table import Algorithm, Failed, Job, Rank, Row, job_of, read_now
-from treecast.calls.worker import Worker
+from treecast.calls.table import Failed, Job, Plans, Rank, Row, job_of
+from treecast.calls.worker import Worker, done
 from treecast.groups.group import Group
 from treecast.groups.terms import Terms
 from treecast.jobs.dump import dump, flight_record
-
-Plans = Mapping[Algorithm, Callable[..., Failed]] | None
 
 
 class Member:
@@ -35,13 +33,10 @@ class Member:
         failed, way, network = more or ((), "MPI", "")
         return Last(failed, way, network, ended - began)
 
-    # -- what it does --------------------------------------------------------------------------------------------------
-
     @property
     def stats(self) -> dict[str, int]:
         """How many events of each name there were at this rank (``treecast.transport.events``), and how many calls it keeps."""
-        group = self._group
-        return {**group.transport.events.counts, "calls": len(flight_record(group.waiting)["entries"])}
+        return {**self._group.transport.events.counts, "calls": len(self.calls())}
 
     def waiting(self) -> dict[int, str]:
         """Return for whom this rank waits in the call that it is in, and where they were when it last asked, after 5 s.
@@ -60,10 +55,7 @@ class Member:
 
         ``torchfrtrace FOLDER --prefix treecast_rank_`` reads it. Raises FormatError where it cannot be written.
         """
-        group = self._group
-        return dump(group.waiting, group.transport.rank, folder)
-
-    # -- said by a face ----------------------------------------------------------------------------------------------
+        return dump(self._group.waiting, self._group.transport.rank, folder)
 
     @property
     def _here(self) -> tuple[Rank, Worker, Deaths]:
@@ -87,8 +79,6 @@ class Member:
         """Have work done beside the program, after all that was begun before; return its request."""
         raise NotImplementedError
 
-    # -- calls -------------------------------------------------------------------------------------------------------
-
     def do(
         self, name: str, job: Job, number: int | None = None, row: Row | None = None, title: str = ""
     ) -> tuple[Any, Failed]:
@@ -100,7 +90,7 @@ class Member:
         number, began, (plans, *way) = number or self._take_number(), perf_counter(), self._plans_of(row)
         found, failed, by_plan = self._carry_out(number, job, plans)
         self._last = (began, perf_counter(), failed, *(way if by_plan else (self.own_way, "")))
-        self._tell((title or name, name, number), (failed, job.target), self.terms.on_failed)
+        self._here[2].tell((title or name, name, number), (failed, job.target), self._group, self.terms.on_failed)
         return found, failed
 
     def ask(self, title: str, value: Any) -> list[Any]:
@@ -108,29 +98,23 @@ class Member:
         job, number = job_of(OBJECTS["allgather"], self._here[0], (value,), {}), self._take_number()
         found, failed, _ = self._carry_out(number, job)
         told = "ignore" if self.terms.on_failed == "ignore" else "warn"
-        self._tell((title, "", number), (failed, None), told)
+        self._here[2].tell((title, "", number), (failed, None), self._group, told)
         return list(found)
-
-    def _tell(self, call: tuple[str, str, int], outcome: tuple[Failed, int | None], on_failed: str) -> None:
-        group = self._group
-        if outcome[0] or len(group.agreement.members) < group.size:
-            self._here[2].tell(call, group, outcome, on_failed)
 
     def _go(self, name: str, row: Row | Callable[..., Job], number: int, *given: Any, **named: Any) -> Any:
         """Make a call, once those before it are over; return its result. ``row``: or the maker of its job."""
         self._here[1].wait()
-        return self.do(name, self._job_of(row, given, named), number, row if isinstance(row, Row) else None)[0]
+        job = job_of(row.make if isinstance(row, Row) else row, self._here[0], given, named)
+        return self.do(name, job, number, row if isinstance(row, Row) else None)[0]
 
     def _begin(self, row: Row, /, *arguments: Any, **named: Any) -> Any:
         """Begin a nonblocking call; return its request. The arguments are read at once."""
-        return self._begin_job(row, self._job_of(row, arguments, named))
+        return self._begin_job(row, job_of(row.make, self._here[0], arguments, named))
 
     def _begin_job(self, row: Row, job: Job) -> Any:
-        number, (job, is_right) = self._take_number(), read_now(job)
-        request = self._begin_work(lambda: self.do(f"I{row.name.lower()}", job, number, row))
-        if not is_right:
+        number, given = self._take_number(), done(job.read)
+        read_now = job._replace(read=given.result)
+        request = self._begin_work(lambda: self.do(f"I{row.name.lower()}", read_now, number, row))
+        if given.exception() is not None:
             request.Wait()  # which raises it
         return request
-
-    def _job_of(self, row: Row | Callable[..., Job], given: tuple[Any, ...], named: dict[str, Any]) -> Job:
-        return job_of(row.make if isinstance(row, Row) else row, self._here[0], given, named)

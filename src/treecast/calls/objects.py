@@ -22,14 +22,6 @@ _IN_PAIRS = (personal.alltoall, personal.scatter)  # who sends has an object for
 Fold = Callable[[Any, Any], Any] | None
 
 
-def _head(mpi: Any, length: int) -> Piece:
-    return mpi.buffer.frombuffer((length | _MARK).to_bytes(_HEAD, "little"), True)
-
-
-def _read_head(head: Piece) -> int:
-    return int.from_bytes(bytes(head), "little")
-
-
 def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -> tuple[list[Any], Failed]:
     """Bring objects by two calls of an algorithm, and return those that have come here: of ranks that have failed None.
 
@@ -38,20 +30,22 @@ def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -
     """
     mpi, of_root = call.ours.mpi, algorithm in _OF_ROOT
 
+    def length_of(piece: Any) -> Piece:
+        return mpi.buffer.frombuffer((len(piece) | _MARK).to_bytes(_HEAD, "little"), True)
+
     def go(pieces: Any, places: list[Piece], *equal: bool) -> Failed:
         mine, into = None if pieces == () else pieces, (places[0] if of_root else places) if places else None
         if algorithm is spread.broadcast:
             return call(algorithm, into if mine is None else mine, *ends)
         return call(algorithm, mine, into, *ends, *equal)
 
-    lengths: Any = out and (
-        [_head(mpi, len(each)) for each in cast("list[Piece]", out)] if isinstance(out, list) else _head(mpi, len(out))
-    )
+    lengths: Any = out and ([*map(length_of, cast("list[Any]", out))] if isinstance(out, list) else length_of(out))
     heads = [mpi.buffer.allocate(_HEAD) for _ in range(count)]
     for head in heads:
         head[:] = _LOST.to_bytes(_HEAD, "little")
     go(lengths, heads, *(() if algorithm is spread.allgather else (True,)))
-    known = [length if length == _LOST else length ^ _MARK for length in map(_read_head, heads)]
+    told = [int.from_bytes(bytes(head), "little") for head in heads]
+    known = [length if length == _LOST else length ^ _MARK for length in told]
     if any(length >> 48 for length in known if length != _LOST):
         call.find_unlike()
     places = [mpi.buffer.allocate(0 if length == _LOST else length) for length in known]
@@ -64,28 +58,17 @@ def _bring(call: Call, algorithm: Algorithm, out: Any, count: int, *ends: int) -
     return things, tuple(sorted(gone)) if places else failed
 
 
-def _job(
-    ours: Rank,
-    algorithm: Algorithm,
-    thing: Any,
-    root: int | None = None,
-    sum_up: Callable[..., Any] | None = None,
-    op: str = "",
-) -> Job:
-    """Return the job that brings an object, or one for each rank.
-
-    ``sum_up``: makes the result of all that have come, by the operation of this name.
-    """
+def _job(ours: Rank, algorithm: Algorithm, thing: Any, root: int | None = None) -> Job:
+    """Return the job that brings an object, or one for each rank."""
     ends = () if root is None else (check_root(ours, root),)
     of_root, at_root = algorithm in _OF_ROOT, ends == (ours.rank,)
-    sends = at_root or not of_root
     count = (algorithm is personal.scatter or not at_root) if of_root else ours.size if at_root or not ends else 0
 
     def pickled(each: Any) -> Piece:
         return ours.mpi.buffer.frombuffer(ours.mpi.pickle.dumps(each), True)
 
     def read() -> Any:
-        if not sends:
+        if of_root and not at_root:
             return ()
         if algorithm not in _IN_PAIRS:
             return pickled(thing)
@@ -97,22 +80,25 @@ def _job(
         things, failed = _bring(call, algorithm, out, int(count), *ends)
         if of_root:
             return things[0] if things else thing if at_root else None, failed
-        return (None if not count else things if sum_up is None else sum_up(things, failed)), failed
+        return things if count else None, failed
 
-    return Job(read, carry, None if of_root or not ends else ends[0], Words(op=op, root=ends[0] if ends else None))
+    return Job(read, carry, None if of_root or not ends else ends[0], Words(root=ends[0] if ends else None))
 
 
 def _fold(
-    ours: Rank, algorithm: Algorithm, thing: Any, op: Fold, root: int | None = None, upto: int | None = None
+    ours: Rank, algorithm: Algorithm, thing: Any, op: Fold, *, root: int | None = None, upto: int | None = None
 ) -> Job:
     """Return the job that folds objects of the living: those of the ranks before ``upto``."""
     add: Callable[[Any, Any], Any] = ours.mpi.SUM if op is None else op
+    job = _job(ours, algorithm, thing, root)
 
-    def sum_up(things: list[Any], failed: Failed) -> Any:
-        living = [each for rank, each in enumerate(things[:upto]) if rank not in failed]
-        return fold(add, living) if living else None
+    def carry(call: Call, out: Any) -> tuple[Any, Failed]:
+        things, failed = job.carry(call, out)
+        here: list[Any] = things or []
+        living = [each for rank, each in enumerate(here[:upto]) if rank not in failed]
+        return fold(add, living) if living else None, failed
 
-    return _job(ours, algorithm, thing, root, sum_up, name_of(ours.mpi, add))
+    return job._replace(carry=carry, words=job.words._replace(op=name_of(ours.mpi, add)))
 
 
 @of_objects
@@ -159,7 +145,7 @@ def alltoall(ours: Rank, sendobj: Any) -> Job:
 @of_objects
 def reduce(ours: Rank, sendobj: Any, op: Fold = None, root: int = 0) -> Job:
     """Fold every rank's object at the root."""
-    return _fold(ours, personal.gather, sendobj, op, root)
+    return _fold(ours, personal.gather, sendobj, op, root=root)
 
 
 @of_objects

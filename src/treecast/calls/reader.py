@@ -1,15 +1,18 @@
 """Reads message arguments as mpi4py's methods take them: in place where they are ordinary."""
 
+import ctypes
 from collections.abc import Callable
 from functools import cache
 from operator import index
+from struct import Struct
 from typing import Any, NamedTuple
 
-from treecast.calls.datatypes import datatype_of
-from treecast.calls.items import Span, cut_simple, cut_vector, recognise, take_apart
+from treecast.calls.items import Span, cut, recognise, take_apart
 
 NUMPYS = {"Zf": "F", "Zd": "D", "Zg": "G"}
 _BYTE = "|u1"  # a datatype that stands for bytes of anything
+_DLPACK_KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
+_TENSOR = Struct("PiiiBB")  # DLPack's DLTensor: data, device and its number, dimensions; kind and bits of an entry
 
 
 class Place(NamedTuple):
@@ -66,9 +69,8 @@ class Reader:
         return spell(datatype.typechar) if datatype.is_predefined else ""
 
     def _read(self, argument: Any, form: str, *, writable: bool) -> Place:
-        vector, span = form == "vector", None
-        if form != "typed":
-            span = recognise(self._mpi, argument, writable=writable, vector=vector)
+        vector = form == "vector"
+        span = None if form == "typed" else recognise(self._mpi, argument, writable=writable, vector=vector)
         found = cut(span, self._size if form else 0, vector) if span else None
         return Place(found) if found else self._read_other(argument, form, writable=writable)
 
@@ -78,7 +80,7 @@ class Reader:
         Raises PlanError for a datatype whose entries do not lie one extent behind the other.
         """
         span = recognise(self._mpi, argument, writable=writable)
-        found = cut_simple(span, blocks) if span else None
+        found = cut(span, blocks) if span else None
         if not span or not found:
             return self._read_entries(argument, blocks, writable=writable)
         datatype = datatype_of(self._mpi, span.items.buffer) if span.datatype is None else span.datatype
@@ -91,6 +93,32 @@ class Reader:
     def _read_entries(self, argument: Any, blocks: int, *, writable: bool) -> Entries:
         """Return the entries of an argument of a sum that is not ordinary. Raises the error in it."""
         raise NotImplementedError
+
+
+def datatype_of(mpi: Any, buffer: Any) -> Any:
+    """Return the datatype of a buffer's entries, as mpi4py finds it: buffer protocol, DLPack, ``__cuda_array_interface__``.
+
+    Raises TypeError for a thing that is no buffer, ValueError for entries that MPI has no datatype for.
+    """
+    try:
+        code = (memoryview(buffer).format or "B").lstrip("@")
+    except (TypeError, BufferError):
+        if hasattr(buffer, "__dlpack__"):
+            code = _read_dlpack(buffer)
+        elif hasattr(buffer, "__cuda_array_interface__"):
+            code = buffer.__cuda_array_interface__["typestr"][1:]
+        else:
+            raise
+    return mpi.Datatype.fromcode(code)
+
+
+def _read_dlpack(buffer: Any) -> str:
+    """Return the type of entries as numpy spells it, without the order of bytes."""
+    capsule = buffer.__dlpack__()
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    *_, code, bits = _TENSOR.unpack(ctypes.string_at(pointer(capsule, b"dltensor"), _TENSOR.size))
+    return f"{_DLPACK_KINDS.get(code, '')}{bits // 8}"
 
 
 @cache
@@ -106,11 +134,6 @@ def spell(code: str | None) -> str:
         return np.dtype(NUMPYS.get(code or "", code or "")).str
     except (TypeError, ValueError):
         return ""
-
-
-def cut(span: Span, blocks: int, vector: bool) -> list[Any] | None:
-    """Return the bytes of each block of an argument, None where they are not as they should be; see ``items``."""
-    return cut_vector(span, blocks) if vector else cut_simple(span, blocks)
 
 
 def entries_of(span: Span, pieces: list[Any], finish: Callable[[], None] | None = None) -> Entries:

@@ -14,24 +14,26 @@ _WHOLE = frozenset("?bBhHiIlLqQ")
 _COUNT = 8  # bytes by which ranks tell one another how much they receive
 
 
-def _read_sum(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any) -> Given:
-    received = ours.reader.entries(recvbuf, writable=True)
-    sent = None
+def _read_sum(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any, *root: int) -> Given:
+    """Return the arguments of a sum for all, or for the root."""
+    if root not in ((), (ours.rank,)):
+        sent = ours.reader.entries(sendbuf, writable=False)
+        return _given(ours, sent, op, sent.piece, None, *root, root=root[0])
+    received, sent = ours.reader.entries(recvbuf, writable=True), None
     if not ours.in_place(sendbuf):
         sent = ours.reader.entries(sendbuf, writable=False)
         check_alike(sent, received)
-    how, length = _how(ours, received, op), len(received.piece)
-    return Given((sent and sent.piece, received.piece, how), length, received.finish, _words(ours, length, how))
+    parts = sent and sent.piece, received.piece, *root
+    return _given(ours, received, op, *parts, finish=received.finish, root=root[0] if root else None)
 
 
-def _words(ours: Rank, length: int, how: Sums, root: int | None = None) -> Words:
-    return Words("", length, ours.reader.spell(how.datatype), name_of(ours.mpi, how.op), root)
-
-
-def _how(ours: Rank, entries: Entries, op: Any) -> Sums:
+def _given(ours: Rank, entries: Entries, op: Any, *parts: Any, finish: Any = None, root: int | None = None) -> Given:
+    """Return the parts of a sum, to which is added how these entries are."""
     op = ours.mpi.SUM if op is None else op
     ours.reader.check_sum(entries.datatype, op)
-    return Sums(entries.datatype, op, entries.number, is_exact(entries.datatype, op))
+    how, length = Sums(entries.datatype, op, entries.number, is_exact(entries.datatype, op)), len(entries.piece)
+    words = Words("", length, ours.reader.spell(how.datatype), name_of(ours.mpi, how.op), root)
+    return Given((*parts, how), length, finish, words)
 
 
 def is_exact(datatype: Any, op: Any) -> bool:
@@ -51,17 +53,7 @@ def sum_for_all(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Asked
 def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0) -> Asked:
     """Bring the sum of all contributions to the root."""
     root = check_root(ours, root)
-
-    def read() -> Given:
-        if ours.rank == root:
-            given = _read_sum(ours, sendbuf, recvbuf, op)
-            mine, out, how = given.parts
-            return given._replace(parts=(mine, out, root, how), words=given.words._replace(root=root))
-        sent = ours.reader.entries(sendbuf, writable=False)
-        how, length = _how(ours, sent, op), len(sent.piece)
-        return Given((sent.piece, None, root, how), length, None, _words(ours, length, how, root))
-
-    return Asked(read, target=root)
+    return Asked(lambda: _read_sum(ours, sendbuf, recvbuf, op, root), target=root)
 
 
 @row("Reduce_scatter_block", sums.reduce_scatter, (0, 1), own_from=_OWN_FROM, blocks="blocks")
@@ -77,8 +69,7 @@ def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None)
             check_alike(sent._replace(number=sent.number // ours.size), received)
         block = sent.number // ours.size
         out = received.piece[: len(sent.piece) // ours.size]
-        how, length = _how(ours, sent, op), len(sent.piece)
-        return Given((sent.piece, out, [block] * ours.size, how), length, received.finish, _words(ours, length, how))
+        return _given(ours, sent, op, sent.piece, out, [block] * ours.size, finish=received.finish)
 
     return Asked(read)
 
@@ -97,8 +88,7 @@ def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = Non
         if recvcounts is not None or in_place:
             counts = _counts(ours, recvcounts)
             _check_counts(ours, sent, received, counts, in_place)
-        how, length = _how(ours, sent, op), len(sent.piece)
-        return Given((sent, received, counts, how), length, received.finish, _words(ours, length, how))
+        return _given(ours, sent, op, sent, received, counts, finish=received.finish)
 
     def carry(call: Call, parts: tuple[Any, ...]) -> Failed:
         sent, received, counts, how = parts

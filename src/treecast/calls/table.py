@@ -4,7 +4,8 @@ its size, and the size from which on it goes straight when nothing is to be surv
 To add a collective is to add an algorithm, and a row here: a function that reads its arguments.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from functools import wraps
 from inspect import signature
 from operator import index
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treecast.calls.reader import Entries
 from treecast.collectives.kinds import COLLECTIVES, Kind
-from treecast.errors import PlanError
 from treecast.groups.words import NO_WORDS, Words
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ _OPS = [
 Failed = tuple[int, ...]
 Algorithm = Callable[..., Any]
 """Steps over a group: see ``treecast.algorithms``."""
+Plans = Mapping[Algorithm, Callable[..., Failed]] | None
+"""Functions that carry algorithms out by plans."""
 
 
 class Rank(NamedTuple):
@@ -140,12 +142,7 @@ OBJECTS: dict[str, Callable[..., Job]] = {}
 
 
 def row(
-    name: str,
-    algorithm: Algorithm,
-    sized_by: tuple[int, ...] = (),
-    *,
-    own_from: int | None = None,
-    blocks: str = "",
+    name: str, algorithm: Algorithm, sized_by: tuple[int, ...] = (), *, own_from: int | None = None, blocks: str = ""
 ) -> Callable[[Callable[..., Asked]], Callable[..., Asked]]:
     """Register a method of mpi4py; see ``Row``."""
 
@@ -185,30 +182,10 @@ def job_of(make: Callable[..., Job], ours: Rank, arguments: tuple[Any, ...], nam
     try:
         return make(ours, *arguments, **named)
     except Exception as error:
+        wrong = Future[Any]()
+        wrong.set_exception(error)
         needed = [each for each in signature(make).parameters.values() if each.default is each.empty]
-        return make(ours, *[None] * (len(needed) - 1))._replace(read=_raising(error))
-
-
-def read_now(job: Job) -> tuple[Job, bool]:
-    """Return a job whose arguments were read at once, and whether they are right; if not, it raises the error in its time."""
-    try:
-        given = job.read()
-    except Exception as error:
-        return job._replace(read=_raising(error)), False
-    return job._replace(read=lambda: given), True
-
-
-def _raising(error: Exception) -> Callable[[], Any]:
-    def read() -> Any:
-        raise error
-
-    return read
-
-
-def sizes_of(pieces: Sequence[Any]) -> int | tuple[int, ...]:
-    """Return the bytes of each of some blocks, one number where they are equal."""
-    sizes = tuple(map(len, pieces))
-    return sizes[0] if len(set(sizes)) == 1 else sizes
+        return make(ours, *[None] * (len(needed) - 1))._replace(read=wrong.result)
 
 
 def name_of(mpi: Any, op: Any) -> str:
@@ -216,12 +193,6 @@ def name_of(mpi: Any, op: Any) -> str:
     if not getattr(op, "is_predefined", False):
         return getattr(op, "name", "an operation of the program")
     return next((name for name in _OPS if getattr(mpi, name, None) == op), "another operation")
-
-
-def check_own(ours: Rank, sent: Any, place: Any) -> None:
-    """Raise PlanError when a rank's own block is sent in one length and received in another."""
-    if len(sent) != len(place):
-        raise PlanError(f"rank {ours.rank}: {len(sent):,} bytes are sent to itself where {len(place):,} are received")
 
 
 def check_root(ours: Rank, root: Any) -> int:

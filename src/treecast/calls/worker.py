@@ -30,9 +30,8 @@ class Worker:
         """Have work done after all that was begun before."""
         future: Future[T] = Future()
         if self._thread is None:
-            self._thread = Thread(
-                target=self._work, name=self._name, daemon=True
-            )  # an early end of the process waits for none
+            # an early end of the process waits for none
+            self._thread = Thread(target=self._work, name=self._name, daemon=True)
             self._thread.start()
         self.jobs.put((work, future))
         return future

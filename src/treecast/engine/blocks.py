@@ -9,24 +9,17 @@ import numpy as np
 from treecast.algorithms.spread import copy_here
 from treecast.algorithms.sums import Sums, width_of
 from treecast.collectives import COLLECTIVES, Kind
-from treecast.engine.choose import ALL_PORT, Operation, Role, flit_of, messages_of
+from treecast.engine.choose import Operation, Role, flit_of, messages_of
 from treecast.engine.memory import Part
 from treecast.errors import PlanError
 from treecast.execution.layout import Bytes, even_layout, ranges_at
 from treecast.groups.shape import Shape
-from treecast.networks import Network
 from treecast.transport.base import Piece
 
 _KEPT = 1 << 10  # chunks whose places are known while they are under way
-Run = Callable[[Part], set[int]]
-"""Carries a part of a plan out, and returns the chunks that the rank holds then."""
-
-
-Place = Callable[[int], Bytes | None]
-"""Returns the memory of a block, None of one that only passes."""
-
-Cut = Callable[[int, int], slice]
-"""Returns which part of a block a chunk is, from the number of the block, and that of the chunk in the block."""
+Run = Callable[[Part], set[int]]  # carries a part of a plan out, and returns the chunks that the rank holds then
+Place = Callable[[int], Bytes | None]  # returns the memory of a block, None of one that only passes
+Cut = Callable[[int, int], slice]  # returns which part of a block a chunk is, from the numbers of both
 
 
 def bytes_of(piece: Piece) -> Bytes:
@@ -61,27 +54,19 @@ def carry(place: Place, cut: Cut, me: int, role: Role, run: Run) -> set[int]:
     return {int(collective.source_of(chunk)) for chunk in wanted if chunk not in got}
 
 
-def cut_up(
-    kind: str,
-    where: Network,
-    sizes: Sequence[int],
-    rate: float = 0.0,
-    *,
-    root: int = 0,
-    survive: int = 0,
-    model: str = ALL_PORT,
-) -> tuple[Operation, Cut]:
-    """Return how a collective of blocks of so many bytes is carried out, and how they are cut; ``rate`` as in ``messages_of``.
+def cut_up(what: Operation, sizes: Sequence[int], rate: float = 0.0) -> tuple[Operation, Cut]:
+    """Return an operation in as many chunks as are best, and how its blocks are cut into them; ``rate`` as in ``messages_of``.
 
-    ``sizes``: of each block where their lengths differ, else of the first.
+    ``sizes``: the bytes of each block where their lengths differ, else of the first.
     """
+    kind, where, _, _, survive, model, _ = what
     if COLLECTIVES[kind].lengths:
         flit = flit_of(where, sizes, survive, rate, model=model)
-        operation = Operation(kind, where, root, 1, survive, model, tuple(-(-size // flit) for size in sizes))
-        return operation, lambda block, number: slice(number * flit, min((number + 1) * flit, sizes[block]))
+        what = what._replace(lengths=tuple(-(-size // flit) for size in sizes))
+        return what, lambda block, number: slice(number * flit, min((number + 1) * flit, sizes[block]))
     count = messages_of(kind, where, sizes[0], survive, rate, model=model)
     layout = even_layout(sizes[0], count)
-    return Operation(kind, where, root, count, survive, model), lambda _, number: layout.slice_of(number, number + 1)
+    return what._replace(messages=count), lambda _, number: layout.slice_of(number, number + 1)
 
 
 def carry_sum(received: Bytes, how: Sums, me: int, role: Role, run: Run) -> bool:

@@ -61,12 +61,9 @@ def messages_of(kind: str, where: Network, size: int, survive: int, rate: float 
         return max(1, -(-size // _MOST))
     if size <= _WHOLE:
         return 1
-    if model == ONE_PORT:
-        arcs = AT_ONCE * max(1, (where.nodes - 1).bit_length())
-        return -(-size // chunk_of(size * (survive + 1), arcs, rate))
-    trees = trees_of(where, survive) if COLLECTIVES[kind].one_to_all else 1
+    trees = trees_of(where, survive) if COLLECTIVES[kind].one_to_all and model != ONE_PORT else 1
     share = -(-size * (survive + 1) // trees)
-    count = -(-size // chunk_of(share, where.diameter + 1, rate))
+    count = -(-size // chunk_of(share, _arcs_of(where, model), rate))
     spread = min(trees, -(-size // _WHOLE))
     return -(-count // spread) * spread
 
@@ -74,12 +71,14 @@ def messages_of(kind: str, where: Network, size: int, survive: int, rate: float 
 def flit_of(where: Network, sizes: Sequence[int], survive: int, rate: float = 0.0, *, model: str = ALL_PORT) -> int:
     """Return the bytes of a flit of blocks of different lengths; ``rate`` as in ``messages_of``.
 
-    As there every block passes ⌈log2 N⌉ arcs over one port, or as many as the diameter. So many flits that a plan of them is made
-    in less than a second are the most.
+    So many flits that a plan of them is made in less than a second are the most.
     """
-    total = sum(sizes) * (survive + 1)
-    arcs = AT_ONCE * max(1, (where.nodes - 1).bit_length()) if model == ONE_PORT else where.diameter + 1
-    return max(chunk_of(total, arcs, rate), -(-sum(sizes) // max(1, _MOST_FLITS // where.nodes)))
+    best = chunk_of(sum(sizes) * (survive + 1), _arcs_of(where, model), rate)
+    return max(best, -(-sum(sizes) // max(1, _MOST_FLITS // where.nodes)))
+
+
+def _arcs_of(where: Network, model: str) -> int:
+    return AT_ONCE * max(1, (where.nodes - 1).bit_length()) if model == ONE_PORT else where.diameter + 1
 
 
 def chunk_of(share: int, arcs: int, rate: float) -> int:
@@ -108,7 +107,7 @@ class Operation(NamedTuple):
     kind: str
     network: Network
     root: int
-    messages: int
+    messages: int = 1
     survive: int = 0
     model: str = ALL_PORT
     lengths: tuple[int, ...] | None = None
@@ -147,22 +146,7 @@ def schedule_of(operation: Operation) -> Schedule:
     return plan(kind, where, messages=None if lengths is not None else messages, **how)
 
 
-Hosts = Sequence[int]
-"""Of each rank, the first rank on its host."""
-
-
-def speakers_of(hosts: Hosts, root: int) -> list[int]:
-    """Return the rank that speaks for each host, in the order of their first ranks: the root, or else the first.
-
-    Examples
-    --------
-    >>> speakers_of([0, 1, 1, 0, 4], root=2)
-    [0, 2, 4]
-    """
-    return [root if first == hosts[root] else first for first in sorted(set(hosts))]
-
-
-def broadcast_role(operation: Operation, hosts: Hosts, root: int, rank: int, tags: int) -> Role:
+def broadcast_role(operation: Operation, hosts: Sequence[int], root: int, rank: int, tags: int) -> Role:
     """Return the part of one rank in a broadcast from ``root`` to ranks on several hosts; tags are from 0 to ``tags`` - 1.
 
     Between hosts it is a one-port broadcast on their complete network, and one rank speaks for each. On a host the data passes
@@ -175,7 +159,8 @@ def broadcast_role(operation: Operation, hosts: Hosts, root: int, rank: int, tag
     ...     print("to" if transfer.sends else "from", transfer.peer, transfer.first, transfer.stop)
     from 1 0 5
     """
-    speakers, here = speakers_of(hosts, root), [r for r, host in enumerate(hosts) if host == hosts[rank]]
+    speakers = [root if first == hosts[root] else first for first in sorted(set(hosts))]
+    here = [r for r, host in enumerate(hosts) if host == hosts[rank]]
     speaks = next(r for r in speakers if r in here)
     chain = [speaks, *(r for r in here if r != speaks)]
     place, role = chain.index(rank), role_of(operation, speakers.index(speaks), tags)

@@ -21,8 +21,6 @@ from treecast.engine.turns import Turns
 from treecast.execution.layout import Bytes
 from treecast.transport.base import Ticket
 
-__all__ = ["WINDOW", "Engine", "Message", "Outcome", "Part"]
-
 WINDOW = 4
 """How many messages of a transfer are under way at once: more gain nothing in shared memory."""
 _LOOK = 0.05  # seconds without anything after which it is asked who is to be given up
@@ -113,7 +111,7 @@ class Engine:
         self._turns = turns or Turns["_Active"]()
         self._last_moved = 0.0
         self._going = list[_Active]()
-        self._earliest = 0  # the step of the next receive, where that matters
+        self._earliest = 0  # the step of the next receive, where there is no room
 
     def run(self) -> Outcome:
         """Carry the part out, to its end or until nothing more can come."""
@@ -136,22 +134,20 @@ class Engine:
 
     def _look(self) -> bool:
         """Take messages that have gone through; return whether anything has."""
-        moved = False
-        self._earliest = self._first_step(self._going)
-        for active in self._turns.worth_a_look(self._going):
-            if active.waits and self._poll(active):
-                moved = True
-        if moved:
+        if not self._memory.has_room:
+            receives = (each for each in self._going if not each.transfer.sends and each.next < each.transfer.stop)
+            self._earliest = min((each.transfer.step_of(each.next) for each in receives), default=0)
+        polled = [self._poll(active) for active in self._turns.worth_a_look(self._going) if active.waits]
+        if any(polled):
             self._last_moved = time.monotonic()
-        return moved
-
-    # -- transfers ---------------------------------------------------------------------------------------------------
+        return any(polled)
 
     def _post(self, active: _Active) -> None:
         """Begin the messages of a transfer that may begin."""
         transfer, active.looks = active.transfer, False
         while not active.closed and active.next < transfer.stop and len(active.under_way) < WINDOW:
             chunk = active.next
+            apart = chunk in self._missing or chunk in self.outcome.held  # not received in its place: there, or a sum
             if transfer.sends:
                 buffer, lands = self._outgoing(transfer, chunk), False
                 if buffer is None:
@@ -159,11 +155,11 @@ class Engine:
                     return
                 if not self._turns.take(active, transfer.step_of(chunk), transfer.peer):
                     return
-            elif self._memory.waits(chunk, self._is_apart(chunk)) and not self._is_there(transfer, chunk):
+            elif self._memory.waits(chunk, apart) and not self._is_there(transfer, chunk):
                 active.looks = not active.closed
                 return
             else:
-                buffer, lands = self._memory.receive(chunk, self._is_apart(chunk))
+                buffer, lands = self._memory.receive(chunk, apart)
             active.under_way.append(Message(self._begin(transfer, chunk, buffer), chunk, buffer, lands))
             active.next += 1
 
@@ -192,17 +188,6 @@ class Engine:
         over_this_tree = self._expected.planned(chunk, transfer.tree) > 0  # else it comes over other trees alone
         return None if self._expected.left(chunk, transfer.tree if over_this_tree else None) else _NOTHING
 
-    def _is_apart(self, chunk: int) -> bool:
-        """Return whether a chunk is not to be received in its place: it is there, or it is a sum."""
-        return chunk in self._missing or chunk in self.outcome.held
-
-    def _first_step(self, going: list[_Active]) -> int:
-        """Return the step of the earliest message that is still to come; 0 while there is room for any."""
-        if self._memory.has_room:
-            return 0
-        receives = (each for each in going if not each.transfer.sends and each.next < each.transfer.stop)
-        return min((each.transfer.step_of(each.next) for each in receives), default=0)
-
     def _is_there(self, transfer: Transfer, chunk: int) -> bool:
         """Return whether the message with a chunk is there, and there is room for it.
 
@@ -214,7 +199,7 @@ class Engine:
         if self._links.has_come(transfer.peer, transfer.tag_of(chunk)):
             return True
         if self._links.is_lost(transfer.peer):
-            self._note_death(transfer.peer)
+            self._close_all(transfer.peer, self.outcome.dead)
         return False
 
     def _poll(self, active: _Active) -> bool:
@@ -225,7 +210,7 @@ class Engine:
             if not message.ticket.over:
                 break
             if message.ticket.lost:
-                self._note_death(transfer.peer)
+                self._close_all(transfer.peer, self.outcome.dead)
                 return True
             active.under_way.popleft()
             moved = True
@@ -298,29 +283,22 @@ class Engine:
         if chunk in self._void and result is not None:  # nor will the finished sum come
             self._wake(result)
 
-    # -- failures ----------------------------------------------------------------------------------------------------
-
-    def _note_death(self, peer: int) -> None:
-        """Note that nothing goes to a neighbour any more, or comes from it."""
-        self.outcome.dead.add(peer)
-        self._close_all(peer)
-
     def _give_up_in_time(self) -> None:
         idle = time.monotonic() - self._last_moved
         if idle < self._patience or (idle < _LACKING * self._patience and self._lacks()):
             return
         self._last_moved = time.monotonic()
         for peer in {active.transfer.peer for active in self._unfinished() if active.waits}:
-            self.outcome.cut.add(peer)
-            self._close_all(peer)
+            self._close_all(peer, self.outcome.cut)
 
     def _lacks(self) -> bool:
         """Return whether something is still to come that the rank does not hold."""
         receives = (active for active in self._unfinished() if not active.transfer.sends)
         return any(chunk not in self.outcome.held for active in receives for chunk in active.outstanding())
 
-    def _close_all(self, peer: int) -> None:
-        """Expect nothing more from a neighbour, and tell it nothing more."""
+    def _close_all(self, peer: int, among: set[int]) -> None:
+        """Expect nothing more from a neighbour, and tell it nothing more; note it among the dead, or those cut off."""
+        among.add(peer)
         self._links.give_up(peer)
         closing = [active for active in self._unfinished() if active.transfer.peer == peer]
         for active in closing:
@@ -331,8 +309,10 @@ class Engine:
             for message in active.under_way:
                 if sends:
                     self._turns.end(peer)
+                elif message.lands:
+                    self._memory.landed(message.chunk)
                 else:
-                    self._memory.give_up(message.chunk, message.buffer, message.lands)
+                    self._memory.give_back(message.buffer, in_use=True)
             active.under_way.clear()
             for chunk in lost:
                 if sends:

@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from treecast.engine.engine import Engine, Outcome, Part
+from treecast.engine.engine import Engine, Outcome
+from treecast.engine.memory import Part
 from treecast.engine.transfers import Links, Transfer
 from treecast.engine.turns import Turns
 from treecast.errors import Evicted
 from treecast.execution.layout import Bytes
 from treecast.groups.group import Group
-from treecast.transport.base import Key, Kind, Ticket, Until
+from treecast.transport.base import Key, Ticket, Until
 
 _FOREVER = 1e9
 
@@ -25,18 +26,18 @@ class Lane(Links):
     tags = 1 << 31
 
     def __init__(self, direct: Any, group: Group) -> None:
-        self._direct, self._group = direct, group
-        self._asked = list[tuple[int, Key]]()
-        super().__init__(direct, [group.seats[rank] for rank in group.agreement.members], self._key, self._drop)
+        super().__init__(direct, [group.seats[rank] for rank in group.agreement.members])
+        self._group, self._asked = group, list[tuple[int, int]]()
 
     @property
     def _patience(self) -> float:
         """Seconds for which a plan waits for a rank."""
         return self._group.terms.late or _FOREVER
 
-    def _key(self, tag: int) -> Key:
+    def key(self, tag: int) -> Key:
+        """Return the key of the message of this call that has a tag."""
         group = self._group
-        return Key(Kind.DATA, group.agreement.number, tag >> 16, tag & 0xFFFF, group.instance, group.ident)
+        return super().key(tag)._replace(call=group.agreement.number, instance=group.instance, group=group.ident)
 
     def send(self, peer: int, tag: int, piece: Bytes, sure: bool) -> Ticket:
         """Begin to send over a link, where every long message waits until it is asked for."""
@@ -44,18 +45,14 @@ class Lane(Links):
 
     def receive(self, peer: int, tag: int, place: Bytes) -> Ticket:
         """Begin to receive over a link."""
-        self._asked.append((self._seats[peer], self._key(tag)))
+        self._asked.append((peer, tag))
         return super().receive(peer, tag, place)
 
-    def _drop(self, seat: int) -> None:
-        """Drop messages of a rank; their memory is free."""
-        for source, key in self._asked:
-            if source == seat:
-                self._direct.cancel(source, key)
-
-    def _begin(self) -> None:
-        """Drop what earlier calls have left."""
-        self._direct.forget(self._group.agreement.number, self._group.ident)
+    def give_up(self, peer: int) -> None:
+        """Drop what was asked of a rank; all else goes on, as the group's own messages may go over the same transport."""
+        for each, tag in self._asked:
+            if each == peer:
+                self._transport.cancel(self._seats[peer], self.key(tag))
 
     def wait(self, until: Until, seconds: float) -> None:
         """Move bytes. Raises Evicted when the others have gone on without this rank."""
@@ -71,7 +68,7 @@ class Lane(Links):
 
     def lost(self) -> set[int]:
         """Return the ranks of the group to which there is no link any more."""
-        return {self._group.rank_at[seat] for seat in self._direct.lost if seat in self._group.rank_at}
+        return {self._group.rank_at[seat] for seat in self._transport.lost if seat in self._group.rank_at}
 
     def exchange(self, to: Sequence[int], sources: Sequence[int], size: int) -> None:
         """Send so many bytes to some, and receive as many from others; give those up that are silent."""
@@ -81,12 +78,12 @@ class Lane(Links):
         for peer in {peer for peer, ticket in tickets if not ticket.over}:
             self.give_up(peer)
 
-    def carry(self, transfers: tuple[Transfer, ...], part: Part, turns: Turns[Any] | None) -> Outcome:
+    def carry(self, transfers: tuple[Transfer, ...], part: Part, turns: Turns[Any]) -> Outcome:
         """Carry out the part of this rank in a plan, as far as it comes."""
-        self._begin()
+        self._transport.forget(self._group.agreement.number, self._group.ident)
         try:
             return Engine(self, transfers, part, self._patience, turns=turns).run()
         except Evicted:
-            for seat in self._seats:
-                self._drop(seat)
+            for peer in range(len(self._seats)):
+                self.give_up(peer)
             raise

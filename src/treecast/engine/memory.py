@@ -55,19 +55,18 @@ class Memory:
         """Return the bytes of a chunk that the rank holds."""
         return self._carried[chunk] if chunk in self._carried else self._part.view(chunk)
 
-    def lends(self, chunk: int, apart: bool) -> int:
-        """Return the bytes of the buffer that a chunk is received in; 0 when it is received in its place.
-
-        ``apart``: whether it is not to be received in its place, since it is there already, or a sum.
-        """
-        passing = self._part.passing(chunk)
-        if passing is not None:
+    def _lends(self, chunk: int, apart: bool) -> int:
+        """Return the bytes of the buffer that a chunk is received in; 0 when it is received in its place."""
+        if (passing := self._part.passing(chunk)) is not None:
             return passing
         return len(self._part.view(chunk)) if apart or chunk in self._landing else 0
 
     def waits(self, chunk: int, apart: bool) -> bool:
-        """Return whether no buffer is given out for a chunk before its message is there."""
-        return self.lends(chunk, apart) >= _LARGE
+        """Return whether no buffer is given out for a chunk before its message is there.
+
+        ``apart``: whether it is not to be received in its place, since it is there already, or a sum.
+        """
+        return self._lends(chunk, apart) >= _LARGE
 
     @property
     def has_room(self) -> bool:
@@ -76,7 +75,7 @@ class Memory:
 
     def receive(self, chunk: int, apart: bool) -> tuple[Bytes, bool]:
         """Return where a chunk is received, and whether that is its place."""
-        size = self.lends(chunk, apart)
+        size = self._lends(chunk, apart)
         if not size and self._part.passing(chunk) is None:
             self._landing.add(chunk)
             return self._part.view(chunk), True
@@ -98,33 +97,20 @@ class Memory:
         """Note that a chunk is no longer being received in its place."""
         self._landing.discard(chunk)
 
-    def give_back(self, *buffers: Bytes) -> None:
-        """Take back buffers that were lent."""
+    def give_back(self, *buffers: Bytes, in_use: bool = False) -> None:
+        """Take back buffers that were lent; ``in_use``: MPI may still use their memory, so nobody else gets them."""
         for buffer in buffers:
             self._lent -= len(buffer) >= _LARGE
-            self._pool.setdefault(len(buffer), []).append(buffer)
-
-    def give_up(self, chunk: int, buffer: Bytes, lands: bool) -> None:
-        """Note that a receive was given up: MPI may still write there, so the buffer is not used again."""
-        if lands:
-            self._landing.discard(chunk)
-        else:
-            self._lent -= len(buffer) >= _LARGE
+            if not in_use:
+                self._pool.setdefault(len(buffer), []).append(buffer)
 
     def sent(self, chunk: int, in_use: bool = False) -> None:
         """Note that a send of a chunk is over; ``in_use``: it was given up, and MPI may still read the buffer."""
-        if self._part.passing(chunk) is None:
-            return
         self._sent[chunk] += 1
         if in_use:
             self._in_use.add(chunk)
-        if self._sent[chunk] < self._sends.planned(chunk) or chunk not in self._carried:
-            return
-        buffer = self._carried.pop(chunk)
-        if chunk in self._in_use:
-            self._lent -= len(buffer) >= _LARGE
-        else:
-            self.give_back(buffer)
+        if chunk in self._carried and self._sent[chunk] >= self._sends.planned(chunk):
+            self.give_back(self._carried.pop(chunk), in_use=chunk in self._in_use)
 
 
 class Additions:
@@ -158,7 +144,10 @@ class Additions:
         """Take a contribution that a transfer has brought; return the buffers that are not needed any more."""
         if chunk in self._lost:
             return [contribution]
-        turns = self._turns_of(chunk)
+        if chunk not in self._turns:  # who is still to bring contributions to it, in the order of their steps
+            bring = [each for each in self._receives if each.first <= chunk < each.stop]
+            self._turns[chunk] = deque(sorted(bring, key=lambda each: (each.step_of(chunk), each.peer, each.tree)))
+        turns = self._turns[chunk]
         early, done = self._early.setdefault(chunk, {}), list[Bytes]()
         early[transfer] = contribution
         while turns and turns[0] in early:
@@ -174,11 +163,3 @@ class Additions:
         """Note that a sum will never be complete; return the buffers that waited for their turn."""
         self._lost.add(chunk)
         return [*self._early.pop(chunk, {}).values()]
-
-    def _turns_of(self, chunk: int) -> deque[Transfer]:
-        """Return the transfers that are still to bring contributions to a sum, in the order of their steps."""
-        if chunk not in self._turns:
-            bring = [transfer for transfer in self._receives if transfer.first <= chunk < transfer.stop]
-            bring.sort(key=lambda transfer: (transfer.step_of(chunk), transfer.peer, transfer.tree))
-            self._turns[chunk] = deque(bring)
-        return self._turns[chunk]

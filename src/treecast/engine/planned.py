@@ -11,10 +11,10 @@ import os
 import struct
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from treecast.calls.table import Algorithm, Failed
 from treecast.collectives import Kind, find_unequal
 from treecast.engine import blocks as parts
 from treecast.engine.blocks import Cut, Run, Task, bytes_of, shape_of, task_of
-from treecast.engine.choose import ALL_PORT, ONE_PORT, Role, broadcast_role, most_survived, role_of
+from treecast.engine.choose import ALL_PORT, ONE_PORT, Operation, Role, broadcast_role, most_survived, role_of
 from treecast.engine.lane import Lane
 from treecast.engine.memory import Part
 from treecast.engine.turns import AT_ONCE, Turns
@@ -46,21 +46,6 @@ _KEPT = 64  # plans
 _PROBE = 1 << 18  # bytes by which the rate of links is measured
 _Made = tuple[Cut, Role, int]
 """How blocks are cut in a plan, the part of this rank, and how many copies there are to spare."""
-
-
-class _Asked(NamedTuple):
-    """What a plan is asked for: a kind, the bytes of its blocks, and the failures that it survives where the network can.
-
-    ``hosts``: of each node, the first one on its host. ``tags``: how many its messages may have.
-    """
-
-    kind: str
-    where: Network
-    sizes: tuple[int, ...]
-    root: int
-    survive: int
-    hosts: tuple[int, ...]
-    tags: int
 
 
 class Planned:
@@ -88,8 +73,8 @@ class Planned:
         self._rate = 0.0 if len(set(self._hosts)) == 1 else None
         if told is not None and self._rate is None:
             self._rate = parse_rate(told if told.endswith("s") else f"{told}bit/s")
-        self._made: dict[_Asked, Future[_Made]] = {}
-        self._planner = ThreadPoolExecutor(1, "treecast.plan")
+        planner = ThreadPoolExecutor(1, "treecast.plan")  # in a thread of its own: meanwhile the others hear this rank
+        self._made: Callable[..., Future[_Made]] = lru_cache(_KEPT)(partial(planner.submit, self._make))
 
     def plans(self) -> dict[Algorithm, Callable[..., Failed]]:
         """Return the functions that carry algorithms out by plans; those for which there is none go straight."""
@@ -116,8 +101,6 @@ class Planned:
 
         return carry
 
-    # -- what all ranks know before a plan ---------------------------------------------------------------------------
-
     def _all_go(self, call: Call, algorithm: Algorithm, words: Any) -> bool:
         """Return whether all ranks go down the same plan."""
         group = call.group
@@ -126,7 +109,8 @@ class Planned:
         sizes = "" if words is None else repr((algorithm.__name__, words, self._rate))
         mine = blake2b(sizes.encode(), digest_size=_DIGEST).digest()
         said: list[bytes] = call.run(self._tell(group, mine))
-        return len(set(said)) == 1 and bool(sizes) and self._left(group.agreement.members) is not None
+        left = _less(self.where, tuple(group.agreement.members), self._cuts)
+        return len(set(said)) == 1 and bool(sizes) and left is not None
 
     def _tell(self, group: Group, mine: bytes = bytes(_DIGEST)) -> Steps[list[bytes]]:
         """Tell all ranks something, and the links that this one has lost; return the words of the members, and plan without
@@ -137,10 +121,6 @@ class Planned:
         self._cuts = frozenset((rank, other) for rank, each in told for other in _LOST.unpack_from(each, _DIGEST))
         return [each[:_DIGEST] for _, each in told]
 
-    def _left(self, members: Sequence[int]) -> Network | None:
-        """Return the network of the members over links that no rank has lost; None where they are in pieces, or one alone."""
-        return _less(self.where, tuple(members), self._cuts)
-
     def _probe(self, group: Group, size: int) -> Steps[float]:
         """Return the seconds until all have sent so many bytes to one neighbour each, the same at all ranks.
 
@@ -150,7 +130,7 @@ class Planned:
         me, speak = members.index(group.rank), sorted(set(_hosts_of(self._hosts, members)))
         aims = dict(zip(speak, [*speak[1:], speak[0]], strict=True))  # to the next host
         if self._model == ALL_PORT:  # over the last port, since the first may lead to the same host
-            where = self._left(members)
+            where = _less(self.where, tuple(members), self._cuts)
             aims = {} if where is None else {u: where.neighbors(u)[-1] for u in range(where.nodes)}
         to, sources = [aims[me]] if me in aims else [], [u for u, aim in aims.items() if aim == me]
         self._lane_of(group).exchange(to, sources, size)
@@ -159,40 +139,37 @@ class Planned:
         told = yield from _told(group, took)
         return max(_SECONDS.unpack(each)[0] for _, each in told)
 
-    # -- a plan ------------------------------------------------------------------------------------------------------
+    def _make(self, what: Operation, sizes: tuple[int, ...], hosts: tuple[int, ...], me: int, tags: int) -> _Made:
+        """Return the part of a node in a plan that survives so many failures where the network can; ``sizes``: of its blocks.
 
-    def _make(self, asked: _Asked, me: int) -> _Made:
-        """Return the part of a node."""
-        kind, where, sizes, root, survive, hosts, tags = asked
-        model, rate, speak = self._model, self._rate or 0.0, sorted(set(hosts))
-        spare = survive and min(survive, most_survived(kind, where, model))
-        if model == ONE_PORT and kind == "broadcast" and not spare and len(speak) > 1:
-            between = network(f"complete:{len(speak)}")
-            operation, cut = parts.cut_up(kind, between, sizes, rate, root=speak.index(hosts[root]), model=model)
-            return cut, broadcast_role(operation, hosts, root, me, tags), spare
-        operation, cut = parts.cut_up(kind, where, sizes, rate, root=root, survive=spare, model=model)
-        return cut, role_of(operation, me, tags), spare
+        ``hosts``: of each node, the first one on its host. ``tags``: how many its messages may have.
+        """
+        root, speak = what.root, sorted(set(hosts))
+        spare = what.survive and min(what.survive, most_survived(what.kind, what.network, what.model))
+        what = what._replace(survive=spare)
+        between = what.model == ONE_PORT and what.kind == "broadcast" and not spare and len(speak) > 1
+        if between:
+            what = what._replace(network=network(f"complete:{len(speak)}"), root=speak.index(hosts[root]))
+        what, cut = parts.cut_up(what, sizes, self._rate or 0.0)
+        return cut, broadcast_role(what, hosts, root, me, tags) if between else role_of(what, me, tags), spare
 
     def _part(
         self, group: Group, where: Network, name: str, sizes: Sequence[int], end: int | None
     ) -> tuple[int, _Made, Run]:
         """Return the node of this rank, its part in a plan, and the function that carries that out; ``end``: the root, if any."""
         members, lane = group.agreement.members, self._lane_of(group)
-        me, root, hosts = members.index(group.rank), members[0] if end is None else end, _hosts_of(self._hosts, members)
-        survive = group.terms.survive if self._copies else 0
-        asked = _Asked(name, where, tuple(sizes), members.index(root), survive, hosts, lane.tags)
-        if asked not in self._made:  # in a thread of its own: meanwhile the others hear this rank
-            if len(self._made) >= _KEPT:
-                self._made.clear()
-            self._made[asked] = self._planner.submit(self._make, asked, me)
-        while not (made := self._made[asked]).done():
+        me, hosts = members.index(group.rank), _hosts_of(self._hosts, members)
+        root, survive = 0 if end is None else members.index(end), group.terms.survive if self._copies else 0
+        what = Operation(name, where, root, survive=survive, model=self._model)
+        made = self._made(what, tuple(sizes), hosts, me, lane.tags)
+        while not made.done():
             group.transport.wait(made.done, _LOOK)
         # a silent rank would keep its turn: so where failures are to be survived there are none
         has_turns = self._model == ONE_PORT and not group.terms.survive
-        turns = Turns[Any](AT_ONCE, [node for node, host in enumerate(hosts) if host == hosts[me]])
+        turns = Turns[Any](AT_ONCE * has_turns, [node for node, host in enumerate(hosts) if host == hosts[me]])
 
         def run(part: Part) -> set[int]:
-            outcome = lane.carry(made.result()[1].transfers, part, turns if has_turns else None)
+            outcome = lane.carry(made.result()[1].transfers, part, turns)
             self._given_up |= {members[node] for node in outcome.cut}  # what is late may still come over such a link
             return outcome.held
 
@@ -212,7 +189,7 @@ class Planned:
                 yield from self._tell(group)
                 group.restart()
             members = group.agreement.members
-            where = self.where if group.carrier.alone else self._left(members)
+            where = self.where if group.carrier.alone else _less(self.where, tuple(members), self._cuts)
             if where is None or not {shape.source, shape.target} <= {None, *members}:
                 break
             lacking, spare = go(where)
@@ -251,10 +228,7 @@ class Planned:
             group.restart()
         pieces = {rank: task.pieces[rank] for rank in every} if shape.source is None else {shape.source: task.pieces[0]}
         for rank, piece in pieces.items():
-            if rank in has:
-                group.hold(rank, piece)
-            else:
-                group.lack(rank, piece)
+            (group.hold if rank in has else group.lack)(rank, piece)
         return (yield from group.settle(shape._replace(spread=True))) or ()
 
     def _sum(
@@ -265,10 +239,8 @@ class Planned:
         shape, how = shape_of(kind, ends), rest[-1]
         work: Piece = scratch(len(given)) if out is None else out
         if given is None:
-            given = work
-            if group.terms.survive:  # another try needs it again
-                given = scratch(len(work))
-                spread.copy_here(given, work)
+            given = scratch(len(work)) if group.terms.survive else work  # another try needs it again
+            spread.copy_here(given, work)
         received = bytes_of(work)
 
         def go(where: Network) -> tuple[set[int], int]:
@@ -286,6 +258,7 @@ class Planned:
 
 @kept(8)
 def _less(where: Network, members: tuple[int, ...], cuts: frozenset[tuple[int, int]]) -> Network | None:
+    """Return the network of the members over links that no rank has lost; None where they are in pieces, or one alone."""
     if where.every_pair_joined:
         return network(f"complete:{len(members)}") if len(members) > 1 else None
     gone = set(range(where.nodes)) - set(members)
@@ -318,8 +291,7 @@ def _tell_lengths(group: Group, task: Task) -> Steps[list[int]]:
     for source in (u for u, room in enumerate(lengths[size:]) if room < sizes[u, group.rank]):
         come = sizes[source, group.rank]
         raise DeliveryError(f"{task.shape.name}: {come} bytes come from rank {source}, and there is room for less")
-    found: list[int] = sizes.ravel().tolist()
-    return found
+    return [int(size) for size in sizes.flat]
 
 
 def _words(group: Group, kind: Kind, given: Sequence[Any], task: Task | None) -> Any:

@@ -7,7 +7,7 @@ those of one arc come in the same order in either program.
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ import numpy as np
 from treecast.errors import PlanError
 from treecast.execution.layout import Bytes
 from treecast.schedule import Schedule
-from treecast.transport.base import DIRECT, Key, Ticket, Transport, Until
+from treecast.transport.base import DIRECT, Key, Kind, Ticket, Transport, Until
 
 
 class Transfer(NamedTuple):
@@ -120,28 +120,27 @@ class Expected:
 
 
 class Links:
-    """How a rank reaches the others of a plan: rank r of it is rank ``seats[r]`` of the transport.
+    """How a rank reaches the others of a plan: rank r of it is rank ``seats[r]`` of the transport."""
 
-    ``key_of``: the key of the message that has a tag. ``give_up``: ends the messages to and from a rank of the transport.
-    """
+    def __init__(self, transport: Transport, seats: Sequence[int]) -> None:
+        self._transport, self._seats = transport, seats
 
-    def __init__(
-        self, transport: Transport, seats: Sequence[int], key_of: Callable[[int], Key], give_up: Callable[[int], None]
-    ) -> None:
-        self._transport, self._seats, self._key_of, self._give_up = transport, seats, key_of, give_up
+    def key(self, tag: int) -> Key:
+        """Return the key of the message that has a tag."""
+        return Key(Kind.DATA, 0, tag >> 16, tag & 0xFFFF)
 
     def send(self, peer: int, tag: int, piece: Bytes, sure: bool) -> Ticket:
         """Begin to send; ``sure``: it is over only when the other side has asked for it."""
-        key = self._key_of(tag)
+        key = self.key(tag)
         return self._transport.send(self._seats[peer], key._replace(instance=DIRECT) if sure else key, piece.data)
 
     def receive(self, peer: int, tag: int, place: Bytes) -> Ticket:
         """Begin to receive into a place."""
-        return self._transport.receive(self._seats[peer], self._key_of(tag), place.data)
+        return self._transport.receive(self._seats[peer], self.key(tag), place.data)
 
     def has_come(self, peer: int, tag: int) -> bool:
         """Return whether a message is there that nobody has asked for."""
-        return self._transport.waits(self._seats[peer], self._key_of(tag)) is not None
+        return self._transport.waits(self._seats[peer], self.key(tag)) is not None
 
     def is_lost(self, peer: int) -> bool:
         """Return whether nothing more comes from a rank."""
@@ -149,7 +148,7 @@ class Links:
 
     def give_up(self, peer: int) -> None:
         """Expect nothing more from a rank, and tell it nothing more."""
-        self._give_up(self._seats[peer])
+        self._transport.cancel(self._seats[peer])
 
     def wait(self, until: Until, seconds: float) -> None:
         """Move messages until ``until()`` holds or the time is up."""

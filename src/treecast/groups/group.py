@@ -68,8 +68,7 @@ class Group:
         self._tickets = list[tuple[int, Ticket]]()
         self._kept: dict[int, Kept] = {}
         self.copies: Kept | None = None
-        self._fetched, self._done, self._leaving = 0, 0, set[int]()
-        self._told = 0  # the last call of which the others know
+        self._fetched, self._done, self._told = 0, 0, 0  # the last is the last call of which the others know
         self._passed: list[tuple[Any, ...]] = []  # kept of the last calls, which are not noted yet
         self.memory = Memory()
 
@@ -96,22 +95,30 @@ class Group:
             self.unlike.hear(source, key, body)
         else:
             self.agreement.hear(source, key, body)
-            if key.kind == Kind.ENDED and key.stage:
-                self._leaving.add(source)
-                self._say(source, Key(Kind.ENDED, self._done), b"")
+            if key.kind == Kind.ENDED:
+                self.unlike.compare(key.call // PARTS, body)
+                if key.stage:
+                    self.agreement.leaving.add(source)
+                    self._say_ended(source, self._done)
 
     def behind(self) -> set[int]:
         """Return who may still ask this rank about its last call; who leaves itself does not."""
         self._catch_up()
         agreement = self.agreement
-        behind = (r for r in agreement.others() if r not in self._leaving and agreement.end_of(r) < agreement.number)
+        behind = (
+            r for r in agreement.others() if r not in agreement.leaving and agreement.end_of(r) < agreement.number
+        )
         return set() if agreement.is_out else set(behind)
 
     def say_leaving(self, ranks: Iterable[int]) -> None:
         """Tell ranks that this one makes no further calls, and ask how far they are."""
         self._catch_up()
         for rank in ranks:
-            self._say(rank, Key(Kind.ENDED, self._done, 1), b"")
+            self._say_ended(rank, self._done, 1)
+
+    def _say_ended(self, to: int, number: int, stage: int = 0) -> None:
+        """Say up to which call this rank has come, and the digests of its last ones."""
+        self._say(to, Key(Kind.ENDED, number, stage), self.unlike.digests.tobytes())
 
     def _say(self, to: int, key: Key, body: bytes) -> None:
         self.transport.send(self.seats[to], key._replace(group=self.ident), body)
@@ -148,7 +155,7 @@ class Group:
         if number - self._told >= SAY_END * PARTS:
             self._told = number
             for rank in agreement.others():
-                self._say(rank, Key(Kind.ENDED, number - 1), b"")
+                self._say_ended(rank, number - 1)
             self._forget()
         if number > AHEAD * PARTS:
             yield from agreement.until(
@@ -214,12 +221,11 @@ class Group:
         wants = self._wants
         yield from self.agreement.until(lambda: all(want[-1].over for want in wants) and not self._takers())
         for key, source, place, ticket in wants:
-            about = key.about
             if not ticket.lost:
                 self.agreement.note_end(source, self.agreement.number - 1)
             if not ticket.lost and ticket.length == len(place):
-                self._held[about] = place
-                self.lacks.discard(about)
+                self._held[key.about] = place
+                self.lacks.discard(key.about)
             elif ticket.length:
                 self.unlike.begin(self.made, is_wrong=True)
                 come = f"{ticket.length:,} bytes come from rank {source} where {len(place):,} are received"
@@ -286,8 +292,7 @@ class Group:
 
     def came(self, ticket: Ticket, places: Mapping[int, Piece]) -> Steps[bool]:
         """Wait for data that comes to some places at once; if it does not, it is lacking. Return whether it came."""
-        if not ticket.over:
-            yield from self.agreement.until(lambda: ticket.over)
+        yield from self.agreement.until(lambda: ticket.over)
         self._places.update(places)
         if ticket.lost:
             self.lacks.update(places)
@@ -302,10 +307,9 @@ class Group:
 
     def _fetch(self, givers: Mapping[int, int]) -> Steps[None]:
         """Ask ranks for data that they have, and wait until it is there, or they have ended."""
-        number = self.agreement.number
         for about, giver in givers.items():
             self._fetched = (self._fetched + 1) % _FETCHES
-            key = Key(Kind.DATA, number, _FETCHES + self._fetched, about, 0, self.ident)
+            key = Key(Kind.DATA, self.agreement.number, _FETCHES + self._fetched, about, 0, self.ident)
             self._ask_for(giver, key, self._places[about])
             self.transport.send(self.seats[giver], key._replace(kind=Kind.FETCH), b"")
         if givers:

@@ -9,6 +9,7 @@ rank that has not begun the call yet is waited for, as in any call; not so where
 import sys
 from array import array
 from collections import Counter, defaultdict, deque
+from collections.abc import Mapping
 from struct import Struct
 from typing import TYPE_CHECKING
 
@@ -146,6 +147,19 @@ class Unlike:
         self._transport.events.tell("refused", str(error), self._ident, call, tuple(agreement.members))
         return error
 
+    def last_word(self, early: Mapping[int, int]) -> str:
+        """Return the error that this rank still owes at its end, as far as it knows it, "" for none.
+
+        ``early``: who has left after fewer calls, and after how many.
+        """
+        if self.owed:
+            call = self.owed[0]
+            return f"call {call}: {_compare({self._agreement.rank: self._spell(call), **self._heard[call]})}"
+        each = ", ".join(f"{name_ranks([rank])} after {calls}" for rank, calls in sorted(early.items()))
+        return (
+            each and f"rank {self._agreement.rank} ends after {self.last} calls, {each}: all ranks make the same calls"
+        )
+
     def pay(self) -> Steps[None]:
         """Raise the error of a call from which this rank had returned before it learned that calls are unlike."""
         if self.owed:
@@ -160,7 +174,10 @@ def called(group: "Group", steps: Steps[T], words: Words = NO_WORDS, part: int =
     """
     try:
         yield from group.begin(words, part)
-        return (yield from steps)
+        found = yield from steps
+        if group.agreement.is_broken:  # found since the last wait
+            raise Broken
+        return found
     except Broken as broken:
         group.leave()
         error = yield from group.unlike.explain(group.agreement.number // PARTS)

@@ -13,7 +13,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import Any, NamedTuple
 
-from treecast.jobs.program import describe, note, words_of
+from treecast.groups.group import Group
+from treecast.jobs.program import claim, describe, note, words_of
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _GRACE = 3.0  # seconds between asking mpirun to end and killing the rest
@@ -181,3 +182,11 @@ def _end_early(is_over: Callable[[], bool], abort: Callable[[int], object]) -> N
     if _HOW == ["die"]:
         os.kill(os.getpid(), signal.SIGKILL)
     abort(status)
+
+
+def end_unlike(groups: Iterable[Group]) -> None:
+    """Say what calls of groups still owe at the end of this rank: a line for each, and the job has failed."""
+    for said in filter(None, (group.unlike.last_word(group.agreement.left_early()) for group in groups)):
+        sys.stderr.write(f"treecast: {said}\n")
+        with suppress(OSError):  # where no launcher watches
+            claim(1)

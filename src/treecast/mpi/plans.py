@@ -15,7 +15,7 @@ from treecast.mpi.library import tags_of
 from treecast.mpi.transport import MpiTransport
 from treecast.networks import Network
 from treecast.networks import network as find_network
-from treecast.transport.base import Key, Kind, Until
+from treecast.transport.base import Key, Until
 
 _EPOCHS = 16  # calls after which tags are used again
 
@@ -29,10 +29,8 @@ class PlanTransport(MpiTransport):
         super().__init__(mpi, comm)
         self._of, self.tags, self._bits = calls, (tags_of(mpi) - 1) // calls, 0
 
-    @staticmethod
-    def key(tag: int) -> Key:
-        """Return the key of the message that has a tag."""
-        return Key(Kind.DATA, 0, tag >> 16, tag & 0xFFFF)
+    def forget(self, call: int, group: int) -> None:
+        """Drop nothing: a message of an earlier call has another tag."""
 
     def _place(self, key: Key) -> int:
         return key.call % self._of * self.tags + (key.stage << 16 | key.about)
@@ -41,7 +39,7 @@ class PlanTransport(MpiTransport):
 class _Lane(Lane):
     """The links of a rank over a transport that moves nothing of the group's."""
 
-    send = Links.send
+    send, give_up = Links.send, Links.give_up
 
     def __init__(self, direct: PlanTransport, group: Group) -> None:
         super().__init__(direct, group)
@@ -51,15 +49,9 @@ class _Lane(Lane):
     def _patience(self) -> float:
         return self._group.terms.deadline or super()._patience
 
-    def _drop(self, seat: int) -> None:
-        self._direct.cancel(seat)
-
-    def _begin(self) -> None:
-        """Drop nothing: a message of an earlier call has another tag."""
-
     def _move(self, until: Until, seconds: float) -> None:
         """Move messages of the plan, and answer who is still in an earlier call."""
-        self._direct.wait(until, seconds)
+        self._transport.wait(until, seconds)
         self._group.transport.wait(lambda: False, 0)
 
 

@@ -5,9 +5,8 @@ from threading import Lock
 from typing import Any, cast
 
 from treecast.calls import reader
-from treecast.calls.datatypes import datatype_of
 from treecast.calls.items import Items, counts_of, take_apart
-from treecast.calls.reader import Entries, Place
+from treecast.calls.reader import Entries, Place, datatype_of
 from treecast.errors import PlanError
 
 _MIRRORS = {"blocks": "Neighbor_alltoall", "vector": "Neighbor_alltoallv", "typed": "Neighbor_alltoallw"}

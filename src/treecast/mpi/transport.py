@@ -14,8 +14,7 @@ from typing import Any, Self
 
 from treecast.mpi.library import tags_of
 from treecast.mpi.together import MpiTogether
-from treecast.transport.base import DIRECT, FrameError, Key, Kind, Piece, Ticket, Transport, Until
-from treecast.transport.frames import words_of
+from treecast.transport.base import DIRECT, FrameError, Key, Kind, Piece, Ticket, Transport, Until, words_of
 from treecast.transport.marks import PARTS
 
 _HEAD = struct.Struct("<BBHIHHI")  # as over sockets, without a length

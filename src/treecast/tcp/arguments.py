@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from treecast.calls import reader
-from treecast.calls.datatypes import datatype_of
-from treecast.calls.items import Span, take_apart
-from treecast.calls.reader import Entries, Place, cut, entries_of
+from treecast.calls.items import Span, cut, take_apart
+from treecast.calls.reader import Entries, Place, datatype_of, entries_of
 from treecast.tcp import library
 
 

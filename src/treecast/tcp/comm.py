@@ -12,8 +12,8 @@ from treecast.algorithms.spread import share
 from treecast.calls.call import Call
 from treecast.calls.collectives import OBJECTS, ROWS
 from treecast.calls.deaths import Deaths
-from treecast.calls.member import Member, Plans
-from treecast.calls.table import Failed, Job, Rank, Row
+from treecast.calls.member import Member
+from treecast.calls.table import Failed, Job, Plans, Rank, Row
 from treecast.calls.worker import Worker
 from treecast.errors import PlanError
 from treecast.groups.group import Group

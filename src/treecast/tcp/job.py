@@ -17,7 +17,7 @@ from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
 from treecast.groups.terms import Carrier, Terms, check_alike, read_words
 from treecast.groups.waiting import Waiting
-from treecast.jobs.ending import end_with_the_job
+from treecast.jobs.ending import end_unlike, end_with_the_job
 from treecast.jobs.sinks import attach
 from treecast.networks import Network
 from treecast.tcp.meeting import Arrivals, Listener, TooLateError
@@ -222,6 +222,8 @@ class Job:
             if self.links is not None and not main.is_out:
                 self.links[0].linger(main.others())
             silent = [seat for seat, proof in transport.lost.items() if not proof]
+            if not main.is_out:
+                end_unlike(self._groups.values())
             self._close()
         if silent and not main.is_out:
             self.tell(silent)

@@ -58,18 +58,8 @@ def check_transport(make: Make, without: Sequence[str] = ()) -> None:
 
 def check_law(name: str, make: Make) -> None:
     """Check one law by its name. Raises AssertionError when it is broken, or has not ended in 30 seconds."""
-    law = LAWS[name]
-    with make(2, law.deadline) as transports:
-        ranks = [Rank(transport) for transport in transports]
-        parts = {rank.rank: law.part(rank) for rank in ranks}
-        untils: dict[int, Until] = dict.fromkeys(parts, lambda: True)
-        end = monotonic() + _LIMIT
-        while untils:
-            if monotonic() > end:
-                raise AssertionError(f"{name}: ranks {sorted(untils)} still wait after {_LIMIT:g} seconds")
-            for rank in ranks:
-                with rank.transport.lock:
-                    _go_on(rank, parts[rank.rank], untils)
+    with make(2, LAWS[name].deadline) as transports:
+        _check(name, transports)
 
 
 def check_rank(name: str, transport: Transport) -> None:
@@ -77,25 +67,32 @@ def check_rank(name: str, transport: Transport) -> None:
 
     ``transport``: one that has not been used, of two ranks, with the deadline that ``LAWS`` tells.
     """
-    rank = Rank(transport)
-    part, untils, end = LAWS[name].part(rank), dict[int, Until]({rank.rank: lambda: True}), monotonic() + _LIMIT
+    _check(name, [transport])
+
+
+def _check(name: str, transports: Sequence[Transport]) -> None:
+    """Carry out the parts of some ranks by turns."""
+    parts = {rank: LAWS[name].part(rank) for rank in map(Rank, transports)}
+    untils: dict[Rank, Until] = dict.fromkeys(parts, lambda: True)
+    end = monotonic() + _LIMIT
     while untils:
         if monotonic() > end:
-            raise AssertionError(f"{name}: rank {rank.rank} still waits after {_LIMIT:g} seconds")
-        with transport.lock:
-            _go_on(rank, part, untils)
+            waiting = sorted(rank.rank for rank in untils)
+            raise AssertionError(f"{name}: ranks {waiting} still wait after {_LIMIT:g} seconds")
+        for rank, part in parts.items():
+            with rank.transport.lock:
+                _go_on(rank, part, untils)
 
 
-def _go_on(rank: Rank, part: Steps[None], untils: dict[int, Until]) -> None:
+def _go_on(rank: Rank, part: Steps[None], untils: dict[Rank, Until]) -> None:
     """Go on with a part as far as it comes, and move bytes; errors of the wait are raised where the part waits."""
-    here = rank.rank
     try:
-        while here in untils and untils[here]():
-            untils[here] = next(part)
+        while rank in untils and untils[rank]():
+            untils[rank] = next(part)
         if not (rank.stops or rank.transport.is_closed):
             try:
                 rank.transport.wait(lambda: False, _LOOK)
             except Exception as error:
-                untils[here] = part.throw(error)
+                untils[rank] = part.throw(error)
     except StopIteration:
-        untils.pop(here, None)
+        untils.pop(rank, None)

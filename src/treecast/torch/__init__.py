@@ -13,8 +13,8 @@ from treecast.errors import PlanError
 from treecast.torch.loading import register
 
 _HOME = {
-    "options": "settings",
-    **dict.fromkeys(("failed", "living", "is_first", "is_new", "shrink", "admit", "share"), "membership"),
+    "options": "starting",
+    **dict.fromkeys(("calls", "failed", "living", "is_first", "is_new", "shrink", "admit", "share"), "membership"),
     **dict.fromkeys(("mean", "Sampler"), "training"),
     **dict.fromkeys(("run", "bind"), "running"),
 }

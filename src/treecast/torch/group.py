@@ -16,7 +16,7 @@ from treecast.errors import DeliveryError, PlanError
 from treecast.groups.members import name_ranks
 from treecast.tcp import library
 from treecast.tcp.comm import Comm
-from treecast.torch.calls import CALLS, Asked, One
+from treecast.torch.forms import CALLS, Asked, One
 from treecast.torch.messages import Messages
 from treecast.torch.tensors import Op, Reader, torch
 from treecast.torch.work import Work, dist, seconds_of
@@ -42,25 +42,21 @@ class ProcessGroup(dist.ProcessGroup):
 
     def __init__(self, comm: Comm, options: Any, ranks: Sequence[int]) -> None:
         super().__init__(comm.rank, comm.size)
-        self._store, self._name, self._desc, self._number = options.store, options.group_id, "", 0
+        self._store, self._name, self._number = options.store, options.group_id, 0
         self.divides = False
         """Whether a mean of the living is registered for DistributedDataParallel."""
-        self._options = SimpleNamespace(global_ranks_in_group=list(ranks), group_name=options.group_id)
+        self.options = SimpleNamespace(global_ranks_in_group=list(ranks), group_name=options.group_id)
+        """The options that torch asks of a backend."""
         self._is_whole, self._used = comm.group.ident == 0, set[Any]()
         self._bind(comm)
         self._set_default_timeout(options.timeout)
         self._late = comm.terms.late
 
     def _bind(self, comm: Comm) -> None:
-        self.comm, self.failed = comm, ()
+        self.comm, self._messages = comm, Messages(comm)
         self._ours = Rank(library, Reader(), comm.rank, comm.size)
-        self._messages, comm.deaths = (
-            Messages(comm),
-            Deaths("its group", "treecast.torch.shrink() makes a group of those who live"),
-        )
-        comm.deaths.name, comm.deaths.hint = self._name_ranks, self._hint
-
-    # -- calls ---------------------------------------------------------------------------------------------------------
+        advice = "treecast.torch.shrink() makes a group of those who live"
+        comm.deaths = Deaths("its group", advice, self._name_ranks, self._hint)
 
     def _call(self, name: str, *arguments: Any, **named: Any) -> Work:
         """Carry out c10d's call of this name; the tensors and options are as there."""
@@ -85,9 +81,8 @@ class ProcessGroup(dist.ProcessGroup):
                 failed = self._sum_sparse(one.out) if is_sparse else self.collective(one, asked.seconds, name)
                 kind = one.row.kind
                 if kind is not None and kind.ends == "root" and asked.root in failed:
-                    raise dist.DistBackendError(
-                        f"treecast: {name}: the result is lost with its root, rank {asked.root}"
-                    )
+                    lost = f"the result is lost with its root, rank {asked.root}"
+                    raise dist.DistBackendError(f"treecast: {name}: {lost}")
                 if asked.op == "AVG" and one.out is not None:
                     divide(one.out, self.size() - len(failed), one.out)
 
@@ -102,18 +97,15 @@ class ProcessGroup(dist.ProcessGroup):
         try:
             return self.comm.do(one.row.name, job, row=one.row, title=title)[1]
         except (DeliveryError, PlanError) as error:
-            why = (
-                f" ( Timed out : {name_ranks(group.overdue)} did not come within {group.terms.late:g} s)"
-                if group.overdue
-                else ""
-            )
+            why, late = "", name_ranks(group.overdue)
+            if group.overdue:
+                why = f" ( Timed out : {late} did not come within {group.terms.late:g} s)"
             raise dist.DistBackendError(f"treecast: {error}{why}") from error
-        finally:
-            self.note_deaths()
 
-    def note_deaths(self) -> None:
-        """Learn who is out by now."""
-        self.failed = tuple(sorted({*range(self.size())} - {*self.comm.members}))
+    @property
+    def failed(self) -> tuple[int, ...]:
+        """The ranks that are out by now."""
+        return tuple(sorted({*range(self.size())} - {*self.comm.members}))
 
     def _hint(self) -> str:
         ddp = "" if self.divides else "; DistributedDataParallel divides by all ranks unless treecast.torch.mean(ddp)"
@@ -121,7 +113,7 @@ class ProcessGroup(dist.ProcessGroup):
 
     def _name_ranks(self, ranks: Sequence[int]) -> str:
         """Return ranks in words, with their numbers in the world where they have others there."""
-        world = [self._options.global_ranks_in_group[rank] for rank in ranks]
+        world = [self.options.global_ranks_in_group[rank] for rank in ranks]
         named = name_ranks(ranks)
         return named if world == list(ranks) else f"{named} (world {name_ranks(world)}) of group {self._name}"
 
@@ -133,8 +125,6 @@ class ProcessGroup(dist.ProcessGroup):
         tensor.sparse_resize_and_clear_(tensor.shape, tensor.sparse_dim(), tensor.dense_dim())
         tensor.copy_(total.coalesce())
         return tuple(rank for rank, each in enumerate(found) if each is None)
-
-    # -- messages between two ranks ------------------------------------------------------------------------------------
 
     def send(self, tensors: Any, dst: int, tag: int = 0) -> Work:
         """Send a tensor to a rank."""
@@ -152,8 +142,6 @@ class ProcessGroup(dist.ProcessGroup):
         """Return when rank 0 has heard all ranks; raise RuntimeError that names those it has not heard in time."""
         self._messages.check_in(seconds_of(timeout) if timeout is not None else self._timeout, wait_all_ranks)
 
-    # -- its ranks -----------------------------------------------------------------------------------------------------
-
     def rank(self) -> int:
         """Return this rank's number."""
         return self.comm.rank
@@ -166,33 +154,16 @@ class ProcessGroup(dist.ProcessGroup):
         """Return the backend's name."""
         return "treecast"
 
-    getRank, getSize, getBackendName, _get_backend_name = rank, size, name, name  # noqa: N815
-
-    @property
-    def options(self) -> Any:
-        """The options that torch asks of a backend."""
-        return self._options
+    getRank, getSize, getBackendName = rank, size, name  # noqa: N815
+    _device_types = property(lambda self: [torch.device("cpu")])
 
     def getGroupName(self) -> str:  # noqa: N802
         """Return the name that torch has given."""
         return self._name
 
-    def getGroupDesc(self) -> str:  # noqa: N802
-        """Return the description that the user has given."""
-        return self._desc
-
-    group_name = pg_name = property(getGroupName)
-    group_desc, _device_types = property(getGroupDesc), property(lambda self: [torch.device("cpu")])
-
     def setGroupName(self, name: str) -> None:  # noqa: N802
         """Take the name that torch gives."""
         self._name = name
-
-    def setGroupDesc(self, desc: str) -> None:  # noqa: N802
-        """Take the description that the user gives."""
-        self._desc = desc
-
-    _set_group_name, _set_group_desc = setGroupName, setGroupDesc
 
     def _get_backend(self, device: Any) -> "ProcessGroup":
         return self
@@ -209,14 +180,12 @@ class ProcessGroup(dist.ProcessGroup):
 
     def _set_default_timeout(self, timeout: Any) -> None:
         self._timeout = self._late = seconds_of(timeout)
-        self._options._timeout = timeout
+        self.options._timeout = timeout
 
     set_timeout = _set_default_timeout
 
     def _has_hooks(self) -> bool:
         return False
-
-    # -- other members -------------------------------------------------------------------------------------------------
 
     def get_reconfigure_handle(self) -> str:
         """Return how ``reconfigure`` names this rank."""
@@ -235,8 +204,6 @@ class ProcessGroup(dist.ProcessGroup):
         ident = number_of(f"reconfigure {options.uuid}", process)
         self._bind(Comm(process, process.add_group(seats, ident, self.comm.terms)))
         return Work(done(lambda: None), None)
-
-    # -- its end -------------------------------------------------------------------------------------------------------
 
     def _wait_for_pending_works(self) -> None:
         self.comm.worker.wait()

@@ -21,6 +21,32 @@ def group_of(group: Any = None) -> ProcessGroup:
     return found
 
 
+def calls(group: Any = None) -> list[dict[str, Any]]:
+    """Return the last 1,000 calls of this process, of all its groups, as entries of PyTorch's flight recorder.
+
+    Parameters
+    ----------
+    group : ProcessGroup, optional
+        One of treecast's; by default that of all ranks.
+
+    Returns
+    -------
+    list of dict
+        With ``profiling_name``, ``input_sizes``, ``state`` and so on; ``treecast`` has the root, the operation and the error.
+
+    Raises
+    ------
+    PlanError
+        It is no group of treecast's.
+
+    Examples
+    --------
+    >>> treecast.torch.calls()[-1]["profiling_name"]                # doctest: +SKIP
+    'gloo:all_reduce'
+    """
+    return group_of(group).comm.calls()
+
+
 def failed(group: Any = None) -> tuple[int, ...]:
     """Return the ranks of a process group that have failed: the same at all that live, between the same two calls.
 
@@ -82,11 +108,9 @@ def admit() -> tuple[int, ...]:
     of their own that starts them anew, and come by ``init_method="treecast://"``. The next call of all has to be ``share``.
     Nobody waits for who has not come.
     """
-    found = group_of()
-    found.comm.worker.wait()
-    taken = found.comm.admit()
-    found.note_deaths()
-    return taken
+    comm = group_of().comm
+    comm.worker.wait()
+    return comm.admit()
 
 
 def share(*things: Any) -> tuple[Any, ...]:
@@ -115,8 +139,7 @@ def share(*things: Any) -> tuple[Any, ...]:
     --------
     >>> model, optimiser, step = treecast.torch.share(model, optimiser, step)  # doctest: +SKIP
     """
-    found = group_of()
-    comm, state = found.comm, io.BytesIO()
+    comm, state = group_of().comm, io.BytesIO()
     if not comm.is_new:
         torch.save([each.state_dict() if hasattr(each, "state_dict") else each for each in things], state)
     mine = state.getvalue()
@@ -129,7 +152,6 @@ def share(*things: Any) -> tuple[Any, ...]:
     lacks = own[:3] != old[0][:3]
     data = np.empty(old[0][1], np.uint8) if lacks else np.frombuffer(mine, np.uint8).copy()
     comm.share([data], lacks)
-    found.note_deaths()
     if not lacks:
         return things
     taken: list[Any] = []

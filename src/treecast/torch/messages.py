@@ -4,28 +4,28 @@
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
 from threading import Thread
 from time import monotonic
 from typing import Any
 
+from treecast.calls.worker import done
 from treecast.tcp.comm import Comm
 from treecast.torch.tensors import Reader, torch
 from treecast.torch.work import Work, dist, seconds_of
 from treecast.transport.base import DIRECT, Key, Kind, Ticket
 
 _TAGS, _STAGES, _CHECK_IN = 1 << 32, 1 << 16, (1 << 32) - 1
-Begin = Callable[[], "tuple[int, Ticket, int] | None"]
-"""Begins a message; returns with whom, its ticket, and its length, None as long as nobody is there."""
+Begun = tuple[int, Ticket, int] | None
+"""With whom a message is, its ticket, and its length; None as long as nobody is there."""
 
 
 class Message(Work):
     """A message under way. Whoever waits for it moves the bytes."""
 
-    def __init__(self, comm: Comm, begin: Begin, tensor: Any, finish: Any, limit: float | None) -> None:
+    def __init__(self, comm: Comm, begin: Callable[[], Begun], tensor: Any, finish: Any, limit: float | None) -> None:
         super().__init__(Future(), [tensor])
         self._transport, self._begin, self._finish, self._limit = comm.process.transport, begin, finish, limit
-        self._begun: tuple[int, Ticket, int] | None = None
+        self._begun: Begun = None
         with self._transport.lock:
             self._is_over()
 
@@ -35,16 +35,13 @@ class Message(Work):
             return False
         self._source, ticket, length = self._begun
         if ticket.over and not self._future.done():
-            if ticket.lost:
-                error = dist.DistBackendError(f"treecast: rank {self._source} has ended, or is cut off: closed")
-                self._future.set_exception(error)
-            elif ticket.length != length:
-                came = f"{ticket.length:,} bytes where {length:,} are received"
-                self._future.set_exception(dist.DistBackendError(f"treecast: rank {self._source} and this one: {came}"))
+            why = "has ended, or is cut off: closed" if ticket.lost else ""
+            if not why and ticket.length != length:
+                why = f"and this one: {ticket.length:,} bytes where {length:,} are received"
+            if why:
+                self._future.set_exception(dist.DistBackendError(f"treecast: rank {self._source} {why}"))
             else:
-                if self._finish is not None:
-                    self._finish()
-                self._future.set_result(None)
+                done(lambda: self._finish and self._finish(), self._future)
         return ticket.over
 
     def wait(self, timeout: Any = None) -> bool:
@@ -65,12 +62,8 @@ class Message(Work):
         """Return torch's future of the tensor, which a thread of its own waits for."""
         told = super().get_future()
         if not self._future.done():
-            Thread(target=self._wait_quietly, daemon=True).start()
+            Thread(target=done, args=(self.wait,), daemon=True).start()
         return told
-
-    def _wait_quietly(self) -> None:
-        with suppress(Exception):  # the future says it
-            self.wait()
 
 
 class Messages:
@@ -79,21 +72,18 @@ class Messages:
     def __init__(self, comm: Comm) -> None:
         self._comm, self._numbers = comm, Counter[tuple[bool, int, int]]()
 
-    def _key(self, is_sent: bool, peer: int, tag: int) -> Key:
-        stage = self._numbers[is_sent, peer, tag] % _STAGES
-        return Key(Kind.DATA, tag % _TAGS, stage, 0, DIRECT, self._comm.group.ident)
-
-    def _next(self, is_sent: bool, peer: int, tag: int) -> Key:
-        key = self._key(is_sent, peer, tag)
-        self._numbers[is_sent, peer, tag] += 1
-        return key
+    def _key(self, is_sent: bool, peer: int, tag: int, *, taken: bool = True) -> Key:
+        """Return the key of the next message, which has its number from then on if it is ``taken``."""
+        number = self._numbers[is_sent, peer, tag]
+        self._numbers[is_sent, peer, tag] += taken
+        return Key(Kind.DATA, tag % _TAGS, number % _STAGES, 0, DIRECT, self._comm.group.ident)
 
     def send(self, tensor: Any, to: int, tag: int, limit: float | None) -> Message:
         """Send a tensor to a rank."""
         group, piece = self._comm.group, Reader().send(tensor)
 
-        def begin() -> tuple[int, Ticket, int]:
-            ticket = self._comm.process.transport.send(group.seats[to], self._next(True, to, tag), piece)
+        def begin() -> Begun:
+            ticket = self._comm.process.transport.send(group.seats[to], self._key(True, to, tag), piece)
             return to, ticket, len(piece)
 
         return Message(self._comm, begin, tensor, None, limit)
@@ -104,14 +94,14 @@ class Messages:
         (piece,), transport = place.pieces, self._comm.process.transport
 
         def sent(rank: int) -> bool:
-            return rank != group.rank and transport.waits(group.seats[rank], self._key(False, rank, tag)) is not None
+            key = self._key(False, rank, tag, taken=False)
+            return rank != group.rank and transport.waits(group.seats[rank], key) is not None
 
-        def begin() -> tuple[int, Ticket, int] | None:
+        def begin() -> Begun:
             found = next(filter(sent, range(group.size)), None) if source is None else source
             if found is None:
                 return None
-            key = self._next(False, found, tag)
-            return found, transport.receive(group.seats[found], key, piece), len(piece)
+            return found, transport.receive(group.seats[found], self._key(False, found, tag), piece), len(piece)
 
         return Message(self._comm, begin, tensor, place.finish, limit)
 

@@ -31,14 +31,14 @@ class Bound:
     def __call__(self, tensor: Any, out: Any = None, op: str = "SUM") -> Any:
         """Carry the plan out; see ``run``."""
         collective = self._plan.collective
-        shares = 1 if collective.sums or collective.traits.blocks == "one" else collective.nodes
-        flat, total = tensor.reshape(-1), tensor.numel()
-        if collective.traits.starts == "own":
+        traits, flat, total = collective.traits, tensor.reshape(-1), tensor.numel()
+        is_block = (
+            not collective.sums and traits.blocks != "one" and traits.ends == "own" and self._rank != collective.root
+        )
+        if traits.starts == "own" or is_block:
             total *= collective.nodes
-        elif not collective.sums and collective.traits.ends == "own" and self._rank != collective.root:
-            total *= shares
         bounds = chunk_bounds(collective, total).tolist()
-        whole = collective.traits.blocks == "one" or (collective.sums and collective.traits.ends != "own")
+        whole = traits.blocks == "one" or (collective.sums and traits.ends != "own")
         in_place = out is None and whole and tensor.is_contiguous()
         memory = flat if in_place else tensor.new_zeros(total)
         if not in_place:
@@ -69,16 +69,15 @@ class Bound:
             size = sum(part.numel() for part in parts)
             if not size:
                 continue
-            if each.sends:
-                box = parts[0] if len(parts) == 1 else torch.cat(parts)
-            elif len(parts) == 1 and not each.adds:
+            if len(parts) == 1 and (each.sends or not each.adds):
                 box = parts[0]
+            elif each.sends:
+                box = torch.cat(parts)
             else:
                 box = memory.new_empty(size)
                 after.append((box, each))
-            asked.append(
-                dist.P2POp(dist.isend if each.sends else dist.irecv, box, group=self._group, group_peer=each.peer)
-            )
+            way = dist.isend if each.sends else dist.irecv
+            asked.append(dist.P2POp(way, box, group=self._group, group_peer=each.peer))
         for work in dist.batch_isend_irecv(asked) if asked else []:
             work.wait()
         for box, each in after:

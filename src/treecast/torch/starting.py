@@ -1,24 +1,51 @@
-"""How a process group begins: by the job's launcher or torch's store, and how its subgroups do."""
+"""How a process group begins, on which terms: by the job's launcher or torch's store, and how its subgroups do."""
 # pyright: basic
 
 import os
 import secrets
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
+from typing import Any, Unpack
 
 from treecast.errors import PlanError
 from treecast.groups.members import name_ranks
-from treecast.groups.terms import Terms
+from treecast.groups.terms import Said, Terms
 from treecast.tcp import init
 from treecast.tcp.comm import Comm
 from treecast.tcp.proof import read_secret
 from treecast.tcp.start import find_start
 from treecast.torch.group import ProcessGroup, number_of
-from treecast.torch.settings import read_terms
 from treecast.torch.work import dist, seconds_of
 
 _JOINED: list[str] = []
+_said: list[Said] = [{}]
+
+
+def options(**terms: Unpack[Said]) -> None:
+    """Say on which terms groups live that begin from now on, the same at all ranks.
+
+    Parameters
+    ----------
+    **terms
+        What becomes of calls when ranks fail: ``survive=1, deadline=30, late=None, sure=False, on_failed="warn",
+        on_error="die", network=None``. ``treecast.groups.terms.Terms`` explains them. ``late`` is by default the timeout of the
+        group. The errors of ``on_failed`` are DistBackendErrors.
+
+    Raises
+    ------
+    PlanError
+        They make no sense.
+
+    Examples
+    --------
+    >>> treecast.torch.options(survive=2)                           # doctest: +SKIP
+    """
+    _terms(terms)
+    _said[:] = [terms]
+
+
+def _terms(said: Said) -> Terms:
+    return Terms.of(said, Terms(on_error="die")).check()
 
 
 def create(options: Any, _more: Any = None) -> ProcessGroup:
@@ -26,13 +53,12 @@ def create(options: Any, _more: Any = None) -> ProcessGroup:
 
     Raises PlanError when the ranks do not find one another, or a part has ranks that have failed.
     """
-    terms = read_terms()
+    terms = _terms(_said[0])
     terms = terms._replace(late=terms.late or seconds_of(options.timeout))  # what the timeout of torch means
     whole = dist.group.WORLD if dist.is_initialized() else None
     ranks = list(options.global_ranks_in_group) or list(range(options.group_size))
     if isinstance(whole, ProcessGroup):
-        gone = set(ranks) & set(whole.failed)
-        if gone:
+        if gone := {*ranks} & {*whole.failed}:
             raise PlanError(f"{name_ranks(gone)} has failed and is in no new group: name those in living()")
         process, seats = whole.comm.process, [whole.comm.group.seats[rank] for rank in ranks]
         ident = number_of(options.group_id, process)
@@ -51,15 +77,12 @@ def _join(options: Any, terms: Terms) -> Comm:
         return init(**how, join=is_new or None)
     host = os.environ.get("MASTER_ADDR", "")
     if host not in ("", "localhost", "127.0.0.1", "::1"):
-        how |= {"meet": f"{host}:1", "secret": read_secret() or _shared_secret(options.store, rank)}
+        if not (secret := read_secret()):  # whoever reaches torch's store knows one that is there
+            if rank == 0:
+                options.store.set("treecast/secret", secrets.token_hex(32))
+            secret = bytes.fromhex(options.store.get("treecast/secret").decode())
+        how |= {"meet": f"{host}:1", "secret": secret}
     return init(rank, size, store=options.store, join=is_new, **how)
-
-
-def _shared_secret(store: Any, rank: int) -> bytes:
-    """Return a secret that the ranks share by torch's store: whoever reaches the store knows it."""
-    if rank == 0:
-        store.set("treecast/secret", secrets.token_hex(32))
-    return bytes.fromhex(store.get("treecast/secret").decode())
 
 
 def is_newcomer() -> bool:

@@ -1,24 +1,16 @@
 """Tensors as the arguments of collectives: their bytes in place where they are contiguous, and torch's own operations on them."""
 # pyright: basic
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
 from treecast.calls.reader import Entries, Place
-from treecast.tcp.library import IN_PLACE, buffer
+from treecast.tcp.library import buffer
 
 torch: Any = import_module("torch")
-OPS = {
-    "SUM": torch.add,
-    "AVG": torch.add,
-    "PRODUCT": torch.mul,
-    "MIN": torch.minimum,
-    "MAX": torch.maximum,
-    "BAND": torch.bitwise_and,
-    "BOR": torch.bitwise_or,
-    "BXOR": torch.bitwise_xor,
-}
+_BITWISE = {"BAND": torch.bitwise_and, "BOR": torch.bitwise_or, "BXOR": torch.bitwise_xor}
+OPS = {"SUM": torch.add, "AVG": torch.add, "PRODUCT": torch.mul, "MIN": torch.minimum, "MAX": torch.maximum} | _BITWISE
 
 
 class Op:
@@ -31,13 +23,6 @@ class Op:
             raise ValueError(f"treecast has no {name}: {', '.join(OPS)}")
         self.name, self._do = name, OPS[name]
 
-    def check(self, dtype: Any) -> None:
-        """Raise RuntimeError for a dtype that it does not take."""
-        if self.name in ("BAND", "BOR", "BXOR") and (dtype.is_floating_point or dtype.is_complex):
-            raise RuntimeError(f"Cannot use bitwise operations on {dtype}")
-        if self.name in ("MIN", "MAX") and dtype.is_complex:
-            raise RuntimeError(f"all_reduce does not support {self.name} on complex tensors")
-
     def Is_commutative(self) -> bool:  # noqa: N802
         """Return that it may be added in any order."""
         return True
@@ -48,20 +33,18 @@ class Op:
         self._do(first, second, out=second)
 
 
-def check_tensor(tensor: Any) -> Any:
-    """Return a tensor. Raises ValueError for one that is not dense memory of the CPU."""
+def packed(tensor: Any) -> Any:
+    """Return a tensor itself where its memory is contiguous, else a copy that is.
+
+    Raises ValueError for one that is not dense memory of the CPU.
+    """
     if tensor.device.type != "cpu":
         raise ValueError(
             f"treecast carries tensors of the CPU, not of {tensor.device}: make two groups, one for each device"
         )
     if tensor.layout is not torch.strided:
         raise ValueError(f"treecast carries dense tensors, and sparse ones in all_reduce alone, not {tensor.layout}")
-    return tensor
-
-
-def packed(tensor: Any) -> Any:
-    """Return a tensor itself where its memory is contiguous, else a copy that is."""
-    return check_tensor(tensor).detach().resolve_conj().resolve_neg().contiguous()
+    return tensor.detach().resolve_conj().resolve_neg().contiguous()
 
 
 def piece_of(tensor: Any) -> Any:
@@ -69,12 +52,16 @@ def piece_of(tensor: Any) -> Any:
     return tensor.reshape(-1).view(torch.uint8).numpy().data if tensor.numel() else buffer.allocate(0)
 
 
-def _place(tensor: Any) -> tuple[Any, Callable[[], None] | None]:
-    """Return contiguous memory for data to a tensor, and the function that brings it there, None where it is there."""
-    there = packed(tensor)
-    if there.data_ptr() == tensor.data_ptr():
-        return there, None
-    return there, lambda: tensor.detach().copy_(there)
+def _places(tensors: Sequence[Any]) -> tuple[list[Any], Callable[[], None] | None]:
+    """Return contiguous memory for data to tensors, and the function that brings it there, None where it is there."""
+    there = [packed(tensor) for tensor in tensors]
+    apart = [(tensor, box) for tensor, box in zip(tensors, there, strict=True) if box.data_ptr() != tensor.data_ptr()]
+
+    def finish() -> None:
+        for tensor, box in apart:
+            tensor.detach().copy_(box)
+
+    return there, finish if apart else None
 
 
 class Reader:
@@ -86,20 +73,14 @@ class Reader:
 
     def receive(self, argument: Any, form: str = "") -> Place:
         """Return where a tensor is received, or each."""
-        places = [_place(each) for each in (argument if form else [argument])]
-        finishes = [finish for _, finish in places if finish is not None]
-
-        def finish_all() -> None:
-            for finish in finishes:
-                finish()
-
-        return Place([piece_of(there) for there, _ in places], finish_all if finishes else None)
+        there, finish = _places(argument if form else [argument])
+        return Place([piece_of(each) for each in there], finish)
 
     def entries(self, argument: Any, blocks: int = 0, *, writable: bool) -> Entries:
         """Return the entries of a tensor that is added, or of several, one behind the other."""
         if isinstance(argument, (list, tuple)):
             argument = torch.cat([packed(each).reshape(-1) for each in argument])
-        there, finish = _place(argument) if writable else (packed(argument), None)
+        (there,), finish = _places([argument]) if writable else ([packed(argument)], None)
         return Entries(piece_of(there), there.numel(), there.dtype, finish)
 
     def type_of(self, argument: Any, form: str = "") -> str:
@@ -113,7 +94,7 @@ class Reader:
 
     def check_sum(self, datatype: Any, op: Op) -> None:
         """Raise RuntimeError for an operation that does not take a dtype."""
-        op.check(datatype)
-
-
-__all__ = ["IN_PLACE", "OPS", "Op", "Reader", "check_tensor", "packed", "piece_of", "torch"]
+        if op.name in _BITWISE and (datatype.is_floating_point or datatype.is_complex):
+            raise RuntimeError(f"Cannot use bitwise operations on {datatype}")
+        if op.name in ("MIN", "MAX") and datatype.is_complex:
+            raise RuntimeError(f"all_reduce does not support {op.name} on complex tensors")

@@ -1,13 +1,14 @@
 """Training that goes on without the dead: the mean of those who are in the sum, and data for those who live."""
 # pyright: basic
 
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from typing import Any
 
-from treecast.algorithms import sums
+from treecast.calls.collectives import ROWS
 from treecast.errors import PlanError
-from treecast.torch.calls import One
+from treecast.torch.forms import One
 from treecast.torch.group import ProcessGroup, divide
 from treecast.torch.membership import group_of, living
 from treecast.torch.tensors import torch
@@ -18,16 +19,18 @@ _data: Any = import_module("torch.utils.data.distributed")
 _COALESCED = 1 << 28  # bytes of buffers that go at once
 
 
+@dataclass(eq=False)
 class _Bucket:
     """A bucket of gradients under way: those of this rank, the sum, and who is not in it."""
 
-    def __init__(self, given: Any, total: Any) -> None:
-        self.given, self.total, self.told = given, total, Told()
-        self.failed: tuple[int, ...] = ()
+    given: Any
+    total: Any
+    told: Told = field(default_factory=Told)
+    failed: tuple[int, ...] = ()
 
     def add(self, group: ProcessGroup) -> None:
         """Sum it, and divide it by how many are in the sum."""
-        self.failed = group.collective(One(sums.allreduce, (self.given, self.total, "SUM")), title="all_reduce")
+        self.failed = group.collective(One(ROWS["Allreduce"], (self.given, self.total, "SUM")), title="all_reduce")
         divide(self.total, group.size() - len(self.failed), self.total)
 
 
@@ -46,10 +49,8 @@ class _Mean:
         if total is None or total.shape != given.shape or total.dtype != given.dtype:
             total = self._totals[index] = torch.empty_like(given)
         begun = _Bucket(given, total)
-        if index == 0:
-            self._begun = []
-        self._begun.append(begun)
-        self._group.submit(partial(self._add, begun, list(self._begun) if bucket.is_last() else []), None, True)
+        self._begun = [*(self._begun if index else []), begun]
+        self._group.submit(partial(self._add, begun, self._begun if bucket.is_last() else []), None, True)
         return begun.told.future
 
     def _add(self, bucket: _Bucket, step: list[_Bucket]) -> None:

@@ -4,6 +4,7 @@
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Unfinished
 from datetime import timedelta
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -44,7 +45,6 @@ class Work(dist.Work):
     def __init__(self, future: "Future[Any]", tensors: Any, worker: Worker | None = None) -> None:
         super().__init__()
         self._future, self._tensors, self._worker, self._source = future, tensors, worker, -1
-        self._told: Any = None
 
     def wait(self, timeout: Any = None) -> bool:
         """Wait until it is over. Raises its error, DistBackendError when the time is up."""
@@ -60,11 +60,13 @@ class Work(dist.Work):
 
     def get_future(self) -> Any:
         """Return torch's future of the outputs."""
-        if self._told is None:
-            told = Told()
-            self._told = told.future
-            self._future.add_done_callback(lambda future: told.tell(self._tensors, future.exception()))
-        return self._told
+        return self._told.future
+
+    @cached_property
+    def _told(self) -> Told:
+        told = Told()
+        self._future.add_done_callback(lambda future: told.tell(self._tensors, future.exception()))
+        return told
 
     def is_completed(self) -> bool:
         """Return whether it is over."""

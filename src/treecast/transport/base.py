@@ -4,6 +4,7 @@ A message has a key, and goes into the place that the receiver names under that 
 buffered, and overtake data that waits. A message without bytes is a *void*: its sender has nothing to send.
 """
 
+import struct
 import traceback
 from collections.abc import Callable, Collection, Generator, Iterable
 from enum import IntEnum
@@ -91,6 +92,13 @@ class FrameError(ValueError):
     """A frame makes no sense: no rank sends it. Whoever sent it counts as silent from now on."""
 
 
+def words_of(words: struct.Struct, body: bytes) -> Any:
+    """Return the words of a body. Raises FrameError when they are none."""
+    if len(body) != words.size:
+        raise FrameError("words that are none")
+    return words.unpack(body)
+
+
 Handler = Callable[[int, Key, bytes], None]
 Watcher = Callable[[int, bool, str], None]
 
@@ -106,30 +114,26 @@ class Transport:
     "silent" (no word within the deadline), "frame" (it sent one that makes no sense), or the word that ``shut`` was told.
     ``deadline``: seconds without a word after which a rank is silent; None waits for ever. ``awaited``: whom it judges so, all
     by default. ``spares``: a silent rank is not shut; its messages are cancelled. ``lock``: is held around every verb; a wait
-    may let it go while it sleeps. ``on_error``: is told of errors of handlers that are not the
-    sender's. ``beside``: is done by the side thread, too. ``marks``: the digests
-    of calls, which data carries; data of an unlike call is dropped. ``events``: of the job at this rank.
+    may let it go while it sleeps. ``on_error``: is told of errors of handlers that are not the sender's. ``beside``: is done by
+    the side thread, too. ``marks``: the digests of calls, which data carries; data of an unlike call is dropped. ``events``: of
+    the job at this rank.
     """
 
     def __init__(self, rank: int, size: int, deadline: float | None = None) -> None:
         self.rank, self.size, self.deadline = rank, size, deadline
-        self.lost: dict[int, bool] = {}
+        self.lost, self.whys = dict[int, bool](), dict[int, str]()
         self.marks, self.events = Marks(), Events()
-        self.whys: dict[int, str] = {}
         self.lock, self.spares = Lock(), False
         self.awaited: Callable[[], Iterable[int]] = self._living
         self.on_error: Callable[[Exception], None] = traceback.print_exception
         self.beside: Callable[[], None] = lambda: None
-        self._handlers: dict[int, Handler] = {}
-        self._watchers: list[Watcher] = []
+        self._handlers, self._watchers = dict[int, Handler](), list[Watcher]()
         self._errors = list[Exception]()  # that were told, and no wait has raised
         self._closed = Event()
         self._helper: Thread | None = None
         self.heard = dict.fromkeys(range(size), 0.0)
         self._looked = self._said = monotonic()
         self._judged = set[int]()
-
-    # -- verbs -------------------------------------------------------------------------------------------------------
 
     def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
         """Begin to send. The piece is the transport's until the ticket is over; frames of control are over at once.
@@ -171,8 +175,6 @@ class Transport:
         """Return whether nothing that was said to the living of some ranks waits to go out."""
         return True
 
-    # -- events ------------------------------------------------------------------------------------------------------
-
     def on(self, kind: Kind, handler: Handler) -> None:
         """Have frames of control of a kind handled; a handler raises FrameError for one that makes no sense."""
         self._handlers[kind] = handler
@@ -208,8 +210,6 @@ class Transport:
         if self._errors:
             errors, self._errors = self._errors, []
             raise errors[0]
-
-    # -- beside the program ------------------------------------------------------------------------------------------
 
     def _living(self) -> Iterable[int]:
         return [rank for rank in self.peers if rank not in self.lost]
@@ -259,8 +259,6 @@ class Transport:
     def _answer(self) -> None:
         """Take what has come, without a wait; for the side thread."""
         self.wait(lambda: False, 0)
-
-    # -- connections, and the end ------------------------------------------------------------------------------------
 
     @property
     def peers(self) -> list[int]:

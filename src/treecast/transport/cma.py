@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from treecast.transport.base import FrameError, Piece
+from treecast.transport.base import Piece, words_of
 
 _MARK = struct.Struct("<2Q")
 _TOLD = struct.Struct("<3Q")  # a process, where its mark is, and its random word
@@ -24,17 +24,10 @@ _MOST = 1 << 30  # bytes of one system call
 _PTRACER = 0x59616D61  # PR_SET_PTRACER
 
 
-def _find() -> Any:
-    try:
-        found = ctypes.CDLL(None).process_vm_readv
-    except (AttributeError, OSError):
-        return None
-    found.restype = ctypes.c_ssize_t
-    found.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_ulong]
-    return found
-
-
-_read = _find()
+_read: Any = getattr(ctypes.CDLL(None), "process_vm_readv", None)
+if _read is not None:
+    _read.restype = ctypes.c_ssize_t
+    _read.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_ulong]
 
 
 @cache
@@ -66,9 +59,7 @@ class Memory:
     """The memory of the process at the other side. Raises FrameError for words that no process tells of itself."""
 
     def __init__(self, told: bytes) -> None:
-        if len(told) != _TOLD.size:
-            raise FrameError("no process tells so of itself")
-        self._pid, self._mark, self._word = _TOLD.unpack(told)
+        self._pid, self._mark, self._word = words_of(_TOLD, told)
         self._seen = bytearray(_MARK.size)
         self.is_reached = _read is not None and self._take(0, 0, 0, 0)
         """Whether this process can read it."""

@@ -31,14 +31,9 @@ class Stream:
 
     def __init__(self, links: "Links", peer: int) -> None:
         self._links, self.peer = links, peer
-        self._came: deque[memoryview] = deque()
-        self._room, self._taken = _WINDOW, 0
-        self.is_over = False
-
-    def setblocking(self, *_: int) -> None:
-        """Do nothing: no call blocks, and pieces go at once."""
-
-    setsockopt = setblocking
+        self._came = deque[memoryview]()
+        self._room, self._taken, self.is_over = _WINDOW, 0, False
+        self.next, self.early = 0, dict[int, tuple[Key, bytes]]()  # of the pieces of this rank to anybody
 
     def close(self) -> None:
         """Let nothing more out."""
@@ -102,18 +97,11 @@ class Links:
     def __init__(self, direct: Sockets) -> None:
         self.direct, self._rank, self._number = direct, direct.rank, 0
         self.streams = {peer: Stream(self, peer) for peer in range(direct.size) if peer != direct.rank}
-        self._next = dict.fromkeys(range(direct.size), 0)
-        self._early: dict[int, dict[int, tuple[Key, bytes]]] = {peer: {} for peer in self.streams}
         self._registered: dict[Stream, SelectorKey] = {}
-        self._gone = set[int]()
         self._done = set[int]()  # who waits for nothing any more
-        self.heard = dict.fromkeys(
-            range(direct.size), monotonic()
-        )  # a piece that a rank sends to anybody is a sign of life
+        self.heard = dict.fromkeys(range(direct.size), monotonic())  # a piece to anybody is a sign of life
         direct.on(Kind.FLOOD, self._hear)
         direct.watch(self._lose)
-
-    # -- flooding ----------------------------------------------------------------------------------------------------
 
     def flood(self, target: int, topic: int, body: bytes) -> None:
         """Send a piece to a rank by every way."""
@@ -133,24 +121,23 @@ class Links:
             return
         if origin not in self.streams or key.stage >= self.direct.size:
             raise FrameError("a piece of a rank that is none")
-        early = self._early[origin]
-        ahead = (number - self._next[origin]) % (1 << 32)
-        self.heard[origin] = monotonic()
-        if ahead >= 1 << 31 or number in early:
+        stream, self.heard[origin] = self.streams[origin], monotonic()
+        ahead = (number - stream.next) % (1 << 32)
+        if ahead >= 1 << 31 or number in stream.early:
             return
         if ahead > _EARLY:
             raise FrameError("a piece that is too far ahead")
         self._send_on(key, body, source)
-        early[number] = key, body
-        while self._next[origin] in early:
-            key, body = early.pop(self._next[origin])
-            self._next[origin] = (self._next[origin] + 1) % (1 << 32)
+        stream.early[number] = key, body
+        while stream.next in stream.early:
+            key, body = stream.early.pop(stream.next)
+            stream.next = (stream.next + 1) % (1 << 32)
             if key.instance == _GONE:
                 self._end(key.stage)
             elif key.instance == _DONE:
                 self._done.add(origin)
             elif key.stage == self._rank:
-                self.streams[origin].take(key.instance, body)
+                stream.take(key.instance, body)
 
     def _lose(self, near: int, proof: bool, why: str) -> None:
         if proof:
@@ -159,10 +146,8 @@ class Links:
 
     def _end(self, rank: int) -> None:
         if rank in self.streams:
-            self._gone.add(rank)
+            self._done.add(rank)
             self.streams[rank].close()
-
-    # -- as a selector -----------------------------------------------------------------------------------------------
 
     def register(self, stream: Stream, events: int, data: Any) -> None:
         """Look for events of a stream."""
@@ -178,8 +163,6 @@ class Links:
         """Return the streams that are ready, with their events, after moving bytes over links; wait for some as long as given."""
         found = self._ready()
         self.direct.move(0 if found else seconds)
-        self.direct.watch_time()
-        self.direct.raise_error()
         return found or self._ready()
 
     def _ready(self) -> list[tuple[SelectorKey, int]]:
@@ -189,14 +172,13 @@ class Links:
     def linger(self, others: Collection[int]) -> None:
         """Send on pieces that others still wait for, until all others have said that they wait for nothing any more."""
         self.flood(self._rank, _DONE, b"")
-        until = monotonic() + _CLOSING
-        while monotonic() < until and (not self.direct.has_said(self.direct.peers) or self._awaits(others)):
-            self.direct.progress(_CLOSING / 100)
-            self.direct.watch_time()
-
-    def _awaits(self, others: Collection[int]) -> bool:
-        some_lead_on = len(self.direct.lost) < len(self.direct.peers)
-        return some_lead_on and any(rank not in self._done for rank in set(others) - self._gone)
+        until, direct = monotonic() + _CLOSING, self.direct
+        while monotonic() < until:
+            is_awaited = len(direct.lost) < len(direct.peers) and not self._done.issuperset(others)
+            if direct.has_said(direct.peers) and not is_awaited:
+                return
+            direct.progress(_CLOSING / 100)
+            direct.watch_time()
 
     def close(self) -> None:
         """Close all links."""

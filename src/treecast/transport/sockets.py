@@ -28,10 +28,9 @@ class Sockets(Transport):
     """The connections of one rank, of ``size``, to all others; see ``Transport`` for its verbs.
 
     ``socks``: the connection to each other rank, on which both sides have proved who they are; they are the transport's from
-    now on. ``deadline``: seconds without any frame after which a rank is silent; None waits for ever. ``trust_ends``: whether the
-    end of a connection proves a death; not where somebody else may end connections. ``cma``: whether ranks of this host read
-    long messages from one another's memory, where the kernel lets them. ``selector``: tells which connections are ready, where
-    these are streams over links.
+    now on. ``trust_ends``: whether the end of a connection proves a death; not where somebody else may end connections. ``cma``:
+    whether ranks of this host read long messages from one another's memory, where the kernel lets them. ``selector``: tells which
+    connections are ready, where these are streams over links.
     """
 
     def __init__(
@@ -75,26 +74,21 @@ class Sockets(Transport):
         self.lost.pop(peer, None)
         self.whys.pop(peer, None)
         sock, self.heard[peer] = connection, monotonic()
-        sock.setblocking(False)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if not self._over_links:
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._wires[peer] = wire = Wire(sock, peer, self.marks)
         self._selector.register(sock, selectors.EVENT_READ, wire)
         if self._cma and sock.getpeername()[0] == sock.getsockname()[0] and not isinstance(sock, ssl.SSLSocket):
-            wire.be_near()
-
-    # -- verbs -------------------------------------------------------------------------------------------------------
+            wire.say(Key(Kind.NEAR), wire.mark.told())
 
     def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
         """Begin to send a message, or a frame of control."""
         ticket, wire = Ticket(), self._wires.get(to)
-        if wire is None or wire.is_mute:
+        if wire is None:
             ticket.end(lost=True)
-        elif key.kind == Kind.DATA:
-            wire.send(key, piece, ticket, lent)
-            self._look_out(wire)
         else:
-            wire.say(key, piece)
-            ticket.end(len(piece))
+            wire.send(key, piece, ticket, lent)
             self._look_out(wire)
         return ticket
 
@@ -130,10 +124,7 @@ class Sockets(Transport):
             self._lose(rank, False, why)
 
     def wait(self, until: Until, seconds: float | None = None) -> None:
-        """Move bytes and call handlers until ``until()`` holds or the time is up. The caller holds ``lock``.
-
-        Raises PlanError when the connections are closed meanwhile.
-        """
+        """Move bytes and call handlers until ``until()`` holds or the time is up. The caller holds ``lock``."""
         end = None if seconds is None else monotonic() + seconds
         nap = _NAP if self.deadline is None else min(_NAP, self.deadline / 8)
         while not until():
@@ -144,21 +135,22 @@ class Sockets(Transport):
                 self._moved.wait(max(left, _TURN))
             else:
                 self.move(max(left, 0.0))
-                self.watch_time()
-                self.raise_error()
             if left <= 0:
                 return
 
-    # -- moving bytes ------------------------------------------------------------------------------------------------
-
     def move(self, seconds: float) -> None:
-        """Move bytes; ``lock`` is free while this thread waits until some can move."""
+        """Move bytes, and watch the time; ``lock`` is free while this thread waits until some can move.
+
+        Raises errors of handlers.
+        """
         self._moving = True
         try:
             self.progress(seconds)
         finally:
             self._moving = False
             self._moved.notify_all()
+        self.watch_time()
+        self.raise_error()
 
     def progress(self, seconds: float) -> None:
         """Move bytes: wait until some can move, as long as given."""
@@ -215,8 +207,6 @@ class Sockets(Transport):
             self.progress(0)
             self.watch_time(False)
 
-    # -- its end -----------------------------------------------------------------------------------------------------
-
     def close(self) -> None:
         """Close all connections: for the others this rank has ended."""
         super().close()
@@ -233,9 +223,4 @@ class Sockets(Transport):
             wire.sock.close()
 
 
-def _after_fork() -> None:
-    for transport in list(_OPEN):
-        transport.let_go()
-
-
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=lambda: [each.let_go() for each in list(_OPEN)])

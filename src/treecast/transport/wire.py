@@ -3,20 +3,28 @@
 A message above 64 KiB waits for a GRANT, so nothing large is ever buffered; words of a rank ahead of time cannot stand
 before an answer. It goes in frames of 1 MiB, between which others pass. A rank that can read the memory of the other (``cma``)
 copies it from there instead, and says that it has taken it.
+
+A frame is 20 bytes, little endian, and its body: kind u8, instance u8, about u16, call u32, group u16, stage u16, length u32, and
+the digest of the call u32.
 """
 
 import socket
 import ssl
+import struct
 from collections import deque
-from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 
-from treecast.transport.base import DIRECT, SMALL, FrameError, Key, Kind, Piece, Ticket
+from treecast.transport.base import DIRECT, SMALL, FrameError, Key, Kind, Piece, Ticket, words_of
 from treecast.transport.cma import Mark, Memory, address_of
-from treecast.transport.frames import FRAME, HEAD, LENGTH, OFFER, Asked, Long, words_of
 from treecast.transport.marks import Marks
 
+HEAD = struct.Struct("<BBHIHHII")
+_LENGTH = struct.Struct("<Q")
+_OFFER = struct.Struct("<3Q?")  # length, address, 0 where it cannot be read, number of the mark, and whether it is lent
+FRAME = 1 << 20
+"""Bytes of a frame of a long message at most."""
 AHEAD = 8 << 20
 """Bytes that are buffered of a peer, for which nobody has asked yet."""
 _KEYS = 1 << 14  # messages that wait to be asked for, or are asked for too early
@@ -26,146 +34,123 @@ _JOINED_BYTES = 4096  # up to which a body is copied behind its head
 _AGAIN = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
+class _Asked:
+    """A message that is asked for: where it goes, None to drop it; its length, how much is there, and whether it was granted."""
+
+    __slots__ = ("done", "granted", "length", "place", "ticket")
+
+    def __init__(self, place: Piece | None, ticket: Ticket) -> None:
+        self.place, self.ticket, self.done, self.granted = place, ticket, 0, False
+        self.length = 0 if place is None else len(place)
+
+
 class Wire:
     """A connection to a peer.
 
-    ``is_shut``: messages are dropped. ``is_mute``: nothing can be sent any more. ``wants_out``: bytes wait to go out.
-    ``marks``: the digests of calls; messages of unlike ones are dropped.
+    ``is_shut``: messages are dropped. ``is_mute``: nothing can be sent any more. ``mark``: tells the other side whether what it
+    reads from the memory of this one still stands. ``marks``: the digests of calls; messages of unlike ones are dropped.
     """
 
     def __init__(self, sock: socket.socket, peer: int, marks: Marks | None = None) -> None:
         self.sock, self.peer, self._marks = sock, peer, marks or Marks()
         self.is_shut = self.is_mute = self.is_gone = False
         self._secure = sock if isinstance(sock, ssl.SSLSocket) else None
-        self._out: deque[tuple[memoryview, Ticket | None, int]] = deque()
-        self._streams: deque[Long] = deque()
-        self._held: dict[Key, Long] = {}
+        self._out = deque[tuple[memoryview, Ticket]]()
+        self._streams = deque[tuple[Key, memoryview, Ticket]]()
+        self._held: dict[Key, tuple[memoryview, Ticket]] = {}
         self._granted: dict[Key, int] = {}
-        self.asked: dict[Key, Asked] = {}
-        self.early: dict[Key, bytes] = {}
+        self.asked: dict[Key, _Asked] = {}
+        self.early, self._early_bytes = dict[Key, bytes](), 0
         self.offers: dict[Key, tuple[int, int, int, bool]] = {}
-        self._mark = Mark()
+        self.mark = Mark()
         self._memory: Memory | None = None  # of the other side, where it can be read
-        self._early_bytes = 0
-        self._buffer = memoryview(bytearray(_ROOM))
-        self._first = self._last = 0
+        self._buffer, self._last = memoryview(bytearray(_ROOM)), 0
         self._into: memoryview | None = None  # where the rest of a frame goes
-        self._of: tuple[Key, Asked] | None = None  # the message that it is part of
-
-    # -- out ---------------------------------------------------------------------------------------------------------
+        self._of = Key(Kind.DATA)  # the message that it is part of
 
     @property
     def wants_out(self) -> bool:
         """Whether bytes wait to go out."""
         return bool(self._out or self._streams) and not self.is_mute
 
-    def be_near(self) -> None:
-        """Let the other side read the memory of this process, as it is one of this host."""
-        self.say(Key(Kind.NEAR), self._mark.told())
-
     def say(self, key: Key, body: Piece = b"") -> None:
         """Send a frame; the rest that cannot go out at once is kept."""
-        if self.is_mute:
-            return
-        if self._out or self._streams or len(body) > _JOINED_BYTES:
-            self._append(key, memoryview(bytes(body)), None)
+        if not self.is_mute:
+            self._append(key, memoryview(bytes(body)), Ticket())
             self.flush()
-            return
-        kind, call, stage, about, instance, group = key  # the usual case: all of it goes at once
-        frame = HEAD.pack(kind, instance, about, call, group, stage, len(body), self._marks.of(key)) + body
-        try:
-            sent = self.sock.send(frame)
-        except _AGAIN:
-            sent = 0
-        except OSError:
-            self._be_mute()
-            return
-        if sent < len(frame):
-            self._out.append((memoryview(frame)[sent:], None, 0))
 
     def send(self, key: Key, piece: Piece, ticket: Ticket, lent: bool = False) -> None:
-        """Begin to send a message."""
-        if self.is_mute or self.is_shut:
+        """Begin to send a message, or a frame of control."""
+        is_data, ticket.length = key.kind == Kind.DATA, len(piece)
+        if self.is_mute or (self.is_shut and is_data):
             ticket.end(lost=True)
-        elif len(piece) <= SMALL and key.instance != DIRECT:
+        elif not is_data or (len(piece) <= SMALL and key.instance != DIRECT):
             self.say(key, piece)
             ticket.end(len(piece))
         elif self._granted.pop(key, None) == len(piece):
-            self._streams.append(Long(key, memoryview(piece), ticket))
+            self._streams.append((key, memoryview(piece), ticket))
             self.flush()
         else:
-            self._held[key] = Long(key, memoryview(piece), ticket)
+            self._held[key] = memoryview(piece), ticket
             address = 0 if self._memory is None else address_of(piece)
             if address and lent:
                 ticket.lent = partial(self._take_back, key)
-            offer = OFFER.pack(len(piece), address, self._mark.taken_back, ticket.lent is not None)
+            offer = _OFFER.pack(len(piece), address, self.mark.taken_back, ticket.lent is not None)
             self.say(key._replace(kind=Kind.OFFER), offer)
 
     def _take_back(self, key: Key, is_read: bool) -> None:
-        """Take a message back that was lent; ``is_read``: all that live have read it."""
-        held = self._held.pop(key, None)
-        if held is not None:
-            held.ticket.end(len(held.piece), lost=not is_read)
+        """Take a message back that was offered; ``is_read``: all that live have read it."""
+        if key in self._held:
+            piece, ticket = self._held.pop(key)
+            ticket.end(len(piece), lost=not is_read)
             if not is_read:
-                self._mark.take_back()
+                self.mark.take_back()
 
-    def _append(self, key: Key, body: memoryview, ticket: Ticket | None) -> None:
+    def _append(self, key: Key, body: memoryview, ticket: Ticket) -> None:
         kind, call, stage, about, instance, group = key
         head = HEAD.pack(kind, instance, about, call, group, stage, len(body), self._marks.of(key))
-        self._out.append((memoryview(head), None, 0))
-        self._out.append((body, ticket, len(body)))
-
-    def _next_frame(self) -> None:
-        """Put the next frame of a long message out."""
-        stream = self._streams[0]
-        piece = stream.piece[stream.done : stream.done + FRAME]
-        stream.done += len(piece)
-        is_last = stream.done == len(stream.piece)
-        self._append(stream.key, piece, stream.ticket if is_last else Ticket())
-        if is_last:
-            self._streams.popleft()
+        if len(body) > _JOINED_BYTES:
+            self._out.append((memoryview(head), Ticket()))
+            self._out.append((body, ticket))
+        else:
+            self._out.append((memoryview(head + body), ticket))
 
     def flush(self) -> None:
         """Send as much as goes at once."""
         while self.wants_out:
-            if not self._out:
-                self._next_frame()
+            if not self._out:  # the next frame of a long message
+                key, rest, ticket = self._streams.popleft()
+                if rest[FRAME:]:
+                    self._streams.appendleft((key, rest[FRAME:], ticket))
+                    ticket = Ticket()
+                self._append(key, rest[:FRAME], ticket)
             try:
-                if self._secure is None:
-                    sent = self.sock.sendmsg([self._out[k][0] for k in range(min(_JOINED, len(self._out)))])
+                if self._secure is None and len(self._out) > 1:
+                    sent = self.sock.sendmsg([piece for piece, _ in islice(self._out, _JOINED)])
                 else:
                     sent = self.sock.send(self._out[0][0])
             except _AGAIN:
                 return
-            except OSError:
-                self._be_mute()
+            except OSError:  # frames that the peer sent before it ended are still to be read
+                self.is_mute = True
+                self._end_sends()
                 return
             while self._out and sent >= len(self._out[0][0]):
-                piece, ticket, length = self._out.popleft()
+                piece, ticket = self._out.popleft()
                 sent -= len(piece)
-                if ticket is not None:
-                    ticket.end(length)
+                ticket.end(ticket.length)
             if sent:
-                piece, ticket, length = self._out[0]
-                self._out[0] = piece[sent:], ticket, length
-
-    def _be_mute(self) -> None:
-        """Send nothing more; frames that the peer sent before it ended are still to be read."""
-        self.is_mute = True
-        self._end_sends()
+                self._out[0] = self._out[0][0][sent:], self._out[0][1]
 
     def _end_sends(self) -> None:
-        self._mark.take_back()
-        for stream in [*self._held.values(), *self._streams]:
-            stream.ticket.end(lost=True)
-        self._held.clear()
+        for key in [*self._held]:
+            self._take_back(key, False)
+        for *_, ticket in [*self._streams, *self._out]:
+            ticket.end(lost=True)
         self._streams.clear()
-        for k, (piece, ticket, length) in enumerate(self._out):  # a message that has begun goes on from a copy
-            if ticket is not None:
-                ticket.end(lost=True)
-                self._out[k] = memoryview(bytes(piece)), None, length
-
-    # -- in ----------------------------------------------------------------------------------------------------------
+        self._out = deque(
+            (memoryview(bytes(piece)), Ticket()) for piece, _ in self._out
+        )  # what has begun goes on from a copy
 
     def ask(self, key: Key, place: Piece | None, ticket: Ticket) -> None:
         """Begin to receive a message."""
@@ -179,7 +164,7 @@ class Wire:
             ticket.end(lost=True)
         else:
             offered = self.offers.pop(key, None)
-            self.asked[key] = asked = Asked(place, ticket)
+            self.asked[key] = asked = _Asked(place, ticket)
             if offered is not None:
                 self._answer(key, asked, offered)
             elif asked.length > SMALL and self._memory is None:
@@ -193,28 +178,23 @@ class Wire:
         """Drop a message that was asked for, None for all, and those that go out; nothing touches its memory any more."""
         if key is None:
             self._end_sends()
-        for asked in [self.asked[each] for each in (self.asked if key is None else self.asked.keys() & {key})]:
+        for each in self.asked if key is None else self.asked.keys() & {key}:
+            asked = self.asked[each]
             asked.ticket.end(lost=True)
             asked.place, asked.ticket = None, Ticket()
-            if self._into is not None and self._of is not None and self._of[1] is asked:
+            if self._into is not None and self._of == each:
                 self._into = memoryview(bytearray(len(self._into)))
 
     def forget(self, call: int, group: int) -> None:
         """Drop messages that nobody has asked for, or taken, of calls of a group before one."""
+        for key in {*self.early, *self._held, *self.offers, *self._granted}:
+            if key.call < call and key.group == group and key.instance != DIRECT:
+                self._early_bytes -= len(self.early.pop(key, b""))
+                self._take_back(key, False)
+                self.offers.pop(key, None)
+                self._granted.pop(key, None)
 
-        def old(keys: Iterable[Key]) -> list[Key]:
-            return [key for key in keys if key.call < call and key.group == group and key.instance != DIRECT]
-
-        for key in old(self.early):
-            self._early_bytes -= len(self.early.pop(key))
-        for key in old(self._held):
-            self._mark.take_back()
-            self._held.pop(key).ticket.end(lost=True)
-        for kept in (self.offers, self._granted):
-            for key in old(kept):
-                del kept[key]
-
-    def _answer(self, key: Key, asked: Asked, offer: tuple[int, int, int, bool]) -> None:
+    def _answer(self, key: Key, asked: _Asked, offer: tuple[int, int, int, bool]) -> None:
         """Answer an offer of a message that was asked for, and not granted yet, or of another length."""
         length, address, number, lent = offer
         if asked.place is None:
@@ -231,9 +211,9 @@ class Wire:
         else:
             self._grant(key, asked)
 
-    def _grant(self, key: Key, asked: Asked) -> None:
+    def _grant(self, key: Key, asked: _Asked) -> None:
         asked.granted = True
-        self.say(key._replace(kind=Kind.GRANT), LENGTH.pack(asked.length))
+        self.say(key._replace(kind=Kind.GRANT), _LENGTH.pack(asked.length))
 
     def read(self) -> list[tuple[Key, bytes]] | None:
         """Take bytes that have come; return the frames for handlers, None at the end of the connection.
@@ -256,55 +236,48 @@ class Wire:
                 self._parse(found)
             else:
                 self._into = self._into[got:] if got < len(self._into) else None
-                if self._into is None and self._of is not None:
-                    self._end_frame(*self._of)
+                if self._into is None:
+                    self._end_frame()
             if self._secure is None or not self._secure.pending():
                 return found
 
     def _parse(self, found: list[tuple[Key, bytes]]) -> None:
-        first, last, buffer = self._first, self._last, self._buffer
+        first, last, buffer = 0, self._last, self._buffer
         while last - first >= HEAD.size:
             kind, instance, about, call, group, stage, length, digest = HEAD.unpack_from(buffer, first)
             key, body = Key(kind, call, stage, about, instance, group), first + HEAD.size
-            rest = last - body
-            if kind == Kind.DATA and length > SMALL:
+            if kind == Kind.DATA and (length > SMALL or (key in self.asked and self.asked[key].done)):
                 self._begin_frame(key, length, buffer[body : min(last, body + length)])
                 first = min(last, body + length)
                 continue
             if length > SMALL:
                 raise FrameError("a frame that is too long")
-            if rest < length:
+            if last - body < length:
                 break
             if not digest or self._marks.fits(self.peer, key, digest) or kind >= Kind.STATE:
                 self._take(key, bytes(buffer[body : body + length]), found)
             first = body + length
-        left = last - first
-        if left and first:
-            buffer[:left] = bytes(buffer[first:last])
-        self._first, self._last = 0, left
+        self._last = last - first
+        if first:
+            buffer[: self._last] = bytes(buffer[first:last])
 
     def _begin_frame(self, key: Key, length: int, there: memoryview) -> None:
         """Begin a frame of a long message: the bytes that are there go to their place, and the rest will."""
         asked = self.asked.get(key)
-        if self.is_shut or asked is None:
-            if not self.is_shut or length > FRAME:
-                raise FrameError("a long message that was not asked for")
-            place, self._of = memoryview(bytearray(length)), None
-        else:
-            if length > min(FRAME, asked.length - asked.done):
-                raise FrameError("a long message of another length")
-            whole = memoryview(bytearray(length)) if asked.place is None else asked.place[asked.done :]
-            place, self._of = whole[:length], (key, asked)
-            asked.done += length
+        if asked is None or length != min(FRAME, asked.length - asked.done):
+            raise FrameError("a long message that was not asked for, or is longer")
+        whole = memoryview(bytearray(length)) if asked.place is None else asked.place[asked.done :]
+        place, self._of = whole[:length], key
+        asked.done += length
         place[: len(there)] = there
         self._into = place[len(there) :] if len(there) < length else None
-        if self._into is None and self._of is not None:
-            self._end_frame(*self._of)
+        if self._into is None:
+            self._end_frame()
 
-    def _end_frame(self, key: Key, asked: Asked) -> None:
-        self._of = None
-        if asked.done == asked.length and not asked.ticket.over:
-            self.asked.pop(key, None)
+    def _end_frame(self) -> None:
+        asked = self.asked[self._of]
+        if asked.done == asked.length:
+            del self.asked[self._of]
             asked.ticket.end(asked.length)
 
     def _take(self, key: Key, body: bytes, found: list[tuple[Key, bytes]]) -> None:
@@ -320,9 +293,8 @@ class Wire:
         elif key.kind == Kind.GRANT:
             self._take_grant(key._replace(kind=Kind.DATA), body)
         elif key.kind in (Kind.REFUSE, Kind.TAKEN):
-            held = self._held.pop(key._replace(kind=Kind.DATA), None)
-            if held is not None:
-                held.ticket.end(len(held.piece) if key.kind == Kind.TAKEN else 0)
+            piece, ticket = self._held.pop(key._replace(kind=Kind.DATA), (b"", Ticket()))
+            ticket.end(len(piece) if key.kind == Kind.TAKEN else 0)
         elif key.kind == Kind.NEAR:
             memory = Memory(body)
             self._memory = memory if memory.is_reached else None
@@ -338,13 +310,6 @@ class Wire:
             if self._early_bytes > AHEAD or len(self.early) > _KEYS or key in self.early:
                 raise FrameError("more than is buffered")
             self.early[key] = body
-        elif asked.done > 0:  # the last frame of a long message
-            if len(body) != asked.length - asked.done:
-                raise FrameError("a long message of another length")
-            if asked.place is not None:
-                asked.place[asked.done :] = body
-            asked.done = asked.length
-            self._end_frame(key, asked)
         else:
             if asked.place is not None and len(asked.place) == len(body):
                 asked.place[:] = body
@@ -352,7 +317,7 @@ class Wire:
             asked.ticket.end(len(body))
 
     def _take_offer(self, key: Key, body: bytes) -> None:
-        offer, asked = words_of(OFFER, body), self.asked.get(key)
+        offer, asked = words_of(_OFFER, body), self.asked.get(key)
         if len(self.offers) > _KEYS:
             raise FrameError("more offers than there are calls")
         if asked is None:
@@ -361,40 +326,31 @@ class Wire:
             self._answer(key, asked, offer)
 
     def _take_grant(self, key: Key, body: bytes) -> None:
-        (length,), stream = words_of(LENGTH, body), self._held.pop(key, None)
+        (length,), held = words_of(_LENGTH, body), self._held.pop(key, None)
         if len(self._granted) > _KEYS:
             raise FrameError("more is asked for than there is")
-        if stream is None:
+        if held is None:
             self._granted[key] = length
-        elif length == len(stream.piece):
-            self._streams.append(stream)
+        elif length == len(held[0]):
+            self._streams.append((key, *held))
             self.flush()
         else:  # the other side learns so from the offer
-            stream.ticket.end()
-
-    # -- its end -----------------------------------------------------------------------------------------------------
+            held[1].end()
 
     def shut(self) -> None:
-        """Take nothing more, and end all tickets. A message that has begun to go out goes on from a copy."""
+        """Take nothing more, and end all tickets."""
         self.is_shut = True
-        if self._into is not None:
-            self._into, self._of = memoryview(bytearray(len(self._into))), None
-        self._end_sends()
-        self._end_asked()
+        self._end_all()
         self.early.clear()
 
     def end(self) -> None:
         """Close the connection: all tickets are over; messages that have come before stay."""
         self.is_gone = self.is_mute = True
-        self._into = self._of = None
-        self._end_sends()
-        self._end_asked()
+        self._end_all()
         self._out.clear()
         with suppress(OSError):
             self.sock.close()
 
-    def _end_asked(self) -> None:
-        for asked in self.asked.values():
-            asked.ticket.end(lost=True)
-        self.asked.clear()
+    def _end_all(self) -> None:
+        self.cancel(None)
         self.offers.clear()

@@ -28,7 +28,10 @@ def test_a_rank_may_die_at_any_message_of_a_plan(told_rate, name, spec, victim):
 def test_who_asks_for_no_plan_loads_no_planner():
     names = "[name for name in sys.modules if name.startswith('treecast.plans')]"
     code = f"import sys, treecast.tcp.comm; sys.stdout.write(str({names}))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+        == "[]"
+    )
 
 
 def test_a_file_of_cables_whose_switch_is_a_rank(tmp_path):

@@ -48,6 +48,18 @@ VARIABLES = (
     ("TREECAST_LATE", "you", "seconds after which a rank that does not come to a call is out, or none"),
     ("TREECAST_SURE", "you", "1: nobody returns from a small call before all have the data"),
     ("TREECAST_ON_FAILED", "you", "warn, raise or ignore: the end of a call that misses data of the dead"),
+    (
+        "TREECAST_SLOW",
+        "you",
+        "seconds after which a rank asks those it waits for where they are; 5 is usual, none is never",
+    ),
+    (
+        "TREECAST_LOG",
+        "you",
+        "info or debug: lines of events on standard error; else a folder for a file of JSON lines of each rank",
+    ),
+    ("TREECAST_DUMP", "you", "a folder for the last calls of each rank, at its first error or death and at SIGUSR2"),
+    ("TREECAST_SITES", "you", "1: records and errors of unlike calls name the line of the program that makes a call"),
     ("NUMBA_NUM_THREADS", "launch", "1, as OMP_NUM_THREADS: a rank has one core"),
 )
 """Their names, who sets them, and their meaning."""

@@ -13,6 +13,7 @@ from treecast.calls.worker import Worker
 from treecast.groups.group import Group
 from treecast.groups.terms import Carrier, Terms
 from treecast.groups.waiting import Waiting
+from treecast.jobs.ending import end_unlike
 from treecast.jobs.program import job_file, note
 from treecast.jobs.sinks import attach
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
@@ -113,6 +114,7 @@ class Base:
             transport.awaited, transport.spares = self.group.behind, False
             if transport.together is not None:
                 transport.wait(may_part)
+                end_unlike([self.group])
         transport.close()
 
     def free(self) -> None:

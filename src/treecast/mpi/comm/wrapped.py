@@ -14,8 +14,8 @@ from treecast.calls import objects
 from treecast.calls.call import Call
 from treecast.calls.collectives import OBJECTS, ROWS, least_bytes
 from treecast.calls.deaths import Deaths
-from treecast.calls.member import Member, Plans
-from treecast.calls.table import Failed, Job, Rank, Row, job_of
+from treecast.calls.member import Member
+from treecast.calls.table import Failed, Job, Plans, Rank, Row, job_of
 from treecast.calls.worker import Worker
 from treecast.errors import PlanError
 from treecast.groups.group import Group

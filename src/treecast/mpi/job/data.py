@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.engine.engine import Part
+from treecast.engine.memory import Part
 from treecast.errors import FormatError, PlanError
 from treecast.execution.layout import (
     Bytes,

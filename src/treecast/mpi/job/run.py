@@ -181,8 +181,7 @@ def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tu
     if rank == 0 and (lab := os.environ.get("TREECAST_LAB")):  # cuts may count from here
         Path(lab, "mark").touch()
     engine = Engine if rank not in asked.kill else partial(_Doomed, asked.kill[rank])
-    links = Links(transport, range(transport.size), PlanTransport.key, transport.cancel)
-    ended = engine(links, transfers, prepared.part, asked.deadline).run()
+    ended = engine(Links(transport, range(transport.size)), transfers, prepared.part, asked.deadline).run()
     output, unwritten = asked.output, ""
     if output is not None:
         _, unwritten = _attempt(lambda: data_of.write_arrived(prepared, rank, ended.held, output))

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from treecast.algorithms import personal, spread, sums
 from treecast.calls.collectives import ROWS
 from treecast.calls.table import Algorithm, Row
-from treecast.torch.tensors import IN_PLACE, torch
+from treecast.tcp.library import IN_PLACE
+from treecast.torch.tensors import torch
 from treecast.torch.work import dist, seconds_of
 
 
@@ -48,18 +49,14 @@ def _name_of(op: Any) -> str:
 
 
 class One(NamedTuple):
-    """A collective: its algorithm, the arguments of mpi4py's method, and the tensor that a mean divides."""
+    """A collective: its row of the table, the arguments of mpi4py's method, and the tensor that a mean divides."""
 
-    algorithm: Algorithm
+    row: Row
     arguments: tuple[Any, ...]
     out: Any = None
 
-    @property
-    def row(self) -> Row:
-        """Its row of the table: the one of blocks of any length where there are several."""
-        return _ROWS[self.algorithm]
 
-
+# of each algorithm the one of blocks of any length where there are several
 _ROWS = {row.algorithm: row for row in ROWS.values() if row.blocks in ("", "vector")}
 
 
@@ -96,46 +93,43 @@ class Form:
     many as ``arrange`` makes these of, from the number of ranks.
     """
 
-    def __init__(
-        self, algorithm: Algorithm, tensors: int | None = None, arrange: Callable[..., Any] | None = None
-    ) -> None:
-        self._algorithm, self._row, self._arrange = algorithm, _ROWS[algorithm], arrange
+    def __init__(self, algorithm: Algorithm, tensors: int = 0, arrange: Callable[..., Any] | None = None) -> None:
+        self._row, self._arrange = _ROWS[algorithm], arrange
         self._names = [*signature(self._row.make).parameters][1:]
         self.tensors = tensors or (2 if self._row.blocks else min(len(self._names), 1))
 
     def collectives(self, group: Any, asked: Asked, *things: Any) -> list[One]:
         """Return the collectives of a call. Raises RuntimeError for tensors that do not fit."""
         if not things:
-            return [One(self._algorithm, ())]
+            return [One(self._row, ())]
         if self._arrange is not None:
             things = self._arrange(group.size(), *things)
-        if self._algorithm is personal.alltoall or any(isinstance(each, torch.Tensor) for each in things):
+        if self._row.algorithm is personal.alltoall or any(isinstance(each, torch.Tensor) for each in things):
             things = tuple([each] for each in things)
         return [self._one(group, asked, *each) for each in zip_longest(*things)]
 
     def _one(self, group: Any, asked: Asked, out: Any, mine: Any = IN_PLACE) -> One:
         kind, given = self._row.kind, {"op": asked.op, "root": asked.root}
-        if self._algorithm is spread.allgather and isinstance(out, torch.Tensor):
+        if self._row.algorithm is spread.allgather and isinstance(out, torch.Tensor):
             out = _parts(out, (), group.size())
-        if self._algorithm is sums.reduce_scatter:
+        if self._row.algorithm is sums.reduce_scatter:
             given["recvcounts"] = out.numel() if isinstance(mine, torch.Tensor) else [each.numel() for each in mine]
         if "root" in self._names and group.rank() != asked.root and kind is not None and not kind.spreads:
             ends = kind.direction == "to"
             mine, out = (out if mine is IN_PLACE else mine, None) if ends else (None, out)
         given |= {"buf": out, "sendbuf": mine, "recvbuf": out}
-        return One(self._algorithm, tuple(given[name] for name in self._names), out if "op" in self._names else None)
+        return One(self._row, tuple(given[name] for name in self._names), out if "op" in self._names else None)
 
 
 CALLS = {one.__name__: Form(one) for one in _ROWS if hasattr(dist.ProcessGroup, one.__name__)}
-_MORE: dict[str, Form] = {
-    "allreduce_coalesced": Form(sums.allreduce),
-    "all_gather_single all_gather_single_coalesced _allgather_base allgather_into_tensor_coalesced": Form(
-        spread.allgather
-    ),
-    "allgather_coalesced": Form(spread.allgather, arrange=_transposed),
-    "reduce_scatter_single reduce_scatter_single_coalesced": Form(sums.reduce_scatter),
-    "_reduce_scatter_base reduce_scatter_tensor_coalesced": Form(sums.reduce_scatter),
-    "all_to_all_single alltoall_base": Form(personal.alltoall, 4, _split),
-}
-CALLS.update({name: form for names, form in _MORE.items() for name in names.split()})
+_MORE = (
+    (Form(sums.allreduce), "allreduce_coalesced"),
+    (Form(spread.allgather), "all_gather_single all_gather_single_coalesced allgather_into_tensor_coalesced"),
+    (Form(spread.allgather), "_allgather_base"),
+    (Form(spread.allgather, arrange=_transposed), "allgather_coalesced"),
+    (Form(sums.reduce_scatter), "reduce_scatter_single reduce_scatter_single_coalesced"),
+    (Form(sums.reduce_scatter), "_reduce_scatter_base reduce_scatter_tensor_coalesced"),
+    (Form(personal.alltoall, 4, _split), "all_to_all_single alltoall_base"),
+)
+CALLS |= {name: form for form, names in _MORE for name in names.split()}
 """By c10d's name: mostly that of the algorithm. torch renames now and then; the older names stay."""

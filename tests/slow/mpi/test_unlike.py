@@ -1,0 +1,11 @@
+"""Ranks that make unlike calls over MPI raise the same error within sixteen calls, and the next calls are right."""
+
+import pytest
+
+from tests.mpi.test_comm import run
+
+
+@pytest.mark.parametrize(("ranks", "seed", "deadline"), [(3, 1, []), (4, 2, []), (2, 3, []), (3, 4, [20])])
+def test_pairs_of_unlike_calls(treecast, monkeypatch, ranks, seed, deadline):
+    monkeypatch.setenv("TREECAST_SLOW", "0.5")
+    run(treecast, ranks, "unlike_cases.py", seed, 20, *deadline, says="20 pairs: the same error at all")
