@@ -96,7 +96,7 @@ class Group:
         else:
             self.agreement.hear(source, key, body)
             if key.kind == Kind.ENDED:
-                self.unlike.compare(key.call // PARTS, body)
+                self.unlike.hear_last(source, body)
                 if key.stage:
                     self.agreement.leaving.add(source)
                     self._say_ended(source, self._done)
@@ -118,7 +118,7 @@ class Group:
 
     def _say_ended(self, to: int, number: int, stage: int = 0) -> None:
         """Say up to which call this rank has come, and the digests of its last ones."""
-        self._say(to, Key(Kind.ENDED, number, stage), self.unlike.digests.tobytes())
+        self._say(to, Key(Kind.ENDED, number, stage), self.unlike.said)
 
     def _say(self, to: int, key: Key, body: bytes) -> None:
         self.transport.send(self.seats[to], key._replace(group=self.ident), body)

@@ -77,6 +77,18 @@ class Unlike:
                 if differ(self.digests[call % COMPARED], int.from_bytes(other[place : place + 4], sys.byteorder)):
                     self.find(call)
 
+    @property
+    def said(self) -> bytes:
+        """The number and the digests of the last calls, as frames have them."""
+        return _LAST.pack(self.last) + self.digests.tobytes()
+
+    def hear_last(self, source: int, said: bytes) -> None:
+        """Compare the last calls with those that another rank has said. Raises FrameError for bytes that say none."""
+        if len(said) != len(self.said):
+            raise FrameError("a call without its digests")
+        if not self._agreement.is_out and source in self._agreement.members:
+            self.compare(_LAST.unpack_from(said)[0], said[_LAST.size :])
+
     def note(self, call: int, digest: int) -> None:
         """Note the digest of the last call."""
         self.last = call
@@ -99,7 +111,7 @@ class Unlike:
         """Tell all others the call of this rank, and leave it, or owe its error."""
         agreement, refused = self._agreement, self._refused[call]
         why, by_itself = self._why.get(call, ""), self._alone and bool(refused)
-        body = _LAST.pack(self.last) + self.digests.tobytes() + (why or self._spell(call)).encode()[:_LONGEST]
+        body = self.said + (why or self._spell(call)).encode()[:_LONGEST]
         stage = _WHY if why else _REFUSED * (agreement.rank in refused)
         for rank in agreement.others() if stage or not by_itself else ():
             self._say(rank, Key(Kind.UNLIKE, call * PARTS, stage), body)
@@ -115,7 +127,7 @@ class Unlike:
 
     def hear(self, source: int, key: Key, body: bytes) -> None:
         """Hear the call of another rank, and the digests of its last ones. Raises FrameError for a frame that makes no sense."""
-        call, head = key.call // PARTS, _LAST.size + 4 * COMPARED
+        call, head = key.call // PARTS, len(self.said)
         if len(body) < head:
             raise FrameError("a call without its digests")
         if not self._agreement.is_out and source in self._agreement.members:
@@ -124,7 +136,7 @@ class Unlike:
                 self._refused[call].add(source)
             self.find(call, text if key.stage == _WHY else "")
             self._heard[call][source] = text
-            self.compare(_LAST.unpack_from(body)[0], body[_LAST.size : head])
+            self.hear_last(source, body[:head])
 
     def awaited(self) -> set[int]:
         """Return the ranks whose calls this one waits to hear of."""
