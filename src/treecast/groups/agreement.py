@@ -51,7 +51,7 @@ class Agreement:
     from whom this rank awaits nothing; ``silent``: those of them who fell silent, or were put out, before they ended.
     ``number``: of the call. ``log``: the decisions that others may ask for. ``ended``: up to which call each rank has come;
     ``all_ended``: up to which all have, as a call of all at once has shown. ``is_out``: the others go on without this rank.
-    ``is_broken``: ranks make unlike calls, and leave this one.
+    ``leaving``: who makes no further calls. ``is_broken``: ranks make unlike calls, and leave this one.
     ``guarded``: deaths need a majority too.
     """
 
@@ -65,7 +65,7 @@ class Agreement:
         self._all_have = Decision(Action.DONE, has=(0,) * size)
         self.ended, self.byes, self.all_ended = dict[int, int](), dict[int, int](), 0
         self._asked: tuple[list[int], int, int] = [], 0, 0
-        self._asks_all = False
+        self._asks_all, self.leaving = False, set[int]()
         self.states: dict[tuple[int, int, int, int], State] = {}
         self._decisions: dict[tuple[int, int, int], Decision] = {}
 
@@ -138,6 +138,11 @@ class Agreement:
     def end_of(self, rank: int) -> int:
         """Return up to which call a rank has come, as far as is known."""
         return max(self.ended.get(rank, 0), self.all_ended)
+
+    def left_early(self) -> dict[int, int]:
+        """Return the members that have left after fewer calls than this rank, and after how many; nobody has missed them."""
+        said = {**{rank: self.end_of(rank) for rank in self.leaving}, **self.byes}
+        return {rank: said[rank] // PARTS for rank in self.members if said.get(rank, self.number) < self.number}
 
     def admit(self, ranks: Iterable[int]) -> None:
         """Take ranks in from the next call on; all members do so in the same call."""

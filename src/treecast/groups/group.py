@@ -68,8 +68,7 @@ class Group:
         self._tickets = list[tuple[int, Ticket]]()
         self._kept: dict[int, Kept] = {}
         self.copies: Kept | None = None
-        self._fetched, self._done, self._leaving = 0, 0, set[int]()
-        self._told = 0  # the last call of which the others know
+        self._fetched, self._done, self._told = 0, 0, 0  # the last is the last call of which the others know
         self._passed: list[tuple[Any, ...]] = []  # kept of the last calls, which are not noted yet
         self.memory = Memory()
 
@@ -97,16 +96,18 @@ class Group:
         else:
             self.agreement.hear(source, key, body)
             if key.kind == Kind.ENDED:
-                self.unlike.take(body)
+                self.unlike.hear_last(source, body)
                 if key.stage:
-                    self._leaving.add(source)
+                    self.agreement.leaving.add(source)
                     self._say_ended(source, self._done)
 
     def behind(self) -> set[int]:
         """Return who may still ask this rank about its last call; who leaves itself does not."""
         self._catch_up()
         agreement = self.agreement
-        behind = (r for r in agreement.others() if r not in self._leaving and agreement.end_of(r) < agreement.number)
+        behind = (
+            r for r in agreement.others() if r not in agreement.leaving and agreement.end_of(r) < agreement.number
+        )
         return set() if agreement.is_out else set(behind)
 
     def say_leaving(self, ranks: Iterable[int]) -> None:
@@ -115,19 +116,9 @@ class Group:
         for rank in ranks:
             self._say_ended(rank, self._done, 1)
 
-    def left_early(self) -> dict[int, int]:
-        """Return the members that have left after fewer calls than this rank, and after how many; nobody has missed them."""
-        agreement, leaving = self.agreement, {rank: self.agreement.end_of(rank) for rank in self._leaving}
-        said = {**leaving, **agreement.byes}
-        return {
-            rank: said[rank] // PARTS
-            for rank in agreement.members
-            if said.get(rank, agreement.number) < agreement.number
-        }
-
     def _say_ended(self, to: int, number: int, stage: int = 0) -> None:
         """Say up to which call this rank has come, and the digests of its last ones."""
-        self._say(to, Key(Kind.ENDED, number, stage), self.unlike.told())
+        self._say(to, Key(Kind.ENDED, number, stage), self.unlike.said)
 
     def _say(self, to: int, key: Key, body: bytes) -> None:
         self.transport.send(self.seats[to], key._replace(group=self.ident), body)
@@ -230,12 +221,11 @@ class Group:
         wants = self._wants
         yield from self.agreement.until(lambda: all(want[-1].over for want in wants) and not self._takers())
         for key, source, place, ticket in wants:
-            about = key.about
             if not ticket.lost:
                 self.agreement.note_end(source, self.agreement.number - 1)
             if not ticket.lost and ticket.length == len(place):
-                self._held[about] = place
-                self.lacks.discard(about)
+                self._held[key.about] = place
+                self.lacks.discard(key.about)
             elif ticket.length:
                 self.unlike.begin(self.made, is_wrong=True)
                 come = f"{ticket.length:,} bytes come from rank {source} where {len(place):,} are received"
@@ -303,8 +293,7 @@ class Group:
 
     def came(self, ticket: Ticket, places: Mapping[int, Piece]) -> Steps[bool]:
         """Wait for data that comes to some places at once; if it does not, it is lacking. Return whether it came."""
-        if not ticket.over:
-            yield from self.agreement.until(lambda: ticket.over)
+        yield from self.agreement.until(lambda: ticket.over)
         self._places.update(places)
         if ticket.lost:
             self.lacks.update(places)
@@ -319,10 +308,9 @@ class Group:
 
     def _fetch(self, givers: Mapping[int, int]) -> Steps[None]:
         """Ask ranks for data that they have, and wait until it is there, or they have ended."""
-        number = self.agreement.number
         for about, giver in givers.items():
             self._fetched = (self._fetched + 1) % _FETCHES
-            key = Key(Kind.DATA, number, _FETCHES + self._fetched, about, 0, self.ident)
+            key = Key(Kind.DATA, self.agreement.number, _FETCHES + self._fetched, about, 0, self.ident)
             self._ask_for(giver, key, self._places[about])
             self.transport.send(self.seats[giver], key._replace(kind=Kind.FETCH), b"")
         if givers:

@@ -77,17 +77,17 @@ class Unlike:
                 if differ(self.digests[call % COMPARED], int.from_bytes(other[place : place + 4], sys.byteorder)):
                     self.find(call)
 
-    def told(self) -> bytes:
-        """Return the words by which others compare: the last call, and the digests of the last ones."""
+    @property
+    def said(self) -> bytes:
+        """The number and the digests of the last calls, as frames have them."""
         return _LAST.pack(self.last) + self.digests.tobytes()
 
-    def take(self, body: bytes) -> bytes:
-        """Compare the last calls with those that another rank has told; return the rest. Raises FrameError for others."""
-        head = len(self.told())
-        if len(body) < head:
+    def hear_last(self, source: int, said: bytes) -> None:
+        """Compare the last calls with those that another rank has said. Raises FrameError for bytes that say none."""
+        if len(said) != len(self.said):
             raise FrameError("a call without its digests")
-        self.compare(_LAST.unpack_from(body)[0], body[_LAST.size : head])
-        return body[head:]
+        if not self._agreement.is_out and source in self._agreement.members:
+            self.compare(_LAST.unpack_from(said)[0], said[_LAST.size :])
 
     def note(self, call: int, digest: int) -> None:
         """Note the digest of the last call."""
@@ -116,7 +116,7 @@ class Unlike:
         """Tell all others the call of this rank, and leave it, or owe its error."""
         agreement, refused = self._agreement, self._refused[call]
         why, by_itself = self._why.get(call, ""), self._alone and bool(refused)
-        body = self.told() + (why or self._spell(call)).encode()[:_LONGEST]
+        body = self.said + (why or self._spell(call)).encode()[:_LONGEST]
         stage = _WHY if why else _REFUSED * (agreement.rank in refused)
         for rank in agreement.others() if stage or not by_itself else ():
             self._say(rank, Key(Kind.UNLIKE, call * PARTS, stage), body)
@@ -132,12 +132,16 @@ class Unlike:
 
     def hear(self, source: int, key: Key, body: bytes) -> None:
         """Hear the call of another rank, and the digests of its last ones. Raises FrameError for a frame that makes no sense."""
+        call, head = key.call // PARTS, len(self.said)
+        if len(body) < head:
+            raise FrameError("a call without its digests")
         if not self._agreement.is_out and source in self._agreement.members:
-            call, text = key.call // PARTS, self.take(body).decode(errors="replace")
+            text = body[head:].decode(errors="replace")
             if key.stage == _REFUSED:
                 self._refused[call].add(source)
             self.find(call, text if key.stage == _WHY else "")
             self._heard[call][source] = text
+            self.hear_last(source, body[:head])
 
     def awaited(self) -> set[int]:
         """Return the ranks whose calls this one waits to hear of."""

@@ -104,14 +104,14 @@ class Waiting:
         for seat in set(seats) - self._asked - {self._transport.rank}:
             self._asked.add(seat)
             key = Key(Kind.ASK, group.unlike.last * PARTS, group=group.ident)
-            self._transport.send(seat, key, group.unlike.told())
+            self._transport.send(seat, key, group.unlike.said)
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
         """Answer, or take an answer. Raises FrameError for one that makes no sense."""
         group = self.groups.get(key.group)
         if key.kind == Kind.ASK:
-            if group is not None:
-                group.unlike.take(body)
+            if group is not None and source in group.rank_at:
+                group.unlike.hear_last(group.rank_at[source], body)
             said = json.dumps(self._place(group)).encode()
             if len(said) > _LONGEST:
                 said = json.dumps(self._place(group)._replace(awaits=[], others=[], edges=[])).encode()

@@ -168,7 +168,7 @@ def _end_early(is_over: Callable[[], bool], abort: Callable[[int], object]) -> N
 
 def end_unlike(groups: Iterable[Group]) -> None:
     """Say what calls of groups still owe at the end of this rank: a line for each, and the job has failed."""
-    for said in filter(None, (group.unlike.last_word(group.left_early()) for group in groups)):
+    for said in filter(None, (group.unlike.last_word(group.agreement.left_early()) for group in groups)):
         sys.stderr.write(f"treecast: {said}\n")
         with suppress(OSError):  # where no launcher watches
             claim(1)
