@@ -8,11 +8,11 @@ from typing import Any
 from treecast.calls.call import Last
 from treecast.calls.collectives import OBJECTS
 from treecast.calls.deaths import Deaths
+from treecast.calls.dump import dump, flight_record
 from treecast.calls.table import Failed, Job, Plans, Rank, Row, job_of
 from treecast.calls.worker import Worker, done
 from treecast.groups.group import Group
 from treecast.groups.terms import Terms
-from treecast.jobs.dump import dump, flight_record
 
 
 class Member:

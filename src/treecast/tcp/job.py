@@ -12,6 +12,7 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import TypeVar
 
+from treecast.calls.sinks import attach
 from treecast.calls.worker import Worker
 from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
@@ -19,7 +20,6 @@ from treecast.groups.terms import Carrier, Terms, check_alike, read_words
 from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_unlike, end_with_the_job
 from treecast.jobs.program import flush
-from treecast.jobs.sinks import attach
 from treecast.networks import Network
 from treecast.tcp.meeting import Arrivals, Listener, TooLateError
 from treecast.transport.base import FrameError, Key, Kind, Steps, carry_out

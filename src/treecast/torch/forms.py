@@ -57,7 +57,7 @@ class One(NamedTuple):
 
 
 # of each algorithm the one of blocks of any length where there are several
-_ROWS = {row.algorithm: row for row in ROWS.values() if row.blocks in ("", "vector")}
+BY_ALGORITHM = {row.algorithm: row for row in ROWS.values() if row.blocks in ("", "vector")}
 
 
 def _parts(tensor: Any, sizes: Sequence[int], count: int) -> list[Any]:
@@ -94,7 +94,7 @@ class Form:
     """
 
     def __init__(self, algorithm: Algorithm, tensors: int = 0, arrange: Callable[..., Any] | None = None) -> None:
-        self._row, self._arrange = _ROWS[algorithm], arrange
+        self._row, self._arrange = BY_ALGORITHM[algorithm], arrange
         self._names = [*signature(self._row.make).parameters][1:]
         self.tensors = tensors or (2 if self._row.blocks else min(len(self._names), 1))
 
@@ -121,7 +121,7 @@ class Form:
         return One(self._row, tuple(given[name] for name in self._names), out if "op" in self._names else None)
 
 
-CALLS = {one.__name__: Form(one) for one in _ROWS if hasattr(dist.ProcessGroup, one.__name__)}
+CALLS = {one.__name__: Form(one) for one in BY_ALGORITHM if hasattr(dist.ProcessGroup, one.__name__)}
 _MORE = (
     (Form(sums.allreduce), "allreduce_coalesced"),
     (Form(spread.allgather), "all_gather_single all_gather_single_coalesced allgather_into_tensor_coalesced"),

@@ -6,9 +6,9 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from treecast.calls.collectives import ROWS
+from treecast.algorithms import sums
 from treecast.errors import PlanError
-from treecast.torch.forms import One
+from treecast.torch.forms import BY_ALGORITHM, One
 from treecast.torch.group import ProcessGroup, divide
 from treecast.torch.membership import group_of, living
 from treecast.torch.tensors import torch
@@ -30,7 +30,9 @@ class _Bucket:
 
     def add(self, group: ProcessGroup) -> None:
         """Sum it, and divide it by how many are in the sum."""
-        self.failed = group.collective(One(ROWS["Allreduce"], (self.given, self.total, "SUM")), title="all_reduce")
+        self.failed = group.collective(
+            One(BY_ALGORITHM[sums.allreduce], (self.given, self.total, "SUM")), title="all_reduce"
+        )
         divide(self.total, group.size() - len(self.failed), self.total)
 
 

@@ -159,7 +159,7 @@ def _broadcast(lane: Lane, buf: Any, root: Any = 0) -> Made | None:
     view, length, code = _plain(buf)
     lane.together.comm.Bcast([view, length, _BYTE], root)
     copy = view.tobytes() if length < _PAGE else lane.copy(view)
-    return (copy, length, root), False, ("Bcast", length, code, cast("Any", type(buf)), root)
+    return (copy, length, root), False, (_broadcast, length, code, cast("Any", type(buf)), root)
 
 
 def _allgather(lane: Lane, sendbuf: Any, recvbuf: Any) -> Made | None:
@@ -168,13 +168,13 @@ def _allgather(lane: Lane, sendbuf: Any, recvbuf: Any) -> Made | None:
     if total != length * lane.size:
         return None
     lane.together.comm.Allgather([sent, length, _BYTE], [received, length, _BYTE])
-    return (received.tobytes(), length), True, ("Allgather", length, code, cast("Any", type(recvbuf)))
+    return (received.tobytes(), length), True, (_allgather, length, code, cast("Any", type(recvbuf)))
 
 
 def _barrier(lane: Lane) -> Made | None:
     whole = bytearray(lane.size)
     lane.together.comm.Allgather(b"\0", whole)
-    return (whole, 1), True, ("Barrier",)
+    return (whole, 1), True, (_barrier,)
 
 
 def _allreduce(lane: Lane, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Made | None:

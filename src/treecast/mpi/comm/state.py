@@ -8,6 +8,7 @@ from typing import Any
 from mpi4py import MPI
 
 from treecast.calls.deaths import Deaths
+from treecast.calls.sinks import attach
 from treecast.calls.table import Rank
 from treecast.calls.worker import Worker
 from treecast.groups.group import Group
@@ -15,7 +16,6 @@ from treecast.groups.terms import Carrier, Terms
 from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_unlike
 from treecast.jobs.program import job_file, note
-from treecast.jobs.sinks import attach
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
 from treecast.mpi.plans import Plans
 from treecast.mpi.reader import Reader

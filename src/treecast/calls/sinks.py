@@ -17,8 +17,8 @@ from pathlib import Path
 from threading import Thread, current_thread, main_thread
 from time import time
 
+from treecast.calls.dump import dump
 from treecast.groups.waiting import Waiting
-from treecast.jobs.dump import dump
 from treecast.transport.base import Transport
 from treecast.transport.events import Event
 
