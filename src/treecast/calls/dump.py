@@ -72,7 +72,7 @@ def flight_record(waiting: Waiting) -> dict[str, Any]:
     groups = [(str(group.ident), group) for group in known]
     made = [each for each in list(waiting.record.calls) if each.group in waiting.groups]
     for group in known:  # of calls that went past it the times are those of another clock
-        made += [Made.over(group.ident, *each, now) for each in list(group.unlike.quick)]
+        made += [Made.over(group.ident, *each, clock=now) for each in list(group.unlike.quick)]
     made.sort(key=lambda each: each.began)
     return {
         "version": VERSION,

@@ -12,7 +12,7 @@ from treecast.calls.items import Span, cut, recognise, take_apart
 NUMPYS = {"Zf": "F", "Zd": "D", "Zg": "G"}
 _BYTE = "|u1"  # a datatype that stands for bytes of anything
 _DLPACK_KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
-_TENSOR = Struct("PiiiBB")  # DLPack's DLTensor: data, device and its number, dimensions; kind and bits of an entry
+_TENSOR = Struct("PiiiBBH")  # DLPack's DLTensor: data, device and its number, dimensions; kind and bits of an entry
 
 
 class Place(NamedTuple):
@@ -117,8 +117,9 @@ def _read_dlpack(buffer: Any) -> str:
     capsule = buffer.__dlpack__()
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    *_, code, bits = _TENSOR.unpack(ctypes.string_at(pointer(capsule, b"dltensor"), _TENSOR.size))
-    return f"{_DLPACK_KINDS.get(code, '')}{bits // 8}"
+    *_, code, bits, lanes = _TENSOR.unpack(ctypes.string_at(pointer(capsule, b"dltensor"), _TENSOR.size))
+    kind = _DLPACK_KINDS.get(code, "")
+    return f"{'c' if kind == 'f' and lanes == 2 else kind}{bits * lanes // 8}"
 
 
 @cache

@@ -27,7 +27,7 @@ class Made:
         self.site = site() if _SITES else ""
 
     @classmethod
-    def over(cls, group: int, call: int, words: Words, began: float, ended: float, clock: int) -> "Made":
+    def over(cls, group: int, call: int, words: Words, began: float, ended: float, *, clock: int) -> "Made":
         """Return a call that is over, of which the times are seconds of a clock that shows 0 at so many nanoseconds."""
         made = cls(group, call, words)
         made.began, made.ended = clock + int(began * 1e9), clock + int(ended * 1e9)

@@ -8,11 +8,11 @@ With no deadline messages land in their places at once, and only the dead are sh
 import os
 import struct
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any, Self
 
-from treecast.mpi.library import tags_of
+from treecast.mpi.library import abandon, failed_ranks, is_under_way, tags_of
 from treecast.mpi.together import MpiTogether
 from treecast.transport.base import DIRECT, FrameError, Key, Kind, Piece, Ticket, Transport, Until, words_of
 from treecast.transport.marks import PARTS
@@ -29,7 +29,6 @@ _SOON = 5e-5  # the same where ranks pass things on to one another
 _NAP_SHARE, _SHORTEST_NAP, _LONGEST_NAP = 0.25, 1e-4, 1e-3  # of the time since something moved, in seconds
 _CHECK = 1e-2  # seconds of nothing after which MPI is asked who has failed
 _FRONT, _OFTEN = 64, 16  # messages that are looked at, the eldest, and every how many looks all are
-_ABANDONED: list[tuple[Any, Any]] = []
 
 
 class _Posted:
@@ -138,7 +137,7 @@ class MpiTransport(Transport):
 
     def has_said(self, ranks: Collection[int]) -> bool:
         """Return whether all frames of control are out that go to living ones of some ranks."""
-        self._saying = [each for each in self._saying if _is_under_way(self.mpi, each[1])]
+        self._saying = [each for each in self._saying if is_under_way(self.mpi, each[1])]
         return not any(to in ranks and to not in self.lost for to, _ in self._saying)
 
     def waits(self, source: int, key: Key) -> int | None:
@@ -177,7 +176,7 @@ class MpiTransport(Transport):
             if posted.place is not None:
                 with suppress(self.mpi.Exception):  # where MPI cannot any more
                     posted.request.Cancel()
-        _abandon(self.mpi, [(each.request, each.landing) for each in given_up])
+        abandon(self.mpi, [(each.request, each.landing) for each in given_up])
 
     def forget(self, call: int, group: int) -> None:
         """Drop messages of the call before this one, which was left, before later calls have their tags."""
@@ -343,7 +342,7 @@ class MpiTransport(Transport):
         self._checked = now
         with suppress(self.mpi.Exception):
             self._look_around()
-        for rank in _failed_ranks(self.mpi, self.comm):
+        for rank in failed_ranks(self.mpi, self.comm):
             if not self.lost.get(rank):
                 self._lose(rank, True, "ulfm")
 
@@ -376,7 +375,7 @@ class MpiTransport(Transport):
         """Answer nobody any more; keep the memory of messages under way, as long as MPI may use it."""
         super().close()
         left = [request for _, request in self._saying] + [posted.request for posted in self._posted]
-        _abandon(self.mpi, [(request, None) for request in left])
+        abandon(self.mpi, [(request, None) for request in left])
 
     def settle(self) -> bool:
         """Take all that others have sent, after ``close``; return whether it has come, and the communicator can be freed.
@@ -399,32 +398,3 @@ class MpiTransport(Transport):
             if self.together is not None:
                 self.together.comm.Free()
         self.close()
-
-
-def _failed_ranks(mpi: Any, comm: Any) -> list[int]:
-    """Return the ranks of a communicator that are known to have failed; none where MPI cannot tell."""
-    try:
-        comm.Ack_failed()
-        failed = comm.Get_failed()
-        count = failed.Get_size()
-        found: list[int] = mpi.Group.Translate_ranks(failed, list(range(count)), comm.Get_group()) if count else []
-        failed.Free()
-    except (mpi.Exception, NotImplementedError, AttributeError):
-        return []
-    return [int(rank) for rank in found if rank >= 0]
-
-
-def _is_under_way(mpi: Any, request: Any) -> bool:
-    """Return whether a message has neither ended nor failed."""
-    try:
-        return not request.Test()
-    except mpi.Exception:
-        return False
-
-
-def _abandon(mpi: Any, messages: Iterable[tuple[Any, Any]]) -> None:
-    """Keep the memory of messages for which nobody waits until they have ended: MPI may use it. Some never do.
-
-    ``messages``: requests, each with its memory. A wait would not do: a message that a cut link has broken off never ends.
-    """
-    _ABANDONED[:] = [each for each in (*_ABANDONED, *messages) if _is_under_way(mpi, each[0])]

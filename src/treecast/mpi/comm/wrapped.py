@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from mpi4py import MPI
 
 from treecast.algorithms import sums
+from treecast.calls import objects
 from treecast.calls.call import Call
 from treecast.calls.collectives import OBJECTS, ROWS, least_bytes
 from treecast.calls.deaths import Deaths
@@ -211,7 +212,7 @@ class Comm(Member, MPI.Intracomm):
             for other, own in ((f"I{name.lower()}", cls._begin), (f"{name}_init", cls._get_ready)):
                 setattr(cls, other, cls._either(other, False, own, row))
         for name, make in OBJECTS.items():
-            setattr(cls, name, cls._either(name, name != "barrier", cls._make, name, make))
+            setattr(cls, name, cls._either(name, make is not objects.barrier, cls._make, name, make))
 
     @staticmethod
     def _own_method(row: Row) -> Callable[..., Any]:
