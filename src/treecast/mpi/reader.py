@@ -129,7 +129,8 @@ class Reader(reader.Reader):
         size = self._size
         if form == "typed":
             buffer, *given, types = argument
-            counts, places = (given[0] if len(given) == 1 else given) or ([1] * size, [0] * size)
+            counts, places = (given[0] if len(given) == 1 else given) or (None, None)
+            counts, places = [1] * size if counts is None else counts, [0] * size if places is None else places
         else:
             items = take_apart(self._mpi, argument, form == "vector")
             buffer, counts, first, _ = items
