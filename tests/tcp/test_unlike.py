@@ -67,6 +67,20 @@ def test_ranks_that_wait_for_one_another_in_two_communicators_raise_and_go_on():
     assert run_ranks(2, program) == [2, 2]
 
 
+def test_a_goodbye_in_one_communicator_takes_nothing_of_another():
+    def program(comm):
+        comm.process.waiting.slow = 0.1
+        groups = [comm.Dup(), comm.Dup()]
+        with pytest.raises(UnlikeCallsError, match="wait for one another"):
+            groups[comm.rank].allreduce(1)
+        comm.Barrier()  # both have left the calls that waited
+        if comm.rank == 1:
+            time.sleep(0.5)  # the root has said goodbye meanwhile, in the communicator of this rank's last call too
+        return comm.bcast("said before the goodbye" if comm.rank == 0 else None, 0)
+
+    assert run_ranks(2, program) == ["said before the goodbye"] * 2
+
+
 def test_who_is_slow_is_named_with_the_call_that_it_has_not_made():
     def program(comm):
         told = []

@@ -78,12 +78,16 @@ class Agreement:
         """Begin the next call of the program, or another part of it."""
         self.number, self.is_broken = self.number + 1 if part else self.next(), False
         self._asked = [], 0, 0
-        for rank, last in self.byes.items():
-            if last < self.number:
-                self.lose(rank, True)
+        self.miss()
         if self.states or self._decisions:
             self.states = {key: state for key, state in self.states.items() if key[1] >= self.number}
             self._decisions = {key: made for key, made in self._decisions.items() if key[1] >= self.number}
+
+    def miss(self) -> None:
+        """Learn that those who have left before this call are missing in it."""
+        for rank, last in self.byes.items():
+            if last < self.number:
+                self.lose(rank, True)
 
     def next(self) -> int:
         """Return the number of the next call of the program."""
@@ -128,8 +132,6 @@ class Agreement:
         elif kind == Kind.BYE:
             self.byes[source] = call
             self.note_end(source, call)
-            if call < self.number:
-                self.lose(source, True)
 
     def note_end(self, rank: int, call: int) -> None:
         """Learn that a rank has ended a call, and that this one was a member for it afterwards."""

@@ -95,6 +95,8 @@ class Group:
             self.unlike.hear(source, key, body)
         else:
             self.agreement.hear(source, key, body)
+            if key.kind == Kind.BYE and self._done != self.agreement.number:
+                self.agreement.miss()  # between calls nobody is: its other groups may still have data under way
             if key.kind == Kind.ENDED:
                 self.unlike.hear_last(source, body)
                 if key.stage:

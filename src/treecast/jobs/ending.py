@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treecast.groups.group import Group
 from treecast.jobs.program import claim, describe, say_last, words_of
+
+if TYPE_CHECKING:  # it needs numpy, and a launcher does not
+    from treecast.groups.group import Group
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _GRACE = 3.0  # seconds between asking mpirun to end and killing the rest
@@ -166,7 +168,7 @@ def _end_early(is_over: Callable[[], bool], abort: Callable[[int], object]) -> N
         abort(status)
 
 
-def end_unlike(groups: Iterable[Group]) -> None:
+def end_unlike(groups: "Iterable[Group]") -> None:
     """Say what calls of groups still owe at the end of this rank: a line for each, and the job has failed."""
     for said in filter(None, (group.unlike.last_word(group.agreement.left_early()) for group in groups)):
         sys.stderr.write(f"treecast: {said}\n")
