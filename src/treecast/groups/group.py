@@ -107,10 +107,8 @@ class Group:
         """Return who may still ask this rank about its last call; who leaves itself does not."""
         self._catch_up()
         agreement = self.agreement
-        behind = (
-            r for r in agreement.others() if r not in agreement.leaving and agreement.end_of(r) < agreement.number
-        )
-        return set() if agreement.is_out else set(behind)
+        late = {rank for rank in agreement.others() if agreement.end_of(rank) < agreement.number}
+        return set() if agreement.is_out else late - agreement.leaving
 
     def say_leaving(self, ranks: Iterable[int]) -> None:
         """Tell ranks that this one makes no further calls, and ask how far they are."""
@@ -148,10 +146,8 @@ class Group:
             if self.goes_together(0) is not None and self.made.call % COMPARED == 0:
                 yield from self._compare()
         self.unlike.begin(self.made, words.is_wrong)
-        if (
-            words.is_wrong and self.together is not None
-        ):  # the others may wait in one for this rank, which knows no lengths
-            self.together.end()
+        if words.is_wrong and self.together is not None:
+            self.together.end()  # the others may wait in one for this rank, which knows no lengths
         if self.carrier.alone:
             return
         if number - self._told >= SAY_END * PARTS:
