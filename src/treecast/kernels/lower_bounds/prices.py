@@ -31,7 +31,7 @@ def _tree(tail, head, into, entering, rest, root, wanted, by):
     A component without the root pays for a cheapest arc into it, and where these arcs lead round, those on the circle become
     one (Chu & Liu; Edmonds 1967). A node that is not wanted joins the first component that it is asked by, and pays nothing
     (dual ascent, Wong 1984). Return the sum that was paid: the price of the cheapest tree where all nodes are wanted, else that
-    or less; -1 where a node cannot be reached. ``rest`` has the prices; then the rest of them.
+    or less; -1 where all are wanted, and one cannot be reached. ``rest`` has the prices; then the rest of them.
     """
     nodes = len(by)
     of, path, after = np.empty(nodes, np.int32), np.empty(nodes + 1, np.int32), np.full(nodes, -1, np.int32)
@@ -93,14 +93,35 @@ def _tree(tail, head, into, entering, rest, root, wanted, by):
     return total
 
 
+@njit
+def _reaches(tail, head, root, wanted):
+    """Return whether a root reaches all wanted nodes, by passes over the arcs until one finds nothing new."""
+    found, is_new, missing = np.zeros(len(wanted), np.int8), True, 0
+    found[root] = 1
+    while is_new:
+        is_new = False
+        for i in range(2 * len(tail)):
+            a = i if i < len(tail) else 2 * len(tail) - 1 - i  # there and back: lines have both directions
+            if found[tail[a]] != 0 and found[head[a]] == 0:
+                found[head[a]], is_new = 1, True
+    for v in range(len(wanted)):
+        missing += wanted[v] > found[v]
+    return missing == 0
+
+
 @njit(work=lambda tail, head, into, entering, price, roots, *others: 30.0 * len(roots) * len(tail))
 def trees(tail, head, into, entering, price, roots, times, wanted, use):
     """Add to ``use`` how often the cheapest trees of all roots take each arc, each ``times`` over; return their price.
 
-    The arcs that enter v are ``entering[into[v]] … entering[into[v+1]-1]``.
+    It is -1 where a wanted node cannot be reached. The arcs that enter v are ``entering[into[v]] … entering[into[v+1]-1]``.
     """
     by, rest, total = np.empty(len(wanted), np.int32), np.empty(len(tail), np.float64), 0.0
+    every = True
+    for v in range(len(wanted)):
+        every = every and wanted[v] != 0
     for i in range(len(roots)):
+        if not (every or _reaches(tail, head, roots[i], wanted)):
+            return -1.0  # the ascent does not see it: nodes that are not wanted join whoever asks them
         for a in range(len(tail)):
             rest[a] = price[a]
         paid = _tree(tail, head, into, entering, rest, roots[i], wanted, by)
