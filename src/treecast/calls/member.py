@@ -5,8 +5,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from treecast.calls import objects
 from treecast.calls.call import Last
-from treecast.calls.collectives import OBJECTS
 from treecast.calls.deaths import Deaths
 from treecast.calls.dump import dump, flight_record
 from treecast.calls.table import Failed, Job, Plans, Rank, Row, job_of
@@ -95,7 +95,7 @@ class Member:
 
     def ask(self, title: str, value: Any) -> list[Any]:
         """Return a value of each rank, None for the failed, in a call of another name; all ranks call this."""
-        job, number = job_of(OBJECTS["allgather"], self._here[0], (value,), {}), self._take_number()
+        job, number = job_of(objects.allgather, self._here[0], (value,), {}), self._take_number()
         found, failed, _ = self._carry_out(number, job)
         told = "ignore" if self.terms.on_failed == "ignore" else "warn"
         self._here[2].tell((title, "", number), (failed, None), self._group, told)

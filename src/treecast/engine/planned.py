@@ -22,7 +22,7 @@ from treecast.algorithms import spread
 from treecast.calls.call import Call
 from treecast.calls.collectives import ROWS
 from treecast.calls.table import Algorithm, Failed
-from treecast.collectives import Kind, find_unequal
+from treecast.collectives import COLLECTIVES, Kind, find_unequal
 from treecast.engine import blocks as parts
 from treecast.engine.blocks import Cut, Run, Task, bytes_of, shape_of, task_of
 from treecast.engine.choose import ALL_PORT, ONE_PORT, Operation, Role, broadcast_role, most_survived, role_of
@@ -147,7 +147,7 @@ class Planned:
         root, speak = what.root, sorted(set(hosts))
         spare = what.survive and min(what.survive, most_survived(what.kind, what.network, what.model))
         what = what._replace(survive=spare)
-        between = what.model == ONE_PORT and what.kind == "broadcast" and not spare and len(speak) > 1
+        between = what.model == ONE_PORT and COLLECTIVES[what.kind].one_to_all and not spare and len(speak) > 1
         if between:
             what = what._replace(network=network(f"complete:{len(speak)}"), root=speak.index(hosts[root]))
         what, cut = parts.cut_up(what, sizes, self._rate or 0.0)
