@@ -30,7 +30,7 @@ class Place(NamedTuple):
     """Where a rank is: the last call that it has begun in a group, whether it is inside, for how long, and the call in words.
 
     ``awaits``: the ranks of the transport for which it waits there. ``others``: the calls of other groups that it is in, and for
-    whom it waits there, each as an ``Edge``. ``edges``: those of others, as far as it knows.
+    whom it waits there, each as an ``Arc``. ``arcs``: those of others, as far as it knows.
     """
 
     call: int
@@ -38,11 +38,11 @@ class Place(NamedTuple):
     seconds: float
     text: str
     awaits: list[int]
-    others: list["Edge"]
-    edges: list["Edge"]
+    others: list["Arc"]
+    arcs: list["Arc"]
 
 
-class Edge(NamedTuple):
+class Arc(NamedTuple):
     """A rank of the transport that is in a call of a group, and the ranks for which it waits that have not begun it."""
 
     seat: int
@@ -64,8 +64,8 @@ class Waiting:
         self.places: dict[tuple[int, int], Place] = {}
         """The last answers, by group and rank of the transport."""
         self._asked = set[int]()
-        self._edges: dict[int, Edge] = {}
-        self._circle: list[Edge] = []
+        self._arcs: dict[int, Arc] = {}
+        self._circle: list[Arc] = []
         for kind in (Kind.ASK, Kind.HERE):
             transport.on(kind, self._hear)
 
@@ -114,22 +114,22 @@ class Waiting:
                 group.unlike.hear_last(group.rank_at[source], body)
             said = json.dumps(self._place(group)).encode()
             if len(said) > _LONGEST:
-                said = json.dumps(self._place(group)._replace(awaits=[], others=[], edges=[])).encode()
+                said = json.dumps(self._place(group)._replace(awaits=[], others=[], arcs=[])).encode()
             number = group.agreement.number if group is not None else 0
             self._transport.send(source, Key(Kind.HERE, number, group=key.group), said)
             return
         if key.stage == _CIRCLE:
-            self._leave(_edges(_json(body), self._transport.size))
+            self._leave(_arcs(_json(body), self._transport.size))
             return
         place = _read(body, self._transport.size)
         self.places[key.group, source] = place
-        for edge in place.edges:
-            if edge.seat not in (self._transport.rank, source):
-                self._edges[edge.seat] = edge
-        for edge in place.others:
-            self._edges[source] = edge
+        for arc in place.arcs:
+            if arc.seat not in (self._transport.rank, source):
+                self._arcs[arc.seat] = arc
+        for arc in place.others:
+            self._arcs[source] = arc
         if not place.others:
-            self._edges.pop(source, None)
+            self._arcs.pop(source, None)
         if group is not None and group.unlike.is_inside:
             if place.is_inside and place.call == group.made.call:  # it waits for somebody itself
                 self._ask(group, set(place.awaits) & set(group.seats))
@@ -137,36 +137,36 @@ class Waiting:
 
     def _place(self, group: "Group | None") -> Place:
         """Return where this rank is, as one who waits in a group asks."""
-        others = [self._edge(each) for each in self.groups.values() if each is not group and each.unlike.is_inside]
-        edges = list(self._edges.values())
+        others = [self._arc(each) for each in self.groups.values() if each is not group and each.unlike.is_inside]
+        arcs = list(self._arcs.values())
         if group is None:
-            return Place(0, False, 0.0, "", [], others, edges)
+            return Place(0, False, 0.0, "", [], others, arcs)
         made = group.made
         since = made.began if group.unlike.is_inside else made.ended or made.began
         awaits = [group.seats[rank] for rank in group.awaited()] if group.unlike.is_inside else []
-        return Place(made.call, group.unlike.is_inside, (time_ns() - since) / 1e9, str(made), awaits, others, edges)
+        return Place(made.call, group.unlike.is_inside, (time_ns() - since) / 1e9, str(made), awaits, others, arcs)
 
-    def _edge(self, group: "Group") -> Edge:
+    def _arc(self, group: "Group") -> Arc:
         """Return the ranks that this one waits for in a call of a group, as far as they have not begun it by their answers."""
         call = group.agreement.number // PARTS
         seats = [group.seats[rank] for rank in group.awaited()]
         absent = [seat for seat in seats if (at := self.places.get((group.ident, seat))) and at.call < call]
-        return Edge(self._transport.rank, group.ident, call, str(group.made), absent)
+        return Arc(self._transport.rank, group.ident, call, str(group.made), absent)
 
     def _find_circle(self, group: "Group") -> None:
         """Find ranks that wait for one another in calls of several groups; when they are seen twice, they do for ever."""
-        edges = {**self._edges, self._transport.rank: self._edge(group)}
-        circle = _circle(edges, self._transport.rank)
+        arcs = {**self._arcs, self._transport.rank: self._arc(group)}
+        circle = _circle(arcs, self._transport.rank)
         if circle and circle == self._circle:
-            for edge in circle[1:]:
-                self._transport.send(edge.seat, Key(Kind.HERE, stage=_CIRCLE), json.dumps(circle).encode())
+            for arc in circle[1:]:
+                self._transport.send(arc.seat, Key(Kind.HERE, stage=_CIRCLE), json.dumps(circle).encode())
             self._leave(circle)
         self._circle = circle
 
-    def _leave(self, circle: list[Edge]) -> None:
+    def _leave(self, circle: list[Arc]) -> None:
         """Leave the call by which this rank is in a circle, as all in it do; one that has ended meanwhile is no part of it."""
         first = min(range(len(circle)), key=lambda place: circle[place].seat)
-        mine = next((edge for edge in circle if edge.seat == self._transport.rank), None)
+        mine = next((arc for arc in circle if arc.seat == self._transport.rank), None)
         group = None if mine is None else self.groups.get(mine.group)
         if mine is not None and group is not None and group.unlike.is_inside and group.made.call == mine.call:
             group.unlike.find(mine.call, _tell(circle[first:] + circle[:first]))
@@ -211,47 +211,47 @@ def _json(body: bytes) -> Any:
         raise FrameError("words that are none") from None
 
 
-def _edges(said: Any, size: int) -> list[Edge]:
-    """Return edges that a rank tells of. Raises FrameError for words that tell of none."""
+def _arcs(said: Any, size: int) -> list[Arc]:
+    """Return arcs that a rank tells of. Raises FrameError for words that tell of none."""
     try:
-        edges = [Edge(int(a), int(b), int(c), str(d), list(e)) for a, b, c, d, e in said]
+        arcs = [Arc(int(a), int(b), int(c), str(d), list(e)) for a, b, c, d, e in said]
     except (ValueError, TypeError):
         raise FrameError("calls that are none") from None
-    if not all(type(seat) is int and 0 <= seat < size for edge in edges for seat in (edge.seat, *edge.awaits)):
+    if not all(type(seat) is int and 0 <= seat < size for arc in arcs for seat in (arc.seat, *arc.awaits)):
         raise FrameError("a rank that is none waits")
-    return edges
+    return arcs
 
 
 def _read(body: bytes, size: int) -> Place:
     """Return the place that an answer tells of. Raises FrameError for bytes that tell of none."""
     try:
-        call, is_inside, seconds, text, awaits, others, edges = _json(body)
-        asks, *lists = (_edges(each, size) for each in ([[0, 0, 0, "", awaits]], others, edges))
+        call, is_inside, seconds, text, awaits, others, arcs = _json(body)
+        asks, *lists = (_arcs(each, size) for each in ([[0, 0, 0, "", awaits]], others, arcs))
         return Place(int(call), bool(is_inside), float(seconds), str(text), asks[0].awaits, *lists)
     except (ValueError, TypeError):
         raise FrameError("a place where no rank is") from None
 
 
-def _circle(edges: Mapping[int, Edge], start: int) -> list[Edge]:
+def _circle(arcs: Mapping[int, Arc], start: int) -> list[Arc]:
     """Return the ranks that wait for one another in turn, from one on; none where there are none.
 
-    >>> one, two = Edge(0, 1, 7, "a", [2]), Edge(2, 0, 3, "b", [0])
+    >>> one, two = Arc(0, 1, 7, "a", [2]), Arc(2, 0, 3, "b", [0])
     >>> _circle({0: one, 2: two}, 0) == [one, two], _circle({0: one, 2: two._replace(awaits=[])}, 0)
     (True, [])
     """
-    ways: list[list[Edge]] = [[edges[start]]]
+    ways: list[list[Arc]] = [[arcs[start]]]
     seen = set[int]()
     while ways:
         way = ways.pop()
         for seat in way[-1].awaits:
             if seat == start:
                 return way
-            if seat in edges and seat not in seen:
+            if seat in arcs and seat not in seen:
                 seen.add(seat)
-                ways.append([*way, edges[seat]])
+                ways.append([*way, arcs[seat]])
     return []
 
 
-def _tell(circle: list[Edge]) -> str:
-    said = [f"rank {edge.seat} is in call {edge.call} of communicator {edge.group}, {edge.text}" for edge in circle]
-    return f"{', '.join(said)}: {name_ranks([edge.seat for edge in circle])} wait for one another"
+def _tell(circle: list[Arc]) -> str:
+    said = [f"rank {arc.seat} is in call {arc.call} of communicator {arc.group}, {arc.text}" for arc in circle]
+    return f"{', '.join(said)}: {name_ranks([arc.seat for arc in circle])} wait for one another"
