@@ -2,6 +2,7 @@
 
 import sys
 from collections import Counter
+from threading import current_thread
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from treecast.lab.outside import check_machine, run_in_lab
 from treecast.lab.wiring import plan_wiring
 from treecast.networks import network
 from treecast.tcp.start import at_links
+from treecast.transport.base import Ticket
 
 LITTLE, MUCH = 8, 12_000
 
@@ -60,14 +62,16 @@ def dies_at(victim, frame, name, root):
     """Return a program in which a rank dies at a message of its plan; the call, and two later ones, are right at the others."""
 
     def program(comm, calls=3):
-        direct, left = comm.process.links[0].direct, [frame]
+        direct, left, thread = comm.process.links[0].direct, [frame], current_thread()
         send = direct.send
 
         def counted(to, key, piece):
             left[0] -= key.kind == 0
-            if not left[0]:
+            if left[0] > 0:
+                return send(to, key, piece)
+            if current_thread() is thread:
                 raise DeathError
-            return send(to, key, piece)
+            return Ticket()  # the side thread of a rank that is dead says nothing
 
         if comm.rank == victim:
             direct.send = counted
