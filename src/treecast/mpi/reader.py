@@ -130,6 +130,8 @@ class Reader(reader.Reader):
         if form == "typed":
             buffer, *given, types = argument
             counts, places = (given[0] if len(given) == 1 else given) or (None, None)
+            if buffer is self._mpi.BOTTOM and None in (counts, places):
+                raise ValueError("BOTTOM needs counts and displacements")
             counts, places = [1] * size if counts is None else counts, [0] * size if places is None else places
         else:
             items = take_apart(self._mpi, argument, form == "vector")
