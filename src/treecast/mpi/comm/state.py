@@ -1,5 +1,6 @@
 """The state that treecast keeps of a communicator: it hangs on the handle, and goes when the communicator is freed."""
 
+from contextlib import suppress
 from functools import cached_property, partial
 from itertools import count
 from time import monotonic
@@ -64,7 +65,8 @@ class Base:
         together = self.transport.together
         if together is None:
             together = self.group.together = self.transport.together = MpiTogether(MPI, comm.Dup(), self.transport.lock)
-            comm.Barrier()  # Open MPI crashes where a communicator is revoked that some rank is still making
+            with suppress(MPI.Exception):  # somebody has begun, and died: it is found as any death
+                comm.Agree(1)  # Open MPI crashes where a communicator is revoked that some rank is still making
             self.transport.start()
         return together
 
