@@ -111,6 +111,11 @@ class Row(NamedTuple):
     own_from: int | None = None
     blocks: str = ""
 
+    def words(self, ours: Rank, arguments: tuple[Any, ...], named: dict[str, Any]) -> Words:
+        """Return the words of a call, by its arguments."""
+        job = job_of(self.make, ours, arguments, named)
+        return job.words_of(job.read())
+
     @property
     def kind(self) -> Kind | None:
         """The kind of collective that it is, None where there are no plans of it."""

@@ -89,7 +89,8 @@ class Group:
         self._catch_up()
         source = self.rank_at[seat]
         if key.kind == Kind.FETCH:
-            if source in self.agreement.members and source not in self.agreement.lost:
+            agreement, is_unlike = self.agreement, self.unlike.is_found(key.call // PARTS)  # then all leave it
+            if source in agreement.members and source not in agreement.lost and not is_unlike:
                 self._give_kept(source, key)
         elif key.kind == Kind.UNLIKE:
             self.unlike.hear(source, key, body)
@@ -167,8 +168,12 @@ class Group:
         ticket = Ticket() if together is None else together.allgather(mine, whole, [len(mine)] * self.size)
         yield from self.agreement.until(lambda: ticket.over)
         if not ticket.lost:
-            self.agreement.all_ended = self.agreement.number - 1
-            self.unlike.compare(self.unlike.last, bytes(whole))
+            self.hear_all(self.agreement.number - 1, bytes(whole))
+
+    def hear_all(self, number: int, digests: bytes) -> None:
+        """Hear the digests of the last calls of all others, who have come up to a number, too."""
+        self.agreement.all_ended, self._told, self._passed = number, number, []
+        self.unlike.compare(self.unlike.last, digests)
 
     def restart(self) -> None:
         """Begin an instance of the call."""
@@ -244,20 +249,15 @@ class Group:
         """
         agreement, unlike, ended = self.agreement, self.unlike, perf_counter()
         if all_took_part:
-            self.note_all()
+            agreement.all_ended, self._passed = agreement.number, []
         self._passed.append(kept)
         agreement.number = agreement.next()
-        call = agreement.number // PARTS
-        unlike.note(call, said[1])
+        unlike.note(call := agreement.number // PARTS, said[1])
         unlike.quick.append((call, said[0], began, ended))
         unlike.note_end(call)
         if agreement.states:
             self._catch_up()
         return ended
-
-    def note_all(self) -> None:
-        """Note that all have begun the next call."""
-        self.agreement.all_ended, self._passed = self.agreement.number, []
 
     def describe(self, words: Words) -> None:
         """Note which call it is that goes past this group, and takes long."""
@@ -274,9 +274,10 @@ class Group:
         agreement = self.agreement
         number = self._done = agreement.number
         calls = range(number - PARTS * (len(self._passed) - 1), number + 1, PARTS)
-        self._told = max(self._told, agreement.all_ended + 1)
         self._forget()
         self._kept |= {call: Blocks(*kept) for call, kept in zip(calls, self._passed, strict=True)}
+        for call, words, *_ in list(self.unlike.quick)[-len(self._passed) :]:
+            self.transport.marks.set(self.ident, call, words.digest)
         self._passed = []
         agreement.end_early(calls)
 

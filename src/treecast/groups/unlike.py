@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _KEPT = 128  # calls whose words are kept
 COMPARED = 16
 """Calls whose digests ranks compare where the data of calls has none with it."""
+_DIGESTS = 2 * COMPARED  # that ranks compare: some ranks may be so many calls ahead
 _LAST = Struct("<I")
 _WHY, _REFUSED = 1, 2  # the stages of a frame that says the whole error, and of one of a rank whose call is wrong
 _LONGEST = 1 << 12  # bytes
@@ -49,8 +50,8 @@ class Unlike:
         self.owed, self.is_inside, self.last = list[int](), False, 0
         self.quick: deque[tuple[int, Words, float, float]] = deque(maxlen=KEPT)
         """The last calls that have gone past the group: their numbers, words, and seconds of the clock at begin and end."""
-        self.digests = array("I", bytes(4 * COMPARED))
-        """Those of the last calls, each at its number modulo ``COMPARED``."""
+        self.digests = array("I", bytes(4 * _DIGESTS))
+        """Those of the last calls, each at its number modulo their count."""
 
     def begin(self, made: Made, is_wrong: bool = False) -> None:
         """Begin a call, or a part of it; ``is_wrong``: it is found to be so here, and all leave it."""
@@ -72,9 +73,9 @@ class Unlike:
         mine, (least, most) = self.digests.tobytes(), sorted((self.last, last))
         for first in range(0, len(theirs), len(mine)):
             other = theirs[first : first + len(mine)]
-            for call in range(max(1, most - COMPARED + 1), least + 1) if other != mine or last != self.last else ():
-                place = 4 * (call % COMPARED)
-                if differ(self.digests[call % COMPARED], int.from_bytes(other[place : place + 4], sys.byteorder)):
+            for call in range(max(1, most - _DIGESTS + 1), least + 1) if other != mine or last != self.last else ():
+                place = 4 * (call % _DIGESTS)
+                if differ(self.digests[call % _DIGESTS], int.from_bytes(other[place : place + 4], sys.byteorder)):
                     self.find(call)
 
     @property
@@ -92,16 +93,21 @@ class Unlike:
     def note(self, call: int, digest: int) -> None:
         """Note the digest of the last call."""
         self.last = call
-        self.digests[call % COMPARED] = digest
+        self.digests[call % _DIGESTS] = digest
 
     def note_end(self, call: int) -> None:
         """Owe the error of a call that has gone past the group, and that others had found to be unlike meanwhile."""
+        self.is_inside = False  # a side thread may have described it
         if call in self._heard:
             self._tell(call)
 
+    def is_found(self, call: int) -> bool:
+        """Return whether the calls of this number are known to be unlike."""
+        return call in self._heard
+
     def knows(self, call: int) -> bool:
         """Return whether this call, or the last ones, are known to be unlike."""
-        return any(other in self._heard for other in (call, *self.owed))
+        return any(map(self.is_found, (call, *self.owed)))
 
     def find(self, call: int, why: str = "") -> None:
         """Learn that the calls of this number are unlike; ``why``: that no rank can tell alone, as they wait in a circle."""
@@ -120,7 +126,7 @@ class Unlike:
         stage = _WHY if why else _REFUSED * (agreement.rank in refused)
         for rank in agreement.others() if stage or not by_itself else ():
             self._say(rank, Key(Kind.UNLIKE, call * PARTS, stage), body)
-        if call == agreement.number // PARTS and self.is_inside:
+        if call == self.last and self.is_inside:
             agreement.is_broken = True
         elif not by_itself:
             self.owed.append(call)

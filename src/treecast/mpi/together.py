@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from threading import Lock
+from time import perf_counter
 from typing import Any
 
 from treecast.transport.base import Piece, Ticket
@@ -11,8 +12,11 @@ from treecast.transport.together import Together
 class MpiTogether(Together):
     """MPI's own collectives, on a duplicate that nobody else uses; a failure revokes it (``MPI_Comm_revoke``).
 
-    ``lock``: is free meanwhile, so that a side thread hears others, who may make another call.
+    ``lock``: is free meanwhile, so that a side thread hears others, who may make another call. ``under_way``: when the call began
+    that this rank is in, and its row and arguments where it goes past the group.
     """
+
+    under_way: tuple[Any, ...] | None = None
 
     def __init__(self, mpi: Any, comm: Any, lock: Lock) -> None:
         comm.Set_errhandler(mpi.ERRORS_RETURN)
@@ -43,6 +47,7 @@ class MpiTogether(Together):
     def _call(self, call: Callable[..., None], *arguments: Any) -> Ticket:
         ticket = Ticket()
         if not self.is_over:
+            self.under_way = (perf_counter(),)
             self._lock.release()
             try:
                 call(*arguments)
@@ -50,6 +55,7 @@ class MpiTogether(Together):
                 self.end()
             finally:
                 self._lock.acquire()
+                self.under_way = None
         ticket.end(lost=self.is_over)
         return ticket
 

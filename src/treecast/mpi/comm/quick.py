@@ -7,7 +7,6 @@ which makes the same calls of MPI: a rank that goes that way fits in with those 
 
 from collections.abc import Callable
 from operator import index
-from time import perf_counter
 from typing import Any, NamedTuple, cast
 
 from mpi4py import MPI
@@ -16,7 +15,7 @@ from treecast.algorithms import spread, sums
 from treecast.algorithms.sums import Sums, fold
 from treecast.calls.items import NATIVE
 from treecast.calls.sums import is_exact
-from treecast.calls.table import Algorithm, Row, job_of
+from treecast.calls.table import Algorithm, Row
 from treecast.groups.group import AHEAD
 from treecast.groups.words import Words
 from treecast.mpi.comm.state import State
@@ -49,10 +48,8 @@ class Lane:
         self.jobs, self.times, self.take_number = state.worker.jobs, base.mark.times, state.take_number
         self.acquire, self.release = base.transport.lock.acquire, base.transport.lock.release  # quicker than with
         self.group, self.together, self._base = base.group, together, base
-        self.under_way: tuple[float, Row, tuple[Any, ...], dict[str, Any]] | None = None
         self.said = dict[tuple[Any, ...], tuple[Words, int]]()  # the words of calls that were made before
-        self._described = False
-        base.transport.beside, self.pay = self.look, base.pay
+        self.pay = base.pay
         # of long broadcasts, since all have come together
         self.copies, self.used, self.since = list[memoryview](), 0, 0
         self.sums = dict[tuple[Any, ...], Sum]()
@@ -63,47 +60,28 @@ class Lane:
         whole = bytearray(len(mine) * self.size)
         self.together.comm.Allgather([mine, len(mine), _BYTE], [whole, len(mine), _BYTE])
         with self._base.transport.lock:
-            group.note_all()
-            if (theirs := bytes(whole)) != mine * self.size:
-                group.unlike.compare(group.unlike.last, theirs)
+            group.hear_all(group.agreement.number, bytes(whole))
 
     def end(self, kept: Any, all_took_part: bool, key: tuple[Any, ...]) -> float:
         """End a call that was made; ``key``: its words. Return the time."""
-        began, row, arguments, named = self.under_way or _NOTHING
+        began, row, *given = self.together.under_way or _NOTHING
         said = self.said.get(key)
         if said is None:
-            words = self._words(row, arguments, named)
+            words = row.words(self.ours, *given)
             said = self.said[key] = words, words.digest
         self.acquire()
         try:
             ended = self.group.end_at_once(kept, all_took_part, said, began)
-            self.under_way = None
+            self.together.under_way = None
         finally:
             self.release()
         return ended
 
-    def forget_look(self) -> None:
-        """Forget that a side thread has described the call, which is over, or goes the way of all calls now."""
-        if self._described:
-            self._described = False
+    def stop(self, began: float) -> None:
+        """Stop a call, which is over, or goes the way of all calls now."""
+        self.together.under_way = None
+        if self._base.asked == began:  # a side thread has described it
             self.group.end()
-
-    def _words(self, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]) -> Words:
-        """Return the words of a call, by its arguments."""
-        job = job_of(row.make, self.ours, arguments, named)
-        return job.words_of(job.read())
-
-    def look(self) -> None:
-        """Beside a call of MPI's that takes long: ask the others where they are, and leave it where they make another one."""
-        group, waiting, under_way = self.group, self._base.waiting, self.under_way
-        if under_way is None or waiting.slow is None or perf_counter() - under_way[0] < waiting.slow:
-            return
-        if not self._described:
-            self._described = True
-            group.describe(self._words(*under_way[1:]))
-            waiting.ask(group, everyone=True)
-        if group.unlike.knows(group.unlike.last):
-            self.together.end()
 
     def copy(self, view: memoryview) -> memoryview:
         """Return a copy, in memory that was in use before where there is some: new memory is slow."""

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from functools import cached_property, partial
 from itertools import count
-from time import monotonic
+from time import monotonic, perf_counter
 from typing import Any
 
 from mpi4py import MPI
@@ -33,10 +33,10 @@ class Base:
     """The ranks of a communicator over a duplicate of it: ``group`` survives failures, ``alone`` survives nothing.
 
     ``near``: whether all ranks share one memory; ``hosts[r]``: the first rank on the host of rank r. ``mark`` tells the launcher
-    of calls.
+    of calls. ``ours``: this rank. ``asked``: when the last call of all ranks at once began in which it has asked others.
     """
 
-    def __init__(self, comm: MPI.Intracomm) -> None:
+    def __init__(self, comm: MPI.Intracomm, ours: Rank) -> None:
         here = comm.Split_type(MPI.COMM_TYPE_SHARED)
         self.near = here.size == comm.size
         self.hosts: list[int] = [0] * comm.size if self.near else comm.allgather(here.bcast(comm.rank))
@@ -53,7 +53,7 @@ class Base:
         for group in self.groups.values():
             self.transport.watch(group.lose)
         self.transport.marks.tell = lambda source, group, call: self.groups[group].unlike.find(call)
-        self.mark = Mark(comm)
+        self.mark, self._ours, self.asked = Mark(comm), ours, 0.0
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
         if key.group not in self.groups:
@@ -67,8 +67,24 @@ class Base:
             together = self.group.together = self.transport.together = MpiTogether(MPI, comm.Dup(), self.transport.lock)
             with suppress(MPI.Exception):  # somebody has begun, and died: it is found as any death
                 comm.Agree(1)  # Open MPI crashes where a communicator is revoked that some rank is still making
+            self.transport.beside = self._look
             self.transport.start()
         return together
+
+    def _look(self) -> None:
+        """Beside a call of all ranks at once: leave it where others make another one; ask where they are when it takes long."""
+        together, group, slow = self.transport.together, self.group, self.waiting.slow
+        if together is None or (under_way := together.under_way) is None:
+            return
+        began, *quick = under_way
+        if group.unlike.knows(group.agreement.number // PARTS + bool(quick)):
+            together.end()
+        elif slow is not None and began != self.asked and perf_counter() - began >= slow:
+            self.asked = began
+            if quick:
+                row, *given = quick
+                group.describe(row.words(self._ours, *given))
+            self.waiting.ask(group, everyone=True)
 
     def group_of(self, terms: Terms) -> Group:
         """Return the group for calls on these terms."""
@@ -144,7 +160,7 @@ class State:
     @cached_property
     def base(self) -> Base:
         """The ranks for treecast's own calls. Collective when it is first asked for."""
-        base = Base(self.comm)
+        base = Base(self.comm, self.rank)
         before_the_end(base.end)
         return base
 

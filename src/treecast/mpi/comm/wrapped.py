@@ -167,7 +167,7 @@ class Comm(Member, MPI.Intracomm):
         """Carry out a call of little data by MPI's own; return whether it was made."""
         (began, _, arguments, named), times = call, lane.times
         times[0] = inside = times[0] + 1
-        lane.under_way = call
+        lane.together.under_way = call
         try:
             if lane.group.agreement.next() % _COMPARED == 0:
                 lane.compare()
@@ -179,8 +179,7 @@ class Comm(Member, MPI.Intracomm):
         except (TypeError, ValueError, AttributeError, IndexError):  # a wrong argument: the others have to learn of it
             pass
         finally:
-            lane.under_way = None
-            lane.forget_look()
+            lane.stop(began)
             times[0] = inside + 1
         return False
 
