@@ -75,19 +75,22 @@ def carry_sum(received: Bytes, how: Sums, me: int, role: Role, run: Run) -> bool
     Chunks are cut across the whole vector, between numbers; a finished sum takes the place of the contribution, which is gone by
     then.
     """
-    collective, count = role.collective, role.collective.messages
+    collective = role.collective
     total, item = collective.sums, width_of(received, how) or 1
     layout = even_layout(len(received), total, item)
+    finished = (
+        np.empty_like(received) if collective.shared else received
+    )  # else none comes before the last use of a sum
 
     def view(chunk: int) -> Bytes:
-        return received[layout.slice_of(chunk % total, chunk % total + 1)]
+        return (received if chunk < total else finished)[layout.slice_of(chunk % total, chunk % total + 1)]
 
     def add(into: Bytes, contribution: Bytes) -> None:
         numbers = len(into) // item
         how.op.Reduce_local([contribution, numbers, how.datatype], [into, numbers, how.datatype])
 
-    own = {c: total + c for c in range(me * count, (me + 1) * count)} if collective.results else {}
-    held = run(Part(view, (), role.missing, own, add))
+    held = run(Part(view, (), *role.sums, add, shared=collective.shared))
+    received[:] = finished
     wanted = range(total, 2 * total) if collective.results else range(total) if me == collective.root else ()
     return held.issuperset(wanted)
 

@@ -10,7 +10,7 @@ from treecast.collectives import COLLECTIVES, Collective
 from treecast.engine.transfers import Transfer, transfers_of, with_tags
 from treecast.engine.turns import AT_ONCE
 from treecast.errors import PlanError
-from treecast.execution.layout import missing_contributions_at
+from treecast.execution.layout import sums_at
 from treecast.networks import Network
 from treecast.networks.kept import kept
 from treecast.plans import builders, plan, program
@@ -114,11 +114,11 @@ class Operation(NamedTuple):
 
 
 class Role(NamedTuple):
-    """The role of one rank in an operation: its transfers, and of sums how many contributions it is to add to each."""
+    """The role of one rank in an operation: its transfers; how many contributions it is to add to sums, and which it ends."""
 
     collective: Collective
     transfers: tuple[Transfer, ...]
-    missing: dict[int, int]
+    sums: tuple[dict[int, int], dict[int, int]]
 
 
 @lru_cache(_KEPT)
@@ -132,8 +132,7 @@ def role_of(operation: Operation, rank: int, tags: int) -> Role:
         mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model=model)
     else:
         mine = schedule_of(operation).at(rank)
-    missing: list[int] = missing_contributions_at(mine, rank).tolist()
-    return Role(mine.collective, transfers_of(mine, rank, tags), dict(enumerate(missing)))
+    return Role(mine.collective, transfers_of(mine, rank, tags), sums_at(mine, rank))
 
 
 @lru_cache(8)
@@ -175,4 +174,4 @@ def broadcast_role(operation: Operation, hosts: Sequence[int], root: int, rank: 
     within = pass_on(False, chain[place - 1]) if place else []
     within += pass_on(True, chain[place + 1]) if place + 1 < len(chain) else []
     collective = replace(role.collective, nodes=len(hosts), root=root)
-    return Role(collective, with_tags([*between, *within], tags), {})
+    return Role(collective, with_tags([*between, *within], tags), ({}, {}))

@@ -247,6 +247,14 @@ def missing_contributions_at(program: Schedule, node: int) -> NDArray[np.int32]:
     return _additions(program.rows, here, (1, program.part.sums))[0]
 
 
+def sums_at(program: Schedule, node: int) -> tuple[dict[int, int], dict[int, int]]:
+    """Return how many contributions a node is to add to each sum, and the finished sum that each becomes which it completes."""
+    missing: list[int] = missing_contributions_at(program, node).tolist()
+    completed: list[int] = completed_by(program, node).tolist() if program.collective.results else []
+    sums = program.collective.sums
+    return dict(enumerate(missing)), {chunk: sums + chunk for chunk in completed}
+
+
 def _additions(rows: Rows, place: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.int32]:
     """Return how often rows bring each sum to each place: int32 of ``shape`` (places, sums).
 

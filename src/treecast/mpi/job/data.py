@@ -18,11 +18,10 @@ from treecast.execution.layout import (
     Layout,
     add_contribution,
     add_numbers,
-    completed_by,
     file_layout,
     message_layout,
-    missing_contributions_at,
     ranges_at,
+    sums_at,
     true_sums,
 )
 from treecast.execution.on_files import check_folder, check_target, flits_of, node_files, write_message
@@ -107,11 +106,7 @@ def prepare(program: Schedule, rank: int, source: Source) -> Prepared:
     if collective.sums:
         for part in np.flatnonzero(collective.ranks == rank).tolist():  # none of a relay
             add_contribution(memory, _piece(Path(source.name), part * layout.part, layout.part))
-        missing: list[int] = missing_contributions_at(program, rank).tolist()
-        own = {c: collective.sums + c for c in completed_by(program, rank).tolist()}
-        part = Part(
-            view, (), dict(enumerate(missing)), own if collective.results else {}, add_numbers, shared=collective.shared
-        )
+        part = Part(view, (), *sums_at(program, rank), add_numbers, shared=collective.shared)
         return Prepared(program, source, part, memory)
     held = list[int]()
     for first, stop in ranges_at(collective.given(), rank):
