@@ -89,12 +89,13 @@ class Group:
         self._catch_up()
         source = self.rank_at[seat]
         if key.kind == Kind.FETCH:
-            agreement, is_unlike = self.agreement, self.unlike.is_found(key.call // PARTS)  # then all leave it
-            if source in agreement.members and source not in agreement.lost and not is_unlike:
+            if source in self.agreement.others() and not self.unlike.is_found(key.call // PARTS):  # else all leave it
                 self._give_kept(source, key)
         elif key.kind == Kind.UNLIKE:
             self.unlike.hear(source, key, body)
         else:
+            if key.kind == Kind.STATE and key.call <= self.agreement.all_ended:
+                self.unlike.find(key.call // PARTS)  # its calls of all ranks at once met others than those of this one
             self.agreement.hear(source, key, body)
             if key.kind == Kind.BYE and self._done != self.agreement.number:
                 self.agreement.miss()  # between calls nobody is: its other groups may still have data under way

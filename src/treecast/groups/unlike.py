@@ -184,9 +184,15 @@ class Unlike:
         )
 
     def pay(self) -> Steps[None]:
-        """Raise the error of a call from which this rank had returned before it learned that calls are unlike."""
-        if self.owed:
-            raise (yield from self.explain(self.owed.pop(0)))
+        """Raise the error of a call from which this rank had returned before it learned that calls are unlike: of the first one.
+
+        Ranks that are out of step since then have met other calls than their own in later ones.
+        """
+        errors = list[TreecastError]()
+        while self.owed:
+            errors.append((yield from self.explain(self.owed.pop(0))))
+        if errors:
+            raise errors[0]
 
 
 def called(group: "Group", steps: Steps[T], words: Words = NO_WORDS, part: int = 0) -> Steps[T]:

@@ -16,11 +16,15 @@ from treecast.jobs.command import ending_the_job, torch_place, watched
 from treecast.jobs.ending import end_all, ended_by_signals
 from treecast.jobs.watch import Ending, folder_of_job
 from treecast.mpi.job.watch import Watch
+from treecast.transport.base import SMALL
 
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_mpi_yield_when_idle": "1",  # there may be more ranks than cores
+    "OMPI_MCA_opal_signal": "",  # who crashes dies at once: Open MPI's handlers may wait for ever for a lock of malloc
+    # longer messages overrun a buffer that is shorter (Open MPI 5.0): so calls of all ranks at once are safe when they are unlike
+    "OMPI_MCA_btl_sm_eager_limit": str(SMALL + 1024),
     "NUMBA_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
 }
