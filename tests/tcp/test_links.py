@@ -32,17 +32,19 @@ def every_call(comm):
             by_plan = name in PLANNED and count == MUCH
             if not right or way != (("trees", comm.process.links[1].spec) if by_plan else ("sockets", "")):
                 wrong.append((name, count, right, way))
-    return wrong, sorted(comm.process.links[0].direct.peers)
+    return wrong, sorted(comm.process.links[0].direct.peers), comm.stats.get("redone", 0)
 
 
-def test_every_call_over_links_alone():
-    all_go_over_links("ring:4")
+@pytest.mark.parametrize("spec", ["ring:4", "path:3", "tree:2,1"])
+def test_every_call_over_links_alone(spec):
+    """The first plan of each call brings all to an end: of sums, too, that one node completes for all."""
+    all_go_over_links(spec)
 
 
 def all_go_over_links(spec):
     where = network(spec)
     found = run_ranks(where.nodes, every_call, spec=spec)
-    assert found == [([], sorted(where.neighbors(rank))) for rank in range(where.nodes)]
+    assert found == [([], sorted(where.neighbors(rank)), 0) for rank in range(where.nodes)]
 
 
 def blocks_of_different_lengths(comm):
@@ -81,7 +83,7 @@ def dies_at(victim, frame, name, root):
                 said.append((make_call(comm, number, each, root, MUCH), comm.last.failed))
             except DeliveryError as error:
                 said.append((True, str(error)))
-        return said, comm.members
+        return said, comm.members, comm.stats.get("replanned", 0)
 
     return program
 
@@ -95,6 +97,7 @@ def check_death(name, frame, victim=2, root=1, spec="ring:5"):
         assert all(each == rest[0] for each in rest), found
         assert rest[0][1] == tuple(rank for rank in range(size) if rank != victim)
         assert all(right for right, _ in rest[0][0]), rest
+        assert rest[0][2] == 1  # without the dead, and never again
         return True
     return False
 

@@ -59,7 +59,10 @@ def test_events_go_to_the_logger_of_python_and_to_files(tmp_path, monkeypatch, c
         run_ranks(3, die_in_the_third_call)
     assert any("lost" in record.message and record.name == "treecast.jobs" for record in caplog.records)
     lines = [json.loads(line) for line in Path(tmp_path, "logs", "rank-0.jsonl").read_text().splitlines()]
-    assert "lost" in [line["name"] for line in lines]
+    names = [line["name"] for line in lines]
+    assert names[0] == "joined"
+    assert "over TCP" in lines[0]["text"]
+    assert "lost" in names
     assert all(line["rank"] == 0 for line in lines)
     record = pickle.loads(Path(tmp_path, "records", "treecast_rank_0").read_bytes())
     assert record["version"] == "2.10"

@@ -9,7 +9,9 @@ import json
 import logging
 import os
 import signal
+import socket
 import sys
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -17,8 +19,11 @@ from pathlib import Path
 from threading import Thread, current_thread, main_thread
 from time import time
 
+from treecast import __version__
 from treecast.calls.dump import dump
+from treecast.groups.group import Group
 from treecast.groups.waiting import Waiting
+from treecast.jobs.program import note
 from treecast.transport.base import Transport
 from treecast.transport.events import Event
 
@@ -29,6 +34,7 @@ _QUIET = frozenset({"decided", "fetched"})
 """Events that ``info`` leaves out."""
 _GRAVE = frozenset({"lost", "evicted", "failed", "wrong"})
 """Events at the first of which TREECAST_DUMP keeps the record."""
+_TOLD = Counter[str]()
 
 
 def attach(transport: Transport, waiting: Waiting) -> None:
@@ -65,6 +71,21 @@ def attach(transport: Transport, waiting: Waiting) -> None:
     if folder:
         dump_on_signal(keep)
         events.sinks.append(keep_first)
+
+
+def tell_joined(group: Group) -> None:
+    """Tell that this rank is in a job: who, where, over what, and on which terms."""
+    transport, where = group.transport, f"process {os.getpid()} on {socket.gethostname()}"
+    said = f"as one of {group.size} ranks, {where}, over {transport.name}, treecast {__version__}, {group.terms}"
+    transport.events.tell("joined", said, group.ident, ranks=(transport.rank,))
+
+
+def tell_ended(transport: Transport, calls: int) -> None:
+    """Tell that this rank has ended its part, after so many calls; where events are told, the launcher learns how many."""
+    transport.events.tell("ended", f"after {calls} calls")
+    _TOLD.update(transport.events.counts)  # an MPI job has a stream for each communicator
+    if os.environ.get("TREECAST_LOG"):
+        note("events", json.dumps(_TOLD))
 
 
 def dump_on_signal(keep: Callable[[], object]) -> None:

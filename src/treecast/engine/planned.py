@@ -31,6 +31,7 @@ from treecast.engine.memory import Part
 from treecast.engine.turns import AT_ONCE, Turns
 from treecast.errors import DeliveryError
 from treecast.groups.group import Group
+from treecast.groups.members import name_ranks
 from treecast.groups.memory import scratch
 from treecast.groups.shape import Shape
 from treecast.networks import Network, network
@@ -69,6 +70,7 @@ class Planned:
         self._lane_of, self.where, self._model, self._copies = lane_of, where, model, copies
         self._hosts = hosts or range(where.nodes)
         self._cuts, self._given_up = frozenset[tuple[int, int]](), set[int]()
+        self._without = tuple(range(where.nodes)), self._cuts  # the members, and lost links, of the last call
         told = os.environ.get("TREECAST_RATE")
         self._rate = 0.0 if len(set(self._hosts)) == 1 else None
         if told is not None and self._rate is None:
@@ -109,7 +111,7 @@ class Planned:
         sizes = "" if words is None else repr((algorithm.__name__, words, self._rate))
         mine = blake2b(sizes.encode(), digest_size=_DIGEST).digest()
         said: list[bytes] = call.run(self._tell(group, mine))
-        left = _less(self.where, tuple(group.agreement.members), self._cuts)
+        left = self._left(group)
         return len(set(said)) == 1 and bool(sizes) and left is not None
 
     def _tell(self, group: Group, mine: bytes = bytes(_DIGEST)) -> Steps[list[bytes]]:
@@ -118,8 +120,20 @@ class Planned:
         """
         lost = sorted({*self._lane_of(group).lost(), *self._given_up}.intersection(group.agreement.members))
         told = yield from _told(group, mine + _LOST.pack(*[*lost, *[group.rank] * _CUTS][:_CUTS]))
-        self._cuts = frozenset((rank, other) for rank, each in told for other in _LOST.unpack_from(each, _DIGEST))
+        named = ((rank, other) for rank, each in told for other in _LOST.unpack_from(each, _DIGEST))
+        self._cuts = frozenset((rank, other) for rank, other in named if rank != other)
         return [each[:_DIGEST] for _, each in told]
+
+    def _left(self, group: Group) -> Network | None:
+        """Return the network of the members over links that no rank has lost, None where there is none; tell of another one."""
+        members = tuple(group.agreement.members)
+        left, before = _less(self.where, members, self._cuts), self._without
+        self._without = members, self._cuts
+        if self._without != before:
+            over = "straight" if left is None else f"over {left.spec}"
+            text = f"calls go {over}, without {len(self._cuts)} lost links, among {name_ranks(members)}"
+            group.transport.events.tell("replanned", text, group.ident, group.made.call, members)
+        return left
 
     def _probe(self, group: Group, size: int) -> Steps[float]:
         """Return the seconds until all have sent so many bytes to one neighbour each, the same at all ranks.
@@ -130,7 +144,7 @@ class Planned:
         me, speak = members.index(group.rank), sorted(set(_hosts_of(self._hosts, members)))
         aims = dict(zip(speak, [*speak[1:], speak[0]], strict=True))  # to the next host
         if self._model == ALL_PORT:  # over the last port, since the first may lead to the same host
-            where = _less(self.where, tuple(members), self._cuts)
+            where = self._left(group)
             aims = {} if where is None else {u: where.neighbors(u)[-1] for u in range(where.nodes)}
         to, sources = [aims[me]] if me in aims else [], [u for u, aim in aims.items() if aim == me]
         self._lane_of(group).exchange(to, sources, size)
@@ -189,7 +203,7 @@ class Planned:
                 yield from self._tell(group)
                 group.restart()
             members = group.agreement.members
-            where = self.where if group.carrier.alone else _less(self.where, tuple(members), self._cuts)
+            where = self.where if group.carrier.alone else self._left(group)
             if where is None or not {shape.source, shape.target} <= {None, *members}:
                 break
             lacking, spare = go(where)

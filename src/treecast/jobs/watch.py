@@ -1,11 +1,13 @@
 """How the ranks of a job end, as those that watch them note it."""
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -52,7 +54,8 @@ class Watch:
 
     ``status``: the file into which the first rank that fails writes its exit status. Beside it each rank has a note of its
     process, ``began-RANK``, and of how it ended, ``ended-RANK``: its exit status, or below 0 the signal that killed it; and what
-    it said of that itself, ``why-RANK``. Others note that they have put it out, ``lost-RANK``.
+    it said of that itself, ``why-RANK``; and how many events of each name it has told, ``events-RANK``. Others note that they
+    have put it out, ``lost-RANK``.
     """
 
     def __init__(self, status: Path, ranks: int) -> None:
@@ -97,11 +100,16 @@ class Watch:
             status = 128 + killed[0]
         bad = {rank: said.get(rank) or _how(code) for rank, code in codes.items() if code}
         worse = {rank: how for rank, how in rest.items() if how}
+        told = Counter[str]()
+        for text in _notes(self.status.parent, "events").values():
+            told |= Counter(json.loads(text))
+        counts = ", ".join(f"{count} {name}" for name, count in told.items())
         if not why and not bad and not worse:
-            return Ending(status, "")
+            return Ending(status, counts and f"events: {counts}")
         left, good = self._ranks - len(codes) - len(rest), len(codes) + len(rest) - len(bad) - len(worse)
         words = [*([why] if why else []), *_groups(bad), f"{good} of {self._ranks} ended with 0", *_groups(worse)]
         words += [f"{left} had not ended"] if left else []
+        words += [f"events: {counts}"] if counts else []
         return Ending(status, "; ".join(words), *[*killed, signal.SIGKILL * bool(worse)][:1])
 
     def hear(self, rank: int, lost: Iterable[int]) -> None:

@@ -50,7 +50,7 @@ class MpiTransport(Transport):
     messages are waited for, as looks cost the others time, who are to pass something on.
     """
 
-    polite = False
+    name, polite = "MPI", False
 
     def __init__(self, mpi: Any, comm: Any) -> None:
         comm.Set_errhandler(mpi.ERRORS_RETURN)

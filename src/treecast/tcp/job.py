@@ -12,10 +12,11 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import TypeVar
 
-from treecast.calls.sinks import attach
+from treecast.calls.sinks import attach, tell_ended, tell_joined
 from treecast.calls.worker import Worker
 from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
+from treecast.groups.members import name_ranks
 from treecast.groups.terms import Carrier, Terms, check_alike, read_words
 from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_unlike, end_with_the_job
@@ -86,6 +87,8 @@ class Job:
         if joined is not None:
             group.agreement.join(*joined)
         self._groups[ident], self.workers[ident] = group, Worker(f"treecast.tcp.{ident}")
+        if ident == 0:
+            tell_joined(group)
         for seat, proof in self.transport.lost.items():
             group.lose(seat, proof, self.transport.whys[seat])
         early, self._early = self._early, []
@@ -140,6 +143,7 @@ class Job:
                 self.transport.add(seat, self._applicants.pop(seat)[1])
                 self._said_bye.discard(seat)
             agreement.admit(seats)
+            self.transport.events.tell("joined", f"{name_ranks(seats)}, taken in", ranks=tuple(seats))
             key = Key(Kind.WELCOME, agreement.number, stage=self.next_group)
             for seat in seats:
                 self.transport.send(seat, key, json.dumps([agreement.members, self.terms.words()]).encode())
@@ -194,7 +198,7 @@ class Job:
         transport = self.transport
         with transport.lock:
             self.is_over = True
-            transport.events.tell("ended", f"after {self._groups[0].made.call} calls")
+            tell_ended(transport, self._groups[0].made.call)
             for group in self._groups.values():
                 for seat in set(group.seats) - {transport.rank}:
                     transport.send(seat, Key(Kind.BYE, group.agreement.number, group=group.ident), b"")

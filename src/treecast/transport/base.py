@@ -116,8 +116,10 @@ class Transport:
     by default. ``spares``: a silent rank is not shut; its messages are cancelled. ``lock``: is held around every verb; a wait
     may let it go while it sleeps. ``on_error``: is told of errors of handlers that are not the sender's. ``beside``: is done by
     the side thread, too. ``marks``: the digests of calls, which data carries; data of an unlike call is dropped. ``events``: of
-    the job at this rank.
+    the job at this rank. ``name``: of what carries the messages.
     """
+
+    name = "a carrier"
 
     def __init__(self, rank: int, size: int, deadline: float | None = None) -> None:
         self.rank, self.size, self.deadline = rank, size, deadline

@@ -58,6 +58,11 @@ class Sockets(Transport):
         _OPEN.add(self)
 
     @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What carries the messages: links of a network, or connections, and the memory of this host."""
+        return ("links" if self._over_links else "TCP") + " and shared memory" * self._cma
+
+    @property
     def peers(self) -> list[int]:
         """The ranks to which there are, or were, connections."""
         return list(self._wires)

@@ -128,3 +128,29 @@ def test_files_that_cannot_be_written_are_refused_in_one_line(launcher, tmp_path
     status, out, err = launch(launcher, "--logs", str(tmp_path / "file"), program=["true"])
     assert (status, out) == (2, b"")
     assert err == f"error: --logs {tmp_path / 'file'} is no folder that can be written: File exists\n".encode()
+
+
+SURVIVE = """
+import os, sys
+if sys.argv[1] == "tcp":
+    import treecast
+    comm = treecast.connect(survive=1)
+else:
+    import treecast.mpi
+    from mpi4py import MPI
+    comm = treecast.mpi.wrap(MPI.COMM_WORLD, survive=1)
+comm.Barrier()
+if comm.rank == 1: os.kill(os.getpid(), 9)
+comm.Barrier()
+"""
+
+
+@BOTH
+def test_the_last_line_counts_the_events_that_ranks_have_told(launcher, tmp_path):
+    program = [sys.executable, "-c", SURVIVE, "tcp" if launcher else "mpi"]
+    status, _, err = launch(launcher, program=program, TREECAST_LOG=str(tmp_path / "events"))
+    ended, _, told = err.decode().splitlines()[-1].partition("; events: ")
+    assert (status, ended) == (0, "treecast: rank 1 was killed (signal 9); 2 of 3 ended with 0")
+    counts = {name: int(count) for count, name in map(str.split, told.split(", "))}
+    assert counts["joined"] == counts["ended"] == 1
+    assert counts["decided"] >= 1

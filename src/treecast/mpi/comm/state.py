@@ -9,7 +9,7 @@ from typing import Any
 from mpi4py import MPI
 
 from treecast.calls.deaths import Deaths
-from treecast.calls.sinks import attach
+from treecast.calls.sinks import attach, tell_ended, tell_joined
 from treecast.calls.table import Rank
 from treecast.calls.worker import Worker
 from treecast.groups.group import Group
@@ -60,14 +60,15 @@ class Base:
             raise FrameError("a frame of a group that is none")
         self.groups[key.group].hear(source, key, body)
 
-    def survive(self, comm: MPI.Intracomm) -> MpiTogether:
+    def survive(self, comm: MPI.Intracomm, terms: Terms) -> MpiTogether:
         """Get ready to survive failures, before there are any: all ranks do so together. Return the calls of all at once."""
         together = self.transport.together
         if together is None:
             together = self.group.together = self.transport.together = MpiTogether(MPI, comm.Dup(), self.transport.lock)
             with suppress(MPI.Exception):  # somebody has begun, and died: it is found as any death
                 comm.Agree(1)  # Open MPI crashes where a communicator is revoked that some rank is still making
-            self.transport.beside = self._look
+            self.transport.beside, self.group.terms = self._look, terms
+            tell_joined(self.group)
             self.transport.start()
         return together
 
@@ -114,6 +115,7 @@ class Base:
     def end(self) -> None:
         """Part from the others before MPI ends."""
         self._part()
+        tell_ended(self.transport, self.group.unlike.last)
         for rank in self.transport.lost:  # a launcher ends who does not end
             note("lost", "0", job_file(f"lost-{self.mark.world[rank]}"))
 

@@ -74,7 +74,7 @@ class Comm(Member, MPI.Intracomm):
         self.terms, self._straight, state = terms, own or terms.survive > 0, self._state
         self._take_number = state.take_number
         if terms.survive:  # after a death it is too late to make duplicates
-            together = state.base.survive(state.comm)
+            together = state.base.survive(state.comm, terms)
             if terms.deadline is None and terms.network is None and not terms.sure:
                 self._lane = Lane(state, together)
         if terms.network is not None:
