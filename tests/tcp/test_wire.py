@@ -79,9 +79,6 @@ def test_a_message_of_another_length_is_told_and_drops_nothing_else(ends, length
     move(one, other, lambda: received.over and ticket.over)
     assert received.length == lengths[0]
     assert not place.any()
-    dropped = other.receive(0, key._replace(call=2), None)
-    ticket = one.send(1, key._replace(call=2), np.ones(lengths[0], np.uint8).data)
-    move(one, other, lambda: dropped.over and ticket.over)
     one.send(1, Key(Kind.STATE, 3), b"then")
     move(one, other, lambda: bool(heard))
     assert heard == [(Key(Kind.STATE, 3), b"then")]

@@ -58,7 +58,6 @@ class MpiTransport(Transport):
         self.mpi, self.comm = mpi, comm
         self.together: MpiTogether | None = None
         self._posted: list[_Posted] = []
-        self._dropped: list[tuple[int, int, Ticket]] = []  # source and tag of messages that a call drops
         self._left = set[tuple[int, int]]()  # calls that were left, as tags tell them, with their groups
         self._saying: list[tuple[int, Any]] = []  # to whom frames of control are not out yet
         self._fetches = tags_of(mpi) // 2
@@ -99,15 +98,13 @@ class MpiTransport(Transport):
             self._post(begin, piece, _Posted(to, self._tag(key), ticket, None))
         return ticket
 
-    def receive(self, source: int, key: Key, place: Piece | None) -> Ticket:
-        """Begin to receive a message into its place; None drops it."""
+    def receive(self, source: int, key: Key, place: Piece) -> Ticket:
+        """Begin to receive a message into its place."""
         ticket = Ticket()
         if self._left:
             self._drop_left(source, key)
         if source in self.lost:
             ticket.end(lost=True)
-        elif place is None:  # Open MPI writes past a buffer that is too short
-            self._dropped.append((source, self._place(key), ticket))
         else:
             landing = None if self.deadline is None else self.mpi.buffer.allocate(len(place))
             into = place if landing is None else landing
@@ -160,10 +157,7 @@ class MpiTransport(Transport):
 
     def cancel(self, source: int, key: Key | None = None) -> None:
         """End a message from a rank, or all from and to it; MPI may still use its memory."""
-        self._gave_up, tag, place = True, None if key is None else self._tag(key), key and self._place(key)
-        for here, its, ticket in self._dropped:
-            if here == source and place in (None, its):
-                ticket.end(lost=True)
+        self._gave_up, tag = True, None if key is None else self._tag(key)
         given_up = [
             posted
             for posted in self._posted
@@ -180,7 +174,6 @@ class MpiTransport(Transport):
 
     def forget(self, call: int, group: int) -> None:
         """Drop messages of the call before this one, which was left, before later calls have their tags."""
-        self._dropped.clear()
         self._left.add(((call - 1) % self._calls, group))
 
     # -- the only wait -----------------------------------------------------------------------------------------------
@@ -221,8 +214,6 @@ class MpiTransport(Transport):
                 over |= self._take(each)
         if over:
             self._posted = [each for each in self._posted if not each.ticket.over]
-        if self._dropped:
-            self._drop()
         return self._take_frames() or over
 
     def _take(self, each: _Posted) -> bool:
@@ -247,30 +238,6 @@ class MpiTransport(Transport):
         each.ticket.end(length)
         return True
 
-    def _drop(self) -> None:
-        """Take messages that have come for nobody."""
-        waiting, self._dropped = self._dropped, []
-        for source, place, ticket in waiting:
-            try:
-                found = self.comm.Iprobe(source, self.mpi.ANY_TAG, self._status)  # who drops need not know the digest
-                tag = self._status.Get_tag() if found else _CONTROL
-                fits = tag != _CONTROL and self._place_of(tag) == place
-                if not fits or not self._take_away(source, tag, ticket):
-                    self._dropped.append((source, place, ticket))
-            except self.mpi.Exception as error:
-                ticket.end(lost=True)
-                self._note(source, error)
-
-    def _take_away(self, source: int, tag: int, ticket: Ticket) -> bool:
-        """Begin to receive a message for nobody; return whether there was one."""
-        if (message := self.comm.Improbe(source, tag, self._status)) is None:
-            return False
-        self._came[source] += 1
-        count = self._status.Get_count(self._byte)
-        self._posted.append(posted := _Posted(source, tag, ticket, None))
-        posted.request = message.Irecv([self.mpi.buffer.allocate(count), count, self._byte])
-        return True
-
     def _drop_left(self, source: int, key: Key) -> None:
         """Drop messages of calls that were left, which come before all others of a rank."""
         here = key.call % self._calls
@@ -281,7 +248,12 @@ class MpiTransport(Transport):
                 is_data = _CONTROL < tag < self._fetches
                 if not is_data or (place // 2 // _STAGES, place % 2) not in self._left:
                     return
-                self._take_away(source, tag, Ticket())
+                if (message := self.comm.Improbe(source, tag, self._status)) is None:
+                    return
+                self._came[source] += 1
+                count = self._status.Get_count(self._byte)
+                self._posted.append(posted := _Posted(source, tag, Ticket(), None))
+                posted.request = message.Irecv([self.mpi.buffer.allocate(count), count, self._byte])
 
     def _take_frames(self) -> bool:
         """Take frames of control, and when it is closed all that comes; return whether there were any."""
@@ -386,7 +358,6 @@ class MpiTransport(Transport):
         others, fails = [rank for rank in range(self.size) if rank != self.rank], bool(self.lost) or self._gave_up
         for rank in others:
             self._say(rank, Key(Kind.BYE), _COUNT.pack(0 if fails else self._sent[rank] + 1))
-        self._dropped = []
         self.awaited = lambda: [rank for rank in others if rank not in self._due]
         self.wait(lambda: bool(self.lost) or all(self._due.get(rank) in (0, self._came[rank]) for rank in others))
         return not (self.lost or fails) and all(self._due.values())

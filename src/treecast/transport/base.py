@@ -144,8 +144,8 @@ class Transport:
         """
         raise NotImplementedError
 
-    def receive(self, source: int, key: Key, place: Piece | None) -> Ticket:
-        """Begin to receive; None drops the message. A message of another length is dropped, and the ticket tells its length."""
+    def receive(self, source: int, key: Key, place: Piece) -> Ticket:
+        """Begin to receive. A message of another length is dropped, and the ticket tells its length."""
         raise NotImplementedError
 
     def cancel(self, source: int, key: Key | None = None) -> None:

@@ -97,7 +97,7 @@ class Sockets(Transport):
             self._look_out(wire)
         return ticket
 
-    def receive(self, source: int, key: Key, place: Piece | None) -> Ticket:
+    def receive(self, source: int, key: Key, place: Piece) -> Ticket:
         """Begin to receive a message into its place; None drops it."""
         ticket, wire = Ticket(), self._wires.get(source)
         if wire is None:

@@ -35,13 +35,13 @@ _AGAIN = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWr
 
 
 class _Asked:
-    """A message that is asked for: where it goes, None to drop it; its length, how much is there, and whether it was granted."""
+    """A message that is asked for: where it goes, unless it is cancelled; its length, how much has come, if it was granted."""
 
     __slots__ = ("done", "granted", "length", "place", "ticket")
 
-    def __init__(self, place: Piece | None, ticket: Ticket) -> None:
-        self.place, self.ticket, self.done, self.granted = place, ticket, 0, False
-        self.length = 0 if place is None else len(place)
+    def __init__(self, place: Piece, ticket: Ticket) -> None:
+        self.place: Piece | None = place
+        self.ticket, self.length, self.done, self.granted = ticket, len(place), 0, False
 
 
 class Wire:
@@ -152,12 +152,12 @@ class Wire:
             (memoryview(bytes(piece)), Ticket()) for piece, _ in self._out
         )  # what has begun goes on from a copy
 
-    def ask(self, key: Key, place: Piece | None, ticket: Ticket) -> None:
+    def ask(self, key: Key, place: Piece, ticket: Ticket) -> None:
         """Begin to receive a message."""
         if key in self.early:
             body = self.early.pop(key)
             self._early_bytes -= len(body)
-            if place is not None and len(place) == len(body):
+            if len(place) == len(body):
                 place[:] = body
             ticket.end(len(body))
         elif self.is_shut or self.is_gone:
