@@ -59,8 +59,9 @@ class Unlike:
         if call not in self._mine:
             self._mine[call] = made
             self._mine.pop(call - _KEPT, None)
-            self.note(call, made.words.digest)
-            self._transport.marks.set(self._ident, call, made.words.digest)
+            digest = made.words.digest
+            self.note(call, digest)
+            self._transport.marks.set(self._ident, call, digest)
         if is_wrong:
             self._refused[call].add(self._agreement.rank)
             self._heard.setdefault(call, {})
