@@ -70,13 +70,15 @@ def flight_record(waiting: Waiting) -> dict[str, Any]:
     """Return the record of the last calls: entries, the ranks of each group, and how far each has come."""
     known, now = list(waiting.groups.values()), time_ns() - perf_counter_ns()
     groups = [(str(group.ident), group) for group in known]
-    made = [each for each in list(waiting.record.calls) if each.group in waiting.groups]
-    for group in known:  # of calls that went past it the times are those of another clock
-        made += [Made.over(group.ident, *each, clock=now) for each in list(group.unlike.quick)]
-    made.sort(key=lambda each: each.began)
+    made = {(each.group, each.call): each for each in list(waiting.record.calls) if each.group in waiting.groups}
+    for (
+        group
+    ) in known:  # of calls that went past it the times are those of another clock; one that took long was noted twice
+        made |= {(group.ident, each[0]): Made.over(group.ident, *each, clock=now) for each in list(group.unlike.quick)}
+    last = sorted(made.values(), key=lambda each: each.began)[-KEPT:]
     return {
         "version": VERSION,
-        "entries": [entry_of(each, waiting.groups[each.group], k) for k, each in enumerate(made[-KEPT:])],
+        "entries": [entry_of(each, waiting.groups[each.group], k) for k, each in enumerate(last)],
         "pg_config": {name: {"name": name, "desc": _title(group), "ranks": str(group.seats)} for name, group in groups},
         "pg_status": {name: _status_of(group) for name, group in groups},
         "treecast": {"taken_ns": time_ns(), "host": socket.gethostname(), "pid": os.getpid()},

@@ -112,9 +112,12 @@ class Row(NamedTuple):
     blocks: str = ""
 
     def words(self, ours: Rank, arguments: tuple[Any, ...], named: dict[str, Any]) -> Words:
-        """Return the words of a call, by its arguments."""
+        """Return the words of a call, by its arguments, which may be wrong."""
         job = job_of(self.make, ours, arguments, named)
-        return job.words_of(job.read())
+        try:
+            return job.words_of(job.read())
+        except Exception:
+            return job.words._replace(is_wrong=True)
 
     @property
     def kind(self) -> Kind | None:

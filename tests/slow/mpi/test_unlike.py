@@ -9,3 +9,8 @@ from tests.mpi.test_comm import run
 def test_pairs_of_unlike_calls(treecast, monkeypatch, ranks, seed, deadline):
     monkeypatch.setenv("TREECAST_SLOW", "0.5")
     run(treecast, ranks, "unlike_cases.py", seed, 20, *deadline, says="20 pairs: the same error at all")
+
+
+def test_a_call_that_takes_long_stands_in_the_record_once(treecast, monkeypatch):
+    monkeypatch.setenv("TREECAST_SLOW", "0.2")
+    run(treecast, 2, "record_cases.py", says="each call is in the record once")
