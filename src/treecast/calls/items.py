@@ -74,6 +74,10 @@ def cut(span: Span, blocks: int = 0, vector: bool = False) -> list[Any] | None:
     ``vector``: they may have any lengths and places. Raises ValueError when they do not fit into the buffer.
     """
     memory, entry, _, items = span
+    if items.counts is None is items.places and not vector:  # the ordinary case, in few steps
+        size, rest = divmod(len(memory), blocks or 1)
+        if not rest and not size % entry:
+            return [memory[k * size : (k + 1) * size] for k in range(blocks)] or [memory]
     try:
         if vector:
             parts = blocks

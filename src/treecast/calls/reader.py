@@ -53,7 +53,7 @@ class Reader:
     def type_of(self, argument: Any, form: str = "") -> str:
         """Return the type of entries of an argument as numpy spells it; "" of one that is not plain, or bytes of anything."""
         if (plain := getattr(argument, "dtype", None)) is not None and form != "typed":
-            return str(plain.str) if hasattr(plain, "str") else spell(memoryview(argument).format)
+            return getattr(plain, "str", None) or spell(memoryview(argument).format)
         if form == "typed" or isinstance(argument, (bytes, bytearray, memoryview)):
             return ""
         try:

@@ -145,7 +145,7 @@ class Group:
         number = agreement.number
         if not part:
             self.made = self.waiting.record.begin(self.ident, number // PARTS, words)
-            if self.goes_together(0) is not None and self.made.call % COMPARED == 0:
+            if self.made.call % COMPARED == 0 and self.goes_together(0) is not None:
                 yield from self._compare()
         self.unlike.begin(self.made, words.is_wrong)
         if words.is_wrong and self.together is not None:

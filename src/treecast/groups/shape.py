@@ -44,6 +44,8 @@ def judge_alone(shape: Shape, lacks: Collection[int], dead: Collection[int], ran
 
 def judge(shape: Shape, made: Decision, agreement: Agreement, began: Collection[int], survive: int) -> tuple[int, ...]:
     """Return the failed whose data is missing, by a decision on a call that ``began`` with these. Raises DeliveryError."""
+    if not made.missing and len(agreement.members) == len(began) == agreement.size:  # the ordinary case
+        return ()
     members, missing = set(agreement.members), set(ranks_of(made.missing))
     gone = set(began) - members
     if len(gone) > survive:
