@@ -155,6 +155,8 @@ def row(
     """Register a method of mpi4py; see ``Row``."""
 
     def register(make: Callable[..., Asked]) -> Callable[..., Asked]:
+        words = Words(name)
+
         @wraps(make)
         def job(ours: Rank, *arguments: Any, **named: Any) -> Job:
             asked = make(ours, *arguments, **named)
@@ -165,7 +167,7 @@ def row(
                     given.finish()
                 return None, failed
 
-            return Job(asked.read, carry, asked.target, Words(name))
+            return Job(asked.read, carry, asked.target, words)
 
         ROWS[name] = Row(name, job, algorithm, sized_by, own_from, blocks)
         return make

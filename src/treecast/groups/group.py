@@ -56,8 +56,8 @@ class Group:
         self.carrier, self.rank, self.size = carrier, self.seats.index(transport.rank), len(self.seats)
         self.rank_at = {seat: rank for rank, seat in enumerate(self.seats)}
         self.agreement = Agreement(self.rank, self.size, self._say, lambda rank: transport.shut(self.seats[rank]))
-        self.unlike = Unlike(ident, self.agreement, transport, self._say, alone=carrier.alone)
         self.waiting, self.made = Waiting(transport) if waiting is None else waiting, Made(ident, 0)
+        self.unlike = Unlike(ident, self.agreement, transport, self._say, self.waiting.record, alone=carrier.alone)
         self.waiting.groups[ident] = self
         self.instance, self.began = 0, list(range(self.size))
         self.turn, self.overdue = Lock(), set[int]()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from treecast.errors import DeliveryError, TreecastError, UnlikeCallsError
 from treecast.groups.agreement import Agreement, Broken, Say
 from treecast.groups.members import name_ranks
-from treecast.groups.record import KEPT, Made
+from treecast.groups.record import KEPT, Made, Record
 from treecast.groups.words import NO_WORDS, Words
 from treecast.transport.base import FrameError, Key, Kind, Steps, T, Transport
 from treecast.transport.marks import PARTS, differ
@@ -24,7 +24,6 @@ from treecast.transport.marks import PARTS, differ
 if TYPE_CHECKING:
     from treecast.groups.group import Group
 
-_KEPT = 128  # calls whose words are kept
 COMPARED = 16
 """Calls whose digests ranks compare where the data of calls has none with it."""
 _DIGESTS = 2 * COMPARED  # that ranks compare: some ranks may be so many calls ahead
@@ -36,14 +35,19 @@ _LONGEST = 1 << 12  # bytes
 class Unlike:
     """The knowledge of a rank of the calls of its group. ``owed``: the calls whose error is still to be raised here.
 
-    ``alone``: each rank judges by itself.
+    ``record``: of its calls. ``alone``: each rank judges by itself.
     """
 
     def __init__(
-        self, ident: int, agreement: Agreement, transport: Transport, say: Say, *, alone: bool = False
+        self, ident: int, agreement: Agreement, transport: Transport, say: Say, record: Record, *, alone: bool = False
     ) -> None:
-        self._ident, self._agreement, self._transport, self._say = ident, agreement, transport, say
-        self._mine: dict[int, Made] = {}
+        self._ident, self._agreement, self._transport, self._say, self._record = (
+            ident,
+            agreement,
+            transport,
+            say,
+            record,
+        )
         self._heard: dict[int, dict[int, str]] = {}
         self._why: dict[int, str] = {}
         self._refused, self._alone, self._explained = defaultdict[int, set[int]](set), alone, 0
@@ -56,9 +60,7 @@ class Unlike:
     def begin(self, made: Made, is_wrong: bool = False) -> None:
         """Begin a call, or a part of it; ``is_wrong``: it is found to be so here, and all leave it."""
         call, self.is_inside = made.call, True
-        if call not in self._mine:
-            self._mine[call] = made
-            self._mine.pop(call - _KEPT, None)
+        if call != self.last:
             digest = made.words.digest
             self.note(call, digest)
             self._transport.marks.set(self._ident, call, digest)
@@ -134,8 +136,9 @@ class Unlike:
 
     def _spell(self, call: int) -> str:
         """Return this rank's call of a number in words."""
-        quick = (str(words) for number, words, *_ in self.quick if number == call)
-        return str(self._mine[call]) if call in self._mine else next(quick, "a call of long ago")
+        made = [str(each) for each in list(self._record.calls) if (each.group, each.call) == (self._ident, call)]
+        made += [str(words) for number, words, *_ in self.quick if number == call]
+        return made[0] if made else "a call of long ago"
 
     def hear(self, source: int, key: Key, body: bytes) -> None:
         """Hear the call of another rank, and the digests of its last ones. Raises FrameError for a frame that makes no sense."""

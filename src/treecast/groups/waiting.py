@@ -76,12 +76,12 @@ class Waiting:
         began, slow, late = monotonic(), self.slow, group.terms.late
         asks: float | None = slow
         looks: float | None = None  # when this rank asks, and looks at the answers, in seconds since it waits
-        while not until():
+        while True:
             ends = [each for each in (late, asks, looks) if each is not None]
             self._transport.wait(until, max(0.0, began + min(ends) - monotonic()) if ends else None)
-            now = monotonic() - began
             if until():
                 return
+            now = monotonic() - began
             if looks is not None and now >= looks:
                 self._look(group, now)
                 looks = None

@@ -42,7 +42,7 @@ class Marks:
         self._last[group] = call
         self._of[group, call] = digest
         self._of.pop((group, call - _KEPT), None)
-        for source, other in self._ahead.pop((group, call), {}).items():
+        for source, other in self._ahead.pop((group, call), {}).items() if self._ahead else ():
             if differ(digest, other):
                 self.tell(source, group, call)
 
