@@ -141,7 +141,7 @@ else:
     comm = treecast.mpi.wrap(MPI.COMM_WORLD, survive=1)
 comm.Barrier()
 if comm.rank == 1: os.kill(os.getpid(), 9)
-comm.Barrier()
+comm.allreduce(1)
 """
 
 
