@@ -71,9 +71,7 @@ def flight_record(waiting: Waiting) -> dict[str, Any]:
     known, now = list(waiting.groups.values()), time_ns() - perf_counter_ns()
     groups = [(str(group.ident), group) for group in known]
     made = {(each.group, each.call): each for each in list(waiting.record.calls) if each.group in waiting.groups}
-    for (
-        group
-    ) in known:  # of calls that went past it the times are those of another clock; one that took long was noted twice
+    for group in known:  # calls that went past it have the times of another clock; one that took long was noted twice
         made |= {(group.ident, each[0]): Made.over(group.ident, *each, clock=now) for each in list(group.unlike.quick)}
     last = sorted(made.values(), key=lambda each: each.began)[-KEPT:]
     return {

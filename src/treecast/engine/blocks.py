@@ -78,9 +78,8 @@ def carry_sum(received: Bytes, how: Sums, me: int, role: Role, run: Run) -> bool
     collective = role.collective
     total, item = collective.sums, width_of(received, how) or 1
     layout = even_layout(len(received), total, item)
-    finished = (
-        np.empty_like(received) if collective.shared else received
-    )  # else none comes before the last use of a sum
+    # where sums have owners, no finished one comes before the last use of the contribution
+    finished = np.empty_like(received) if collective.shared else received
 
     def view(chunk: int) -> Bytes:
         return (received if chunk < total else finished)[layout.slice_of(chunk % total, chunk % total + 1)]
@@ -90,7 +89,8 @@ def carry_sum(received: Bytes, how: Sums, me: int, role: Role, run: Run) -> bool
         how.op.Reduce_local([contribution, numbers, how.datatype], [into, numbers, how.datatype])
 
     held = run(Part(view, (), *role.sums, add, shared=collective.shared))
-    received[:] = finished
+    if finished is not received:
+        received[:] = finished
     wanted = range(total, 2 * total) if collective.results else range(total) if me == collective.root else ()
     return held.issuperset(wanted)
 

@@ -41,13 +41,8 @@ class Unlike:
     def __init__(
         self, ident: int, agreement: Agreement, transport: Transport, say: Say, record: Record, *, alone: bool = False
     ) -> None:
-        self._ident, self._agreement, self._transport, self._say, self._record = (
-            ident,
-            agreement,
-            transport,
-            say,
-            record,
-        )
+        self._ident, self._agreement, self._transport = ident, agreement, transport
+        self._say, self._record = say, record
         self._heard: dict[int, dict[int, str]] = {}
         self._why: dict[int, str] = {}
         self._refused, self._alone, self._explained = defaultdict[int, set[int]](set), alone, 0

@@ -24,11 +24,7 @@ VARIABLES = (
     ("TREECAST_ON_ERROR", "you, on_error=…", "die: a rank that fails leaves the others alive; abort: it ends the job"),
     ("OMPI_MCA_mpi_ft_enable", "mpirun --with-ft ulfm", "1: MPI outlives dead ranks; survive asks for it"),
     ("OMPI_MCA_mpi_yield_when_idle", "launch", "1: there may be more ranks than cores"),
-    (
-        "OMPI_MCA_btl_sm_eager_limit",
-        "launch",
-        "bytes of a message, above which one that is too long overruns its place",
-    ),
+    ("OMPI_MCA_btl_sm_eager_limit", "launch", "bytes up to which a message that is too long harms nothing"),
     ("OMPI_MCA_opal_signal", "launch", "empty: a rank that crashes dies at once"),
     ("OMPI_ALLOW_RUN_AS_ROOT", "launch", "1, as OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: mpirun works for root"),
     ("OMPI_COMM_WORLD_RANK", "mpirun", "the rank of a process"),
