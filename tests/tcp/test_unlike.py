@@ -39,6 +39,15 @@ def test_the_error_names_the_odd_rank_and_both_calls(size):
     assert f"{others} Allreduce(16 bytes of float32, SUM)" in found[0]
 
 
+def test_what_makes_a_communicator_is_no_gather_of_objects():
+    def program(comm):
+        with pytest.raises(UnlikeCallsError, match=r"rank 0 makes Split\(\), ranks 1, 2 make allgather"):
+            comm.Split(0) if comm.rank == 0 else comm.allgather((0, comm.rank))
+        return comm.allreduce(1)
+
+    assert run_ranks(3, program) == [3, 3, 3]
+
+
 def test_a_rank_that_has_returned_raises_in_its_next_call_whose_result_is_right():
     def program(comm):
         if comm.rank == 0:

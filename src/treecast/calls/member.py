@@ -96,7 +96,7 @@ class Member:
     def ask(self, title: str, value: Any) -> list[Any]:
         """Return a value of each rank, None for the failed, in a call of another name; all ranks call this."""
         job, number = job_of(objects.allgather, self._here[0], (value,), {}), self._take_number()
-        found, failed, _ = self._carry_out(number, job)
+        found, failed, _ = self._carry_out(number, job._replace(words=job.words._replace(name=title)))
         told = "ignore" if self.terms.on_failed == "ignore" else "warn"
         self._here[2].tell((title, "", number), (failed, None), self._group, told)
         return list(found)
