@@ -47,6 +47,7 @@ class Sockets(Transport):
         super().__init__(rank, size, deadline)
         self.trust_ends, self._cma = trust_ends, cma
         self._over_links = selector is not None
+        self.name = ("links" if self._over_links else "TCP") + " and shared memory" * cma
         if self._over_links:
             self.lock, self.heard = selector.direct.lock, selector.heard
         self._moved, self._moving = Condition(self.lock), False
@@ -56,11 +57,6 @@ class Sockets(Transport):
         for peer, sock in socks.items():
             self.add(peer, sock)
         _OPEN.add(self)
-
-    @property
-    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What carries the messages: links of a network, or connections, and the memory of this host."""
-        return ("links" if self._over_links else "TCP") + " and shared memory" * self._cma
 
     @property
     def peers(self) -> list[int]:
@@ -98,7 +94,7 @@ class Sockets(Transport):
         return ticket
 
     def receive(self, source: int, key: Key, place: Piece) -> Ticket:
-        """Begin to receive a message into its place; None drops it."""
+        """Begin to receive a message into its place."""
         ticket, wire = Ticket(), self._wires.get(source)
         if wire is None:
             ticket.end(lost=True)
