@@ -65,12 +65,17 @@ def test_a_rank_that_has_returned_raises_in_its_next_call_whose_result_is_right(
     assert run_ranks(3, program) == [(3, 3)] * 3
 
 
+def wait_in_a_circle(comm):
+    """Have two ranks wait for one another, each in a communicator of its own, and both raise."""
+    comm.process.waiting.slow = 0.1
+    groups = [comm.Dup(), comm.Dup()]
+    with pytest.raises(UnlikeCallsError, match="wait for one another"):
+        groups[comm.rank].allreduce(1)
+
+
 def test_ranks_that_wait_for_one_another_in_two_communicators_raise_and_go_on():
     def program(comm):
-        comm.process.waiting.slow = 0.1
-        groups = [comm.Dup(), comm.Dup()]
-        with pytest.raises(UnlikeCallsError, match="wait for one another"):
-            groups[comm.rank].allreduce(1)
+        wait_in_a_circle(comm)
         return comm.allreduce(1)
 
     assert run_ranks(2, program) == [2, 2]
@@ -78,10 +83,7 @@ def test_ranks_that_wait_for_one_another_in_two_communicators_raise_and_go_on():
 
 def test_a_goodbye_in_one_communicator_takes_nothing_of_another():
     def program(comm):
-        comm.process.waiting.slow = 0.1
-        groups = [comm.Dup(), comm.Dup()]
-        with pytest.raises(UnlikeCallsError, match="wait for one another"):
-            groups[comm.rank].allreduce(1)
+        wait_in_a_circle(comm)
         comm.Barrier()  # both have left the calls that waited
         if comm.rank == 1:
             time.sleep(0.5)  # the root has said goodbye meanwhile, in the communicator of this rank's last call too

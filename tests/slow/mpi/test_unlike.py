@@ -5,7 +5,7 @@ import pytest
 from tests.mpi.test_comm import run
 
 
-@pytest.mark.parametrize(("ranks", "seed", "deadline"), [(3, 2, [20]), (3, 5, []), (4, 15, [])])
+@pytest.mark.parametrize(("ranks", "seed", "deadline"), [(3, 2, [20]), (3, 4, [20]), (3, 5, []), (4, 15, [])])
 def test_pairs_of_unlike_calls(treecast, monkeypatch, ranks, seed, deadline):
     monkeypatch.setenv("TREECAST_SLOW", "0.5")
     run(treecast, ranks, "unlike_cases.py", seed, 20, *deadline, says="20 pairs: the same error at all")
