@@ -9,6 +9,7 @@ import tempfile
 import threading
 from functools import partial
 from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
 
@@ -16,7 +17,7 @@ from tests.tcp.threads import at_once
 from treecast.errors import PlanError
 from treecast.groups.terms import Terms
 from treecast.tcp import proof
-from treecast.tcp.meeting import Place
+from treecast.tcp.meeting import Place, knock, read_record, send_record
 from treecast.tcp.proof import StrangerError, Trust, Who, greet, read_secret, secret_of_user
 from treecast.tcp.start import Options, Start, find_start, start_job
 
@@ -144,6 +145,40 @@ def test_who_does_not_come_is_named():
     found = start_all(2, lambda rank: Start(2 * rank, 3, where, False), Options(trust=Trust(SECRET), start=10))
     assert [str(error) for error in found] == ["the job cannot start: rank 1 did not come"] * 2
     place.close()
+
+
+def test_who_waits_at_the_place_takes_no_thread_of_it():
+    place, own, many = Place(41, Trust(SECRET), ("127.0.0.1", 0), start=60), os.urandom(16), 40
+    seat = [[["127.0.0.1", 1]], Terms().words()]
+    socks = [knock(("127.0.0.1", place.port), Who(rank, own), Trust(SECRET))[0] for rank in range(many)]
+    for sock in socks:
+        send_record(sock, seat)
+    until = monotonic() + 60
+    while len(place.seats) < many and monotonic() < until:
+        sleep(0.01)
+    while (busy := sum("_prove" in each.name for each in threading.enumerate())) > many // 2 and monotonic() < until:
+        sleep(0.01)
+    assert busy <= many // 2
+    with knock(("127.0.0.1", place.port), Who(many, own), Trust(SECRET))[0] as last:
+        send_record(last, seat)
+        tables = [read_record(sock, until)["table"] for sock in [*socks, last]]
+    assert [[rank for rank, *_ in table] for table in tables] == [list(range(many + 1))] * (many + 1)
+    for sock in socks:
+        sock.close()
+    place.close()
+
+
+def test_a_job_may_have_as_many_connections_as_files_may_be_open():
+    program = """
+import resource
+from treecast.tcp.meeting import Place
+from treecast.tcp.proof import Trust
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, most))
+Place(2, Trust(b"x"), ("127.0.0.1", 0))
+print(resource.getrlimit(resource.RLIMIT_NOFILE) == (most, most))
+"""
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60).stdout == b"True\n"
 
 
 def test_another_secret_is_refused():

@@ -4,10 +4,12 @@ After that the place is not needed. The listening sockets stay open, for those w
 """
 
 import json
+import resource
 import socket
 import ssl
 import struct
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore, Event, Lock, Thread
@@ -26,6 +28,7 @@ _LENGTH = struct.Struct("<I")
 _LONGEST = 1 << 24
 _NAP = 0.05
 _READY = 60.0  # seconds that a newcomer has to connect to all
+_TELLERS = 8  # threads that send the table at once
 _APPLIES = "applies"
 _CLOSED = (ConnectionAbortedError, ConnectionResetError, BrokenPipeError, ssl.SSLEOFError)
 
@@ -65,6 +68,7 @@ class Listener:
     def __init__(
         self, own: Who, trust: Trust, take: Callable[[socket.socket, Who], None], address: tuple[str, int]
     ) -> None:
+        _raise_limit()
         self._own, self._use = own, take
         self._trust = trust._replace(secret=trust.key)  # read here, where an error is the caller's
         self._free, self._closed, self._strangers = BoundedSemaphore(_STRANGERS), Event(), set[socket.socket]()
@@ -104,6 +108,13 @@ class Listener:
         self.socket.close()
 
 
+def _raise_limit() -> None:
+    """Let this process have as many files open as it may: each connection is one."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with suppress(OSError, ValueError):  # macOS has a lower limit that it does not tell
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 def listen(address: tuple[str, int]) -> socket.socket:
     """Return a socket that listens at an address: at "" by IPv6 and IPv4, as far as this machine has them."""
     host, port = address
@@ -123,9 +134,14 @@ def spell(address: tuple[str, int]) -> str:
 
 
 def send_record(sock: socket.socket, record: Any) -> None:
-    """Send a record: its length, and JSON."""
+    """Send a record."""
+    sock.sendall(_pack(record))
+
+
+def _pack(record: Any) -> bytes:
+    """Return the bytes of a record: its length, and JSON."""
     body = json.dumps(record).encode()
-    sock.sendall(_LENGTH.pack(len(body)) + body)
+    return _LENGTH.pack(len(body)) + body
 
 
 def read_record(sock: socket.socket, until: float) -> Any:
@@ -147,29 +163,50 @@ class Place(Listener):
         self._size, self._until = size, monotonic() + start
         self.seats: dict[int, list[Any]] = {}
         self.hear: Callable[[int, Iterable[int]], None] = lambda rank, lost: None
-        self._lock, self._full = Lock(), Event()
+        self._lock, self._full, self._waiting = Lock(), Event(), list[socket.socket]()
         super().__init__(Who(PLACE, bytes(16)), trust, self._take, address)
+        Thread(target=self._answer, name="treecast.place", daemon=True).start()
 
     def _take(self, sock: socket.socket, who: Who) -> None:
-        with sock:
-            seat = read_record(sock, monotonic() + 5)
-            if isinstance(seat, dict):
+        seat = read_record(sock, monotonic() + LIMIT)
+        if isinstance(seat, dict):
+            with sock:
                 self.hear(who.rank, cast("dict[str, list[int]]", seat)["lost"])
-                return
-            with self._lock:
-                if not 0 <= who.rank < self._size:
-                    send_record(sock, {"error": f"rank {who.rank} is none of {self._size}"})
-                    return
-                # who comes later takes the place of who has gone
-                if self._full.is_set() or who.rank not in self.seats:
-                    self.seats[who.rank] = [who.rank, who.identity.hex(), seat]
-                if len(self.seats) == self._size:
-                    self._full.set()
-            if self._full.wait(max(0.0, self._until - monotonic())):
-                send_record(sock, {"table": [self.seats[rank] for rank in range(self._size)]})
-            else:
-                lacking = set(range(self._size)) - set(self.seats)
-                send_record(sock, {"error": f"{name_ranks(lacking)} did not come"})
+            return
+        if not 0 <= who.rank < self._size:
+            self._tell({"error": f"rank {who.rank} is none of {self._size}"}, [sock])
+            return
+        with self._lock:
+            # who comes later takes the place of who has gone
+            if self._full.is_set() or who.rank not in self.seats:
+                self.seats[who.rank] = [who.rank, who.identity.hex(), seat]
+            self._waiting.append(sock)
+            is_late = self._full.is_set() or monotonic() > self._until
+            if len(self.seats) == self._size:
+                self._full.set()
+        if is_late:
+            self._answer()
+
+    def _answer(self) -> None:
+        """Answer all that wait, when all have come or the time is up."""
+        is_full = self._full.wait(max(0.0, self._until - monotonic()))
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+            lacking = set(range(self._size)) - set(self.seats)
+            table = [self.seats[rank] for rank in range(self._size)] if is_full else []
+        if waiting:
+            self._tell({"table": table} if is_full else {"error": f"{name_ranks(lacking)} did not come"}, waiting)
+
+    def _tell(self, record: Any, socks: list[socket.socket]) -> None:
+        said = _pack(record)
+
+        def send(sock: socket.socket) -> None:
+            with suppress(OSError), sock:
+                sock.settimeout(LIMIT)
+                sock.sendall(said)
+
+        with ThreadPoolExecutor(_TELLERS) as tellers:
+            list(tellers.map(send, socks))
 
 
 def knock(address: tuple[str, int], own: Who, trust: Trust) -> tuple[socket.socket, Who]:

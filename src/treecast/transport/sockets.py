@@ -17,7 +17,7 @@ from typing import Any
 
 from treecast.errors import PlanError
 from treecast.transport.base import FrameError, Key, Kind, Piece, Ticket, Transport, Until
-from treecast.transport.wire import Wire
+from treecast.transport.wire import ROOM, Wire
 
 _TURN = 1e-3  # seconds that a thread lets another move bytes, at least
 _NAP = 1.0  # seconds that a wait without a deadline lasts at most
@@ -53,6 +53,7 @@ class Sockets(Transport):
         self._moved, self._moving = Condition(self.lock), False
         self._selector: Any = selector or selectors.DefaultSelector()
         self._wires: dict[int, Wire] = {}
+        self._room = memoryview(bytearray(ROOM))
         self._writing = set[int]()
         for peer, sock in socks.items():
             self.add(peer, sock)
@@ -78,7 +79,7 @@ class Sockets(Transport):
         if not self._over_links:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._wires[peer] = wire = Wire(sock, peer, self.marks)
+        self._wires[peer] = wire = Wire(sock, peer, self.marks, self._room)
         self._selector.register(sock, selectors.EVENT_READ, wire)
         if self._cma and sock.getpeername()[0] == sock.getsockname()[0] and not isinstance(sock, ssl.SSLSocket):
             wire.say(Key(Kind.NEAR), wire.mark.told())

@@ -28,7 +28,8 @@ FRAME = 1 << 20
 AHEAD = 8 << 20
 """Bytes that are buffered of a peer, for which nobody has asked yet."""
 _KEYS = 1 << 14  # messages that wait to be asked for, or are asked for too early
-_ROOM = 1 << 17
+ROOM = 1 << 17
+"""Bytes that are read at once, more than a short frame has."""
 _JOINED = 16  # pieces that one system call sends
 _JOINED_BYTES = 4096  # up to which a body is copied behind its head
 _AGAIN = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
@@ -49,9 +50,10 @@ class Wire:
 
     ``is_shut``: messages are dropped. ``is_mute``: nothing can be sent any more. ``mark``: tells the other side whether what it
     reads from the memory of this one still stands. ``marks``: the digests of calls; messages of unlike ones are dropped.
+    ``room``: where bytes come in; wires that read by turns share it.
     """
 
-    def __init__(self, sock: socket.socket, peer: int, marks: Marks | None = None) -> None:
+    def __init__(self, sock: socket.socket, peer: int, marks: Marks | None = None, room: Piece | None = None) -> None:
         self.sock, self.peer, self._marks = sock, peer, marks or Marks()
         self.is_shut = self.is_mute = self.is_gone = False
         self._secure = sock if isinstance(sock, ssl.SSLSocket) else None
@@ -64,7 +66,8 @@ class Wire:
         self.offers: dict[Key, tuple[int, int, int, bool]] = {}
         self.mark = Mark()
         self._memory: Memory | None = None  # of the other side, where it can be read
-        self._buffer, self._last = memoryview(bytearray(_ROOM)), 0
+        self._buffer: memoryview = memoryview(bytearray(ROOM)) if room is None else room
+        self._rest = b""  # the begin of a frame of which more comes
         self._into: memoryview | None = None  # where the rest of a frame goes
         self._of = Key(Kind.DATA)  # the message that it is part of
 
@@ -222,7 +225,7 @@ class Wire:
         """
         found: list[tuple[Key, bytes]] = []
         while True:
-            into = self._buffer[self._last :] if self._into is None else self._into
+            into = self._buffer[len(self._rest) :] if self._into is None else self._into
             try:
                 got = self.sock.recv_into(into)
             except _AGAIN:
@@ -232,8 +235,8 @@ class Wire:
             if not got:
                 return found or None  # after frames the next look finds the end again
             if self._into is None:
-                self._last += got
-                self._parse(found)
+                self._buffer[: len(self._rest)] = self._rest
+                self._parse(found, len(self._rest) + got)
             else:
                 self._into = self._into[got:] if got < len(self._into) else None
                 if self._into is None:
@@ -241,8 +244,8 @@ class Wire:
             if self._secure is None or not self._secure.pending():
                 return found
 
-    def _parse(self, found: list[tuple[Key, bytes]]) -> None:
-        first, last, buffer = 0, self._last, self._buffer
+    def _parse(self, found: list[tuple[Key, bytes]], last: int) -> None:
+        first, buffer = 0, self._buffer
         while last - first >= HEAD.size:
             kind, instance, about, call, group, stage, length, digest = HEAD.unpack_from(buffer, first)
             key, body = Key(kind, call, stage, about, instance, group), first + HEAD.size
@@ -257,9 +260,7 @@ class Wire:
             if not digest or self._marks.fits(self.peer, key, digest) or kind >= Kind.STATE:
                 self._take(key, bytes(buffer[body : body + length]), found)
             first = body + length
-        self._last = last - first
-        if first:
-            buffer[: self._last] = bytes(buffer[first:last])
+        self._rest = bytes(buffer[first:last])
 
     def _begin_frame(self, key: Key, length: int, there: memoryview) -> None:
         """Begin a frame of a long message: the bytes that are there go to their place, and the rest will."""
