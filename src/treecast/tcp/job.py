@@ -16,13 +16,14 @@ from treecast.calls.sinks import attach, tell_ended, tell_joined
 from treecast.calls.worker import Worker
 from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
-from treecast.groups.members import name_ranks
+from treecast.groups.members import name_ranks, ranks_of
 from treecast.groups.terms import Carrier, Terms, check_alike, read_words
 from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_unlike, end_with_the_job
 from treecast.jobs.program import flush
 from treecast.networks import Network
 from treecast.tcp.meeting import Arrivals, Listener, TooLateError
+from treecast.tcp.reach import News, Reach
 from treecast.transport.base import FrameError, Key, Kind, Steps, carry_out
 from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
@@ -51,6 +52,7 @@ class Job:
         listener: Listener | None,
         terms: Terms,
         links: Linked | None = None,
+        reach: Reach | None = None,
     ) -> None:
         self.transport, self.arrivals, self._listener, self.links = transport, arrivals, listener, links
         self.is_over, self.terms, self.next_group, self.waiting = False, terms, 0, Waiting(transport)
@@ -64,6 +66,9 @@ class Job:
         for kind in (*(kind for kind in Kind if Kind.STATE <= kind <= Kind.WELCOME), Kind.UNLIKE):
             transport.on(kind, self._hear)
         transport.on(Kind.ABORT, self._end_with)
+        self.news = News(transport, terms.survive, self._hear_news) if reach is not None else None
+        if reach is not None:
+            reach.begin(transport)
         transport.watch(self._lose)
         attach(transport, self.waiting)
         transport.marks.tell = lambda source, group, call: self._groups[group].unlike.find(call)
@@ -91,6 +96,9 @@ class Job:
             tell_joined(group)
         for seat, proof in self.transport.lost.items():
             group.lose(seat, proof, self.transport.whys[seat])
+        for (group_of, number), ranks in list(self.news.byes.items()) if self.news is not None else ():
+            for seat in ranks_of(ranks) if group_of == ident else ():
+                group.hear(seat, Key(Kind.BYE, number, group=ident), b"")
         early, self._early = self._early, []
         for source, key, body in early:
             try:
@@ -111,11 +119,19 @@ class Job:
         else:
             self._early.append((source, key, body))
 
+    def _hear_news(self, source: int, key: Key, body: bytes) -> None:
+        if key.kind == Kind.ABORT:
+            self._end_with(source, key, body)
+        elif key.group in self._groups:  # else it is told to the group when that is made
+            self._hear(source, key, body)
+
     def _lose(self, seat: int, proof: bool, why: str) -> None:
         if not self.is_over and seat not in self._said_bye:
             self.transport.events.tell("lost", f"rank {seat}: {why}", ranks=(seat,))
         for group in list(self._groups.values()):
             group.lose(seat, proof, why)
+        if proof and self.news is not None and seat not in self._said_bye:
+            self.news.note_end(seat)
 
     def _lose_link(self, direct: Sockets, *_: object) -> None:
         if len(direct.lost) == len(direct.peers):  # nobody is reached any more
@@ -200,14 +216,20 @@ class Job:
             self.is_over = True
             tell_ended(transport, self._groups[0].made.call)
             for group in self._groups.values():
+                number = group.agreement.number
+                if self.news is not None:
+                    self.news.note_byes(group.ident, number, 1 << transport.rank)
+                    continue
                 for seat in set(group.seats) - {transport.rank}:
-                    transport.send(seat, Key(Kind.BYE, group.agreement.number, group=group.ident), b"")
+                    transport.send(seat, Key(Kind.BYE, number, group=group.ident), b"")
             main = self._groups[0].agreement
             others = set(main.members) - {transport.rank}
             transport.wait(lambda: main.is_out or others <= self._said_bye | transport.lost.keys())
             if self.links is not None and not main.is_out:
                 self.links[0].linger(main.others())
             silent = [seat for seat, proof in transport.lost.items() if not proof]
+            if self.news is not None:
+                self.news.tell(at_once=True)
             if not main.is_out:
                 end_unlike(self._groups.values())
             self._close()
@@ -228,7 +250,9 @@ class Job:
     def abort(self, status: int) -> None:
         """End at once, and all other ranks with a status."""
         if 0 in self._groups and not self.is_over and self.transport.lock.acquire(timeout=_GRACE):
-            for seat in self._groups[0].agreement.others():
+            if self.news is not None:
+                self.news.abort(status & 0xFF)
+            for seat in self._groups[0].agreement.others() if self.news is None else ():
                 self.transport.send(seat, Key(Kind.ABORT, status & 0xFF), b"")
         self.abandon()
 

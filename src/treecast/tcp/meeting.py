@@ -30,6 +30,8 @@ _NAP = 0.05
 _READY = 60.0  # seconds that a newcomer has to connect to all
 _TELLERS = 8  # threads that send the table at once
 _APPLIES = "applies"
+OPENS = "opens"
+"""Said by a rank that needs a connection to another."""
 _CLOSED = (ConnectionAbortedError, ConnectionResetError, BrokenPipeError, ssl.SSLEOFError)
 
 
@@ -256,14 +258,23 @@ def ask_store(store: Store, own: Who, size: int, said: Any) -> list[Seat]:
 
 
 class Arrivals(SimpleQueue[tuple[socket.socket, Who]]):
-    """The connections that have proved who they are and asked to be taken, and that nobody has taken yet."""
+    """The connections that have proved who they are and asked to be taken, and that nobody has taken yet.
+
+    ``take``: is told of a rank that needs a connection, where not all have one to all.
+    """
+
+    take: Callable[[socket.socket, Who], None] | None = None
 
     def hear(self, sock: socket.socket, who: Who) -> None:
         """Keep a connection, when its other side says that it is connected to all."""
-        if read_record(sock, monotonic() + _READY) != _APPLIES:
-            raise ValueError("no rank asks so")
+        said = read_record(sock, monotonic() + _READY)
         sock.settimeout(None)
-        self.put((sock, who))
+        if said == OPENS and self.take is not None:
+            self.take(sock, who)
+        elif said == _APPLIES:
+            self.put((sock, who))
+        else:
+            raise ValueError("no rank asks so")
 
 
 def connect(seat: Seat, own: Who, trust: Trust, until: float) -> socket.socket:

@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 
 from treecast.errors import PlanError
 from treecast.groups.terms import Terms, check_alike
+from treecast.groups.ways import WIDE, ways_of
 from treecast.networks import Network, network
 from treecast.tcp import meeting
 from treecast.tcp.hosts import own_addresses
 from treecast.tcp.job import Job, ended_at_exit
 from treecast.tcp.meeting import Arrivals, Listener, Place, Seat, Store, spell
 from treecast.tcp.proof import Trust, Who
+from treecast.tcp.reach import Reach
 from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
 
@@ -61,8 +63,12 @@ def start_job(where: Start, options: Options) -> Job:
         table = [Seat(other, "", [place], terms.words()) for other, place in enumerate(fixed)]
     else:
         table = _meet(where, options, own, listener.port, until)
+    reach = Reach(table, own, trust, arrivals) if named is None and size > WIDE and not fixed else None
     if named is not None:
         table = [seat for seat in table if seat.rank in named.neighbors(rank)]
+    elif reach is not None and not options.join:
+        near = ways_of(tuple(range(size)), size, terms.survive).neighbours(rank)
+        table = [table[other] for other in near]
     if options.join:
         met = meeting.connect_living(table, own, trust, until)
     else:
@@ -71,7 +77,7 @@ def start_job(where: Start, options: Options) -> Job:
     if named is not None:
         links = Links(transport), named
         transport = sockets(links[0].streams, selector=links[0])
-    job = Job(transport, arrivals, listener, terms, links)
+    job = Job(transport, arrivals, listener, terms, links, reach)
     if not (fixed or where.held_by_zero or options.store):  # a launcher holds the place
         job.tell = partial(meeting.tell_place, places, own, trust)
         job.tell(())

@@ -27,7 +27,7 @@ Piece = Any
 
 Until = Callable[[], bool]
 T = TypeVar("T")
-_LOOK = 0.02  # seconds between two looks of the side thread
+_LOOK = 0.02  # seconds between two looks of the side thread, of 64 ranks: those of more are likelier to share a core
 Steps = Generator[Until, None, T]
 """Work of a rank, which yields the events it waits for, and returns a result. So whatever moves messages can carry it out."""
 
@@ -55,6 +55,7 @@ class Kind(IntEnum):
     UNLIKE = 18  # the call of a rank, as calls of this number are unlike
     ASK = 19  # where are you? this rank waits
     HERE = 20
+    NEWS = 21  # who has ended or left, as others have heard
 
 
 class Key(NamedTuple):
@@ -111,7 +112,8 @@ class Transport:
 
     ``lost``: the ranks from which nothing more comes, and whether their end is proved; else they are silent, or shut.
     ``whys``: a word for each of them: "eof" (its connection ended), "ulfm" (MPI says so), "broken" (MPI reaches it no more),
-    "silent" (no word within the deadline), "frame" (it sent one that makes no sense), or the word that ``shut`` was told.
+    "silent" (no word within the deadline), "frame" (it sent one that makes no sense), "told" (others say so), or the word that
+    ``shut`` was told.
     ``deadline``: seconds without a word after which a rank is silent; None waits for ever. ``awaited``: whom it judges so, all
     by default. ``spares``: a silent rank is not shut; its messages are cancelled. ``lock``: is held around every verb; a wait
     may let it go while it sleeps. ``on_error``: is told of errors of handlers that are not the sender's. ``beside``: is done by
@@ -245,7 +247,8 @@ class Transport:
 
     def _help(self) -> None:
         """Answer when nobody waits, whatever happens; errors are told here, as no call waits for them."""
-        while not self._closed.wait(_LOOK if self.deadline is None else min(_LOOK, self.deadline / 4)):
+        look = _LOOK * max(1.0, self.size / 64)
+        while not self._closed.wait(look if self.deadline is None else min(look, self.deadline / 4)):
             if self.lock.acquire(blocking=False):
                 told = self._errors
                 try:

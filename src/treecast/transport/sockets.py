@@ -10,7 +10,7 @@ import selectors
 import socket
 import ssl
 import weakref
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from threading import Condition, Event, Lock
 from time import monotonic
 from typing import Any
@@ -30,7 +30,8 @@ class Sockets(Transport):
     ``socks``: the connection to each other rank, on which both sides have proved who they are; they are the transport's from
     now on. ``trust_ends``: whether the end of a connection proves a death; not where somebody else may end connections. ``cma``:
     whether ranks of this host read long messages from one another's memory, where the kernel lets them. ``selector``: tells which
-    connections are ready, where these are streams over links.
+    connections are ready, where these are streams over links. ``opens``: begins to open a connection to a rank to which there
+    is none, which ``open`` takes; None where each rank has all from the start.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Sockets(Transport):
         self._wires: dict[int, Wire] = {}
         self._room = memoryview(bytearray(ROOM))
         self._writing = set[int]()
+        self.opens: Callable[[int], None] | None = None
         for peer, sock in socks.items():
             self.add(peer, sock)
         _OPEN.add(self)
@@ -70,23 +72,53 @@ class Sockets(Transport):
 
     def add(self, peer: int, connection: Any) -> None:
         """Take a connection to a rank, in the place of an older one."""
-        old = self._wires.get(peer)
+        old = self._wires.pop(peer, None)
         if old is not None and not old.is_gone:
             self._drop(old)
         self.lost.pop(peer, None)
         self.whys.pop(peer, None)
+        self.open(peer, connection)
+
+    def open(self, peer: int, connection: Any) -> None:
+        """Take the first connection to a rank; what waits to be said goes out now, unless the rank has ended meanwhile."""
         sock, self.heard[peer] = connection, monotonic()
         if not self._over_links:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._wires[peer] = wire = Wire(sock, peer, self.marks, self._room)
+        wire = self._wires.setdefault(peer, Wire(None, peer, self.marks, self._room))
+        if wire.is_gone or self.is_closed:
+            sock.close()
+            return
+        wire.sock = sock
         self._selector.register(sock, selectors.EVENT_READ, wire)
+        wire.flush()
+        self._look_out(wire)
         if self._cma and sock.getpeername()[0] == sock.getsockname()[0] and not isinstance(sock, ssl.SSLSocket):
             wire.say(Key(Kind.NEAR), wire.mark.told())
 
+    def lacks(self, peer: int) -> bool:
+        """Return whether a connection to a rank is still wanted, and not there."""
+        wire = self._wires.get(peer)
+        return not self.is_closed and peer not in self.lost and wire is not None and wire.sock is None
+
+    def takes(self, peer: int) -> bool:
+        """Return whether a connection that a rank has opened is taken. When both open one, that of the higher rank is."""
+        return (
+            not self.is_closed
+            and peer not in self.lost
+            and (peer not in self._wires or (self.lacks(peer) and self.rank < peer))
+        )
+
+    def _wire_to(self, peer: int) -> Wire | None:
+        """Return the connection to a rank; one that is not there yet is opened."""
+        if peer not in self._wires and self.opens is not None and peer not in self.lost:
+            self._wires[peer], self.heard[peer] = Wire(None, peer, self.marks, self._room), monotonic()
+            self.opens(peer)
+        return self._wires.get(peer)
+
     def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
         """Begin to send a message, or a frame of control."""
-        ticket, wire = Ticket(), self._wires.get(to)
+        ticket, wire = Ticket(), self._wire_to(to)
         if wire is None:
             ticket.end(lost=True)
         else:
@@ -96,7 +128,7 @@ class Sockets(Transport):
 
     def receive(self, source: int, key: Key, place: Piece) -> Ticket:
         """Begin to receive a message into its place."""
-        ticket, wire = Ticket(), self._wires.get(source)
+        ticket, wire = Ticket(), self._wire_to(source)
         if wire is None:
             ticket.end(lost=True)
         else:
@@ -124,6 +156,14 @@ class Sockets(Transport):
         if rank in self._wires and rank not in self.lost:
             self._wires[rank].shut()
             self._lose(rank, False, why)
+
+    def bury(self, rank: int) -> None:
+        """Learn from others that a rank has ended."""
+        wire = self._wires.get(rank)
+        if wire is not None and not wire.is_gone:
+            self._end(wire, True, "told")
+        elif not self.lost.get(rank):
+            self._lose(rank, True, "told")
 
     def wait(self, until: Until, seconds: float | None = None) -> None:
         """Move bytes and call handlers until ``until()`` holds or the time is up. The caller holds ``lock``."""
@@ -189,13 +229,14 @@ class Sockets(Transport):
 
     def _look_out(self, wire: Wire) -> None:
         """Have the selector tell when more can be sent, as long as more waits."""
-        if wire.wants_out != (wire.peer in self._writing) and not wire.is_gone:
+        if wire.wants_out != (wire.peer in self._writing) and not wire.is_gone and wire.sock is not None:
             self._writing ^= {wire.peer}
             events = selectors.EVENT_READ | (selectors.EVENT_WRITE if wire.wants_out else 0)
             self._selector.modify(wire.sock, events, wire)
 
     def _drop(self, wire: Wire) -> None:
-        self._selector.unregister(wire.sock)
+        if wire.sock is not None:
+            self._selector.unregister(wire.sock)
         self._writing.discard(wire.peer)
         wire.end()
 
@@ -222,7 +263,8 @@ class Sockets(Transport):
         self.lock, self._closed, self._helper = Lock(), Event(), None  # a thread of the parent may have held these
         self._closed.set()
         for wire in self._wires.values():
-            wire.sock.close()
+            if wire.sock is not None:
+                wire.sock.close()
 
 
 os.register_at_fork(after_in_child=lambda: [each.let_go() for each in list(_OPEN)])

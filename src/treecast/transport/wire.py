@@ -48,15 +48,16 @@ class _Asked:
 class Wire:
     """A connection to a peer.
 
-    ``is_shut``: messages are dropped. ``is_mute``: nothing can be sent any more. ``mark``: tells the other side whether what it
-    reads from the memory of this one still stands. ``marks``: the digests of calls; messages of unlike ones are dropped.
-    ``room``: where bytes come in; wires that read by turns share it.
+    ``sock``: None until there is one; what is said waits for it. ``is_shut``: messages are dropped. ``is_mute``: nothing can be
+    sent any more. ``mark``: tells the other side whether what it reads from the memory of this one still stands. ``marks``: the
+    digests of calls; messages of unlike ones are dropped. ``room``: where bytes come in; wires that read by turns share it.
     """
 
-    def __init__(self, sock: socket.socket, peer: int, marks: Marks | None = None, room: Piece | None = None) -> None:
-        self.sock, self.peer, self._marks = sock, peer, marks or Marks()
+    def __init__(
+        self, sock: socket.socket | None, peer: int, marks: Marks | None = None, room: Piece | None = None
+    ) -> None:
+        self.peer, self._marks, self.sock = peer, marks or Marks(), sock
         self.is_shut = self.is_mute = self.is_gone = False
-        self._secure = sock if isinstance(sock, ssl.SSLSocket) else None
         self._out = deque[tuple[memoryview, Ticket]]()
         self._streams = deque[tuple[Key, memoryview, Ticket]]()
         self._held: dict[Key, tuple[memoryview, Ticket]] = {}
@@ -70,6 +71,10 @@ class Wire:
         self._rest = b""  # the begin of a frame of which more comes
         self._into: memoryview | None = None  # where the rest of a frame goes
         self._of = Key(Kind.DATA)  # the message that it is part of
+
+    @property
+    def _secure(self) -> ssl.SSLSocket | None:
+        return self.sock if isinstance(self.sock, ssl.SSLSocket) else None
 
     @property
     def wants_out(self) -> bool:
@@ -120,7 +125,7 @@ class Wire:
 
     def flush(self) -> None:
         """Send as much as goes at once."""
-        while self.wants_out:
+        while self.wants_out and self.sock is not None:
             if not self._out:  # the next frame of a long message
                 key, rest, ticket = self._streams.popleft()
                 if rest[FRAME:]:
@@ -224,7 +229,7 @@ class Wire:
         Raises FrameError for bytes that no rank sends.
         """
         found: list[tuple[Key, bytes]] = []
-        while True:
+        while self.sock is not None:
             into = self._buffer[len(self._rest) :] if self._into is None else self._into
             try:
                 got = self.sock.recv_into(into)
@@ -242,7 +247,8 @@ class Wire:
                 if self._into is None:
                     self._end_frame()
             if self._secure is None or not self._secure.pending():
-                return found
+                break
+        return found
 
     def _parse(self, found: list[tuple[Key, bytes]], last: int) -> None:
         first, buffer = 0, self._buffer
@@ -350,7 +356,8 @@ class Wire:
         self._end_all()
         self._out.clear()
         with suppress(OSError):
-            self.sock.close()
+            if self.sock is not None:
+                self.sock.close()
 
     def _end_all(self) -> None:
         self.cancel(None)
