@@ -331,7 +331,9 @@ class Rank:
 
     def __init__(self, net, rank, calls, survive, together=False, relays=False):
         self.node, self.results, self.over, self.wrong = net.nodes[rank], [], False, []
-        self.group = Group(self.node, range(net.size), terms=Terms(survive, None), carrier=Carrier(relays=relays))
+        self.group = Group(
+            self.node, range(net.size), terms=Terms(survive, None), carrier=Carrier(relays=relays, is_wide=True)
+        )
         self.group.together = net.together[rank] if together else None
         for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.UNLIKE):
             self.node.on(kind, self._hear)

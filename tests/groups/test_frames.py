@@ -7,21 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.groups.scheduler import NAMES, World
-from treecast.groups.states import Action, Decision, Need, State, pack_decision, pack_state, read_decision
+from treecast.groups.states import Action, Decision, State, pack_decision, pack_state, read_decision
 from treecast.transport.base import FrameError, Key, Kind
 
 KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.UNLIKE)
 FEW, BIT = st.integers(0, 3), st.integers(0, 1)
 KEYS = st.builds(Key, st.sampled_from(KINDS), FEW, BIT, st.sampled_from((0, 0, 2, 3, 1 << 15)), BIT)
 BITS = st.integers(0, 255)
+HAS = st.dictionaries(BITS, BITS, max_size=3)
 BODIES = st.one_of(
     st.binary(max_size=30),
-    st.builds(lambda *bits: pack_state(State(Need(*bits[:2]), bits[2], ((0, 1),)), 3), BITS, BITS, BITS),
-    st.builds(
-        lambda action, bits: pack_decision(Decision(action, *bits[:2], tuple(bits[2:])), 3),
-        st.sampled_from(Action),
-        st.lists(BITS, min_size=2, max_size=6),
-    ),
+    st.builds(lambda *sets: pack_state(State(*sets, ((0, 1),)), 3), BITS, HAS, BITS),
+    st.builds(lambda *sets: pack_decision(Decision(*sets), 3), st.sampled_from(Action), BITS, BITS, HAS),
 )
 
 
@@ -44,9 +41,9 @@ def test_any_frame_is_refused_or_passes(name, turns, frames):
         world.ranks[0].go_on()
 
 
-@pytest.mark.parametrize("body", [b"", b"\0", bytes(5), bytes(7), b"\3" + bytes(5)])
-def test_a_decision_has_an_action_and_the_data_of_each_rank(body):
-    assert read_decision(bytes(6), 3).has == (0, 0, 0)
+@pytest.mark.parametrize("body", [b"", b"\0", bytes(4), bytes(6), b"\3" + bytes(4)])
+def test_a_decision_has_an_action_and_says_who_has_what(body):
+    assert read_decision(bytes(5), 3).has == {0: 0}
     with pytest.raises(FrameError):
         read_decision(body, 3)
 

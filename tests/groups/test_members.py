@@ -11,14 +11,14 @@ from treecast.groups.members import cover, may_go_on
 from treecast.groups.states import (
     Action,
     Decision,
-    Need,
     State,
+    join,
     pack_decision,
     pack_state,
     read_decision,
     read_state,
 )
-from treecast.transport.base import FrameError
+from treecast.transport.base import SMALL, FrameError
 
 PAIRS = st.sets(st.sampled_from(list(combinations(range(6), 2))), max_size=9)
 BITS = st.integers(0, (1 << 9) - 1)
@@ -38,17 +38,27 @@ def test_two_parts_never_go_on(members, data):
     assert not (may_go_on(sorted(part), ordered) and may_go_on(sorted(members - part), ordered))
 
 
-@given(BITS, BITS, BITS, PAIRS)
+HAS = st.dictionaries(BITS, BITS, max_size=5)
+
+
+@given(BITS, HAS, BITS, PAIRS)
 def test_states_are_read_as_they_were_written(lacks, has, dead, pairs):
-    state = State(Need(lacks, has), dead, tuple(sorted(pairs)))
+    state = State(lacks, has, dead, tuple(sorted(pairs)))
     assert read_state(pack_state(state, 9), 9) == state
 
 
-@given(st.sampled_from(Action), st.lists(BITS, min_size=11, max_size=11))
-def test_decisions_are_read_as_they_were_written(action, sets):
-    out, missing, *has = sets
-    decision = Decision(action, out, missing, tuple(has))
+@given(st.sampled_from(Action), BITS, BITS, HAS)
+def test_decisions_are_read_as_they_were_written(action, out, missing, has):
+    decision = Decision(action, out, missing, has)
     assert read_decision(pack_decision(decision, 9), 9) == decision
+
+
+def test_the_states_of_many_fit_into_a_frame():
+    size = 1024
+    states = [State(0, {(1 << size) - 1 - (1 << rank): 1 << rank}, 0, ()) for rank in range(size)]
+    assert len(pack_state(join(states), size)) <= SMALL
+    alike = [State(1 << rank, {(1 << size) - 1: 1 << rank}, 0, ()) for rank in range(size)]
+    assert join(alike) == State((1 << size) - 1, {(1 << size) - 1: (1 << size) - 1}, 0, ())
 
 
 @given(st.binary(max_size=40))

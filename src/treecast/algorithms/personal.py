@@ -1,6 +1,6 @@
 """Data from one rank to one rank: alltoall, scatter and gather, straight. Nobody else has it, so a full stage ends each call."""
 
-from treecast.algorithms.spread import Missing, Pieces, Places, broadcast, collect, copy_here, exchange
+from treecast.algorithms.spread import Missing, Pieces, Places, broadcast, collect, copy_here, exchange, goes_to_all
 from treecast.groups.group import Group
 from treecast.groups.shape import Shape, lost_with_root
 from treecast.transport.base import Piece
@@ -14,7 +14,7 @@ def alltoall(group: Group, outgoing: Pieces, incoming: Pieces, equal: bool = Fal
     some rank lacks a piece. Raises as ``allgather``.
     """
     copy_here(incoming[group.rank], outgoing[group.rank])
-    if equal and group.goes_together(len(outgoing[0]) * group.size**2):
+    if equal and goes_to_all(group, len(outgoing[0]) * group.size**2):
         return (yield from _alltoall_together(group, outgoing, incoming))
     pieces, places = ({rank: blocks[rank] for rank in group.peers} for blocks in (outgoing, incoming))
     return (yield from _move(group, pieces, places, Shape("alltoall")))
@@ -24,8 +24,7 @@ def _alltoall_together(group: Group, outgoing: Pieces, incoming: Pieces) -> Miss
     me, length = group.rank, len(outgoing[0])
     rows = {rank: group.memory.take(length * group.size) for rank in range(group.size)}
     rows[me][:] = b"".join(outgoing)
-    yield from collect(group, rows)
-    failed = (yield from group.settle(Shape("alltoall", spread=True))) or ()
+    failed = yield from collect(group, rows, Shape("alltoall"))
     for rank, row in rows.items():
         if rank not in failed:
             copy_here(incoming[rank], row[me * length : (me + 1) * length])
@@ -43,7 +42,7 @@ def scatter(group: Group, outgoing: Pieces | None, mine: Piece | None, root: int
         raise lost_with_root(shape)
     own: Piece = mine if outgoing is None else outgoing[me]
     length = len(own)
-    if equal and group.goes_together(length * group.size):
+    if equal and goes_to_all(group, length * group.size):
         whole = group.memory.take(length * group.size)
         if outgoing is not None:
             whole[:] = b"".join(outgoing)
@@ -70,11 +69,10 @@ def gather(group: Group, mine: Piece | None, incoming: Pieces | None, root: int,
     if incoming is not None and mine is not None:
         copy_here(incoming[me], mine)
     own: Piece = mine if incoming is None else incoming[me]
-    if equal and group.goes_together(len(own) * group.size):
+    if equal and goes_to_all(group, len(own) * group.size):
         every = range(group.size)
         blocks = dict(enumerate(incoming or [own if rank == me else group.memory.take(len(own)) for rank in every]))
-        yield from collect(group, blocks)
-        return (yield from group.settle(shape._replace(spread=True))) or ()
+        return (yield from collect(group, blocks, shape))
     if incoming is None:
         return (yield from _move(group, {root: own}, {}, shape))
     return (yield from _move(group, {}, {rank: incoming[rank] for rank in group.peers}, shape))

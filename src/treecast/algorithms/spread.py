@@ -13,6 +13,7 @@ from treecast.groups.shape import Shape, lost_with_root
 from treecast.transport.base import Piece, Steps
 from treecast.transport.together import Together
 
+_SHARED = 1 << 20  # bytes
 Pieces = Sequence[Piece]
 """A piece of each rank."""
 Places = Mapping[int, Piece]
@@ -22,7 +23,7 @@ Missing = Steps[tuple[int, ...]]
 
 
 def broadcast(group: Group, data: Piece, root: int, name: str = "") -> Missing:
-    """Bring the bytes of the root to all ranks, straight from it: N - 1 messages.
+    """Bring the bytes of the root to all ranks, straight from it, or down the tree of a wide group: N - 1 messages.
 
     ``data``: the root's bytes, or their place; of one length on all ranks. ``name``: of the call in errors. Returns (): only the
     root has data. Raises DeliveryError, at every rank that lives, when nobody has the data.
@@ -30,14 +31,62 @@ def broadcast(group: Group, data: Piece, root: int, name: str = "") -> Missing:
     shape = Shape(name or broadcast.__name__, source=root, spread=True)
     if root not in group.agreement.members:
         raise lost_with_root(shape)
-    places = {root: data} if group.rank != root else {}
-    if not places:
-        group.hold(root, data)
     if together := group.goes_together(len(data)):
-        yield from group.came(together.broadcast(data, root), places)
+        if group.rank == root:
+            group.hold(root, data)
+        yield from group.came(together.broadcast(data, root), {root: data} if group.rank != root else {})
     else:
-        yield from exchange(group, {} if places else dict.fromkeys(group.peers, data), places)
+        yield from hand_down(group, data, root)
     return (yield from group.settle(shape)) or ()
+
+
+def is_shared(group: Group, count: int) -> bool:
+    """Return whether so many bytes are few enough to go to all ranks of a wide group by a tree."""
+    return group.is_wide and count <= _SHARED
+
+
+def goes_to_all(group: Group, count: int) -> bool:
+    """Return whether so many bytes go to all ranks, though each wants some of them alone."""
+    return is_shared(group, count) or group.goes_together(count) is not None
+
+
+def hand_down(group: Group, data: Piece, root: int, stage: int = 0, is_there: bool = True) -> Steps[None]:
+    """Bring bytes that the root has, if they are there, to all members, by the group's ways."""
+    ways, me = group.ways(group.agreement.members), group.rank
+    if me != root:
+        group.want(ways.above(me, root), root, data, stage)
+        is_there = not (yield from group.exchanged())
+    elif is_there:
+        group.hold(root, data)
+    else:
+        group.lack(root, data)
+    if below := ways.below(me, root):
+        for rank in below:
+            group.give(rank, root, data if is_there else b"", stage)
+        yield from group.exchanged()
+
+
+def hand_up(group: Group, mine: Piece, lengths: Mapping[int, int], root: int) -> Steps[list[Piece]]:
+    """Bring the block of each member to the root, by the group's ways; return them in the order of ranks, none elsewhere.
+
+    None either when some have not come. Each has a byte more, as a message without bytes says that something is lacking.
+    """
+    ways, me = group.ways(group.agreement.members), group.rank
+    under = ways.under(me, root)
+    ends = list(accumulate((lengths[rank] + 1 for rank in under), initial=0))
+    whole, first = group.memory.take(ends[-1]), 1
+    copy_here(whole[1 : ends[1]], mine)
+    for rank in ways.below(me, root):
+        last = first + len(ways.under(rank, root))
+        group.want(rank, rank, whole[ends[first] : ends[last]])
+        first = last
+    lacking = yield from group.exchanged()
+    group.clear()
+    if me != root:
+        group.give(ways.above(me, root), me, b"" if lacking else whole)
+        return []
+    blocks = {rank: whole[a + 1 : b] for rank, (a, b) in zip(under, pairwise(ends), strict=True)}
+    return [] if lacking else [blocks[rank] for rank in sorted(blocks)]
 
 
 def allgather(group: Group, mine: Piece | None, blocks: Pieces) -> Missing:
@@ -49,18 +98,37 @@ def allgather(group: Group, mine: Piece | None, blocks: Pieces) -> Missing:
     """
     if mine is not None:
         copy_here(blocks[group.rank], mine)
-    yield from collect(group, {rank: blocks[rank] for rank in group.agreement.members})
-    return (yield from group.settle(Shape("allgather", spread=True))) or ()
+    return (yield from collect(group, {rank: blocks[rank] for rank in group.agreement.members}, Shape("allgather")))
 
 
-def collect(group: Group, blocks: Places) -> Steps[None]:
-    """Bring the block of each member to all members."""
-    me, others = group.rank, group.peers
+def collect(group: Group, blocks: Places, shape: Shape) -> Missing:
+    """Bring the block of each member to all members, and settle; in a wide group little data goes up a tree, and down."""
+    me, others, shape = group.rank, group.peers, shape._replace(spread=True)
+    if is_shared(group, sum(map(len, blocks.values()))):
+        return (yield from _collect_by_tree(group, blocks, shape._replace(redo=True)))
     group.hold(me, blocks[me])
     if together := group.goes_together(sum(map(len, blocks.values()))):
         yield from allgather_together(group, together, blocks)
     else:
         yield from exchange(group, dict.fromkeys(others, blocks[me]), {rank: blocks[rank] for rank in others})
+    return (yield from group.settle(shape)) or ()
+
+
+def _collect_by_tree(group: Group, blocks: Places, shape: Shape) -> Missing:
+    while True:
+        living = list(group.agreement.members)
+        lengths = {rank: len(blocks[rank]) for rank in living}
+        parts = yield from hand_up(group, blocks[group.rank], lengths, living[0])
+        whole = group.memory.take(sum(lengths.values()))
+        whole[:] = b"".join(parts) if parts else whole
+        yield from hand_down(group, whole, living[0], 1, bool(parts))
+        failed = yield from group.settle(shape)
+        if failed is not None:
+            break
+        group.restart()
+    for rank, (a, b) in zip(living, pairwise(accumulate(lengths.values(), initial=0)), strict=True):
+        copy_here(blocks[rank], whole[a:b])
+    return failed if shape.target in failed else tuple(sorted(set(range(group.size)).difference(living)))
 
 
 def exchange(group: Group, pieces: Places, places: Places, stage: int = 0) -> Steps[set[int]]:

@@ -6,6 +6,8 @@ equal bits, the same at all ranks. When ranks fail, the sum is that of one set o
 - *little data*: the contributions go to all ranks, those of the dead from whoever has them. All fold the same contributions.
 - *little data whose sum has the same bits in any order*, for all: the transport adds where it can. Who has the sum gives it;
   where nobody has, all begin anew without the dead.
+- *little data in a wide group*: it goes up a tree to the first, which folds it, and the sum goes down. When a rank dies before
+  all have the sum, they fetch it from somebody who has; else all begin anew without that rank.
 - *much data*, and little that all want where the group relays it: block b is folded by the b-th rank that lives and goes to who
   wants it; of little data there is one block. When a rank dies before all have all blocks, they fetch blocks that somebody
   has; else all begin anew without it.
@@ -15,7 +17,17 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from treecast.algorithms.spread import Missing, allgather_together, collect, copy_here, exchange
+from treecast.algorithms.spread import (
+    Missing,
+    allgather_together,
+    collect,
+    copy_here,
+    exchange,
+    goes_to_all,
+    hand_down,
+    hand_up,
+    is_shared,
+)
 from treecast.groups.group import Group
 from treecast.groups.memory import scratch
 from treecast.groups.shape import Shape
@@ -95,7 +107,7 @@ def reduce_scatter(group: Group, mine: Piece, out: Piece, counts: Sequence[int],
     me, others, task = group.rank, group.peers, Task(Shape("reduce_scatter"))
     bounds = [width_of(mine, how) * sum(counts[:k]) for k in range(len(counts) + 1)]
     blocks = {rank: slice(bounds[rank], bounds[rank + 1]) for rank in range(group.size)}
-    if group.goes_together(len(mine) * group.size):
+    if goes_to_all(group, len(mine) * group.size):
         whole = group.memory.take(len(mine))
         failed = yield from _sum_everywhere(group, mine, whole, how, task)
         copy_here(out, whole[blocks[me]])
@@ -122,7 +134,8 @@ def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums, task:
         return (target,)
     given: Piece = out if mine is None else mine
     in_blocks = task.is_for_all and (group.carrier.relays or (how.exact and group.goes_together(len(given))))
-    if len(given) * group.size <= SMALL and not in_blocks:
+    is_little = len(given) * group.size <= SMALL and not in_blocks
+    if task.prefix if is_shared(group, len(given) * group.size) else is_little:
         return (yield from _sum_everywhere(group, given, out, how, task))
     if mine is None:  # another try needs it again
         given = group.memory.take(len(given))
@@ -134,8 +147,7 @@ def _sum_everywhere(group: Group, given: Piece, out: Piece | None, how: Sums, ta
     me, members = group.rank, list(group.agreement.members)
     parts = scratches(group, members, len(given))
     copy_here(parts[me], given)
-    yield from collect(group, parts)
-    failed = (yield from group.settle(task.shape._replace(spread=True))) or ()
+    failed = yield from collect(group, parts, task.shape)
     chosen = [rank for rank in members if rank not in failed]
     if me in chosen and (place := task.place(me, chosen)) is not None:
         fold(how, [parts[rank] for rank in chosen[: place + 1]], how.entries)
@@ -163,6 +175,13 @@ def _try_blocks(
 ) -> Steps[None]:
     """Sum block b at the b-th of the living ranks, and bring it to who wants it."""
     me, (given, out), width = group.rank, ends, width_of(ends[0], how)
+    if is_shared(group, len(given) * group.size):
+        parts = yield from hand_up(group, given, dict.fromkeys(living, len(given)), living[0])
+        fold(how, parts, how.entries)
+        sum_here = group.memory.take(len(given)) if out is None else out
+        copy_here(sum_here, parts[-1] if parts else sum_here)
+        yield from hand_down(group, sum_here, living[0], 1, bool(parts))
+        return
     together = group.goes_together(len(given)) if task.is_for_all else None
     if together is not None and how.exact:
         yield from group.came(together.allreduce(given, out, how), {living[0]: out})

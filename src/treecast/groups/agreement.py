@@ -1,10 +1,10 @@
 """One outcome of each call at all ranks that live: events in, frames out, and no clock.
 
-A rank that has everything returns at once (``end_early``). Else it says so to the first member, which answers all when all
-have everything. When somebody lacks something, or has ended, all tell their states to all, stage by stage, until nobody has
-heard of an end, or of a silence, that another had not. The decision follows from these states alone. Whoever has
-decided answers those who still ask. An end of a connection proves a death; silence breaks a pair, of which one has to go,
-and needs a majority.
+A rank that has everything returns at once (``end_early``). Else it says so to the first member, which answers all; where there
+are many, up a tree, and down again. A rank's *view* is who has ended, and which pairs do not hear each other, as far as it knows;
+it only grows. States have the view of their sender. The first decides when all that are left by a view have said theirs in it,
+from these states alone; who learns more begins anew. Whoever has decided answers those who still ask, and is in no later view.
+An end of a connection proves a death; silence breaks a pair, of which one has to go, and needs a majority.
 
 So if two ranks return from a call, and neither has put the other out, they return the same. No clock is used for that: a wrong
 suspicion costs a member, not agreement. That a decision is known to its maker alone does not matter for that. But until
@@ -23,13 +23,19 @@ from treecast.groups.states import (
     Decision,
     Need,
     State,
+    View,
+    join,
     pack_decision,
     pack_state,
     read_decision,
     read_state,
 )
+from treecast.groups.ways import Ways
 from treecast.transport.base import Key, Kind, Steps, Until
 from treecast.transport.marks import PARTS
+
+_HERE, _ALL = range(2)  # the stages of a state: that its sender awaits others, and of all under it
+_WHOLE: View = 0, ()
 
 
 class Broken(Exception):  # noqa: N818
@@ -39,6 +45,9 @@ class Broken(Exception):  # noqa: N818
 Say = Callable[[int, Key, bytes], None]
 """Sends a frame of control to a rank."""
 
+Among = Callable[[Sequence[int]], Ways]
+"""The ways among ranks that live."""
+
 Fetch = Callable[[Mapping[int, int]], Steps[None]]
 """Brings data of ranks, each from a rank that has it, as far as it comes."""
 
@@ -46,7 +55,7 @@ Fetch = Callable[[Mapping[int, int]], Steps[None]]
 class Agreement:
     """The knowledge of a rank of the others, and how it comes to decisions.
 
-    ``say`` sends a frame; ``shut`` has nothing more taken from a rank.
+    ``say`` sends a frame; ``shut`` has nothing more taken from a rank; ``ways`` gives the tree among some ranks.
     ``members``: who takes part, the same list at all. ``dead``: proved ends. ``pairs``: who does not hear whom. ``lost``:
     from whom this rank awaits nothing; ``silent``: those of them who fell silent, or were put out, before they ended.
     ``number``: of the call. ``log``: the decisions that others may ask for. ``ended``: up to which call each rank has come;
@@ -55,17 +64,19 @@ class Agreement:
     ``guarded``: deaths need a majority too.
     """
 
-    def __init__(self, rank: int, size: int, say: Say, shut: Callable[[int], None]) -> None:
-        self.rank, self.size, self._say, self._shut = rank, size, say, shut
+    def __init__(self, rank: int, size: int, say: Say, shut: Callable[[int], None], ways: Among) -> None:
+        self.rank, self.size, self._say, self._shut, self._ways = rank, size, say, shut, ways
         self.members = list(range(size))
         self.dead, self.pairs, self.lost, self.silent = set[int](), set[Pair](), set[int](), set[int]()
         self.number, self.is_out, self.is_broken, self.guarded = 0, False, False, False
         self._bases: list[tuple[int, list[int]]] = []  # by call: members of whom some may have decided otherwise
         self.log: dict[tuple[int, int], Decision] = {}
-        self._all_have = Decision(Action.DONE, has=(0,) * size)
+        self._all_have = Decision(Action.DONE)
         self.ended, self.byes, self.all_ended = dict[int, int](), dict[int, int](), 0
-        self._asked: tuple[list[int], int, int] = [], 0, 0
-        self._asks_all, self.leaving = False, set[int]()
+        self._awaited, self._instance, self.leaving = set[int](), 0, set[int]()
+        self._here: tuple[State, list[int]] | None = (
+            None  # to whom this rank has not said yet that it is at the end of the call
+        )
         self.states: dict[tuple[int, int, int, int], State] = {}
         self._decisions: dict[tuple[int, int, int], Decision] = {}
 
@@ -77,7 +88,7 @@ class Agreement:
     def begin(self, part: int = 0) -> None:
         """Begin the next call of the program, or another part of it."""
         self.number, self.is_broken = self.number + 1 if part else self.next(), False
-        self._asked = [], 0, 0
+        self._awaited, self._here = set[int](), None
         self.miss()
         if self.states or self._decisions:
             self.states = {key: state for key, state in self.states.items() if key[1] >= self.number}
@@ -197,120 +208,116 @@ class Agreement:
         """Decide that the last calls are done, and nothing is missing: this rank has everything, and keeps it for who asks."""
         for call in calls:
             self.log[call, 0] = self._all_have
-        for rank in self._who_asked(0, 0) if self.states else ():
+        for rank in self._who_asked(0) if self.states else ():
             self._tell(rank, self.number, 0)
 
     def settle(self, instance: int, need: Callable[[], Need], redo: bool, fetch: Fetch) -> Steps[Decision]:
-        """Come to one decision with all that live.
+        """Come to one decision with all that live: 2 (N - 1) frames while nothing fails.
 
         ``need``: the data that this rank lacks and has by now. ``redo``: the call begins anew when nobody has the data that
         somebody lacks. Raises Evicted when the others go on without this rank, or it is in the smaller part.
         """
-        made = yield from self._ask_first(instance, need, fetch)
-        if made is not None:
-            return made
-        stage = 0
-        while True:
-            stage += 1
-            mine, asked = State(need(), *self._gone()), self.others()
-            said = pack_state(mine, self.size)
-            for rank in asked:
-                self._say(rank, Key(Kind.STATE, self.number, stage, instance=instance), said)
-            self._asked = asked, instance, stage
-            yield from self.until(lambda: not self.awaited())
-            taken = yield from self._adopt(asked, instance, need, fetch)
-            if taken is not None:
-                return taken
-            keys = {rank: (rank, self.number, instance, stage) for rank in asked}
-            heard = {rank: self.states[key] for rank, key in keys.items() if key in self.states}
-            if not self._merge(heard.values(), mine):
-                continue
-            decision = self._decide({self.rank: mine, **heard}, redo)
-            if decision is not None:
-                self._keep(decision, instance, stage)
-                return decision
+        self._instance, made = instance, None
+        while made is None:
+            self._awaited = set[int]()
+            made = (yield from self._gather(need(), redo)) or (yield from self._adopt(need, fetch))
+        self._awaited = set[int]()
+        self._keep(made)
+        return made
 
-    def _ask_first(self, instance: int, need: Callable[[], Need], fetch: Fetch) -> Steps[Decision | None]:
-        """Have the first member hear that nobody lacks anything, and tell all: 2 (N - 1) frames; None when stages are needed.
+    def _gather(self, need: Need, redo: bool) -> Steps[Decision | None]:
+        """Bring the states of all that are left, in one view of who is gone, down a tree to the first of them, which decides.
 
-        It has decided early then: whoever does not hear so asks it in the stages, or it has ended.
+        Returns None elsewhere, and as soon as the view has grown, or somebody has told a decision.
         """
-        mine, first = State(need(), *self._gone()), self.members[0]
-        if not _is_well(mine):
+        mine = State(need.lacks, {need.has: 1 << self.rank}, *self._gone())
+        shut = self._shut_out(mine)
+        left = [rank for rank in self.members if rank not in shut and not mine.dead >> rank & 1]
+        if self.rank in shut:
+            self._here = mine, [rank for rank in self.near() if rank not in shut] or self.others()
+            self._say_here()
+            yield from self.until(lambda: self._is_moved(mine) or shut.issuperset(self.others()))
+            if not self._is_moved(mine):  # it hears nobody who may go on
+                self.leave()
+                self.check_in()
             return None
-        asked = self.others() if self.rank == first else [first]
-        if self.rank != first:
-            self._say(first, Key(Kind.STATE, self.number, instance=instance), pack_state(mine, self.size))
-        self._asked, self._asks_all = (asked, instance, 0), False
-        yield from self.until(lambda: not self.awaited() or self._is_disturbed(instance))
-        if self.rank != first:
-            return (yield from self._adopt(asked, instance, need, fetch))
-        states = [self.states.get((rank, self.number, instance, 0)) for rank in asked]
-        if not self.is_whole() or not all(state is not None and _is_well(state) for state in states):
+        ways, first = self._ways(left), left[0]
+        below = ways.below(self.rank, first)
+        self._here = mine, below
+        if need.lacks or mine.view != _WHOLE:  # some may have decided, or not know
+            self._say_here()
+        self._awaited = set(below)
+        yield from self.until(lambda: self._is_moved(mine) or not self.awaited())
+        if self._is_moved(mine):
             return None
-        self._keep(self._all_have, instance, 0)
-        for rank in asked:
-            self._tell(rank, self.number, instance)
-        return self._all_have
+        state = join([mine, *(self.states[rank, self.number, self._instance, _ALL] for rank in below)])
+        if self.rank == first:
+            return self._decide(state, left, redo)
+        self._awaited = {ways.above(self.rank, first)}
+        self._say_state(self._awaited, _ALL, state)
+        yield from self.until(lambda: self._is_moved(mine))
+        return None
 
-    def _is_disturbed(self, instance: int) -> bool:
-        """Return whether somebody has ended, or is late, or is in the stages, so that all have to be asked."""
-        here = self.number, instance
-        return self._asks_all or not self.is_whole() or any(key[1:3] == here and key[3] for key in self.states)
+    def near(self) -> list[int]:
+        """Return the other members of which something may come, and to which this rank has a connection in any case."""
+        return [rank for rank in self._ways(self.members).neighbours(self.rank) if rank not in self.lost]
 
     def ask_all(self) -> bool:
-        """Ask all, not the first member alone, as somebody is late; return whether that is new."""
-        is_new = bool(self._asked[0]) and not self._asked[2] and not self._asks_all
-        self._asks_all = self._asks_all or is_new
+        """Say to those whose states this rank awaits that it is in the call, as somebody is late; return whether that is new."""
+        is_new = bool(self._awaited) and self._here is not None
+        self._say_here()
         return is_new
 
-    def _gone(self) -> tuple[int, tuple[Pair, ...]]:
-        return bits_of(self.dead.intersection(self.members)), tuple(sorted(self.pairs))
+    def _say_here(self) -> None:
+        if self._here is not None:
+            state, ranks = self._here
+            self._say_state(ranks, _HERE, state)
+            self._here = None
+
+    def _say_state(self, ranks: Iterable[int], stage: int, state: State) -> None:
+        said = pack_state(state, self.size)
+        for rank in ranks:
+            self._say(rank, Key(Kind.STATE, self.number, stage, instance=self._instance), said)
+
+    def has_come(self, rank: int) -> bool:
+        """Return whether a rank is known to be at the end of this call."""
+        return any(key[:2] == (rank, self.number) for key in self.states)
 
     def awaited(self) -> set[int]:
         """Return the ranks whose state, or decision, this one waits for."""
-        asked, instance, stage = self._asked
-        call = self.number
-        return {
-            rank
-            for rank in asked
-            if rank not in self.lost
-            and (rank, call, instance, stage) not in self.states
-            and (rank, call, instance) not in self._decisions
-        }
+        here, view = (self.number, self._instance), self._gone() if self._awaited else _WHOLE
+        told = {rank for rank in self._awaited if (rank, *here) in self._decisions}
+        states = {rank: self.states.get((rank, *here, _ALL)) for rank in self._awaited - self.lost - told}
+        return {rank for rank, state in states.items() if state is None or state.view != view}
 
-    def _merge(self, heard: Iterable[State], mine: State) -> bool:
-        """Learn from states who has ended and who is silent; return whether all, and this rank by now, say the same."""
-        same = True
-        for state in heard:
-            same &= state[1:] == mine[1:]
+    def _gone(self) -> View:
+        return bits_of(self.dead.intersection(self.members)), tuple(sorted(self.pairs))
+
+    def _is_moved(self, mine: State) -> bool:
+        """Learn from states who has ended and who is silent; return whether that is new, or somebody has decided."""
+        here = self.number, self._instance
+        for state in [state for key, state in self.states.items() if key[1:3] == here]:
             for rank in set(ranks_of(state.dead)).intersection(self.members) - self.dead - {self.rank}:
                 self.lose(rank, True)
             self.pairs.update(pair for pair in state.pairs if set(pair) <= set(self.members))
-        return same and self._gone() == mine[1:]
+        return self._gone() != mine.view or any(key[1:] == here and key[0] not in self.lost for key in self._decisions)
 
-    def _decide(self, states: Mapping[int, State], redo: bool) -> Decision | None:
-        """Return the decision from states that agree who is gone; None when another stage is needed."""
-        mine = states[self.rank]
-        rest = [rank for rank in self.members if not mine.dead >> rank & 1]
-        shut = sets.cover([pair for pair in mine.pairs if set(pair) <= set(rest)])
-        left = [rank for rank in rest if rank not in shut]
-        needs_majority = bool(shut) or (self.guarded and len(rest) < len(self.members))
-        if self.rank in shut:
-            self.leave()
-        elif any(rank not in states for rank in left):
-            return None
-        elif needs_majority and not self._may_go_on(left, rest):
+    def _shut_out(self, state: State) -> set[int]:
+        rest = {rank for rank in self.members if not state.dead >> rank & 1}
+        return sets.cover([pair for pair in state.pairs if set(pair) <= rest])
+
+    def _decide(self, state: State, left: Sequence[int], redo: bool) -> Decision:
+        """Return the decision from the states of all that are left."""
+        rest = [rank for rank in self.members if not state.dead >> rank & 1]
+        needs_majority = len(left) < len(rest) or (self.guarded and len(rest) < len(self.members))
+        if needs_majority and not self._may_go_on(left, rest):
             self.leave()
         self.check_in()
-        needs = {rank: states[rank].need for rank in left}
-        lacking = has = 0
-        for need in needs.values():
-            lacking |= need.lacks
-            has |= need.has
-        action = Action.AGAIN if lacking & has else Action.REDO if lacking and redo else Action.DONE
-        given = tuple(needs[rank].has if rank in needs else 0 for rank in range(self.size))
-        return Decision(action, bits_of(set(self.members) - set(left)), lacking, given)
+        has = 0
+        for bits in state.has:
+            has |= bits
+        action = Action.AGAIN if state.lacks & has else Action.REDO if state.lacks and redo else Action.DONE
+        return Decision(action, bits_of(set(self.members) - set(left)), state.lacks, state.has)
 
     def _may_go_on(self, left: Sequence[int], rest: Sequence[int]) -> bool:
         """Return whether a part is the greater one: of all members, also of those that are not in the rest, being dead.
@@ -326,13 +333,10 @@ class Agreement:
         other = [rank for rank in members if rank != self.rank and self.end_of(rank) < call]
         return sets.may_go_on(other, members)
 
-    def _adopt(
-        self, asked: Iterable[int], instance: int, need: Callable[[], Need], fetch: Fetch
-    ) -> Steps[Decision | None]:
+    def _adopt(self, need: Callable[[], Need], fetch: Fetch) -> Steps[Decision | None]:
         """Take over the decision of one who has decided already, with the data that this rank lacks for it."""
-        for rank in asked:
-            made = self._decisions.get((rank, self.number, instance))
-            if made is None or rank in self.lost:
+        for (rank, *here), made in list(self._decisions.items()):
+            if here != [self.number, self._instance] or rank in self.lost:
                 continue
             if made.out >> self.rank & 1:
                 self.leave()
@@ -341,36 +345,31 @@ class Agreement:
             if made.action == Action.DONE and lacks:
                 yield from fetch(dict.fromkeys(ranks_of(lacks), rank))
                 if need().lacks & ~made.missing:
-                    return None  # it has ended since: the stages go on
-            self._keep(made, instance, 0)
+                    return None  # it has ended since
             return made
         return None
 
-    def _keep(self, made: Decision, instance: int, stage: int) -> None:
+    def _keep(self, made: Decision) -> None:
         """Keep a decision for those who ask, or have asked already, and go on without those who are out."""
-        self.log[self.number, instance] = made
-        for rank in self._who_asked(instance, stage):
-            self._tell(rank, self.number, instance)
+        self.log[self.number, self._instance] = made
+        for rank in self._who_asked(self._instance):
+            self._tell(rank, self.number, self._instance)
         out = ranks_of(made.out)
         if out:
+            near = self._ways(self.members).neighbours(self.rank)
             if not self.dead.issuperset(out):  # a death is the same for all, and leaves no majority to others
                 self._bases.append((self.number, self.members))
             self.members = [rank for rank in self.members if rank not in out]
             self.pairs = {pair for pair in self.pairs if set(pair) <= set(self.members)}
             for rank in out:
-                self._say(rank, Key(Kind.FENCE), b"")
+                if rank in near:
+                    self._say(rank, Key(Kind.FENCE), b"")
                 self._shut(rank)
 
-    def _who_asked(self, instance: int, stage: int) -> set[int]:
-        """Return who is in a later stage of this instance than the one that has decided: they would wait for an answer."""
-        here = self.number, instance
-        return {key[0] for key in self.states if key[1:3] == here and key[3] > stage} - self.lost
+    def _who_asked(self, instance: int) -> set[int]:
+        """Return who has said its state in this instance, and waits for an answer."""
+        return {key[0] for key in self.states if key[1:3] == (self.number, instance)} - self.lost
 
     def _tell(self, rank: int, call: int, instance: int) -> None:
         made = pack_decision(self.log[call, instance], self.size)
         self._say(rank, Key(Kind.DECIDED, call, instance=instance), made)
-
-
-def _is_well(state: State) -> bool:
-    """Return whether a rank lacks nothing, and knows of nobody who has ended."""
-    return not (state.need.lacks or state.dead or state.pairs)

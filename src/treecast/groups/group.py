@@ -1,6 +1,6 @@
 """Ranks that make calls together over a transport: their messages, and the one outcome of each call."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 from time import perf_counter, time_ns
 from typing import Any
@@ -9,20 +9,19 @@ from treecast.errors import PlanError
 from treecast.groups.agreement import Agreement, Broken
 from treecast.groups.members import bits_of, name_ranks, ranks_of
 from treecast.groups.memory import Blocks, Kept, Memory, scratch
+from treecast.groups.pace import keep_pace
 from treecast.groups.record import Made
 from treecast.groups.shape import Shape, judge, judge_alone
 from treecast.groups.states import Action, Decision, Need
 from treecast.groups.terms import Carrier, Terms
 from treecast.groups.unlike import COMPARED, Unlike
 from treecast.groups.waiting import Waiting
+from treecast.groups.ways import WIDE, Ways, ways_of
 from treecast.groups.words import NO_WORDS, Words
 from treecast.transport.base import SMALL, FrameError, Key, Kind, Piece, Steps, Ticket, Transport
 from treecast.transport.marks import PARTS
 from treecast.transport.together import Together
 
-AHEAD = 64
-"""Calls that a rank may be ahead of others, and of which it keeps data that others may lack."""
-SAY_END = 16  # calls after which a rank tells the others how far it has come
 _USUAL, _OWN = Terms(), Carrier()
 _STAGES = 4  # of an instance, whose messages have keys of their own
 _FETCHES = 1 << 15  # the stages from there on are of data that was fetched
@@ -33,7 +32,8 @@ class Group:
 
     All ranks make the same calls in the same order. ``agreement``: who lives, and the decisions. ``turn``: is held in a call.
     ``overdue``: who came so late that it counts as silent. ``together``: calls on little data that the transport has for all
-    ranks at once; used until a call has not ended at once, of which all know alike. ``lacks``: whose data is lacking here.
+    ranks at once; used until a call has not ended at once, of which all know alike. ``is_wide``: each has connections to few.
+    ``lacks``: whose data is lacking here. ``told``: the last call of which the others know that this rank has begun it.
     ``copies``: of the data that this call has brought, for those that may lack it, where an algorithm has them.
 
     Examples
@@ -54,8 +54,11 @@ class Group:
     ) -> None:
         self.transport, self.seats, self.ident, self.terms = transport, list(seats), ident, terms
         self.carrier, self.rank, self.size = carrier, self.seats.index(transport.rank), len(self.seats)
+        self.is_wide = carrier.is_wide and self.size > WIDE
         self.rank_at = {seat: rank for rank, seat in enumerate(self.seats)}
-        self.agreement = Agreement(self.rank, self.size, self._say, lambda rank: transport.shut(self.seats[rank]))
+        self.agreement = Agreement(
+            self.rank, self.size, self._say, lambda rank: transport.shut(self.seats[rank]), self.ways
+        )
         self.waiting, self.made = Waiting(transport) if waiting is None else waiting, Made(ident, 0)
         self.unlike = Unlike(ident, self.agreement, transport, self._say, self.waiting.record, alone=carrier.alone)
         self.waiting.groups[ident] = self
@@ -68,7 +71,7 @@ class Group:
         self._tickets = list[tuple[int, Ticket]]()
         self._kept: dict[int, Kept] = {}
         self.copies: Kept | None = None
-        self._fetched, self._done, self._told = 0, 0, 0  # the last is the last call of which the others know
+        self._fetched, self._done, self.told = 0, 0, 0
         self._passed: list[tuple[Any, ...]] = []  # kept of the last calls, which are not noted yet
         self.memory = Memory()
 
@@ -76,6 +79,10 @@ class Group:
     def peers(self) -> list[int]:
         """The other members."""
         return [rank for rank in self.agreement.members if rank != self.rank]
+
+    def ways(self, living: Sequence[int]) -> Ways:
+        """Return the ways among ranks that live."""
+        return ways_of(tuple(living), self.size, self.terms.survive, self.is_wide)
 
     def lose(self, seat: int, proof: bool, why: str = "") -> None:
         """Learn that a rank of the transport is lost."""
@@ -103,7 +110,7 @@ class Group:
                 self.unlike.hear_last(source, body)
                 if key.stage:
                     self.agreement.leaving.add(source)
-                    self._say_ended(source, self._done)
+                    self.say_ended(source, self._done)
 
     def behind(self) -> set[int]:
         """Return who may still ask this rank about its last call; who leaves itself does not."""
@@ -116,9 +123,9 @@ class Group:
         """Tell ranks that this one makes no further calls, and ask how far they are."""
         self._catch_up()
         for rank in ranks:
-            self._say_ended(rank, self._done, 1)
+            self.say_ended(rank, self._done, 1)
 
-    def _say_ended(self, to: int, number: int, stage: int = 0) -> None:
+    def say_ended(self, to: int, number: int, stage: int = 0) -> None:
         """Say up to which call this rank has come, and the digests of its last ones."""
         self._say(to, Key(Kind.ENDED, number, stage), self.unlike.said)
 
@@ -152,15 +159,7 @@ class Group:
             self.together.end()  # the others may wait in one for this rank, which knows no lengths
         if self.carrier.alone:
             return
-        if number - self._told >= SAY_END * PARTS:
-            self._told = number
-            for rank in agreement.others():
-                self._say_ended(rank, number - 1)
-            self._forget()
-        if number > AHEAD * PARTS:
-            yield from agreement.until(
-                lambda: all(agreement.end_of(rank) >= number - AHEAD * PARTS for rank in agreement.others())
-            )
+        yield from keep_pace(self, part)
 
     def _compare(self) -> Steps[None]:
         """Compare the last calls with those of all others: data that goes together has no digest with it."""
@@ -173,7 +172,7 @@ class Group:
 
     def hear_all(self, number: int, digests: bytes) -> None:
         """Hear the digests of the last calls of all others, who have come up to a number, too."""
-        self.agreement.all_ended, self._told, self._passed = number, number, []
+        self.agreement.all_ended, self.told, self._passed = number, number, []
         self.unlike.compare(self.unlike.last, digests)
 
     def restart(self) -> None:
@@ -275,14 +274,14 @@ class Group:
         agreement = self.agreement
         number = self._done = agreement.number
         calls = range(number - PARTS * (len(self._passed) - 1), number + 1, PARTS)
-        self._forget()
+        self.forget()
         self._kept |= {call: Blocks(*kept) for call, kept in zip(calls, self._passed, strict=True)}
         for call, words, *_ in list(self.unlike.quick)[-len(self._passed) :]:
             self.transport.marks.set(self.ident, call, words.digest)
         self._passed = []
         agreement.end_early(calls)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """Forget calls that nobody can ask for any more."""
         last = self.agreement.forget()
         self._kept = {call: kept for call, kept in self._kept.items() if call > last}
@@ -306,7 +305,7 @@ class Group:
         sources = {source for _, source, _, ticket in self._wants if not ticket.over}
         return sources | self._takers() | self.agreement.awaited() | self.unlike.awaited()
 
-    def _fetch(self, givers: Mapping[int, int]) -> Steps[None]:
+    def fetch(self, givers: Mapping[int, int]) -> Steps[None]:
         """Ask ranks for data that they have, and wait until it is there, or they have ended."""
         for about, giver in givers.items():
             self._fetched = (self._fetched + 1) % _FETCHES
@@ -338,7 +337,7 @@ class Group:
             return Need(bits_of(self.lacks), bits_of(has))
 
         while True:
-            made = yield from agreement.settle(self.instance, need, shape.redo, self._fetch)
+            made = yield from agreement.settle(self.instance, need, shape.redo, self.fetch)
             if self.together is not None and (made.action != Action.DONE or made.out):
                 self.together.end()  # as all find, in this call
                 self.together = None
@@ -352,7 +351,7 @@ class Group:
             if made.action == Action.DONE:
                 break
             self.instance += 1
-            yield from self._fetch(self._givers(made))
+            yield from self.fetch(self._givers(made))
         if small:
             self._keep()
         yield from agreement.until(lambda: not self._takers())
@@ -370,11 +369,12 @@ class Group:
 
     def _givers(self, made: Decision) -> dict[int, int]:
         """Return from whom this rank fetches the data that it lacks; the givers take turns."""
-        givers: dict[int, int] = {}
+        givers, near, others = dict[int, int](), self.agreement.near(), self.agreement.others()
         for about in sorted(self.lacks):
-            near = [rank for rank in self.agreement.others() if made.has[rank] >> about & 1]
-            if near:
-                givers[about] = near[(self.rank + about) % len(near)]
+            holders = made.holders(about)
+            some = next(filter(None, ([r for r in ranks if holders >> r & 1] for ranks in (near, others))), None)
+            if some:
+                givers[about] = some[(self.rank + about) % len(some)]
         return givers
 
     def _take_back(self, is_read: bool) -> None:

@@ -103,10 +103,11 @@ OVER_MPI = Terms(survive=0, deadline=None)
 
 class Carrier(NamedTuple):
     """How a transport has calls made. ``alone``: each rank judges by itself, and nothing is survived. ``relays``: little sums go
-    by one rank, alike at all; it would seem late with others."""
+    by one rank, alike at all; it would seem late with others. ``is_wide``: many ranks have connections to few each."""
 
     alone: bool = False
     relays: bool = False
+    is_wide: bool = False
 
 
 def read_words(said: Any) -> list[str]:

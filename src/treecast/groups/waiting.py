@@ -90,7 +90,7 @@ class Waiting:
                 asks, looks = asks + slow, asks + max(slow * _ANSWERS, _SOON)
             if late is not None and now >= late:
                 if not group.agreement.ask_all():
-                    group.overdue |= group.awaited()
+                    group.overdue |= {rank for rank in group.awaited() if not group.agreement.has_come(rank)}
                     for rank in group.overdue:
                         self._transport.shut(group.seats[rank], "late")
                 late = now + (group.terms.late or 0)
@@ -101,7 +101,7 @@ class Waiting:
         self._ask(group, [group.seats[rank] for rank in (group.agreement.others() if everyone else group.awaited())])
 
     def _ask(self, group: "Group", seats: Iterable[int]) -> None:
-        for seat in set(seats) - self._asked - {self._transport.rank}:
+        for seat in set(seats) & set(self._transport.peers) - self._asked:  # nobody opens a connection for that
             self._asked.add(seat)
             key = Key(Kind.ASK, group.unlike.last * PARTS, group=group.ident)
             self._transport.send(seat, key, group.unlike.said)

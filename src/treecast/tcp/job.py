@@ -87,7 +87,7 @@ class Job:
         self, seats: Iterable[int], ident: int, terms: Terms, joined: tuple[list[int], int] | None = None
     ) -> Group:
         """Return a new group; ``joined``: the members that a newcomer joins, and the number of their last call."""
-        carrier = Carrier(relays=terms.late is None)
+        carrier = Carrier(relays=terms.late is None, is_wide=self.news is not None)
         group = Group(self.transport, seats, ident, terms, carrier, waiting=self.waiting)
         if joined is not None:
             group.agreement.join(*joined)
@@ -224,7 +224,8 @@ class Job:
                     transport.send(seat, Key(Kind.BYE, number, group=group.ident), b"")
             main = self._groups[0].agreement
             others = set(main.members) - {transport.rank}
-            transport.wait(lambda: main.is_out or others <= self._said_bye | transport.lost.keys())
+            gone = self._said_bye, transport.lost.keys()
+            transport.wait(lambda: main.is_out or (sum(map(len, gone)) >= len(others) and others <= set().union(*gone)))
             if self.links is not None and not main.is_out:
                 self.links[0].linger(main.others())
             silent = [seat for seat, proof in transport.lost.items() if not proof]

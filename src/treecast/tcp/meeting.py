@@ -213,7 +213,11 @@ class Place(Listener):
 
 def knock(address: tuple[str, int], own: Who, trust: Trust) -> tuple[socket.socket, Who]:
     """Return a connection to an address, and who is there. Raises OSError for none."""
-    return greet(socket.create_connection(address, timeout=5), own, trust, server=False)
+    sock = socket.create_connection(address, timeout=LIMIT)
+    try:
+        return greet(sock, own, trust, server=False)
+    except TimeoutError:  # it has much to do
+        raise ConnectionAbortedError("it has not answered in time") from None
 
 
 def tell_place(places: Iterable[tuple[str, int]], own: Who, trust: Trust, lost: Iterable[int]) -> None:

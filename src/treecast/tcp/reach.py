@@ -21,7 +21,7 @@ from treecast.transport.sockets import Sockets
 
 _TAKEN = b"+"
 _NAP = 0.2  # seconds between two tries
-_PACE = 0.05  # seconds between two frames of news, at least
+_PACE = 1e-3  # seconds between two frames of news, at least, for each rank that there is
 _FACTS = 64  # in a frame of news at most
 
 
@@ -109,7 +109,7 @@ class News:
 
     def tell(self, at_once: bool = False) -> None:
         """Tell the neighbours what is new, unless they were told something a moment ago."""
-        while (self._dead or self._fresh) and (at_once or monotonic() - self._said >= _PACE):
+        while (self._dead or self._fresh) and (at_once or monotonic() - self._said >= _PACE * self._transport.size):
             self._tell()
 
     def _tell(self) -> None:

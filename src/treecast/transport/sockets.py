@@ -153,8 +153,9 @@ class Sockets(Transport):
 
     def shut(self, rank: int, why: str = "shut") -> None:
         """Take nothing more from a rank, and touch no memory for it."""
-        if rank in self._wires and rank not in self.lost:
-            self._wires[rank].shut()
+        if rank not in self.lost and (rank in self._wires or self.opens is not None):
+            if rank in self._wires:
+                self._wires[rank].shut()
             self._lose(rank, False, why)
 
     def bury(self, rank: int) -> None:

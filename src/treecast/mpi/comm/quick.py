@@ -16,7 +16,7 @@ from treecast.algorithms.sums import Sums, fold
 from treecast.calls.items import NATIVE
 from treecast.calls.sums import is_exact
 from treecast.calls.table import Algorithm, Row
-from treecast.groups.group import AHEAD
+from treecast.groups.pace import AHEAD
 from treecast.groups.words import Words
 from treecast.mpi.comm.state import State
 from treecast.mpi.together import MpiTogether
