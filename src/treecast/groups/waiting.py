@@ -90,10 +90,18 @@ class Waiting:
                 asks, looks = asks + slow, asks + max(slow * _ANSWERS, _SOON)
             if late is not None and now >= late:
                 if not group.agreement.ask_all():
-                    group.overdue |= {rank for rank in group.awaited() if not group.agreement.has_come(rank)}
+                    group.overdue |= {rank for rank in group.awaited() if self._is_late(group, rank)}
+                    self.ask(group)
                     for rank in group.overdue:
                         self._transport.shut(group.seats[rank], "late")
                 late = now + (group.terms.late or 0)
+
+    def _is_late(self, group: "Group", rank: int) -> bool:
+        """Return whether a rank keeps this one waiting, and not because it waits itself; in a tree its answer tells so."""
+        if not group.is_wide:
+            return not group.agreement.has_come(rank)
+        place = self.places.get((group.ident, group.seats[rank]))
+        return place is not None and (place.call, place.is_inside) < (group.made.call, True)
 
     def ask(self, group: "Group", everyone: bool = False) -> None:
         """Ask those for which this rank waits in a call where they are, or everyone; and tell of its last calls."""
@@ -103,6 +111,7 @@ class Waiting:
     def _ask(self, group: "Group", seats: Iterable[int]) -> None:
         for seat in set(seats) & set(self._transport.peers) - self._asked:  # nobody opens a connection for that
             self._asked.add(seat)
+            self.places.pop((group.ident, seat), None)
             key = Key(Kind.ASK, group.unlike.last * PARTS, group=group.ident)
             self._transport.send(seat, key, group.unlike.said)
 

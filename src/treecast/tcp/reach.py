@@ -126,10 +126,10 @@ class News:
             status, dead, facts = json.loads(body)
             status = None if status is None else int(status) & 0xFF
             facts = [(int(group), int(number), int(ranks)) for group, number, ranks in facts]
-            most = max(int(dead), *(ranks for *_, ranks in facts), 0)
+            sets = [int(dead), *(ranks for *_, ranks in facts)]
         except (ValueError, TypeError):
             raise FrameError("news that are none") from None
-        if most >> self._transport.size:
+        if any(ranks >> self._transport.size for ranks in sets):
             raise FrameError("news of a rank that is none")
         for fact in facts:
             self.note_byes(*fact)

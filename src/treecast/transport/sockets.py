@@ -159,12 +159,12 @@ class Sockets(Transport):
             self._lose(rank, False, why)
 
     def bury(self, rank: int) -> None:
-        """Learn from others that a rank has ended."""
+        """Learn from others that a rank has ended; where there is a connection, its end tells so, or it is a newcomer's."""
         wire = self._wires.get(rank)
-        if wire is not None and not wire.is_gone:
-            self._end(wire, True, "told")
-        elif not self.lost.get(rank):
+        if wire is None and not self.lost.get(rank):
             self._lose(rank, True, "told")
+        elif wire is not None and wire.sock is None and not wire.is_gone:
+            self._end(wire, True, "told")
 
     def wait(self, until: Until, seconds: float | None = None) -> None:
         """Move bytes and call handlers until ``until()`` holds or the time is up. The caller holds ``lock``."""
