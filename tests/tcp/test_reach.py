@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.tcp.threads import DeathError, at_once
-from treecast.errors import Evicted
+from treecast.errors import Evicted, UnlikeCallsError
 from treecast.groups import group, ways
 from treecast.groups.terms import Terms
 from treecast.tcp import start
@@ -266,3 +266,27 @@ def test_a_newcomer_takes_a_seat_among_many():
     found = at_once([*(partial(be_rank, rank) for rank in range(size)), be_newcomer], 100)
     place.close()
     assert {str(each) for each in [*found, *back] if each is not None} == {str((78.0, 21.0, list(range(12))))}
+
+
+@pytest.mark.parametrize("odd", [0, 5, 13])
+def test_unlike_calls_of_many_raise_one_error_at_all_and_the_next_call_is_right(odd):
+    def program(comm):
+        total = np.zeros(1)
+        comm.Barrier()
+        try:
+            comm.Bcast(total, 1) if comm.rank == odd else comm.Allreduce(np.full(1, 1.0), total)
+        except UnlikeCallsError as error:
+            said = str(error)
+        else:
+            said = ""
+        try:
+            comm.Allreduce(np.full(1, 2.0), total)
+        except UnlikeCallsError as error:  # who had returned learns of it now
+            said += str(error)
+            comm.Allreduce(np.full(1, 2.0), total)
+        return float(total[0]), said
+
+    found = run_job(14, program)
+    assert {total for total, _ in found} == {28.0}
+    assert len({said for _, said in found}) == 1
+    assert f"rank {odd} makes Bcast" in found[0][1]

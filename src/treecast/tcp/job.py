@@ -52,6 +52,7 @@ class Job:
         listener: Listener | None,
         terms: Terms,
         links: Linked | None = None,
+        *,
         reach: Reach | None = None,
     ) -> None:
         self.transport, self.arrivals, self._listener, self.links = transport, arrivals, listener, links

@@ -77,7 +77,7 @@ def start_job(where: Start, options: Options) -> Job:
     if named is not None:
         links = Links(transport), named
         transport = sockets(links[0].streams, selector=links[0])
-    job = Job(transport, arrivals, listener, terms, links, reach)
+    job = Job(transport, arrivals, listener, terms, links, reach=reach)
     if not (fixed or where.held_by_zero or options.store):  # a launcher holds the place
         job.tell = partial(meeting.tell_place, places, own, trust)
         job.tell(())
