@@ -231,8 +231,9 @@ class Agreement:
         Returns None elsewhere, and as soon as the view has grown, or somebody has told a decision.
         """
         mine = State(need.lacks, {need.has: 1 << self.rank}, *self._gone())
-        shut = self._shut_out(mine)
-        left = [rank for rank in self.members if rank not in shut and not mine.dead >> rank & 1]
+        rest = [rank for rank in self.members if not mine.dead >> rank & 1]
+        shut = sets.cover([pair for pair in mine.pairs if set(pair) <= set(rest)])
+        left = [rank for rank in rest if rank not in shut]
         if self.rank in shut:
             self._here = mine, [rank for rank in self.near() if rank not in shut] or self.others()
             self._say_here()
@@ -252,7 +253,7 @@ class Agreement:
             return None
         state = join([mine, *(self.states[rank, self.number, self._instance, _ALL] for rank in below)])
         if self.rank == first:
-            return self._decide(state, left, redo)
+            return self._decide(state, left, rest, redo)
         self._awaited = {ways.above(self.rank, first)}
         self._say_state(self._awaited, _ALL, state)
         yield from self.until(lambda: self._is_moved(mine))
@@ -302,13 +303,8 @@ class Agreement:
             self.pairs.update(pair for pair in state.pairs if set(pair) <= set(self.members))
         return self._gone() != mine.view or any(key[1:] == here and key[0] not in self.lost for key in self._decisions)
 
-    def _shut_out(self, state: State) -> set[int]:
-        rest = {rank for rank in self.members if not state.dead >> rank & 1}
-        return sets.cover([pair for pair in state.pairs if set(pair) <= rest])
-
-    def _decide(self, state: State, left: Sequence[int], redo: bool) -> Decision:
-        """Return the decision from the states of all that are left."""
-        rest = [rank for rank in self.members if not state.dead >> rank & 1]
+    def _decide(self, state: State, left: Sequence[int], rest: Sequence[int], redo: bool) -> Decision:
+        """Return the decision from the states of all that are left of the rest, who have not died."""
         needs_majority = len(left) < len(rest) or (self.guarded and len(rest) < len(self.members))
         if needs_majority and not self._may_go_on(left, rest):
             self.leave()
