@@ -24,7 +24,7 @@ from treecast.tcp.arguments import Reader
 from treecast.tcp.job import Job as Process
 from treecast.transport.sockets import Sockets
 
-_FEW = 4  # ranks to which data goes straight
+_FEW = 2  # ranks between which data goes straight
 _REACH = 2.0  # seconds in which members wait for the connection of a newcomer that others have
 UNDEFINED = -32766
 """The colour of a rank that Split gives no communicator."""
@@ -108,7 +108,7 @@ class Comm(Member):
         """Have much data go by plans of one port a rank, as is best where each has a host of its own; all ranks say so.
 
         A broadcast then takes each rank about as long as it takes to receive the data once. Over a network that was named, and
-        among up to four ranks, all stays as it is.
+        between two ranks, all stays as it is.
         """
         if self.process.links is None and self.size > _FEW:
             where = network(f"complete:{self.size}")
