@@ -1,35 +1,39 @@
-"""``treecast cast``: the job that it starts, and files that go nowhere. tests/tcp/test_cast.py moves them."""
+"""``treecast cast``: what it asks for, and files that go nowhere. tests/cast and tests/slow/cast move them."""
 
-import sys
+import json
+from pathlib import Path
 
 import pytest
 
+from treecast.cast.launch import Asked
+from treecast.cast.rank import Result
+from treecast.cast.report import Outcome
 from treecast.cli import main
-from treecast.jobs.watch import Ending
 
 
-def test_a_job_is_started_with_this_host_and_each_other_once(tmp_path, monkeypatch, capsys):
-    started = []
+def test_each_host_of_the_list_is_asked_once(tmp_path, monkeypatch, capsys):
+    asked = []
 
-    def launch(ranks, program, **how):
-        started.append((ranks, program, how))
-        return Ending(0, "rank 2 was killed; 2 of 3 ended with 0")
+    def cast_to(names, what):
+        asked.append((names, what))
+        ends = {1: Result(1, "a", 7, ""), 2: "not reached (ssh: No route to host)"}
+        return Outcome(ends, {1: "a", 2: "b"}, 7, (2.0, 0.0, 1.0))
 
-    monkeypatch.setattr("treecast.tcp.launch.launch", launch)
-    file, hosts = tmp_path / "model", tmp_path / "hosts"
-    file.write_bytes(b"weights")
-    hosts.write_text("a slots=2\nb\n")
-    words = ["--as", "/scratch/model", "--rate", "10Gbit/s", "--network", "path:3"]
-    assert main(["cast", str(file), "--hosts", str(hosts), *words]) == 0
-    asked = ["cast", str(file), "--as", "/scratch/model", "--rate", "10Gbit/s"]
-    assert started == [
-        (
-            None,
-            [sys.executable, "-m", "treecast", *asked],
-            {"hosts": [None, "a", "b"], "environment": {"TREECAST_NETWORK": "path:3"}},
-        )
+    monkeypatch.setattr("treecast.cast.launch.cast_to", cast_to)
+    monkeypatch.chdir(tmp_path)
+    Path("model").write_bytes(b"weights")
+    Path("hosts").write_text("a slots=2\nb\n")
+    words = ["--as", "/scratch/model", "--rate", "8Gbit/s", "--network", "path:3", "--start", "5"]
+    assert main(["cast", "model", "--hosts", "hosts", *words]) == 1
+    assert asked == [(["a", "b"], Asked(tmp_path / "model", "/scratch/model", 1e9, "path:3", False, 5.0))]
+    assert capsys.readouterr().out.splitlines() == [
+        "rank 1 on a: whole, 7 bytes came",
+        "rank 2 on b: not reached (ssh: No route to host)",
+        "7 bytes to 1 of 2 hosts in 2.00 s (1.00 to start, 1.00 to send), 0.0 MB/s",
     ]
-    assert capsys.readouterr().err == "treecast: rank 2 was killed; 2 of 3 ended with 0\n"
+    assert main(["cast", "--from", "model", "--hosts", "hosts", "--allow-missing", "--checksum", "--json"]) == 0
+    assert asked[1][1] == Asked(tmp_path / "model", str(tmp_path / "model"), None, None, True, 30.0)
+    assert [each["whole"] for each in json.loads(capsys.readouterr().out)["hosts"]] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -1,29 +1,35 @@
 """``treecast cast``."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from treecast.errors import PlanError
+from treecast.cli import console
+from treecast.cli.arguments import Json, check_numbers
 
 
 def cast(
-    path: str,
+    path: Annotated[str, Parameter(name=["--path", "--from"])],
     *,
     hosts: str | None = None,
     target: Annotated[str | None, Parameter(name="--as")] = None,
     network: str | None = None,
     rate: str | None = None,
+    start: float = 30.0,
+    allow_missing: Annotated[bool, Parameter(negative=())] = False,
+    checksum: Annotated[bool, Parameter(negative=())] = False,
+    as_json: Json = False,
 ) -> int:
     """Bring a file, or a folder, to all hosts of a list; hosts may die as long as another still has each piece.
 
-    Hosts are started by ssh; on each the same Python and treecast are at the same path. Or a launcher has started this verb on
-    all of them (srun, torchrun, treecast launch --tcp): rank 0 has the file. Pieces are checked by SHA-256, written beside the
-    target as NAME.part, and renamed in the end. Pieces that are there already are not sent again.
+    Hosts are started by ssh, and need Python and numpy: who has no treecast, or another version, takes it from here. Who does not
+    answer is left out, and may join later. Or a launcher has started this verb on all of them (srun, torchrun, treecast launch
+    --tcp): rank 0 has the file. Files of the same size and time are taken for the same; of others only the pieces that lack go
+    over. Pieces are checked by SHA-256, written beside the target as NAME.part, and renamed in the end. Links inside a folder
+    stay links, as in a cache of Hugging Face; those that lead out of it become what is there.
 
-    The exit status is 0 when every host that lives has all of it.
+    The exit status is 0 when every host has all of it.
 
     Example: treecast cast model.safetensors --hosts hosts --as /scratch/model.safetensors
 
@@ -40,26 +46,31 @@ def cast(
         cables.
     rate
         The rate of a link, 10Gbit/s say: the report then says which part of it was reached.
+    start
+        Seconds that hosts have to answer before the others begin without them.
+    allow_missing
+        Hosts that are not reached, or die, are no failure: the exit status is 0 when all others have all of it.
+    checksum
+        Whether files are compared piece by piece although they have the same size and time.
     """
-    from treecast.tcp.cast import be_rank
+    from treecast.cast.launch import Asked, cast_here, cast_to
+    from treecast.cast.report import Outcome
+    from treecast.cast.sources import sources_of
+    from treecast.description import Description
+    from treecast.tcp.hosts import deal_out
     from treecast.units import parse_rate
 
-    place = target or str(Path(path).absolute())
-    speed = None if rate is None else parse_rate(rate)
-    if hosts is None:
-        return be_rank(path, place, sys.stdout.write, speed)
-    from treecast.tcp.hosts import deal_out
-    from treecast.tcp.launch import launch
+    def show(outcome: Outcome) -> int:
+        holds = not outcome.status(allow_missing)
+        status = console.show(Description(outcome.figures(), notes=outcome.lines(), holds=holds), as_json)
+        console.flush()
+        return status
 
-    if not Path(path).exists():
-        raise PlanError(f"{path} is no file, and no folder of files")
-    words = [str(Path(path).absolute()), "--as", place, *(["--rate", rate] if rate else [])]
-    ending = launch(
-        None,
-        [sys.executable, "-m", "treecast", "cast", *words],
-        hosts=[None, *dict.fromkeys(deal_out(hosts, None))],
-        environment={"TREECAST_NETWORK": network} if network else {},
-    )
-    if ending.line:
-        sys.stderr.write(f"treecast: {ending.line}\n")
-    return ending.status
+    check_numbers(start=start)
+    own, speed = Path(path).absolute(), None if rate is None else parse_rate(rate)
+    asked = Asked(own, target or str(own), speed, network, checksum, start)
+    if hosts is None:
+        return cast_here(asked, show)
+    names = list(dict.fromkeys(deal_out(hosts, None)))
+    sources_of(Path(path))
+    return show(cast_to(names, asked))
