@@ -10,7 +10,7 @@ with open(f"{__file__}i", encoding="utf-8") as _stub:
     _lines = [line.split() for line in _stub if line.startswith("from treecast.")]
 _HOME = {name: module.removeprefix("treecast.") for _, module, _, name, *_ in _lines}
 """The module that each public name comes from, as ``__init__.pyi`` lists them."""
-_PACKAGES = ("extend", "mpi", "tcp", "torch")
+_PACKAGES = ("demands", "extend", "mpi", "tcp", "torch")
 
 __version__ = "0.2.0.dev0"
 __all__ = ["__version__", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]

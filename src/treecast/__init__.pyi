@@ -5,6 +5,7 @@ Type checkers read them here, and so does ``__init__.py``, which imports each wh
 
 from treecast.api import advise as advise
 from treecast.api import bounds as bounds
+from treecast.api import demand as demand
 from treecast.api import diff as diff
 from treecast.api import elect as elect
 from treecast.api import export as export
@@ -15,6 +16,7 @@ from treecast.api import simulate as simulate
 from treecast.api import sweep as sweep
 from treecast.api import verify as verify
 from treecast.collectives import Collective as Collective
+from treecast.collectives import Demand as Demand
 from treecast.drawing.look import Look as Look
 from treecast.drawing.pictures import draw as draw
 from treecast.errors import DeliveryError as DeliveryError
@@ -69,6 +71,7 @@ from treecast.tcp import connect as connect
 from treecast.verification.report import Report as Report
 from treecast.verification.report import Violation as Violation
 
+from . import demands as demands
 from . import extend as extend
 from . import mpi as mpi
 from . import tcp as tcp

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles import collectives as mpi
-from treecast.collectives import COLLECTIVES, Collective, Holdings, Lengths
+from treecast.collectives import COLLECTIVES, Collective, Demand, Holdings, Lengths
 from treecast.errors import PlanError
 from treecast.networks import network
 
@@ -58,7 +58,7 @@ def check(collective, task):
 
 
 def test_every_kind_is_held_against_a_definition():
-    assert set(COLLECTIVES) == {*ROOTED, *UNROOTED, *OF_LENGTHS, *OF_PAIRS, "multicast"}
+    assert set(COLLECTIVES) == {*ROOTED, *UNROOTED, *OF_LENGTHS, *OF_PAIRS, "multicast", "demand"}
 
 
 @pytest.mark.parametrize("kind", ROOTED)
@@ -120,6 +120,8 @@ def test_the_part_of_every_node_is_a_translate_of_node_zeros(kind, spec):
 def instance(kind, nodes=4, root=1):
     """A collective of a kind, with lengths or targets where it takes them."""
     row = COLLECTIVES[kind]
+    if row.blocks == "class":
+        return Collective.of_demand(network(f"complete:{nodes}"), Demand.of([(0, [1, 2], 3), ([1, "+", 2], 0, 2)]))
     blocks = nodes ** (1 + (row.blocks == "pair"))
     lengths = Lengths.of([v if v != root else 0 for v in range(blocks)]) if row.lengths else None
     targets = tuple(v for v in range(nodes) if v != root)[1:] if row.targets else ()

@@ -134,7 +134,7 @@ def test_did_you_mean(written, meant):
 
 @pytest.mark.parametrize("written", ["telepathy", "", "x", 5, None])
 def test_what_is_like_nothing(written):
-    with pytest.raises(PlanError, match=r"is no collective: write one of broadcast, .*, allreduce$"):
+    with pytest.raises(PlanError, match=r"is no collective: write one of broadcast, .*, allreduce, demand$"):
         Collective(written, 4, 1)
 
 

@@ -35,6 +35,8 @@ def chunks_of_ranks(schedule):
 def planned(kind, spec):
     """Return the schedule of a job: two messages, or two flits for each node under the bufferless model, or 0 to 3 of each."""
     traits = COLLECTIVES[kind]
+    if traits.blocks == "class":
+        return plan([(0, [1, 3], 2), ([1, 2], [0, 3], 2)], spec)
     if traits.lengths and traits.personal:
         return plan(kind, spec, lengths=2, model="bufferless" if traits.one_way else None)
     if traits.lengths:

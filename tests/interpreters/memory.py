@@ -19,10 +19,12 @@ class Memory:
         self.collective, self.sums = collective, collective.sums
         self.sizes = sizes
         draw = lambda chunk: random.integers(0, 256, max(sizes[chunk], 8), np.uint8)  # noqa: E731
-        self.held = {}
+        self.held, same = {}, {}
         for node, first, stop in collective.given():
-            for chunk in range(first, stop):
-                self.held[node, chunk] = draw(chunk)
+            for chunk in range(
+                first, stop
+            ):  # all that have a chunk have the same, but of a sum each has its own contribution
+                self.held[node, chunk] = draw(chunk) if chunk < self.sums else same.setdefault(chunk, draw(chunk))
         self.given = dict(self.held)
         if not self.sums:
             self.right = {chunk: data for (_, chunk), data in self.held.items()}

@@ -10,6 +10,7 @@ from cyclopts import Parameter, Token
 from treecast.against import AGAINST
 from treecast.asked import OPTIONS, field_of, spell_asked
 from treecast.cli import console
+from treecast.cli.demands import DemandOptions
 from treecast.cli.options import options_under, with_options
 from treecast.collectives import COLLECTIVES
 from treecast.description import values_of
@@ -32,7 +33,13 @@ def _read_by(parse: Callable[[str], int]) -> Callable[[Any, Sequence[Token]], in
 
 
 File = Annotated[str, Parameter(allow_leading_hyphen=True, help="The schedule; - is standard input.")]
-Kind = Annotated[str, Parameter(help=f"The collective: {', '.join(COLLECTIVES)}.")]
+Kind = Annotated[
+    str,
+    Parameter(
+        help=f"The collective: {', '.join(COLLECTIVES)}; distribute, dispatch, combine; or several of groups at once, as "
+        "'allreduce tp + alltoall dp'."
+    ),
+]
 Spec = Annotated[
     str,
     Parameter(help="The network: star:5, mesh:8x8, the file of a cluster, … ('treecast networks' lists all families)."),
@@ -109,7 +116,7 @@ class BrokenOptions(FileOptions, BrokenParts):
 
 
 @options_under("The job", 1)
-class JobOptions:
+class JobOptions(DemandOptions):
     """A collective on a network, beyond their names."""
 
     root: Annotated[
@@ -172,9 +179,11 @@ class JobOptions:
         return flits_of(where, node_files(where, self.files or "", root), self.flit_bytes)
 
     def asked(self, kind: str, network: str) -> dict[str, Any]:
-        """Return all that is asked for, as ``treecast.plan`` takes it."""
+        """Return all that is asked for, as ``treecast.plan`` takes it, the collective and the network among it."""
         given = values_of(self, "root", "messages", "copies", "survive", "against", "model", "targets")
-        return given | {"lengths": self.read_lengths(kind, network)}
+        collective = self.read(kind, network)
+        lengths = self.read_lengths(kind, network) if collective == kind else None
+        return given | {"collective": collective, "network": network, "lengths": lengths}
 
 
 _Signed = Parameter(show_default=False, allow_leading_hyphen=True)  # so that -1us is answered as a time that is none

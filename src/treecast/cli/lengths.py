@@ -36,10 +36,10 @@ def parse_lengths(network: Network, text: str, seed: int = 0, *, pairs: bool = F
         raise PlanError(
             f"{text!r} is neither a length nor a file: write 3, 0,3,2,…, random:9, or a file's name ({contents})"
         )
-    return _matrix(text) if pairs else _by_node(network, text)
+    return read_matrix(text) if pairs else _by_node(network, text)
 
 
-def _matrix(text: str) -> Ints:
+def read_matrix(text: str) -> Ints:
     """Return the matrix in a file: rows of numbers with commas, semicolons or blanks between them, or an array of numpy."""
     content = read_whole(text)
     if content.startswith(b"\x93NUMPY"):

@@ -7,10 +7,21 @@ from treecast.collectives.kinds import COLLECTIVES, Kind, find_backwards, find_k
 
 if TYPE_CHECKING:
     from treecast.collectives.collective import Collective
+    from treecast.collectives.demand import Demand
     from treecast.collectives.holdings import Holdings
     from treecast.collectives.lengths import Lengths
 
-__all__ = ["COLLECTIVES", "Collective", "Holdings", "Kind", "Lengths", "find_backwards", "find_kind", "find_unequal"]
+__all__ = [
+    "COLLECTIVES",
+    "Collective",
+    "Demand",
+    "Holdings",
+    "Kind",
+    "Lengths",
+    "find_backwards",
+    "find_kind",
+    "find_unequal",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -59,8 +59,12 @@ def _check_targets(collective: "Collective") -> None:
 
 
 def _check_lengths(collective: "Collective") -> None:
+    if (collective.demand is not None) != (collective.traits.blocks == "class"):
+        raise PlanError("a demand, and nothing else, needs classes: who holds which chunks, and who wants them")
+    if collective.demand is not None:
+        return  # its lengths are those of its classes
     if (collective.lengths is not None) != collective.traits.lengths:
-        takers = _takers(lambda kind: kind.lengths)
+        takers = _takers(lambda kind: kind.lengths and kind.blocks != "class")
         raise PlanError(f"a {takers}, and nothing else, needs lengths: how many flits for each node, as in lengths=3")
     if collective.lengths is not None:
         if len(collective.lengths.flits) != collective.first_blocks:

@@ -1,17 +1,19 @@
 """A collective over some nodes: which chunk starts where, and where it must end. Nothing here knows how it gets there."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.collectives.checks import check
+from treecast.collectives.demand import Demand
 from treecast.collectives.holdings import Holdings
 from treecast.collectives.kinds import COLLECTIVES, Kind
 from treecast.collectives.lengths import Lengths
+from treecast.collectives.spelled import spell_long, spell_short
 from treecast.errors import PlanError
 from treecast.networks.core import Ints, Network, ints
 from treecast.ragged import runs
@@ -48,7 +50,9 @@ class Collective:
     owners : tuple of (int, int)
         Of an allreduce: where sums are completed, if not each by the rank whose block it is in. Each pair is the first chunk of
         a run of sums, and the node that completes them, which may be a relay; the first pair begins at chunk 0. ``NO_OWNERS``:
-        nobody owns them, and several nodes may complete them.
+        nobody owns them, and several nodes may complete them. Of a demand: by default the first of those that want a sum.
+    demand : Demand, optional
+        Of a demand: its classes, in numbers of nodes. Each is a block: the sums, then the finished sums, then the copies.
 
     Raises
     ------
@@ -88,6 +92,7 @@ class Collective:
     lengths: Lengths | None = None
     relays: tuple[int, ...] = ()
     owners: tuple[tuple[int, int], ...] = ()
+    demand: Demand | None = None
 
     def __post_init__(self) -> None:
         check(self)
@@ -114,12 +119,27 @@ class Collective:
         relays = () if network.relays is None else tuple(np.flatnonzero(network.relays).tolist())
         return Collective(kind, network.nodes, messages, relays=relays, **more)
 
+    @staticmethod
+    def of_demand(network: Network, demand: Demand, **more: Any) -> "Collective":
+        """Return the collective that a demand is on a network; ``more``: the owners of its sums. Raises as ``Demand.on`` does.
+
+        >>> from treecast.networks import network
+        >>> found = Collective.of_demand(network("ring:4"), Demand.of([(0, [1, 2], 5), ([1, "+", 2], [1, 3], 4)]))
+        >>> found.sums, found.chunks, list(found.wanted())
+        (4, 13, [(1, 4, 8), (3, 4, 8), (1, 8, 13), (2, 8, 13)])
+        """
+        found = demand.on(network)
+        blocks = np.concatenate([found.size[: found.sums], found.size])
+        lengths = Lengths.of(blocks if len(blocks) else [0])
+        return Collective.over(network, "demand", demand=found, lengths=lengths, **more)
+
     # --- from its kind ---
 
     @property
     def traits(self) -> Kind:
-        """The row of its kind in the table of collectives."""
-        return COLLECTIVES[self.kind]
+        """The row of its kind in the table of collectives; where a demand has sums, finished ones travel on."""
+        kind = COLLECTIVES[self.kind]
+        return kind if self.demand is None or not self.demand.sums else replace(kind, starts="every", ends="all")
 
     @property
     def all_source(self) -> bool:
@@ -151,11 +171,14 @@ class Collective:
     @property
     def sums(self) -> int:
         """How many chunks, the first ones, are sums: every node adds its own contribution. 0 when nothing is added up."""
-        return self.messages * self.first_blocks if self.traits.adds else 0
+        equal = self.messages * self.first_blocks if self.traits.adds else 0
+        return equal if self.demand is None else int(self.demand.size[: self.demand.sums].sum())
 
     @property
     def first_blocks(self) -> int:
-        """The number of blocks, finished sums not counted."""
+        """The number of blocks, finished sums not counted; of a demand they are blocks, too."""
+        if self.demand is not None:
+            return len(self.demand) + self.demand.sums
         return {"one": 1, "node": self.nodes, "pair": self.nodes**2}[self.traits.blocks]
 
     @property
@@ -165,9 +188,8 @@ class Collective:
 
     def ends(self) -> Ints:
         """Return the chunk numbers at which a range that some node holds or wants begins or ends, in order: int64."""
-        if self.lengths is not None:
-            return np.unique(np.append(self.lengths.stop, 0))
-        return np.arange(self._blocks + 1, dtype=np.int64) * self.messages
+        equal = np.arange(self._blocks + 1, dtype=np.int64) * self.messages
+        return equal if self.lengths is None else np.unique(np.append(self.lengths.stop, 0))
 
     def place_of(self, chunk: ArrayLike) -> tuple[Ints, Ints]:
         """Return the block that each chunk is in, and its place in the block: int64 both."""
@@ -212,23 +234,27 @@ class Collective:
 
     def lengths_among(self, nodes: Ints) -> Lengths | None:
         """Return the lengths of the blocks of some nodes, numbered in the order given; None where all are equal."""
-        if self.lengths is None:
-            return None
-        pairs = self.traits.blocks == "pair"
-        return Lengths.of(self.lengths.flits[nodes[:, None] * self.nodes + nodes if pairs else nodes])
+        each = nodes[:, None] * self.nodes + nodes if self.traits.blocks == "pair" else nodes
+        return None if self.lengths is None else Lengths.of(self.lengths.flits[each])
 
     def source_of(self, chunk: ArrayLike) -> Ints:
-        """Return the node that a chunk comes from; of sums and finished sums, the node that owns them, -1 for nobody."""
+        """Return the node that a chunk comes from; of sums and finished sums, the node that owns them, -1 for nobody.
+
+        Of a copy that several hold, the first of them.
+        """
         chunk, kind = ints(chunk), self.traits
+        if self.demand is not None:
+            first = self.demand.sources[self.place_of(chunk)[0]]
+            return np.where(chunk < 2 * self.sums, self._owner_of(chunk), first) if self.owners else first
         if kind.starts == "root" or kind.blocks == "one":
             return np.full_like(chunk, self.root)
-        if self.owners:
-            first, node = np.array(self.owners, np.int64).T
-            return node[np.searchsorted(first, chunk % self.sums, side="right") - 1]
-        return self._home_of(chunk)
+        return self._owner_of(chunk) if self.owners else self._home_of(chunk)
 
-    def _home_of(self, chunk: Ints) -> Ints:
-        """Return the node in whose block each chunk is, where there is a block for each node or pair; of pairs, the first."""
+    def _owner_of(self, sum_: Ints) -> Ints:
+        first, node = np.array(self.owners, np.int64).T
+        return node[np.searchsorted(first, sum_ % self.sums, side="right") - 1]
+
+    def _home_of(self, chunk: Ints) -> Ints:  # of pairs, the first
         return self._home_of_block(self.place_of(chunk)[0])
 
     def _home_of_block(self, block: Ints) -> Ints:
@@ -243,10 +269,20 @@ class Collective:
             raise PlanError(f"{self.kind}: each chunk is for several nodes; wanted() says for which")
         return self.place_of(chunk)[0] % self.nodes
 
+    def lost(self, dead: Iterable[int]) -> NDArray[np.bool_]:
+        """Return of the chunks between two of ``ends()`` whether all that had them are dead: bool (ends - 1,)."""
+        first = self.ends()[:-1]
+        if self.demand is None:
+            return np.isin(self.source_of(first), list(dead))
+        return ~self.demand.lives(dead)[: len(first)]
+
     # --- who holds and who wants them ---
 
     def given(self) -> Holdings:
         """Return the holdings of the nodes before the first step (the precondition); of sums, every rank holds a contribution."""
+        if self.demand is not None:
+            block, node = self.demand.held
+            return self._of_classes(np.where(block < self.demand.sums, block, block + self.demand.sums), node)
         starts = self.traits.starts
         if starts == "root":
             return self._at(np.array([self.root]))
@@ -263,6 +299,9 @@ class Collective:
 
     def wanted(self) -> Holdings:
         """Return the holdings that the nodes must have after the last step (the postcondition)."""
+        if self.demand is not None:
+            block, node = self.demand.wanted
+            return self._of_classes(block + self.demand.sums, node)
         ends, ranks = self.traits.ends, self.ranks
         if ends == "root":
             return self._at(np.array([self.root]))
@@ -276,6 +315,10 @@ class Collective:
             return self._own()
         first = (ranks[:, None] * self.nodes + ranks).reshape(-1) * self.messages
         return Holdings(np.tile(ranks, len(ranks)), first, first + self.messages)
+
+    def _of_classes(self, block: Ints, node: Ints) -> Holdings:
+        lengths = cast("Lengths", self.lengths)
+        return Holdings(node, lengths.first[block], lengths.stop[block])
 
     @property
     def member(self) -> str:
@@ -292,7 +335,7 @@ class Collective:
     def is_used(self, chunk: ArrayLike) -> NDArray[np.bool_]:
         """Return which chunks somebody holds or wants: all but those of relays' blocks."""
         chunk = ints(chunk)
-        if not self.relays or self.traits.blocks == "one":
+        if not self.relays or self.traits.blocks in ("one", "class"):
             return np.ones(chunk.shape, np.bool_)
         home = self._home_of(chunk) if self.traits.adds else self.source_of(chunk)
         used = ~np.isin(home, self.relays)
@@ -351,26 +394,7 @@ class Collective:
     # --- how it is shown ---
 
     def __repr__(self) -> str:
-        root = f", root={self.root}" if self.root else ""
-        targets = f", targets={len(self.targets):,} nodes" if self.targets else ""
-        size = f"messages={self.messages}" if self.lengths is None else f"lengths={self.lengths!r}"
-        relays = f", relays={len(self.relays):,} nodes" if self.relays else ""
-        owners = f", owners={len({node for _, node in self.owners}):,} nodes" if self.owners else ""
-        owners = ", owners=NO_OWNERS" if self.shared else owners
-        return f"Collective({self.kind!r}, nodes={self.nodes}, {size}{root}{targets}{relays}{owners})"
+        return spell_short(self)
 
     def __str__(self) -> str:
-        kind, noun = self.traits, "sum" if self.traits.adds else "message"
-        load = f"{self.messages:,} {noun}{'' if self.messages == 1 else 's'}"
-        if self.lengths is not None:
-            load = f"messages of {self.lengths.total:,} flits in all"
-        elif kind.blocks != "one":
-            load += f" {'of' if kind.starts == 'own' and kind.blocks == 'node' else 'for'} each {kind.blocks}"
-        way = f" {kind.direction} node {self.root}"
-        if kind.all_source:
-            way = ""
-        elif kind.results:
-            way = f" by way of node {self.root}"
-        elif kind.targets:
-            way += f" to {len(self.targets):,} node{'' if len(self.targets) == 1 else 's'}"
-        return f"{self.kind} over {self.nodes - len(self.relays):,} {self.member}s: {load}{way}"
+        return spell_long(self)

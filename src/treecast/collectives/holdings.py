@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.networks.core import Ints
 
@@ -30,6 +31,20 @@ class Holdings:
         first: list[int] = self.first.tolist()
         stop: list[int] = self.stop.tolist()
         return iter(zip(node, first, stop, strict=True))
+
+    def include(self, node: Ints, chunk: Ints) -> NDArray[np.bool_]:
+        """Return whether nodes hold chunks: bool, as long as both. The ranges of a node share no chunks.
+
+        >>> from treecast.collectives import Collective
+        >>> given = Collective("allgather", nodes=3, messages=2).given()
+        >>> given.include(np.array([1, 1, 2]), np.array([1, 2, 5])).tolist()
+        [False, True, True]
+        """
+        most = int(self.stop.max(initial=0)) + 1
+        order = np.argsort(self.node * most + self.first)
+        keys, stop = (self.node * most + self.first)[order], (self.node * most + self.stop)[order]
+        place = np.searchsorted(keys, node * most + np.minimum(chunk, most - 1), side="right") - 1
+        return (place >= 0) & (node * most + chunk < stop[np.maximum(place, 0)]) if len(keys) else place >= 0
 
     def __len__(self) -> int:
         return len(self.node)

@@ -20,7 +20,8 @@ class Kind:
     """A kind of collective.
 
     ``blocks``: how many blocks of M chunks there are: one, one for each node, or one for each pair of nodes. Block v belongs
-    to node v; of pairs, block h·N + v belongs to node h and is for node v.
+    to node v; of pairs, block h·N + v belongs to node h and is for node v. Of a demand there is one for each of its classes,
+    which say who holds and who wants it.
 
     ``starts``: the holdings before the first step: the root holds all blocks, each node holds its own blocks, or every node
     holds a contribution to every block. In the last case the blocks are sums, and the nodes that they belong to own them; a
@@ -48,9 +49,9 @@ class Kind:
     """
 
     name: str
-    blocks: Literal["one", "node", "pair"]
-    starts: Literal["root", "own", "every"]
-    ends: Literal["root", "own", "all", "targets"]
+    blocks: Literal["one", "node", "pair", "class"]
+    starts: Literal["root", "own", "every", "classes"]
+    ends: Literal["root", "own", "all", "targets", "classes"]
     summary: str
     part: str = ""
     backwards: str = ""
@@ -141,6 +142,7 @@ _TABLE = (
     Kind("allreduce", "node", "every", "all",
          "the sum of every node's data reaches every node: a reduce-scatter, then an allgather",
          part="reduce-broadcast", there_and_back="allgather", mpi="Allreduce"),
+    Kind("demand", "class", "classes", "classes", "whoever wants a chunk, or a sum, gets it from whoever has it", lengths=True),
 )
 # fmt: on
 

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.collectives.collective import Collective
+from treecast.collectives.demand import Demand
 from treecast.errors import PlanError
 from treecast.networks.core import Network
 
@@ -14,7 +15,8 @@ def check_reach(collective: Collective, network: Network) -> None:
     """Raise PlanError where a rank has no way that it needs; the error names the rank, and a cut that no arc crosses.
 
     A collective from a root needs ways from the root, one to a root ways to it, and any other ways from every rank to every rank.
-    Of blocks of different lengths that are for one rank each, those that are not empty need ways.
+    Of blocks of different lengths that are for one rank each, those that are not empty need ways; of a demand who wants a class
+    needs one from some holder of each part.
 
     >>> import networkx as nx
     >>> from treecast import network
@@ -26,6 +28,9 @@ def check_reach(collective: Collective, network: Network) -> None:
     treecast.errors.PlanError: there is no reduce on graph:3: no way leads from b to a, as no arc leads to a
     """
     if network.connected:
+        return
+    if collective.demand is not None:
+        _check_classes(collective, collective.demand, network)
         return
     if collective.personal and collective.lengths is not None:
         _check_pairs(collective, network)
@@ -51,6 +56,16 @@ def _check_pairs(collective: Collective, network: Network) -> None:
         mine = targets[sources == source]
         for lost in mine[~reached[mine]][:1].tolist():
             raise _no_way(collective, network, (source, lost), reached)
+
+
+def _check_classes(collective: Collective, demand: Demand, network: Network) -> None:
+    """Raise PlanError where someone who wants a class has no way from any holder of a part of it."""
+    every = np.arange(network.nodes)
+    for _, parts, wants in demand.numbered():
+        for part in parts:
+            reached = np.any(network.distance(np.array(part)[:, None], every) >= 0, axis=0)
+            for lost in [v for v in wants if not reached[v]][:1]:
+                raise _no_way(collective, network, (part[0], lost), reached)
 
 
 def _no_way(collective: Collective, network: Network, ends: tuple[int, int], near: NDArray[np.bool_]) -> PlanError:

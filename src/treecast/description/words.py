@@ -24,10 +24,10 @@ def spell(value: object) -> str:
 def count_of(number: int, noun: str) -> str:
     """Return a number of things, the noun in its plural where there is not one.
 
-    >>> count_of(1, "node"), count_of(1200, "node")
-    ('1 node', '1,200 nodes')
+    >>> count_of(1, "node"), count_of(1200, "node"), count_of(2, "class")
+    ('1 node', '1,200 nodes', '2 classes')
     """
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+    return f"{number:,} {noun}" + ("" if number == 1 else "es" if noun.endswith("s") else "s")
 
 
 def spell_range(first: int, stop: int) -> str:

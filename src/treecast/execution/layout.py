@@ -110,6 +110,8 @@ def file_layout(collective: Collective, size: int, sizes: Sizes | None = None) -
         return Layout(sizes.bounds(collective))
     if not collective.sums:
         return Layout(chunk_bounds(collective, size))
+    if collective.demand is not None:
+        raise PlanError("a demand with sums does not run on one file: it says nothing of who brings which part of it")
     part = -(-size // len(collective.ranks))
     bounds = chunk_bounds(collective, part * _NUMBER, _NUMBER)
     if collective.results:

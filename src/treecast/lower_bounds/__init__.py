@@ -7,8 +7,9 @@ from treecast.against import Against, apart
 from treecast.collectives import Collective
 from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError
+from treecast.lower_bounds import classes as classes  # registers its bounds
 from treecast.lower_bounds import distances
-from treecast.lower_bounds import unequal as unequal  # registers its bounds
+from treecast.lower_bounds import unequal as unequal
 from treecast.lower_bounds.bound import Bound, best, spell_bounds, tightest
 from treecast.lower_bounds.job import Job
 from treecast.lower_bounds.lengths import of_lengths
@@ -96,7 +97,7 @@ def _bounds(
 ) -> Sequence[Bound]:
     check_reach(collective, network)
     unequal = collective.personal and collective.lengths is not None
-    empty = not len(collective.addressed()[0]) if unequal else collective.traits.spreads and not collective.chunks
+    empty = not len(collective.addressed()[0]) if unequal else not collective.chunks
     if network.rank_count == 1 or empty:
         counted = ("steps", "transmissions", *(["tcd"] if model.routing else []))
         why = "one node alone takes part" if network.rank_count == 1 else "there is nothing to send"

@@ -18,12 +18,12 @@ with one port no more than k(t) nodes send. So the sends of T steps cost Y(0) + 
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.collectives import Collective
+from treecast.collectives import Collective, Demand
 from treecast.graphs.parting import far_and_back
 from treecast.lower_bounds.bound import Bound
 from treecast.lower_bounds.job import Job, steps
@@ -33,7 +33,7 @@ from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
-from treecast.ragged import read_only
+from treecast.ragged import read_only, starts
 
 Floats = NDArray[np.float64]
 
@@ -81,6 +81,74 @@ class _Demand(NamedTuple):
         return float(paths(tail, head, *leaving, price, self.roots, self.need, use))
 
 
+_Family = tuple[int, tuple[int, ...], tuple[int, ...]]
+
+
+class _Classes(NamedTuple):
+    """Ways of the classes of a demand; of a sum for several those into a wanter, or out of a giver, that are dearest.
+
+    ``size``: the chunks of each class. ``of``: the class of each family of ways, the forward ones before those ``backwards``; of
+    each family the roots and the targets, as starts and nodes.
+    """
+
+    arcs: Arcs
+    size: Ints
+    of: Ints
+    backwards: NDArray[np.bool_]
+    ends: tuple[tuple[Ints, Ints, Ints, Ints], ...]
+
+    @property
+    def roots(self) -> Ints:
+        """A number for each target."""
+        return np.concatenate([targets for _, _, _, targets in self.ends])
+
+    @staticmethod
+    def over(demand: Demand, network: Network) -> "_Classes":
+        """Return the ways of a demand on a network."""
+        families, merged = (list[_Family](), list[_Family]()), demand.merged()
+        for k, (_, parts, wants) in enumerate(merged.numbered()):
+            givers = tuple(part[0] for part in parts)
+            if len(parts) == 1:
+                families[0].append((k, parts[0], wants))
+                continue
+            families[1].extend((k, (want,), tuple(v for v in givers if v != want)) for want in wants)
+            if len(wants) > 1:
+                families[0].extend((k, (giver,), tuple(v for v in wants if v != giver)) for giver in givers)
+        ends = tuple(
+            (*_ragged([roots for _, roots, _ in side]), *_ragged([targets for _, _, targets in side]))
+            for side in families
+        )
+        of = np.array([k for side in families for k, _, _ in side], np.int64)
+        back = np.arange(len(of)) >= len(families[0])
+        return _Classes(arcs_of(network), merged.size, of, back, ends)
+
+    def price(self, price: Floats, use: Floats) -> float:
+        """Return the cost of all chunks; add to ``use`` how often they take each arc."""
+        from treecast.kernels.lower_bounds.short_sets import pay
+
+        arcs, every = self.arcs, np.arange(len(self.arcs.tail), dtype=np.int64)
+        tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
+        sides = (
+            (arcs.into.astype(np.int64), arcs.entering.astype(np.int64), tail, head),
+            (arcs.first.astype(np.int64), every, head, tail),
+        )
+        paid, used = np.zeros(len(self.of)), np.zeros((len(self.of), len(price)))
+        for back, side, ends in zip((False, True), sides, self.ends, strict=True):
+            some = self.backwards == back
+            mine, taken = np.zeros(int(some.sum())), np.zeros((int(some.sum()), len(price)))
+            if not pay(*side, price, *ends, mine, taken):
+                return -1.0
+            paid[some], used[some] = mine, taken
+        order = np.lexsort((paid, self.of))
+        dearest = order[np.append(np.diff(self.of[order]) > 0, True)]  # of each class
+        use += self.size.astype(np.float64) @ used[dearest]
+        return float(self.size @ paid[dearest])
+
+
+def _ragged(rows: list[tuple[int, ...]]) -> tuple[Ints, Ints]:
+    return starts([len(row) for row in rows]), np.array([v for row in rows for v in row], np.int64)
+
+
 def by_prices(job: Job, collective: Collective) -> list[Bound]:
     """Return the bound of a collective by prices, if they are looked for, and with one root another one by steps.
 
@@ -88,7 +156,7 @@ def by_prices(job: Job, collective: Collective) -> list[Bound]:
     """
     model, network, kind = job.model, job.network, collective.traits
     roots = network.rank_count if kind.all_source else 1
-    most = _MOST_OF_PATHS if kind.personal else _MOST_ARCS
+    most = _MOST_OF_PATHS if kind.personal or collective.demand is not None else _MOST_ARCS
     if model.combining or model.routing or not model.buffered or job.faults or network.arcs * roots > most:
         return []
     if kind.all_source and network.seen_alike and collective.lengths is None:
@@ -97,7 +165,7 @@ def by_prices(job: Job, collective: Collective) -> list[Bound]:
     if found is None or not found.ways:
         return []
     needed, certificate = job.total * found.ways, tuple(found.of_arcs.tolist())
-    shape = "paths" if kind.personal else "trees"
+    shape = "ways" if collective.demand is not None else "paths" if kind.personal else "trees"
     said = f"cheapest {shape} cost {found.ways:,}, the sends of a step cost at most {found.room:,}"
     times = "M x " if collective.lengths is None else "x " * (job.copies > 1)
     bounds = [steps(-(-needed // found.room), f"⌈{times}{found.ways:,} / {found.room:,}⌉", said)]
@@ -105,7 +173,7 @@ def by_prices(job: Job, collective: Collective) -> list[Bound]:
         formula = f"least T with Y(0) + … + Y(T-1) ≥ {times}{found.ways:,}"
         value = _by_steps(job, found, needed, collective)
         bounds.append(steps(value, formula, f"cheapest {shape}, by the sends of each step"))
-    given = "if each sum has an owner" if kind.results and kind.all_source else ""
+    given = "if each sum has an owner" if kind.results and kind.all_source and collective.demand is None else ""
     return [replace(bound, certificate=certificate, given=given) for bound in bounds]
 
 
@@ -145,7 +213,8 @@ def best_prices(network: Network, collective: Collective, model: Model) -> Price
         if above <= below * _CLOSE:
             break
     whole = [np.rint(level * y / y.max()) for y in (best, mean, np.ones(count)) for level in _LEVELS]
-    chosen = collective.traits.results and collective.all_source  # sums: their owner may be where that costs least
+    # sums: their owner may be where that costs least
+    chosen = collective.traits.results and collective.all_source and collective.demand is None
     owed = [_by_best_owner(demands, network, y[taken].sum(axis=1)) if chosen else ask(y)[0] for y in whole]
     paid = [(Fraction(int(owed[i]), int(y.sum())), i) for i, y in enumerate(whole)]
     most, at = max(paid, key=lambda pair: pair[0])
@@ -153,11 +222,13 @@ def best_prices(network: Network, collective: Collective, model: Model) -> Price
     return Prices(whole[at].astype(np.int64), taken, int(most * room), room)
 
 
-def _by_best_owner(demands: list[_Demand], network: Network, price: Floats) -> float:
+def _by_best_owner(demands: "list[_Demand | _Classes]", network: Network, price: Floats) -> float:
     """Return the cost of the cheapest trees of a sum of each rank, there and back, by way of the node by which it is least."""
     one, use = np.ones(1), np.zeros(len(price))
     owners = far_and_back(network, range(network.nodes))[0]
-    alone = ([d._replace(roots=owners[i : i + 1], times=one) for d in demands] for i in range(len(owners)))
+    alone = (
+        [cast("_Demand", d)._replace(roots=owners[i : i + 1], times=one) for d in demands] for i in range(len(owners))
+    )
     return network.rank_count * min(sum(demand.price(price, use) for demand in each) for each in alone)
 
 
@@ -168,13 +239,15 @@ def taken_by(model: Model, network: Network) -> Ints:
     return np.unique(alone, return_inverse=True)[1].reshape(alone.shape)
 
 
-def _turns(network: Network, demands: list[_Demand]) -> int:
+def _turns(network: Network, demands: "list[_Demand | _Classes]") -> int:
     work = sum(8.0 * len(demand.roots) * network.nodes * network.arcs for demand in demands)
     return int(min(_TURNS, max(2, _WORK / work)))
 
 
-def _demands(collective: Collective, network: Network) -> list[_Demand]:
+def _demands(collective: Collective, network: Network) -> "list[_Demand | _Classes]":
     """Return which ways one message of every source needs: one sort, or two where finished sums go out again."""
+    if collective.demand is not None:
+        return [_Classes.over(collective.demand, network)]
     kind, arcs = collective.traits, arcs_of(network)
     roots: Ints = np.array(network.ranks if kind.all_source else [collective.root], np.int64)
     one_each = kind.blocks == "node" and collective.lengths is not None

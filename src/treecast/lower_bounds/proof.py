@@ -13,7 +13,7 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from treecast.collectives import Collective
+from treecast.collectives import Collective, Demand
 from treecast.lower_bounds.bound import Bound
 from treecast.models import Model
 from treecast.networks import Network
@@ -68,7 +68,10 @@ def _proven(network: Network, prices: tuple[int, ...], collective: Collective, c
     kind, arcs = collective.traits, arcs_of(network)
     roots = network.ranks.tolist() if kind.all_source else [collective.root]
     refused = model.combining or model.routing or not model.buffered or collective.shared
-    work = len(roots) * network.nodes * network.arcs
+    ends_of = (
+        roots if collective.demand is None else [*collective.demand.want.tolist(), *collective.demand.holder.tolist()]
+    )
+    work = len(ends_of) * network.nodes * network.arcs
     if (
         refused
         or network.nodes > _MOST_NODES
@@ -84,6 +87,10 @@ def _proven(network: Network, prices: tuple[int, ...], collective: Collective, c
         for at in range(0, len(prices), network.arcs)
     ]
     cables: list[int] = network.cable(arcs.tail, arcs.port).tolist()
+    if collective.demand is not None:
+        paid = None if len(every) > 1 else _paid_by_classes(collective.demand, every[0], network.nodes)
+        sold = _sold(every[0], cables, model)
+        return -(-paid // sold) if paid is not None and sold else None
     if len(every) > 1:
         paid = _paid_in_time(collective, network, every, roots)
         sold = sum(_sold(priced, cables, model) for priced in every)
@@ -202,6 +209,57 @@ def _paid(collective: Collective, network: Network, arcs: list[_Arc], roots: lis
             if cost is None:
                 return None
             total += times[root] * cost
+    return total
+
+
+def _paid_by_classes(demand: Demand, arcs: list[_Arc], nodes: int) -> int | None:
+    """Return what all chunks of a demand pay for ways from holders to wanters, or less; None where there are none.
+
+    A sum for several goes into each of them, and out of each that gives: the dearest of these counts.
+    """
+    total, back = 0, _turned(arcs)
+    for size, parts, wants in demand.merged().numbered():
+        if len(parts) == 1:
+            ways = [(arcs, set(parts[0]), list(wants))]
+        else:
+            givers = [part[0] for part in parts]
+            ways = [(back, {want}, [v for v in givers if v != want]) for want in wants]
+            ways += [(arcs, {v}, [w for w in wants if w != v]) for v in givers if len(wants) > 1]
+        paid = [_in_turns(roots, ends, over, nodes) for over, roots, ends in ways]
+        known = [each for each in paid if each is not None]
+        if len(known) < len(paid):
+            return None
+        total += size * max(known)
+    return total
+
+
+def _in_turns(roots: set[int], ends: list[int], arcs: list[_Arc], nodes: int) -> int | None:
+    """Return the price of ways from roots to some ends, or less: sets of nodes that reach an end are raised in turn."""
+    left, into = [price for _, _, price in arcs], [list[int]() for _ in range(nodes)]
+    for a, (_, v, _) in enumerate(arcs):
+        into[v].append(a)
+    total, waiting = 0, [(1, end) for end in ends]
+    while waiting:
+        again = list[tuple[int, int]]()
+        for _, end in sorted(waiting):
+            some, open_ = {end}, [end]
+            while open_ and not some & roots:
+                for a in into[open_.pop()]:
+                    u = arcs[a][0]
+                    if not left[a] and u not in some:
+                        some.add(u)
+                        open_.append(u)
+            if some & roots:
+                continue
+            entering = [a for v in some for a in into[v] if arcs[a][0] not in some]
+            if not entering:
+                return None
+            low = min(left[a] for a in entering)
+            total += low
+            for a in entering:
+                left[a] -= low
+            again.append((len(some), end))
+        waiting = again
     return total
 
 

@@ -55,7 +55,14 @@ def by_windows(job: Job, collective: Collective, least: int) -> list[Bound]:
     Its certificate are the prices of a send over each arc in step 0, then in step 1, and so on.
     """
     network, kind = job.network, collective.traits
-    if job.model.combining or kind.personal or job.copies > 1 or job.faults or network.nodes > _MOST_NODES:
+    if (
+        collective.demand is not None
+        or job.model.combining
+        or kind.personal
+        or job.copies > 1
+        or job.faults
+        or network.nodes > _MOST_NODES
+    ):
         return []
     if network.seen_alike or not (found := windows(network, replace(collective, messages=1, owners=()))):
         return []

@@ -34,6 +34,15 @@ class Arcs(NamedTuple):
         names = self.tail.astype(np.int64) * ports + self.port
         return np.searchsorted(names, ints(tail) * ports + ints(port))
 
+    @property
+    def turned(self) -> "tuple[Arcs, Ints]":
+        """The arcs turned round, sorted anew, and the number that each has here: int64 (arcs,)."""
+        number = self.entering.astype(np.int64)
+        place = np.empty_like(self.entering)
+        place[number] = np.arange(len(number), dtype=place.dtype)
+        head, tail, port = (column[number] for column in (self.tail, self.head, self.port))
+        return Arcs(self.into, head, tail, self.first, place, port), number
+
 
 def next_hops(network: Network) -> tuple[Ints, Ints]:
     """Return the distance of every two nodes, and where u sends messages for v: int64 (N, N) each, -1 where no way leads on.

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from treecast.collectives import COLLECTIVES, Collective, find_kind
+from treecast.collectives import COLLECTIVES, Collective, Demand, find_kind
 from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError, did_you_mean
 from treecast.models import MODELS, Model
@@ -30,7 +30,7 @@ _THE_WORDS = "job\n    A job, or its words: see ``treecast.job``."
 
 
 def job(
-    collective: str | Job[Any] | Schedule,
+    collective: Any,
     network: Any = None,
     *,
     root: NodeName | None = None,
@@ -55,14 +55,16 @@ def job(
     Parameters
     ----------
     collective
-        The collective: ``"broadcast"``, ``"allgather"``, … Or a job, or a schedule, which is the job that it was planned for:
-        beside these stand no words but those of bytes.
+        The collective: ``"broadcast"``, ``"allgather"``, … Or a demand, or what ``treecast.demand`` makes one of: who has which
+        chunk, and who wants it. Or a job, or a schedule, which is the job that it was planned for: beside these stand no words
+        but those of bytes.
     network
         Where: a Network, its spelling (``"star:5"``), or a networkx graph.
     root
         The node, or its label, that all data comes from or goes to; the default is the first rank.
     messages
-        The number of chunks of each source; 1 by default, or the number that takes the least time for the bytes.
+        The number of chunks of each source; 1 by default, or the number that takes the least time for the bytes. Of a demand: how
+        often there is each of its chunks.
     copies, survive
         Over how many disjoint paths each chunk reaches each node, or how many unannounced faults must do no harm:
         ``survive`` = ``copies`` - 1. The default is one copy.
@@ -119,11 +121,21 @@ def job(
             raise PlanError(
                 "a job fixes all but the bytes: pass bytes, latency and rate alone, or write another job(…)"
             )
-        found = collective if isinstance(collective, Job) else job_over(collective, collective.network)
+        found = cast("Job[Any]", collective)
+        if isinstance(collective, Schedule):
+            found = job_over(collective, collective.network)
     else:
-        where, wanted = place_of(collective, network), copies_of(copies, survive)
-        count = 1 if messages is None else messages
-        wished = collective_of(collective, where, root=root, messages=count, targets=targets, lengths=lengths)
+        wanted, count = copies_of(copies, survive), 1 if messages is None else messages
+        if isinstance(collective, str):
+            where = place_of(collective, network)
+            wished = collective_of(collective, where, root=root, messages=count, targets=targets, lengths=lengths)
+        else:
+            where = find_network(network)
+            if root is not None or np.size(targets) or lengths is not None:
+                raise PlanError(
+                    "a demand says who has its chunks, who wants them, and how many: leave root, targets and lengths out"
+                )
+            wished = demanded(where, Demand.of(collective).times(count))
         usual = "bufferless" if wished.traits.one_way and wanted == 1 else next(iter(MODELS))
         found = Job(
             where,
@@ -148,7 +160,9 @@ def job(
 def job_over(schedule: Schedule, network: Network) -> Job[Any]:
     """Return the job that a schedule was planned for, with the nodes that are left of it in a network of the same labels."""
     recipe, collective, before = schedule.recipe, schedule.collective, schedule.network
-    lengths = collective.lengths
+    lengths = collective.lengths if collective.demand is None else None
+    if collective.demand is not None:
+        return job(collective.demand.named(before).within(network), network, model=schedule.model)
     if lengths is not None and network is not before:
         left = [before.node(label) for label in network.labels(range(network.nodes))]
         lengths = collective.lengths_among(np.array(left))
@@ -189,6 +203,13 @@ def counted(job: Job[Any]) -> Job[Any]:
     if job.amount is not None:
         raise PlanError("into how many messages bytes are cut is for plan() to say: give messages instead of bytes")
     return job
+
+
+def demanded(network: Network, demand: Demand) -> Collective:
+    """Return the collective that a demand is on a network. Raises PlanError and NetworkError where there cannot be such a one."""
+    found = Collective.of_demand(network, demand)
+    check_reach(found, network)
+    return found
 
 
 def collective_of(

@@ -247,6 +247,8 @@ def _needs(messages: Messages) -> tuple[Ints, Ints]:
     src = messages.src[message]
     finished = (key >= part.sums) & part.results
     owned = part.source_of(key) == src
+    if part.demand is not None:  # of a copy several may have it
+        owned |= (key >= 2 * part.sums) & part.given().include(src, key)
     if part.shared:  # who is told no finished sum has completed it
         owned = ~_comes(messages, message, key)
     sums = key < part.sums  # a sum, or a finished sum where it is added up: all that add to it are needed

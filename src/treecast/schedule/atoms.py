@@ -87,7 +87,8 @@ def cut_into_atoms(schedule: Schedule, extra: Ints | None = None) -> Atoms:
         for found, extreme, of_payload in zip((least, most), (np.minimum, np.maximum), paces, strict=True):
             extreme.at(found, atom, np.repeat(of_payload, np.diff(start)))
             if part.results:  # a finished sum moves as its sum does, or each chunk by itself
-                found[:] = np.tile(extreme(*found.reshape(2, -1)), 2)
+                both = found[: 2 * int(np.searchsorted(bounds, part.sums))]
+                both[:] = np.tile(extreme(*both.reshape(2, -1)), 2)
         mixed = np.flatnonzero((least < most) & (np.diff(bounds) > 1))
         if int(np.diff(bounds)[mixed].sum()) + len(bounds) > _MOST_ATOMS:
             raise ScheduleError("too many different runs of chunks to judge: send chunks in longer, equal ranges")
@@ -101,8 +102,8 @@ def _with_results(part: Collective, bounds: Ints) -> Ints:
     """Return chunk numbers at which to cut such that sums and finished sums are cut alike."""
     if not part.results:
         return bounds
-    ends = np.concatenate([bounds, bounds + part.sums, bounds - part.sums])
-    return np.unique(ends[(ends >= 0) & (ends <= part.chunks)])
+    both = np.unique(bounds[bounds <= 2 * part.sums] % part.sums)
+    return np.unique(np.concatenate([bounds, both, both + part.sums]))
 
 
 def _places(schedule: Schedule, bounds: Ints) -> tuple[Ints, Ints, Ints]:

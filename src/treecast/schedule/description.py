@@ -101,6 +101,10 @@ def _(schedule: Schedule) -> Description:
 
 def _source(schedule: Schedule) -> str:
     collective = schedule.collective
+    if collective.demand is not None:
+        completed = sorted({*collective.source_of(range(collective.sums)).tolist()})
+        sums = f"; sums are completed at {list_few(schedule.network.labels(completed), 3)}" if completed else ""
+        return f"in {count_of(len(collective.demand), 'class')}{sums}"
     if collective.shared:
         return "of every node; nobody owns the sums"
     if collective.owners:
@@ -120,6 +124,8 @@ def message_count(collective: Collective) -> int:
 
 
 def _load(collective: Collective) -> str:
+    if collective.demand is not None:
+        return count_of(collective.demand.chunks, "chunk")
     if collective.lengths is None:
         return count_of(collective.messages, "message")
     messages = message_count(collective)

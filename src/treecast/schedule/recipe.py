@@ -65,7 +65,10 @@ def command_of(schedule: "Schedule") -> str:
     words = ["treecast", "plan", collective.kind, network.spec]
     if collective.root:
         words += ["--root", network.label(collective.root)]
-    if collective.lengths is not None:
+    if collective.demand is not None:
+        words += ["--classes", " ; ".join(str(collective.demand.named(network)).split("\n"))]
+        words += [] if schedule.sizes is None else ["--chunk", str(schedule.sizes.chunk)]
+    elif collective.lengths is not None:
         words += ["--lengths", ",".join(map(str, collective.lengths.flits.tolist()))]
         words += [] if schedule.sizes is None else ["--chunk", str(schedule.sizes.chunk)]
     elif schedule.sizes is not None:

@@ -126,10 +126,10 @@ def wanted(collective: Collective, faults: Faults) -> Holdings:
     living = ~np.isin(holdings.node, list(faults.nodes))
     node, first, stop = holdings.node[living], holdings.first[living], holdings.stop[living]
     dead = [node for node, step in faults.nodes.items() if step == 0]
-    if collective.sums or not dead:
+    if (collective.sums and collective.demand is None) or not dead:
         return Holdings(node, first, stop)
     ends = collective.ends()  # between two of them all chunks come from one node
-    begins, behind = (ends[place] for place in runs(~np.isin(collective.source_of(ends[:-1]), dead)))
+    begins, behind = (ends[place] for place in runs(~collective.lost(dead)))
     low = np.searchsorted(behind, first, side="right")  # the first of the parts that were ever there that a range meets
     count = np.searchsorted(begins, stop, side="left") - low
     which, part = np.repeat(np.arange(len(node)), count), np.repeat(low, count) + places(count)

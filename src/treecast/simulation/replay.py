@@ -221,14 +221,13 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     columns = (found.row, found.time, rows.src, rows.dst, network.arc(rows.src, rows.port), node_dies, arc_dies)
     begins = np.zeros(network.nodes, np.int32)
     sums = int(np.searchsorted(atoms.bounds, collective.sums))  # how many atoms, the first ones, are sums
+    node, atom = atoms.table(collective.given())
     if sums:
-        adds = np.ones(network.nodes, np.bool_) if network.relays is None else ~network.relays
-        shared = collective.shared
+        adds, shared, own = np.zeros((sums, network.nodes), np.bool_), collective.shared, atom < sums
+        adds[atom[own], node[own]] = True
         kernels.replay_sums(found.start[: sums + 1], *columns, adds, shared, arrival[:sums], via[:sums], moved)
-    else:
-        node, atom = atoms.table(collective.given())
-        alive = node_dies[node] > 0
-        arrival[atom[alive], node[alive]] = 0
+    alive = (node_dies[node] > 0) & (atom >= sums)
+    arrival[atom[alive], node[alive]] = 0
     if collective.shared:  # who is told nothing has all contributions in the end
         told = np.zeros((len(atoms), network.nodes), np.bool_)
         told[found.atom, rows.dst[found.row]] = True

@@ -138,6 +138,14 @@ class Case:
         """How many atoms, the first ones, are sums."""
         return int(np.searchsorted(self.atoms.bounds, self.part.sums))
 
+    @cached_property
+    def givers(self) -> NDArray[np.bool_]:
+        """Who has a contribution to the sums of each atom: bool (N, sums)."""
+        node, atom = self.atoms.table(self.part.given())
+        found = np.zeros((self.nodes, self.sums), np.bool_)
+        found[node[atom < self.sums], atom[atom < self.sums]] = True
+        return found
+
     @property
     def owners(self) -> Ints:
         """The node at which the sums of each atom are to end: int64 (sums,)."""

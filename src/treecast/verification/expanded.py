@@ -255,14 +255,17 @@ def _check_telling(plain: Schedule, sends: list[Send], telling: list[Send], brok
 def _check_sums(plain: Schedule, sends: list[Send], broken: Break) -> dict[tuple[int, int], int]:
     """Carry sets of contributions along; return when which node has which finished sum, by (node, its chunk number)."""
     collective, label = plain.collective, plain.network.label
-    relays, has = set(collective.relays), dict[tuple[int, int], set[int]]()
+    has, everybody = dict[tuple[int, int], set[int]](), defaultdict[int, set[int]](set)
     for v in range(plain.network.nodes):
-        has |= {(v, c): set() if v in relays else {v} for c in range(collective.sums)}
+        has |= {(v, c): set() for c in range(collective.sums)}
+    for v, first, stop in collective.given():
+        for c in range(first, min(stop, collective.sums)):
+            has[v, c].add(v)
+            everybody[c].add(v)
     gone, owner = set[tuple[int, int]](), collective.source_of(range(collective.sums)).tolist()
-    used = collective.is_used(range(collective.sums)).tolist()
     changed: dict[int, int] = dict.fromkeys(range(collective.sums), 0)  # when each owner got the last contribution
     of_sums: dict[int, list[Send]] = defaultdict(list)
-    everybody, whole = set(collective.ranks.tolist()), dict[tuple[int, int], int]()
+    whole = dict[tuple[int, int], int]()
     for send in sends:
         if send[5] < collective.sums:
             of_sums[send[0]].append(send)
@@ -280,16 +283,16 @@ def _check_sums(plain: Schedule, sends: list[Send], broken: Break) -> dict[tuple
             has[dst, chunk] |= carried
             if dst == owner[chunk]:
                 changed[chunk] = step + 1
-            elif collective.shared and has[dst, chunk] == everybody:
+            elif collective.shared and has[dst, chunk] == everybody[chunk]:
                 whole.setdefault((dst, collective.sums + chunk), step + 1)
     if collective.shared:
         return whole
     for chunk, v in enumerate(owner):
-        for node in sorted(set(collective.ranks.tolist()) - has[v, chunk]) if used[chunk] else ():
+        for node in sorted(everybody[chunk] - has[v, chunk]):
             broken("delivered", -1, f"the contribution of {label(node)} to sum {chunk} does not arrive")
     if not collective.results:
         return {}
-    return {(owner[c], collective.sums + c): step for c, step in changed.items() if used[c]}
+    return {(owner[c], collective.sums + c): step for c, step in changed.items() if everybody[c]}
 
 
 def _check_copies(plain: Schedule, sends: list[Send], broken: Break) -> int:

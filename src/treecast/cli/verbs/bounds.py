@@ -42,7 +42,7 @@ def bounds(
     from treecast.verification.gap import find_gap
 
     network = broken.less(network)
-    asked = plans.job(collective, network, **job.asked(collective, network))
+    asked = plans.job(**job.asked(collective, network))
     where, wanted, copies, machine = asked.network, asked.collective, asked.copies, asked.model
     found = describe(find_gap(where, wanted, copies, machine, against=asked.against))
     costs, sizes = times.read(where), sizes_as_said(replace(wanted, messages=1), size)

@@ -24,6 +24,6 @@ def builders(
 
     network = broken.less(network)
     with console.progress("builders", after=2):
-        found = plans.alternatives(collective, network, **job.asked(collective, network))
+        found = plans.alternatives(**job.asked(collective, network))
         shown = describe(found)
     return console.show(shown, as_json)

@@ -78,8 +78,6 @@ def plan(
 
     def planned_on(where: str) -> Schedule:
         return plans.plan(
-            collective,
-            where,
             builder=builder,
             **job.asked(collective, where),
             bytes=amount.size,

@@ -37,9 +37,7 @@ def program(
             "one node's program is for messages of equal length that go to all: 'treecast plan' plans all others"
         )
     mine = plans.program(
-        collective,
-        network,
-        node,
+        node=node,
         builder=builder,
         **job.asked(collective, network),
         **vars(options),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from treecast.against import AGAINST, Against
-from treecast.collectives import Collective, Lengths
+from treecast.collectives import Collective, Demand, Lengths
 from treecast.collectives.checks import MOST_MESSAGES
 from treecast.collectives.collective import NO_OWNERS
 from treecast.errors import FormatError, TreecastError, shorten
@@ -28,6 +28,7 @@ WORDS = (
     "collective",
     "root",
     "targets",
+    "classes",
     "lengths",
     "sequence",
     "owners",
@@ -62,6 +63,7 @@ _LONGEST = 4096  # of a value: as long as a path may be
 _MANY = {
     "targets": 1 << 20,
     "owners": 1 << 26,
+    "classes": 1 << 28,
     "arc-costs": 1 << 28,
     "lengths": 1 << 26,
     "sequence": 1 << 28,
@@ -84,7 +86,10 @@ def header_of(schedule: Schedule) -> Header:
         "collective": collective.kind,
         "root": None if collective.all_source else network.label(collective.root),
         "targets": " ".join(network.labels(collective.targets)) if collective.targets else None,
-        "lengths": None if lengths is None else " ".join(map(str, lengths.flits.tolist())),
+        "classes": None if collective.demand is None else " ; ".join(str(collective.demand.named(network)).split("\n")),
+        "lengths": None
+        if lengths is None or collective.demand is not None
+        else " ".join(map(str, lengths.flits.tolist())),
         "sequence": None if lengths is None or in_order else " ".join(network.labels(lengths.sequence)),
         "owners": _spell_owners(collective, network) if collective.owners else None,
         "messages": str(collective.messages),
@@ -190,15 +195,20 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
         # a root that is not given is number 0, whatever is labelled "0"
         root = where.node(header["root"]) if "root" in header else 0
         targets = tuple(sorted(where.node(text) for text in header.get("targets", "").split()))
-        collective = Collective.over(
-            where,
-            header["collective"],
-            number(header, "messages", MOST_MESSAGES, 1),
-            root=root,
-            targets=targets,
-            lengths=_lengths(header, where),
-            owners=_owners(header, where),
-        )
+        if "classes" in header:
+            if header["collective"] != "demand":
+                raise FormatError(f"classes are those of a demand, not of a {shorten(header['collective'])}")
+            collective = Collective.of_demand(where, Demand.of(header["classes"]), owners=_owners(header, where))
+        else:
+            collective = Collective.over(
+                where,
+                header["collective"],
+                number(header, "messages", MOST_MESSAGES, 1),
+                root=root,
+                targets=targets,
+                lengths=_lengths(header, where),
+                owners=_owners(header, where),
+            )
         if collective.all_source and "root" in header:
             raise FormatError(f"{collective.kind} has no root: delete the line 'root …'")
         schedule = Schedule(

@@ -26,24 +26,24 @@ def _count(a, more, can, live, place, count):
     arrays=True,
     work=lambda network, taken, busy, has, *others: len(network[2]) * 2.0 * has.shape[1] ** 2 + 400.0 * has.size,
 )
-def spread(network, taken, busy, has, wants, fixed, alone, together, by_need, state, most, sent):
+def spread(network, taken, busy, has, wants, shut, fixed, alone, together, by_need, state, most, sent):
     """Fill ``sent``, int32 (sends, 3), with the step, arc and chunk of each send; return how many there are, and the steps.
 
     In each step arcs ask one after the other: those first that could carry the rarest chunk, or by ``by_need`` those whose head
     lacks most; equal ones in any order. A head passes chunks on in the step after it got them. ``network``: first, head, tail,
     into and entering. Arc a takes the resources ``taken[0][a]`` under the keys ``taken[1][a]``; -1: each send under its own.
     ``busy``: int64 (resources, 2), all -1. ``has``: bool (N, chunks), which becomes true where anybody has a chunk. ``wants``:
-    who is to have which, bool (N, chunks). ``fixed``, int64 (sends, 3): the step, arc and chunk of sends that take place
-    anyway, in order of steps; chunk -1: one of no interest. ``alone``: sends are in the way of no others but these, and their
-    chunks may come earlier. ``together``: whether an arc carries all that it can at once. ``state``: of the random numbers.
-    After ``most`` steps it gives up: the steps are -1. Where there are many arcs for each resource, as in an orbit, some are
-    looked at.
+    who is to have which, and ``shut``: who must not, bool (N, chunks). ``fixed``, int64 (sends, 3): the step, arc and chunk of
+    sends that take place anyway, in order of steps; chunk -1: one of no interest. ``alone``: sends are in the way of no others
+    but these, and their chunks may come earlier. ``together``: whether an arc carries all that it can at once. ``state``: of the
+    random numbers. After ``most`` steps it gives up: the steps are -1. Where there are many arcs for each resource, as in an
+    orbit, some are looked at.
     """
     (first, head, tail, into, entering), (resource, key) = network, taken
     nodes, chunks = has.shape
     arcs, width = resource.shape
     can, place, live, listed = np.zeros(arcs, np.int64), np.empty(arcs, np.int64), np.empty(arcs, np.int64), 0
-    got, held, lacks = has.copy(), np.zeros(chunks, np.int64), np.zeros(nodes, np.int64)
+    got, held, lacks = has | shut, np.zeros(chunks, np.int64), np.zeros(nodes, np.int64)
     asking, left, sends, step, others = np.empty(arcs, np.int64), 0, 0, 0, 0
     for i in range(0 if alone else len(fixed)):
         if fixed[i, 2] >= 0:

@@ -50,7 +50,7 @@ def replay_sums(start, row, time, src, dst, arc, node_dies, arc_dies, adds, shar
     """Replay all moves of sums once: a node sends a sum on when all that it is to add, by all rows, is there, else it waits.
 
     As ``replay``; ``arrival`` gets the step from which all that a node is to add is there, 0 where there is nothing to add,
-    and ``via`` the row of the last. ``adds``: which nodes have a contribution of their own; others have nothing at first.
+    and ``via`` the row of the last. ``adds``, bool (sums, N): who has a contribution of its own; others have nothing at first.
     ``shared``: sums without owners, which a node sends if all that rows bring it before that is there.
     """
     nodes = len(node_dies)
@@ -62,7 +62,7 @@ def replay_sums(start, row, time, src, dst, arc, node_dies, arc_dies, adds, shar
         for j in range(i, i if shared else stop):
             missing[dst[row[j]]] += 1
         for v in range(nodes):
-            if missing[v] == 0 and adds[v] and node_dies[v] > 0:
+            if missing[v] == 0 and adds[atom, v] and node_dies[v] > 0:
                 arrival[atom, v] = 0
         while i < stop:
             j = i

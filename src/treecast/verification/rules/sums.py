@@ -45,9 +45,8 @@ def delivered(case: Case) -> Broken:
     """Rule ``delivered``: every node but the owner sends its contribution on; finished sums reach all nodes that want them."""
     sends = case.contributions[1].copy()
     sends[case.owners, np.arange(case.sums)] = 1
-    sends[:, ~case.part.is_used(case.atoms.bounds[: case.sums])] = 1
-    if len(relays := list(case.part.relays)):  # they send on the data that they hear, if they hear any
-        sends[relays] += case.contributions[0][relays] == 0
+    # who has no contribution sends on the data that it hears, if it hears any
+    sends += ~case.givers & (case.contributions[0] == 0)
     count, shown = _broken_sums(case, "delivered", np.argwhere(sends == 0), "never sends its contribution to sum {}")
     if case.part.results:
         beyond = spreading.delivered(case)

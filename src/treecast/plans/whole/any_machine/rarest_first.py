@@ -84,9 +84,10 @@ class Exchange(NamedTuple):
         """Return some of the sends."""
         return Exchange(*(column[some] for column in self))
 
-    def needed(self, network: Network, wants: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def needed(self, network: Network, wants: NDArray[np.bool_], *, back: bool = False) -> NDArray[np.bool_]:
         """Return which sends bring a node a chunk that it wants or sends on; ``wants``: bool (N, chunks)."""
-        tail, head = (ends[self.arc].tolist() for ends in (arcs_of(network).tail, arcs_of(network).head))
+        ends = [column[self.arc].tolist() for column in (arcs_of(network).tail, arcs_of(network).head)]
+        tail, head = reversed(ends) if back else ends
         used, kept, chunk = wants.tolist(), wants[head, self.chunk], self.chunk.tolist()
         for i in range(0 if kept.all() else len(kept))[::-1]:
             kept[i] = used[head[i]][chunk[i]]
@@ -109,26 +110,32 @@ def exchanged(
     fixed: Exchange = NOTHING,
     together: bool = False,
     alone: bool = False,
+    shut: NDArray[np.bool_] | None = None,
+    back: bool = False,
 ) -> Exchange:
     """Return the sends of an exchange in which all get the chunks that they want, if anybody has them.
 
     ``wanted``: the resources of arcs. ``has``, ``wants``: who has which chunks, and who is to have which, bool (N, chunks). Arcs
     are asked by how much their heads lack, ``by_need``, or else by the rarity of the chunk they would carry. ``fixed``: sends
     that take place anyway; chunk -1: one of no interest. ``together``: whether messages combine. ``alone``: sends are in the way
-    of no others but the fixed ones, so each node gets each chunk as early as it can. Raises PlanError when somebody cannot be
-    reached.
+    of no others but the fixed ones, so each node gets each chunk as early as it can. ``shut``: who must not get which, bool
+    (N, chunks). ``back``: from the last step to the first, over arcs turned round, so it brings sums together. Raises PlanError
+    when somebody cannot be reached.
     """
     from treecast.kernels.plans.rarest_first import spread
 
     nodes, chunks = has.shape
     sent, busy = np.empty((nodes * chunks, 3), np.int32), np.full((wanted.resources, 2), -1)
-    taken = (wanted.resource, wanted.key)
-    columns = (arcs_of(network)[:5], taken, busy, has.copy(), wants, np.stack(fixed, axis=1))
+    arcs, number = arcs_of(network).turned if back else (arcs_of(network), np.arange(len(wanted.resource)))
+    taken = (wanted.resource[number], wanted.key[number])
+    closed = np.zeros_like(has) if shut is None else shut & ~wants
+    columns = (arcs[:5], taken, busy, has.copy(), wants, closed, np.stack(fixed, axis=1))
     most = 4 * (chunks + nodes) + int(fixed.step.max(initial=0))
     count, steps = spread(*columns, alone, together, by_need, number_of_seed(seed), most, sent)
     if steps < 0:
         raise PlanError(f"an exchange of {chunks:,} chunks on {network.spec} did not end: some node is not reached")
-    return Exchange(*sent[:count].astype(np.int64).T)
+    step, arc, chunk = sent[:count].astype(np.int64).T
+    return Exchange(steps - 1 - step if back else step, number[arc], chunk)
 
 
 def table(holdings: Holdings, nodes: int, chunks: int) -> NDArray[np.bool_]:

@@ -1,0 +1,125 @@
+"""Inner loop that grows trees by price, each beside all others: the more is asked of a resource, the dearer it is."""
+# pyright: basic
+
+import math
+
+import numpy as np
+
+from treecast.kernels.compiled import inline, njit
+
+_FAR = 1e300
+_DEAREST = 60.0  # of the exponents of prices
+
+
+@inline
+def _count(a, weight, resource, load, price, steep, room):
+    """Count a send of some chunks over arc a, or take it back, in the loads and prices of its resources."""
+    for j in range(resource.shape[1]):
+        r = resource[a, j]
+        load[r] += weight
+        price[r] = math.exp(min(_DEAREST, steep * (load[r] + abs(weight) - room) / room))
+
+
+@njit
+def _nearest(first, leaving, end, resource, price, later, serial, hears, told, wanted, cost, via):
+    """Return the wanted node that is cheapest to reach from a tree, -1 if none is; ``via``: by which arc to come to each node.
+
+    ``hears``: the step in which each node of the tree has it, -1 for the others; ``told``: to how many it passes it on.
+    """
+    nodes = len(cost)
+    done = np.zeros(nodes, np.bool_)
+    for v in range(nodes):
+        via[v] = -1
+        cost[v] = later * (hears[v] + (told[v] if serial else 0)) if hears[v] >= 0 else _FAR
+    while True:
+        u = -1
+        for v in range(nodes):
+            if not done[v] and cost[v] < _FAR and (u < 0 or cost[v] < cost[u]):
+                u = v
+        if u < 0 or (wanted[u] and hears[u] < 0):
+            return u
+        done[u] = True
+        for i in range(first[u], first[u + 1]):
+            a = leaving[i]
+            v = end[a]
+            if hears[v] < 0 and not done[v]:
+                new = cost[u] + later
+                for j in range(resource.shape[1]):
+                    new += price[resource[a, j]]
+                if new < cost[v]:
+                    cost[v], via[v] = new, a
+
+
+@njit(
+    arrays=True,
+    work=lambda first, leaving, ends, resource, roots, root, targets, target, back, weight, passes, *others: (
+        2.0 * passes * len(target) * (len(first[0]) ** 2 + len(ends[0]))
+    ),
+)
+def grow(
+    first, leaving, ends, resource, roots, root, targets, target, back, weight, passes, later, serial, room, order, by
+):
+    """Fill ``by``, int32 (trees, N), with the arc over which each node of a tree is joined to it, -1 for others; return how many.
+
+    Tree t begins at all of ``root[roots[t]] … root[roots[t+1]-1]`` and leads to all targets, or if ``back[t]`` from there to
+    them. Its chunks are ``weight[t]``. A node that is to join pays for the resources on its way, e^(10 (load - room) / room)
+    each, and ``later`` for each step in which it hears later; ``serial``: a node sends to one after the other. Each tree is grown
+    anew in each of the ``passes``, in the ``order`` given, int64 (passes, trees). ``first``, ``leaving``, ``ends``: of the arcs
+    forwards, and then backwards. ``resource``: int64 (arcs, width). Fewer than all trees are returned where one has no way.
+    """
+    # 1. nothing is loaded
+    trees, nodes = by.shape
+    load = np.zeros(int(resource.max()) + 1)
+    price = np.full(len(load), math.exp(-10.0))
+    hears, told = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    wanted, cost, via = np.empty(nodes, np.bool_), np.empty(nodes), np.empty(nodes, np.int64)
+    way = np.empty(nodes, np.int64)
+    for turn in range(passes):
+        for i in range(trees):
+            t = order[turn, i]
+            side = 1 if back[t] else 0
+            # 2. take the tree out, if it is there from the pass before
+            for v in range(nodes):
+                if turn > 0 and by[t, v] >= 0:
+                    _count(by[t, v], -weight[t], resource, load, price, 10.0, room)
+                by[t, v], hears[v], told[v], wanted[v] = -1, -1, 0, False
+            left = 0
+            for k in range(targets[t], targets[t + 1]):
+                wanted[target[k]] = True
+            for k in range(roots[t], roots[t + 1]):
+                hears[root[k]], wanted[root[k]] = 0, False
+            for v in range(nodes):
+                left += wanted[v]
+            # 3. join the nearest target by its cheapest way until all are there
+            while left > 0:
+                v = _nearest(
+                    first[side],
+                    leaving[side],
+                    ends[1 - side],
+                    resource,
+                    price,
+                    later,
+                    serial,
+                    hears,
+                    told,
+                    wanted,
+                    cost,
+                    via,
+                )
+                if v < 0:
+                    return i
+                count = 0
+                while hears[v] < 0:
+                    way[count] = v
+                    count += 1
+                    v = ends[side][via[v]]
+                for k in range(count - 1, -1, -1):
+                    v, a = way[k], via[way[k]]
+                    u = ends[side][a]
+                    by[t, v] = a
+                    hears[v] = hears[u] + 1 + (told[u] if serial else 0)
+                    told[u] += 1
+                    left -= wanted[v]
+                    wanted[v] = False
+                    _count(a, weight[t], resource, load, price, 10.0, room)
+    return trees

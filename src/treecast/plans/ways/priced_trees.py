@@ -1,0 +1,169 @@
+"""Trees by price, for any demand on any machine: the more is asked of a resource, the dearer it is.
+
+A class of chunks goes down a tree from all that hold it to all that want it, and whoever hears it passes it on, also nodes
+that do not want it. A sum for one node goes to it down a tree of its own, backwards; a sum for several is completed at one node,
+its *owner*, and goes out from there. Each tree takes the ways that are cheapest beside all others (Garg & Könemann 2007). With
+many chunks a class has several trees. Which holder gives a chunk to whom follows from the prices.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.collectives import Collective, Demand
+from treecast.errors import PlanError
+from treecast.models import Model, takes
+from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
+from treecast.networks.core import Ints
+from treecast.plans.ways.ways import Ways, pairs_of
+from treecast.ragged import explode, places, starts
+from treecast.schedule import Payloads
+
+_MOST_HOPS = 20_000
+_PASSES = 2
+LATER = (0.02, 0.3, 2.0)
+"""The cost of a step later, beside that of a full resource: little where many chunks go, more where few do."""
+
+
+Mask = NDArray[np.bool_]
+
+
+class Shares(NamedTuple):
+    """Parts of classes that each go down a tree of their own: class, first chunk and size of each, int64 (shares,)."""
+
+    of: Ints
+    first: Ints
+    size: Ints
+
+
+def shares_of(demand: Demand, most: int = _MOST_HOPS) -> Shares:
+    """Return the classes of a demand in shares as short as so many hops allow.
+
+    >>> shares_of(Demand.of("5: 0 > 1\\n2: 1 > 0"), most=4)
+    Shares(of=array([0, 0, 0, 1]), first=array([0, 2, 4, 5]), size=array([2, 2, 1, 2]))
+    """
+    parts, wants = np.diff(demand.part), np.diff(demand.wants)
+    hops = demand.size * (wants + np.where(parts > 1, parts, 0))
+    block = np.minimum(max(1, -(-int(hops.sum()) // most)), demand.size)
+    count = -(-demand.size // block)
+    of, place = np.repeat(np.arange(len(demand)), count), places(count)
+    first = starts(demand.size)[of] + place * block[of]
+    return Shares(of, first, np.minimum(block[of], starts(demand.size)[of + 1] - first))
+
+
+def owners_of(demand: Demand, network: Network, seed: int = 0) -> Ints:
+    """Return a node for each sum of a demand that completes it: the wanter, or one near all that has not many yet."""
+    every, owners = np.arange(network.nodes), np.empty(demand.sums, np.int64)
+    far = network.distance(every[:, None], every)
+    far = np.where(far < 0, 2 * network.nodes, far)
+    load = np.zeros(network.nodes)
+    ties = 1e-3 * np.random.default_rng(seed).random((demand.sums, network.nodes))
+    for k in range(demand.sums):
+        wants = demand.want[demand.wants[k] : demand.wants[k + 1]]
+        gives = demand.holder[demand.holders[demand.part[k] : demand.part[k + 1]]]
+        if len(wants) == 1:
+            owners[k] = wants[0]
+            continue
+        reach = far[gives].max(axis=0) + far[:, wants].max(axis=1)
+        aside = ~np.isin(every, wants)
+        owners[k] = int(np.argmin(load / demand.size[k] + 2 * reach + aside + ties[k]))
+        load[owners[k]] += demand.size[k]
+    return owners
+
+
+def trees_by_price(
+    collective: Collective, network: Network, machine: Model, *, room: int, later: float, seed: int = 0
+) -> tuple[Collective, Ways]:
+    """Return the ways of a demand by trees that grow by price, and the collective with the owners of its sums.
+
+    ``room``: the load at which a resource is full. ``later``: see ``LATER``. ``seed``: of the order of trees, and of
+    owners. Raises PlanError where someone has no way.
+    """
+    from treecast.kernels.plans.priced_trees import grow
+
+    demand, arcs = _demand(collective), arcs_of(network)
+    # 1. the trees: of each share one, of sums for several one in and one out
+    shares, owners = shares_of(demand), owners_of(demand, network, seed)
+    is_sum = shares.of < demand.sums
+    several = np.zeros(len(demand), np.bool_)
+    several[: demand.sums] = np.diff(demand.wants)[: demand.sums] > 1
+    share = np.concatenate([np.arange(len(shares.of)), np.flatnonzero(several[shares.of])])
+    out = np.arange(len(share)) >= len(shares.of)
+    back = is_sum[share] & ~out
+    of = shares.of[share]
+    roots, root, targets, target = _ends(demand, owners, of, back, out)
+    # 2. grow them
+    rng, trees = np.random.default_rng(seed), len(share)
+    order = np.stack([np.arange(trees) if not (turn or seed) else rng.permutation(trees) for turn in range(_PASSES)])
+    by = np.full((trees, network.nodes), -1, np.int32)
+    resource = takes(machine, network).resource
+    sides = (arcs.first.astype(np.int64), arcs.into.astype(np.int64))
+    every = np.arange(len(arcs.tail), dtype=np.int64)
+    leaving = (every, arcs.entering.astype(np.int64))
+    ends = (arcs.tail.astype(np.int64), arcs.head.astype(np.int64))
+    weight = shares.size[share] * (0.0 if machine.combining else 1.0)  # combined, another chunk costs nothing
+    serial = machine.ports == "one"
+    columns = (roots, root, targets, target, back, weight)
+    if grow(sides, leaving, ends, resource, *columns, _PASSES, later, serial, float(room), order, by) < trees:
+        raise PlanError(f"some node of {network.spec} that wants data has no way from it")
+    # 3. their hops
+    owned = owned_by(collective, owners)
+    return owned, _ways(owned, network, shares, (share, out, by))
+
+
+def _demand(collective: Collective) -> Demand:
+    if collective.demand is None:
+        raise PlanError(f"{collective.kind} is no demand")
+    return collective.demand
+
+
+def _ends(demand: Demand, owners: Ints, of: Ints, back: Mask, out: Mask) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return where each tree begins, and the nodes that it leads to, or from: starts and nodes of both."""
+    held, _ = explode(demand.part, of)
+    _, holder = explode(demand.holders, explode(demand.part, of)[1])
+    givers = starts(np.bincount(held, np.diff(demand.holders)[explode(demand.part, of)[1]], len(of)).astype(np.int64))
+    _, wanter = explode(demand.wants, of)
+    wanted = starts(np.diff(demand.wants)[of])
+    at_owner = back | out
+    owner = np.where(at_owner, owners[np.minimum(of, max(0, len(owners) - 1))] if len(owners) else 0, 0)
+    roots, root = _chosen(at_owner, (np.arange(len(of) + 1), owner), (givers, demand.holder[holder]))
+    targets, target = _chosen(back, (givers, demand.holder[holder]), (wanted, demand.want[wanter]))
+    return roots, root, targets, target
+
+
+def _chosen(mask: Mask, yes: tuple[Ints, Ints], no: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
+    """Return the rows of one ragged table where a mask says so, else those of another."""
+    rows = [(yes if chosen else no) for chosen in mask.tolist()]
+    entries = [table[1][table[0][i] : table[0][i + 1]] for i, table in enumerate(rows)]
+    return starts([len(entry) for entry in entries]), np.concatenate([np.zeros(0, np.int64), *entries])
+
+
+def owned_by(collective: Collective, owners: Ints) -> Collective:
+    """Return the collective of a demand in which some nodes complete its sums: int64 (sums,)."""
+    first = starts(_demand(collective).size[: len(owners)])[:-1]
+    new = np.flatnonzero(np.diff(owners, prepend=-1))
+    return replace(collective, owners=tuple(zip(first[new].tolist(), owners[new].tolist(), strict=True)))
+
+
+def _ways(
+    collective: Collective, network: Network, shares: Shares, trees: tuple[Ints, Mask, NDArray[np.int32]]
+) -> Ways:
+    """Return the hops of trees: a send waits for those that bring its chunk, or at its owner for all contributions."""
+    arcs, count, sums, (share, out, by) = arcs_of(network), len(shares.of), collective.sums, trees
+    tree, node = np.nonzero(by >= 0)
+    arc = by[tree, node].astype(np.int64)
+    finished, own = out[tree], share[tree]
+    payload = own + count * finished
+    owner = collective.source_of(shares.first[own]) if sums else np.full(len(own), -1)
+    key, leaves = payload * network.nodes, finished & (arcs.tail[arc] == owner)
+    needs: Ints = np.where(leaves, own * network.nodes, key) + arcs.tail[arc].astype(np.int64)
+    before, after = pairs_of(key + arcs.head[arc], needs)
+    # chunks are numbered sums, finished sums, copies
+    begin = shares.first + np.where(shares.first >= sums, sums, 0)
+    first = np.concatenate([begin, shares.first + sums])
+    payloads = Payloads.of_ranges(first, first + np.tile(shares.size, 2))
+    turn = places(np.bincount(shares.of))[own]
+    return Ways(network, arc, payload, payloads, np.full(len(arc), -1), turn, before, after)

@@ -1,0 +1,40 @@
+"""Plans of any demand, for any machine: trees that grow by price, timed from the end and from the start again."""
+
+from collections.abc import Iterator
+from itertools import product
+
+from treecast.collectives import Collective
+from treecast.networks import Network
+from treecast.plans.built import Built, Job
+from treecast.plans.registry import any_machine
+from treecast.plans.search import HOP, affordable, best_of
+from treecast.plans.times.timetable import Timed, listed, there_and_back
+from treecast.plans.ways.priced_trees import LATER, trees_by_price
+from treecast.plans.whole.any_machine.known import least_steps, machines
+
+_TRIES, _ROOMS = 8, (1, 2, 4)  # orders of the trees; the load at which a resource is full, beside the lower bound
+
+
+@any_machine(
+    "priced-trees",
+    "demand",
+    summary="trees from all that hold a chunk to all that want it, the cheapest beside all others; timed anew",
+)
+def priced_trees(job: Job[Network]) -> Built:
+    """Any machine: the fewest steps of trees that grow by price, where prices say more or less of latency.
+
+    It is not proved how near the bound this is: each schedule shows it.
+    """
+    least, count = least_steps(job), [0]
+
+    def timed() -> Iterator[tuple[Timed, Collective]]:
+        every = product(range(_TRIES), machines(job.model), _ROOMS, LATER)
+        for seed, machine, times, later in affordable(every, lambda how: 16 * HOP * count[0]):
+            room = times * max(1, least)
+            owned, ways = trees_by_price(job.collective, job.network, machine, room=room, later=later, seed=seed)
+            count[0] = len(ways)
+            keys = [ways.turn - ways.heights], [-ways.below], [-ways.heights * ways.lengths]
+            yield there_and_back(*(listed(ways, machine, key) for key in keys), least=least), owned
+
+    found, owned = best_of(timed(), lambda each: each[0].cost, least)
+    return found.built()._replace(collective=owned)
