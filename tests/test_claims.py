@@ -594,7 +594,11 @@ CLAIMS: dict[str, dict[str, object]] = {
         words: Measured("make bench-tcp")
         for words in ("| Bcast, ", "| Allgather, ", "| Allreduce, ", "gloo takes more time", "gloo took 0.43 to 0.92")
     }
-    | {"**Each line goes out whole**": Test("tests/slow/jobs/test_launchers.py::test_lines_of_ranks_never_mix")},
+    | {
+        "**Each line goes out whole**": Test("tests/slow/jobs/test_launchers.py::test_lines_of_ranks_never_mix"),
+        "**The network** is a circulant graph": Test("tests/groups/test_ways.py::test_ways_are_disjoint_whoever_is_out"),
+        "- **A host needs Python and numpy**": DEFINITION,
+    },
     "docs/torch.md": {
         "| ms, 4 ranks: a usual step": Measured("make bench-torch"),
         "the package torchft-nightly": Measured("make bench-torch"),

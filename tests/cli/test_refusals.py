@@ -29,7 +29,7 @@ COST = "--bytes 1MiB --latency 1us --rate 1GB/s"
         (f"simulate plan.tc --lying-nodes 2134 {COST}", "seconds are of a replay without liars"),
         ("run plan.tc --input data --mpi --cut-links 1234-2134", "over MPI only processes can be killed"),
         ("verify plan.tc --rate 0 --latency 0", "'0' is no rate"),
-        ("cast nowhere --hosts data", "nowhere is no file"),
+        ("cast nowhere --hosts data", "names no host"),
         ("draw plan.tc -o data/frames/", "cannot be made"),
         ("draw plan.tc -o picture.xyz", "is no picture"),
     ],
