@@ -6,7 +6,7 @@ from concurrent.futures import TimeoutError as Unfinished
 from contextlib import suppress
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treecast.algorithms.spread import share
 from treecast.calls.call import Call
@@ -18,11 +18,13 @@ from treecast.calls.worker import Worker
 from treecast.errors import PlanError
 from treecast.groups.group import Group
 from treecast.groups.unlike import called
-from treecast.networks import Graph, Network, network
 from treecast.tcp import library
 from treecast.tcp.arguments import Reader
 from treecast.tcp.job import Job as Process
 from treecast.transport.sockets import Sockets
+
+if TYPE_CHECKING:
+    from treecast.networks import Network
 
 _FEW = 2  # ranks between which data goes straight
 _REACH = 2.0  # seconds in which members wait for the connection of a newcomer that others have
@@ -93,11 +95,13 @@ class Comm(Member):
         if process.links is not None and not group.ident:
             where = process.links[1]
             if where.relays is not None:  # a relay is a rank here, and takes part
+                from treecast.networks import Graph
+
                 graph = where.to_networkx()
                 where = Graph(f"{where.spec},ranks", where.labels(), [arc[:2] for arc in graph.edges()])
             self._go_by_plans(process.links[0].direct, where)
 
-    def _go_by_plans(self, direct: Sockets, where: Network, **how: Any) -> None:
+    def _go_by_plans(self, direct: Sockets, where: "Network", **how: Any) -> None:
         from treecast.engine.lane import Lane  # planners, which most jobs do without
         from treecast.engine.planned import Planned
 
@@ -111,6 +115,8 @@ class Comm(Member):
         between two ranks, all stays as it is.
         """
         if self.process.links is None and self.size > _FEW:
+            from treecast.networks import network
+
             where = network(f"complete:{self.size}")
             self._go_by_plans(self.process.transport, where, model="one-port", copies=False)
 

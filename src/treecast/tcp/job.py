@@ -10,7 +10,7 @@ from functools import partial
 from queue import Empty, Queue
 from threading import Lock
 from time import monotonic, sleep
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from treecast.calls.sinks import attach, tell_ended, tell_joined
 from treecast.calls.worker import Worker
@@ -21,15 +21,17 @@ from treecast.groups.terms import Carrier, Terms, check_alike, read_words
 from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_unlike, end_with_the_job
 from treecast.jobs.program import flush
-from treecast.networks import Network
 from treecast.tcp.meeting import Arrivals, Listener, TooLateError
 from treecast.tcp.reach import News, Reach
 from treecast.transport.base import FrameError, Key, Kind, Steps, carry_out
 from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
 
+if TYPE_CHECKING:
+    from treecast.networks import Network
+
 T = TypeVar("T")
-Linked = tuple[Links, Network]
+Linked = tuple[Links, "Network"]
 _GROUPS = (1 << 16) - 1
 _EARLY = 1 << 20  # bytes of frames of groups that are not known yet
 _FRAME = 256  # bytes that one takes beside its own

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treecast.errors import PlanError
 from treecast.groups.terms import Terms, check_alike
 from treecast.groups.ways import WIDE, ways_of
-from treecast.networks import Network, network
 from treecast.tcp import meeting
 from treecast.tcp.hosts import own_addresses
 from treecast.tcp.job import Job, ended_at_exit
@@ -20,6 +19,9 @@ from treecast.tcp.proof import Trust, Who
 from treecast.tcp.reach import Reach
 from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
+
+if TYPE_CHECKING:
+    from treecast.networks import Network
 
 Address = tuple[str, int]
 
@@ -107,8 +109,10 @@ def _meet(where: Start, options: Options, own: Who, port: int, until: float) -> 
     return table
 
 
-def network_of_ranks(name: Any, size: int) -> Network:
+def network_of_ranks(name: Any, size: int) -> "Network":
     """Return the network whose links are the only connections of a job. Raises PlanError for one that does not fit."""
+    from treecast.networks import network
+
     where = network(name)
     if where.nodes != size or not where.connected:
         why = f"has {where.nodes:,} nodes" if where.nodes != size else "is not connected"
@@ -149,12 +153,13 @@ def read_places(text: str) -> tuple[Address, ...]:
     return tuple(found)
 
 
-def at_links(places: Iterable[Address], where: Network | None, size: int) -> list[Address] | None:
+def at_links(places: Iterable[Address], where: "Network | None", size: int) -> list[Address] | None:
     """Return where each rank listens, when the place to meet names that of each; its neighbours connect to it there.
 
     ``{rank}`` in the name of a host is the number of the rank, ``{name}`` that of its node.
 
     >>> from treecast.networks import network
+    >>> from treecast import network
     >>> at_links([("h{rank}", 7000)], network("ring:3"), 3)
     [('h0', 7000), ('h1', 7000), ('h2', 7000)]
     """
