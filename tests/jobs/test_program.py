@@ -86,3 +86,19 @@ def test_a_rank_on_another_host_ends_as_ssh_says(script, status, tmp_path):
     rank.communicate(timeout=60)
     said = (tmp_path / "ended-2").read_text()
     assert (rank.returncode, said) == (status, str(-15 if status == -9 else status))
+
+
+@pytest.mark.parametrize("options", [[], ["-u"]])
+def test_a_rank_whose_output_was_a_file_has_streams_that_are_none(tmp_path, monkeypatch, options):
+    """What they printed came out in pieces, or their ``reconfigure`` failed: they were made for the file."""
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    program = (
+        "import sys; sys.stdout.reconfigure(errors='replace'); sys.stderr.reconfigure(errors='replace')\n"
+        "print(sys.stdout.seekable(), sys.stdout.name, sys.stderr.write_through, sys.stdout is sys.__stdout__)\n"
+        "sys.stdout.buffer.write(b'bytes\\n'); sys.stderr.write('told\\n')"
+    )
+    with (tmp_path / "out").open("wb") as out, (tmp_path / "err").open("wb") as err:
+        line = ending_the_job([sys.executable, *options, "-c", program])
+        subprocess.run(line, stdout=out, stderr=err, timeout=60, check=True)
+    said = f"False <stdout> {bool(options)} True\nbytes\n"
+    assert ((tmp_path / "out").read_text(), (tmp_path / "err").read_text()) == (said, "told\n")

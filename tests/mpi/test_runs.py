@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from treecast import __version__
 from treecast.errors import PlanError
 from treecast.mpi.job.launch import command
 
@@ -84,3 +85,9 @@ def test_of_other_mpis_it_says_what_is_missing(treecast, monkeypatch, tmp_path, 
 def test_a_program_that_is_not_there_is_an_error_of_one_line(treecast):
     done = treecast("launch", "-n", 2, "--", "nosuchprogram")
     assert (done.returncode, done.stderr) == (2, "error: nosuchprogram cannot be started: there is no such program\n")
+
+
+@pytest.mark.parametrize("how", [[], ["--tcp"]], ids=["MPI", "sockets"])
+def test_a_console_script_is_started_by_its_name(treecast, how):
+    done = treecast("launch", *how, "-n", 2, "--", "treecast", "--version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{__version__}\n" * 2, "")

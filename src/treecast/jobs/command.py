@@ -18,17 +18,19 @@ _PYTHON = re.compile(r"python[0-9.]*")
 def ending_the_job(program: Sequence[str]) -> list[str]:
     """Return a command line that runs a program under watch, and ends the job when it fails.
 
-    >>> import os
-    >>> [os.path.basename(word) for word in ending_the_job(["python3", "-u", "work.py", "5"])]
-    ['python3', '-u', 'program.py', 'work.py', '5']
+    The program is a path, or a name that is found on the PATH, or beside this Python. Raises PlanError for none.
+
+    >>> [os.path.basename(word) for word in ending_the_job(["python3", "-u", "-m", "work", "5"])]
+    ['python3', '-u', 'program.py', '-m', 'work', '5']
     >>> [os.path.basename(word) for word in ending_the_job(["hostname"])][-3:]
     ['program.py', 'exec', 'hostname']
     """
-    words = [*_interpreter_of(program[0]), *program] if program else []
+    found = [_find(program[0]), *program[1:]]
+    words = [*map(_find, _interpreter_of(found[0])), *found]
     at = _place_of_program(words)
-    if at:
-        return [*words[:at], PROGRAM, *words[at:]]
-    return watched(program) if program else []
+    if at and not words[at].startswith("-") and not os.path.exists(words[at]):
+        raise PlanError(f"{words[at]} cannot be started: there is no such file")
+    return [*words[:at], PROGRAM, *words[at:]] if at else watched(found)
 
 
 def watched(program: Sequence[str], how: str = "exec") -> list[str]:
@@ -46,11 +48,23 @@ def start(
         raise PlanError(f"{line[0]} cannot be started: {error.strerror}") from None
 
 
-def _interpreter_of(name: str) -> list[str]:
+def _find(name: str) -> str:
+    """Return the path of a program. Raises PlanError when there is none, and says what would be right."""
+    path = shutil.which(name) or shutil.which(name, path=os.path.dirname(sys.executable))
+    if path is None:
+        why = "there is no such program"
+        if os.access(name, os.X_OK) and os.path.isfile(name):
+            why = f"write ./{name}"
+        elif os.path.isfile(name):
+            why = f"it may not be run: chmod +x {name}, or python {name}"
+        raise PlanError(f"{name} cannot be started: {why}")
+    return path
+
+
+def _interpreter_of(path: str) -> list[str]:
     """Return the Python that runs a script which names it in its first line; nothing for anything else."""
-    path = shutil.which(name)
     try:
-        with open(path or name, "rb") as file:
+        with open(path, "rb") as file:
             first = file.readline(200)
     except OSError:
         return []

