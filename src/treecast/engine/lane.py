@@ -11,6 +11,7 @@ from treecast.engine.transfers import Links, Transfer
 from treecast.engine.turns import Turns
 from treecast.errors import Evicted
 from treecast.execution.layout import Bytes
+from treecast.groups.agreement import Broken
 from treecast.groups.group import Group
 from treecast.transport.base import Key, Ticket, Until
 
@@ -83,7 +84,7 @@ class Lane(Links):
         self._transport.forget(self._group.agreement.number, self._group.ident)
         try:
             return Engine(self, transfers, part, self._patience, turns=turns).run()
-        except Evicted:
+        except (Evicted, Broken):
             for peer in range(len(self._seats)):
                 self.give_up(peer)
             raise

@@ -14,6 +14,7 @@ al., SC 2015); majorities of the present members (Jajodia, Mutchler 1990).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 
 from treecast.errors import Evicted
 from treecast.groups import members as sets
@@ -39,7 +40,10 @@ _WHOLE: View = 0, ()
 
 
 class Broken(Exception):  # noqa: N818
-    """Ends the steps of a call that all leave: in which ranks make unlike calls, or find that one of theirs is wrong."""
+    """Ends the steps of a call that all leave: in which ranks make unlike calls, or find that one of theirs is wrong.
+
+    Or one that some rank has revoked, which the carrier tells the program.
+    """
 
 
 Say = Callable[[int, Key, bytes], None]
@@ -61,7 +65,7 @@ class Agreement:
     ``number``: of the call. ``log``: the decisions that others may ask for. ``ended``: up to which call each rank has come;
     ``all_ended``: up to which all have, as a call of all at once has shown. ``is_out``: the others go on without this rank.
     ``leaving``: who makes no further calls. ``is_broken``: ranks make unlike calls, and leave this one.
-    ``guarded``: deaths need a majority too.
+    ``guarded``: deaths need a majority too. ``final``: the last call that all make, where some rank has revoked those after it.
     """
 
     def __init__(self, rank: int, size: int, say: Say, shut: Callable[[int], None], ways: Among) -> None:
@@ -69,6 +73,7 @@ class Agreement:
         self.members = list(range(size))
         self.dead, self.pairs, self.lost, self.silent = set[int](), set[Pair](), set[int](), set[int]()
         self.number, self.is_out, self.is_broken, self.guarded = 0, False, False, False
+        self.final = inf
         self._bases: list[tuple[int, list[int]]] = []  # by call: members of whom some may have decided otherwise
         self.log: dict[tuple[int, int], Decision] = {}
         self._all_have = Decision(Action.DONE)
@@ -135,8 +140,9 @@ class Agreement:
                 self.states[source, call, key.instance, key.stage] = read_state(body, self.size)
         elif kind == Kind.DECIDED and call >= self.number:
             self._decisions[source, call, key.instance] = read_decision(body, self.size)
-        elif kind == Kind.ENDED:
+        elif kind in (Kind.ENDED, Kind.REVOKED):
             self.note_end(source, call)
+            self.final = min(self.final, call) if kind == Kind.REVOKED else self.final
         elif kind == Kind.LEFT:
             self.silent.add(source)
             self.lose(source, True)
@@ -154,8 +160,8 @@ class Agreement:
 
     def left_early(self) -> dict[int, int]:
         """Return the members that have left after fewer calls than this rank, and after how many; nobody has missed them."""
-        said = {**{rank: self.end_of(rank) for rank in self.leaving}, **self.byes}
-        return {rank: said[rank] // PARTS for rank in self.members if said.get(rank, self.number) < self.number}
+        said, number = {**{rank: self.end_of(rank) for rank in self.leaving}, **self.byes}, min(self.number, self.final)
+        return {rank: said[rank] // PARTS for rank in self.members if said.get(rank, number) < number}
 
     def admit(self, ranks: Iterable[int]) -> None:
         """Take ranks in from the next call on; all members do so in the same call."""
@@ -190,14 +196,14 @@ class Agreement:
 
     def until(self, condition: Until) -> Steps[None]:
         """Wait for a condition. Raises as ``check_in``."""
-        yield lambda: self.is_out or self.is_broken or condition()
+        yield lambda: self.is_out or self.is_broken or self.number > self.final or condition()
         self.check_in()
 
     def check_in(self) -> None:
-        """Raise Evicted when the others have gone on without this rank, Broken when ranks make unlike calls."""
+        """Raise Evicted when the others have gone on without this rank, Broken when ranks make unlike calls, or it is revoked."""
         if self.is_out:
             raise Evicted(f"rank {self.rank} is cut off: the other ranks have gone on without it")
-        if self.is_broken:
+        if self.is_broken or self.number > self.final:
             raise Broken
 
     def is_whole(self) -> bool:

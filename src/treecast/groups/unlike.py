@@ -197,6 +197,8 @@ class Unlike:
 def called(group: "Group", steps: Steps[T], words: Words = NO_WORDS, part: int = 0) -> Steps[T]:
     """Begin a call, or another part of it, and do its steps. ``words``: of the call, in which all ranks agree.
 
+    Raises Broken where it is revoked.
+
     Raises UnlikeCallsError at all that live when they do not. When one of them is wrong at some rank, DeliveryError there and at
     all others, and PlanError at a rank to which a message of another length has come.
     """
@@ -208,6 +210,9 @@ def called(group: "Group", steps: Steps[T], words: Words = NO_WORDS, part: int =
         return found
     except Broken as broken:
         group.leave()
+        if group.agreement.number > group.agreement.final:
+            group.revoke()
+            raise
         error = yield from group.unlike.explain(group.agreement.number // PARTS)
         raise (broken.args[0] if broken.args else error) from None
     finally:

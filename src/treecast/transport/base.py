@@ -56,6 +56,7 @@ class Kind(IntEnum):
     ASK = 19  # where are you? this rank waits
     HERE = 20
     NEWS = 21  # who has ended or left, as others have heard
+    REVOKED = 22  # who says so makes no call after this one
 
 
 class Key(NamedTuple):

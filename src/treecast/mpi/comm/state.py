@@ -12,6 +12,7 @@ from treecast.calls.deaths import Deaths
 from treecast.calls.sinks import attach, tell_ended, tell_joined
 from treecast.calls.table import Rank
 from treecast.calls.worker import Worker
+from treecast.groups.agreement import Broken
 from treecast.groups.group import Group
 from treecast.groups.terms import Carrier, Terms
 from treecast.groups.waiting import Waiting
@@ -25,7 +26,7 @@ from treecast.mpi.transport import MpiTransport
 from treecast.transport.base import FrameError, Key, Kind, Steps, T, carry_out
 from treecast.transport.marks import PARTS
 
-_KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.UNLIKE)
+_KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.UNLIKE, Kind.REVOKED)
 _ASK = 0.05  # seconds after which others are asked again how far they are
 
 
@@ -78,7 +79,8 @@ class Base:
         if together is None or (under_way := together.under_way) is None:
             return
         began, *quick = under_way
-        if group.unlike.knows(group.agreement.number // PARTS + bool(quick)):
+        number = group.agreement.next() if quick else group.agreement.number
+        if group.unlike.knows(number // PARTS) or number > group.agreement.final:
             together.end()
         elif slow is not None and began != self.asked and perf_counter() - began >= slow:
             self.asked = began
@@ -99,14 +101,27 @@ class Base:
             group.agreement.number = PARTS * (number - 1)
         return group
 
+    def revoke(self) -> None:
+        """Have all leave the calls that some rank has not begun, and make none any more; this one may be in nonblocking ones."""
+        for group in self.groups.values():
+            group.agreement.final = min(group.agreement.final, group.agreement.number - group.unlike.is_inside)
+        with self.transport.lock:  # which such a call gives back now
+            for group in self.groups.values():
+                group.revoke()
+            if self.transport.together is not None:
+                self.transport.together.end()
+
     def run(self, group: Group, steps: Steps[T]) -> T:
-        """Carry out steps of a group."""
+        """Carry out steps of a group. Raises MPI's exception where its calls are revoked."""
         transport = self.transport
         with transport.lock:
             transport.awaited, transport.spares = group.awaited, group.carrier.alone
             if transport.deadline is not None:  # a late rank may have been put out, and returns early else
                 transport.wait(lambda: False, 0)
-            return carry_out(steps, partial(self.waiting.wait, group))
+            try:
+                return carry_out(steps, partial(self.waiting.wait, group))
+            except Broken:
+                raise MPI.Exception(MPI.ERR_REVOKED) from None
 
     def pay(self) -> None:
         """Raise the error of a call that had ended here before this rank learned that calls were unlike."""
@@ -175,6 +190,11 @@ class State:
     def dead(self) -> set[int]:
         """The ranks that have failed, as far as is known."""
         return set(self.base.transport.lost) if "base" in vars(self) else set()
+
+    def revoke(self) -> None:
+        """Have all leave the calls that some rank has not begun, and make none any more."""
+        if "base" in vars(self):
+            self.base.revoke()
 
     def free(self) -> None:
         """Free all that is kept of MPI."""

@@ -25,6 +25,7 @@ from treecast.groups.unlike import COMPARED
 from treecast.mpi.comm.quick import Lane, Quick, quick_of
 from treecast.mpi.comm.requests import Again, Pending, begin
 from treecast.mpi.comm.state import State, state_of
+from treecast.mpi.library import failed_ranks
 from treecast.transport.base import Steps
 from treecast.transport.marks import PARTS
 
@@ -88,6 +89,42 @@ class Comm(Member, MPI.Intracomm):
         failed = () if self._kept is None else self._kept.dead
         return f"<treecast.mpi.Comm of {self.size} ranks: survive={self.terms.survive}, failed={tuple(sorted(failed))}>"
 
+    def Sendrecv(  # noqa: N802, D102
+        self, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, *rest: Any, **named: Any
+    ) -> None:
+        if (rest[0] if rest else named.get("source")) != MPI.PROC_NULL:
+            super().Sendrecv(sendbuf, dest, sendtag, recvbuf, *rest, **named)
+        else:  # Open MPI 5.0 crashes where one of these is revoked
+            self.Send(sendbuf, dest, sendtag)
+            self.Recv(recvbuf, *rest, **{name.removeprefix("recv"): value for name, value in named.items()})
+
+    def Sendrecv_replace(self, buf: Any, dest: int, sendtag: int = 0, *rest: Any, **named: Any) -> None:  # noqa: N802, D102
+        if (rest[0] if rest else named.get("source")) != MPI.PROC_NULL:
+            super().Sendrecv_replace(buf, dest, sendtag, *rest, **named)
+        else:
+            self.Sendrecv(buf, dest, sendtag, buf, *rest, **named)
+
+    def Revoke(self) -> None:  # noqa: N802
+        """End messages and calls on this communicator at all ranks: they raise ERR_REVOKED from now on; ``Shrink`` goes on.
+
+        A call that some rank has ended, as all have begun it, ends at all others, too: so it has one outcome.
+        """
+        super().Revoke()
+        self._state.revoke()
+
+    def recover(self, error: Exception, *others: MPI.Comm) -> Self:
+        """Return a communicator of the living, when a message or a call has failed as a rank has died; all that live come here.
+
+        ``others``: communicators made of this one, on which ranks may wait, too: Cartesian ones, say. Raises the error itself
+        when nobody has died.
+        """
+        comms = (self, *others)
+        if isinstance(error, MPI.Exception) and not any(each.Is_revoked() or failed_ranks(MPI, each) for each in comms):
+            raise error
+        for each in comms:
+            each.Revoke()
+        return self.Shrink()
+
     @staticmethod
     def _making_method(name: str) -> Callable[..., Any]:
         """Return a method that makes another communicator."""
@@ -95,6 +132,8 @@ class Comm(Member, MPI.Intracomm):
 
         @wraps(parent)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
+            if self.Is_revoked():  # by another rank, and this one comes to Shrink
+                self._state.revoke()
             made = parent(self, *arguments, **named)
             if isinstance(made, tuple):  # with a request, before the end of which it cannot be used
                 made[0].terms, made[0]._straight = self.terms, self._straight

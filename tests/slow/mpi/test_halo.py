@@ -1,0 +1,42 @@
+"""Programs that exchange rows and go on when ranks die: the same answer with and without a death, in every way of their calls."""
+
+import random
+import re
+import sys
+
+import pytest
+
+from tests.mpi.conftest import ROOT, missing
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "MPI is there")
+CASES = ROOT / "tests" / "mpi" / "halo_cases.py"
+SURVIVING = ("plain", "two", "sure", "deadline", "network", "warn", "grid-plain")
+
+
+def launched(treecast, program, *words):
+    return treecast("launch", "-n", 4, "--timeout", 300, "--", sys.executable, program, *words)
+
+
+def test_the_example_gives_one_answer_whoever_dies_and_when(treecast):
+    alone = launched(treecast, ROOT / "examples" / "halo.py")
+    assert (alone.returncode, alone.stdout[:18], alone.stderr) == (0, "4 ranks, heat 1298", "")
+    for deaths in (["2@77"], ["0@100"], ["3@0", "1@399"]):  # also in the step that begins with saved rows
+        done = launched(treecast, ROOT / "examples" / "halo.py", *deaths)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == alone.stdout.replace("4", str(4 - len(deaths)), 1), done.stderr
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 20))])
+@pytest.mark.parametrize("way", SURVIVING)
+def test_calls_and_messages_of_all_kinds_are_left_when_ranks_die(treecast, way, seed):
+    draw = random.Random(f"{way} {seed}")
+    deaths = [f"{rank}@{draw.randrange(1, 300)}" for rank in draw.sample(range(4), draw.choice([1, 1, 2]))]
+    done = launched(treecast, CASES, way, *deaths)
+    assert done.returncode == 0, (deaths, done.stderr)
+    assert done.stdout.split()[-1] == "3516.356056266"
+    assert not re.search("signal 11|unlike", done.stderr), done.stderr
+
+
+def test_without_survive_it_is_mpi_that_is_revoked(treecast):
+    done = launched(treecast, CASES, "nothing", "2@40")
+    assert (done.returncode, done.stdout.split()[-1]) == (0, "3516.356056266"), done.stderr
