@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.jobs_shown import NOT_RUN, commands_of_jobs, why_not_run
+from tests.jobs_shown import PAGES as SHOWN
+from tests.slow.test_jobs_shown import PAGES as RUN_PAGES
 from treecast.cli.app import find_verbs
 
 ROOT = Path(__file__).parent.parent
@@ -68,6 +71,17 @@ def test_every_console_block_stands_on_a_page_whose_commands_run():
         "star.md",
         "trees.md",
     }
+
+
+def test_every_command_that_starts_a_job_is_run_or_it_is_said_why_not():
+    """tests/slow/test_jobs_shown.py runs them: whoever writes one on another page adds the page there, or says why here."""
+    shown = {(str(page.relative_to(ROOT)), line) for page in SHOWN for line in commands_of_jobs(page)}
+    runs = {page for page, line in shown if not why_not_run(line)}
+    assert runs == set(RUN_PAGES)
+    assert {begin for begin in NOT_RUN if any(f"{line} ".startswith(begin) for _, line in shown)} == set(NOT_RUN)
+    for why in NOT_RUN.values():
+        for file in re.findall(r"tests/[\w/.]+\.py", why):
+            assert (ROOT / file).exists(), why
 
 
 def test_the_readme_is_short():

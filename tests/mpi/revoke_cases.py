@@ -1,6 +1,6 @@
 """A communicator that one rank revokes while all others are in a call; nobody dies.
 
-usage: revoke_cases.py KIND: rank 0 revokes; the others are in a call of that kind, and have to leave it, as they have ended all before it.
+usage: revoke_cases.py KIND: rank 0 revokes; the others are in a call of that kind, and have to leave it.
 """
 
 import sys
