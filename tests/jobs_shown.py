@@ -1,4 +1,4 @@
-"""The commands in blocks of pages that are no console's: those that start jobs, and the few that no test runs, with the reason."""
+"""The commands in blocks of pages that are no console's: they start jobs; and why no test runs the few that none does."""
 
 import re
 from pathlib import Path

@@ -1,7 +1,7 @@
 """A program whose ranks exchange rows and make calls of all kinds, and go back to saved rows when some of them die.
 
-usage: halo_cases.py WAY [RANK@MS …]: these ranks kill themselves so many milliseconds after all have begun. It prints the sum, which
-no death changes, or raises where ranks have saved unlike rows.
+usage: halo_cases.py WAY [RANK@MS …]: these ranks kill themselves so many milliseconds after all have begun. It prints the sum,
+which no death changes, or raises where ranks have saved unlike rows.
 """
 
 import os

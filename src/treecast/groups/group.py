@@ -116,8 +116,7 @@ class Group:
         """Return who may still ask this rank about its last call; who leaves itself does not."""
         self._catch_up()
         agreement = self.agreement
-        last = min(agreement.number, agreement.final)
-        late = {rank for rank in agreement.others() if agreement.end_of(rank) < last}
+        late = {rank for rank in agreement.others() if agreement.end_of(rank) < min(agreement.number, agreement.final)}
         return set() if agreement.is_out else late - agreement.leaving
 
     def say_leaving(self, ranks: Iterable[int]) -> None:
@@ -390,18 +389,6 @@ class Group:
         self._take_back(False)
         self.unlike.is_inside = False
         self.made.ended = time_ns()
-
-    def revoke(self) -> None:
-        """Make no calls any more after those that have ended here, and have the others leave theirs, which would wait for ever.
-
-        A call that some rank has ended goes on at all that are in it: so it has one outcome.
-        """
-        self._catch_up()
-        agreement = self.agreement
-        last = agreement.number - (self.unlike.is_inside or agreement.number > agreement.final)
-        agreement.final = min(agreement.final, last)
-        for rank in agreement.others():
-            self._say(rank, Key(Kind.REVOKED, last), b"")
 
     def leave(self) -> None:
         """Leave a call in which ranks make unlike calls: nothing of it touches memory any more."""

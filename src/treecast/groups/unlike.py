@@ -182,6 +182,14 @@ class Unlike:
             each and f"rank {self._agreement.rank} ends after {self.last} calls, {each}: all ranks make the same calls"
         )
 
+    def revoke(self) -> None:
+        """Make no calls after those that have ended here; others leave theirs, but none that some rank has ended."""
+        agreement = self._agreement
+        last = agreement.number - (self.is_inside or agreement.number > agreement.final)
+        agreement.final = min(agreement.final, last)
+        for rank in agreement.others():
+            self._say(rank, Key(Kind.REVOKED, last), b"")
+
     def pay(self) -> Steps[None]:
         """Raise the error of a call from which this rank had returned before it learned that calls are unlike: of the first one.
 
@@ -211,7 +219,7 @@ def called(group: "Group", steps: Steps[T], words: Words = NO_WORDS, part: int =
     except Broken as broken:
         group.leave()
         if group.agreement.number > group.agreement.final:
-            group.revoke()
+            group.unlike.revoke()
             raise
         error = yield from group.unlike.explain(group.agreement.number // PARTS)
         raise (broken.args[0] if broken.args else error) from None

@@ -107,7 +107,7 @@ class Base:
             group.agreement.final = min(group.agreement.final, group.agreement.number - group.unlike.is_inside)
         with self.transport.lock:  # which such a call gives back now
             for group in self.groups.values():
-                group.revoke()
+                group.unlike.revoke()
             if self.transport.together is not None:
                 self.transport.together.end()
 
