@@ -40,10 +40,7 @@ _WHOLE: View = 0, ()
 
 
 class Broken(Exception):  # noqa: N818
-    """Ends the steps of a call that all leave: in which ranks make unlike calls, or find that one of theirs is wrong.
-
-    Or one that some rank has revoked, which the carrier tells the program.
-    """
+    """Ends the steps of a call that all leave: ranks make unlike ones, or find that theirs is wrong, or have revoked it."""
 
 
 Say = Callable[[int, Key, bytes], None]

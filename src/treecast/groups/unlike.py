@@ -205,10 +205,8 @@ class Unlike:
 def called(group: "Group", steps: Steps[T], words: Words = NO_WORDS, part: int = 0) -> Steps[T]:
     """Begin a call, or another part of it, and do its steps. ``words``: of the call, in which all ranks agree.
 
-    Raises Broken where it is revoked.
-
-    Raises UnlikeCallsError at all that live when they do not. When one of them is wrong at some rank, DeliveryError there and at
-    all others, and PlanError at a rank to which a message of another length has come.
+    Raises Broken where it is revoked, and UnlikeCallsError at all that live when they do not. When one of them is wrong at some
+    rank, DeliveryError there and at all others, and PlanError at a rank to which a message of another length has come.
     """
     try:
         yield from group.begin(words, part)

@@ -101,16 +101,6 @@ class Base:
             group.agreement.number = PARTS * (number - 1)
         return group
 
-    def revoke(self) -> None:
-        """Have all leave the calls that some rank has not begun, and make none any more; this one may be in nonblocking ones."""
-        for group in self.groups.values():
-            group.agreement.final = min(group.agreement.final, group.agreement.number - group.unlike.is_inside)
-        with self.transport.lock:  # which such a call gives back now
-            for group in self.groups.values():
-                group.unlike.revoke()
-            if self.transport.together is not None:
-                self.transport.together.end()
-
     def run(self, group: Group, steps: Steps[T]) -> T:
         """Carry out steps of a group. Raises MPI's exception where its calls are revoked."""
         transport = self.transport
@@ -192,9 +182,17 @@ class State:
         return set(self.base.transport.lost) if "base" in vars(self) else set()
 
     def revoke(self) -> None:
-        """Have all leave the calls that some rank has not begun, and make none any more."""
-        if "base" in vars(self):
-            self.base.revoke()
+        """Have all leave the calls that some rank has not begun, and make none any more; this one may be in nonblocking ones."""
+        if "base" not in vars(self):
+            return
+        transport, groups = self.base.transport, self.base.groups.values()
+        for group in groups:
+            group.agreement.final = min(group.agreement.final, group.agreement.number - group.unlike.is_inside)
+        with transport.lock:  # which such a call gives back now
+            for group in groups:
+                group.unlike.revoke()
+            if transport.together is not None:
+                transport.together.end()
 
     def free(self) -> None:
         """Free all that is kept of MPI."""
