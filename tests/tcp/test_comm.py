@@ -115,17 +115,17 @@ def parts(comm):
     half = comm.Split(comm.rank % 2, -comm.rank)
     found = half.allgather(comm.rank)
     none = comm.Split(tcp.UNDEFINED if comm.rank else 0)
-    copy = comm.Dup()
-    return found, half.rank, none and none.allreduce(7), copy.allreduce(1), half.Dup().allreduce(comm.rank)
+    copy, total = comm.Dup(), none.allreduce(7) if none else none == tcp.COMM_NULL
+    return found, half.rank, total, copy.allreduce(1), half.Dup().allreduce(comm.rank)
 
 
 def test_parts_of_a_communicator():
     assert run_ranks(5, parts) == [
         ([4, 2, 0], 2, 7, 5, 6),
-        ([3, 1], 1, None, 5, 4),
-        ([4, 2, 0], 1, None, 5, 6),
-        ([3, 1], 0, None, 5, 4),
-        ([4, 2, 0], 0, None, 5, 6),
+        ([3, 1], 1, True, 5, 4),
+        ([4, 2, 0], 1, True, 5, 6),
+        ([3, 1], 0, True, 5, 4),
+        ([4, 2, 0], 0, True, 5, 6),
     ]
 
 

@@ -47,6 +47,11 @@ class Sums(NamedTuple):
     entries: int
     exact: bool = False
 
+    def reduce(self, before: Piece, part: Piece, entries: int) -> None:
+        """Leave the sum of two pieces of so many entries in the second; ``reduce_pieces`` of an operation takes no others."""
+        add = getattr(self.op, "reduce_pieces", None) or self.op.Reduce_local
+        add([before, entries, self.datatype], [part, entries, self.datatype])
+
 
 class Task(NamedTuple):
     """Which sum it is: of whom, for whom. ``prefix``: rank r wants the sum of the ranks up to it, and without it if ``less``."""
@@ -242,7 +247,7 @@ def fold(how: Sums, parts: Sequence[Piece], entries: int) -> None:
     """Add parts in their order: afterwards each is the sum of those up to it."""
     if entries:
         for before, part in pairwise(parts):
-            how.op.Reduce_local([before, entries, how.datatype], [part, entries, how.datatype])
+            how.reduce(before, part, entries)
 
 
 def width_of(piece: Piece, how: Sums) -> int:

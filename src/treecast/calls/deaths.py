@@ -56,15 +56,15 @@ class Deaths:
 
         if news and on_failed == "warn" and group.rank == min(living):
             for rank in news:
-                ended, later = _end_of(rank, group), ", now and in later calls" if rank in failed else ""
+                ended, later = end_of(rank, group), ", now and in later calls" if rank in failed else ""
                 line = f"{name}, call {number} of {self.where}: {self.name([rank])} {ended}, and {without([rank])}"
                 sys.stderr.write(f"treecast: {line}{later}{self.hint()}\n")
         if failed and (on_failed == "raise" or (holes and on_failed == "warn")):
-            ends = ", ".join(f"{self.name([rank])} {_end_of(rank, group)}" for rank in failed)
+            ends = ", ".join(f"{self.name([rank])} {end_of(rank, group)}" for rank in failed)
             raise DeliveryError(f"{name}: {ends}, and {without(failed)}; {self.advice}")
 
 
-def _end_of(rank: int, group: Group) -> str:
+def end_of(rank: int, group: Group) -> str:
     """Return how a rank has ended its part, in words."""
     agreement, terms = group.agreement, group.terms
     if rank in agreement.byes:

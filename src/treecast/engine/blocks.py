@@ -85,8 +85,7 @@ def carry_sum(received: Bytes, how: Sums, me: int, role: Role, run: Run) -> bool
         return (received if chunk < total else finished)[layout.slice_of(chunk % total, chunk % total + 1)]
 
     def add(into: Bytes, contribution: Bytes) -> None:
-        numbers = len(into) // item
-        how.op.Reduce_local([contribution, numbers, how.datatype], [into, numbers, how.datatype])
+        how.reduce(contribution, into, len(into) // item)
 
     held = run(Part(view, (), *role.sums, add, shared=collective.shared))
     if finished is not received:

@@ -27,10 +27,10 @@ __all__ = ["Comm", "DeliveryError", "Evicted", "UnlikeCallsError", "connect", "i
 
 
 def __getattr__(name: str) -> Any:
-    where = "treecast.tcp.comm" if name in ("Comm", "Request", "UNDEFINED") else "treecast.tcp.library"
-    if name.startswith("_") or not hasattr(import_module(where), name):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(where), name)
+    for where in ("library", "messages", "comm"):
+        if not name.startswith("_") and hasattr(found := import_module(f"treecast.tcp.{where}"), name):
+            return getattr(found, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def init(

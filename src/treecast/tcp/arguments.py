@@ -35,11 +35,14 @@ class Reader(reader.Reader):
         Raises TypeError or ValueError for the error in it.
         """
         items = take_apart(library, argument, vector)
-        view, memory, finish, datatype = memoryview(items.buffer), items.buffer, None, items.datatype
+        memory: Any = items.buffer
+        if items.buffer is None and items.datatype is not None and not np.any(items.counts):
+            memory = bytearray()
+        view, finish, datatype = memoryview(memory), None, items.datatype
         if writable and view.readonly:
             raise ValueError("the buffer to receive into cannot be written")
         if datatype is None:
-            datatype = datatype_of(library, items.buffer)
+            datatype = datatype_of(library, memory)
         elif isinstance(datatype, str):
             datatype = library.Datatype.fromcode(datatype)
         if not (view.c_contiguous or view.f_contiguous):
@@ -58,5 +61,5 @@ class Reader(reader.Reader):
             raise TypeError(f"an operation of treecast.tcp adds, such as SUM, not {type(op).__name__}")
         if op.is_predefined and (op, datatype) not in self._adds:
             one, other = (library.buffer.allocate(datatype.size, clear=True) for _ in range(2))
-            op.Reduce_local([one, 1, datatype], [other, 1, datatype])
+            op.reduce_pieces([one, 1, datatype], [other, 1, datatype])
             self._adds.add((op, datatype))

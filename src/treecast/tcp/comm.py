@@ -1,10 +1,7 @@
 """The communicator: mpi4py's collectives on sockets, each with one outcome at all ranks that live."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as Unfinished
-from contextlib import suppress
-from functools import partial
+from functools import partial, partialmethod
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +18,7 @@ from treecast.groups.unlike import called
 from treecast.tcp import library
 from treecast.tcp.arguments import Reader
 from treecast.tcp.job import Job as Process
+from treecast.tcp.messages import UNDEFINED, Messaging, Request
 from treecast.transport.sockets import Sockets
 
 if TYPE_CHECKING:
@@ -28,43 +26,13 @@ if TYPE_CHECKING:
 
 _FEW = 2  # ranks between which data goes straight
 _REACH = 2.0  # seconds in which members wait for the connection of a newcomer that others have
-UNDEFINED = -32766
-"""The colour of a rank that Split gives no communicator."""
 
 
-class Request:
-    """A nonblocking call under way. ``Wait`` and ``Test`` raise the error of the call."""
-
-    def __init__(self, future: "Future[Any]") -> None:
-        self._future = future
-
-    def Wait(self) -> bool:  # noqa: N802
-        """Wait until the call is over."""
-        self._future.result()
-        return True
-
-    def Test(self) -> bool:  # noqa: N802
-        """Return whether the call is over."""
-        with suppress(Unfinished):
-            self._future.result(0)
-            return True
-        return False
-
-    @staticmethod
-    def Waitall(requests: "Sequence[Request]") -> bool:  # noqa: N802
-        """Wait until several calls are over."""
-        for request in requests:
-            request.Wait()
-        return True
-
-    wait, test, waitall = Wait, Test, Waitall
-
-
-class Comm(Member):
+class Comm(Messaging, Member):
     """Ranks that make calls together over sockets; ``treecast.tcp.init`` makes the one of all ranks.
 
     It has mpi4py's collectives: capital ones on buffers and arrays, small ones on any objects, and ``Ibcast`` … as nonblocking
-    ones. All ranks make the same calls in the same order, also over several communicators.
+    ones. All ranks make the same calls in the same order, also over several communicators. Two ranks alone have ``Messaging``.
 
     ``rank``: the number of this rank. ``size``: how many ranks there are, also those that have failed: numbers stay. ``last``:
     the outcome of the last collective that was called on this object. ``process``: this process as a rank of the job. ``group``:
@@ -87,7 +55,7 @@ class Comm(Member):
 
     def __init__(self, process: Process, group: Group, is_new: bool = False) -> None:
         self.process, self.group, self.is_new, self.terms = process, group, is_new, group.terms
-        self.rank, self.size = group.rank, group.size
+        self.rank, self.size, self.name = group.rank, group.size, "" if group.ident else "MPI_COMM_WORLD"
         self._ours = Rank(library, Reader(group.size), group.rank, group.size)
         self.deaths = Deaths("its communicator", "go on with Dup, or say on_failed='ignore'")
         self._network, self._plans = "", None
@@ -134,10 +102,26 @@ class Comm(Member):
         return self.size
 
     def __repr__(self) -> str:
+        if not self:
+            return "COMM_NULL"
         return f"treecast.tcp.Comm(rank {self.rank} of {self.size}, {len(self.members)} take part)"
 
-    def Split(self, color: int = 0, key: int = 0) -> "Comm | None":  # noqa: N802
-        """Return a communicator of the ranks that say the same colour, in the order of keys; None for ``UNDEFINED``.
+    is_inter, is_intra = False, True
+    Is_inter, Is_intra = partialmethod(getattr, "is_inter"), partialmethod(getattr, "is_intra")  # as methods, too
+    Get_name, Set_name = partialmethod(getattr, "name"), partialmethod(setattr, "name")
+
+    def __bool__(self) -> bool:
+        return "process" in vars(self)
+
+    def __getattr__(self, name: str) -> Any:
+        why = "is not here: docs/tcp.md says what is MPI's alone" if self else "needs a communicator: this is COMM_NULL"
+        raise AttributeError(f"{name} {why}")
+
+    def Free(self) -> None:  # noqa: N802
+        """Do nothing: a communicator takes memory alone, and answers ranks that are behind until the end."""
+
+    def Split(self, color: int = 0, key: int = 0) -> "Comm":  # noqa: N802
+        """Return a communicator of the ranks that say the same colour, in the order of keys; COMM_NULL for ``UNDEFINED``.
 
         Ranks that have failed are in none. Raises as any collective.
         """
@@ -147,15 +131,14 @@ class Comm(Member):
         colors = sorted({each[1] for each in living} - {UNDEFINED})
         self.process.next_group = first + len(colors)
         if color == UNDEFINED:
-            return None
+            return COMM_NULL
         ranks = [rank for _, rank in sorted((place, rank) for rank, named, place, _ in living if named == color)]
         seats = [self.group.seats[rank] for rank in ranks]
         return Comm(self.process, self.process.add_group(seats, first + colors.index(color), self.terms))
 
     def Dup(self) -> "Comm":  # noqa: N802
         """Return a communicator of the same ranks; of those that have failed it has none."""
-        found = self.Split(0, self.rank)
-        return self if found is None else found
+        return self.Split(0, self.rank)
 
     Clone = Dup
 
@@ -211,20 +194,21 @@ class Comm(Member):
         return (*call.carry_out(job), call.is_planned)
 
     def _begin_work(self, work: Callable[[], Any]) -> Request:
-        return Request(self.worker.begin(work))
+        return Request(self.worker.begin(lambda: work() and None))
 
     @classmethod
     def add_methods(cls) -> None:
-        """Give the class a method for each collective."""
+        """Give the class a method for each collective, and for messages."""
+        super().add_methods()
         # there are no derived datatypes here, of which each block could have one
         rows = {name: row for name, row in ROWS.items() if row.blocks != "typed"}
         for name, row in (rows | OBJECTS).items():
-            cls._add(name, row)
+            cls._add_call(name, row)
         for name, row in rows.items():
-            cls._add(f"I{name.lower()}", row, begins=True)
+            cls._add_call(f"I{name.lower()}", row, begins=True)
 
     @classmethod
-    def _add(cls, name: str, row: Row | Callable[..., Job], begins: bool = False) -> None:
+    def _add_call(cls, name: str, row: Row | Callable[..., Job], begins: bool = False) -> None:
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
             if begins and isinstance(row, Row):
                 return self._begin(row, *arguments, **named)
@@ -236,3 +220,5 @@ class Comm(Member):
 
 
 Comm.add_methods()
+COMM_NULL = Comm.__new__(Comm)
+"""No communicator: what ``Split`` gives a rank that is in none of its parts. It is false, and makes no calls."""

@@ -12,6 +12,7 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, TypeVar
 
+from treecast.calls.messages import Messages
 from treecast.calls.sinks import attach, tell_ended, tell_joined
 from treecast.calls.worker import Worker
 from treecast.errors import Evicted, PlanError
@@ -24,6 +25,7 @@ from treecast.jobs.program import flush
 from treecast.tcp.meeting import Arrivals, Listener, TooLateError
 from treecast.tcp.reach import News, Reach
 from treecast.transport.base import FrameError, Key, Kind, Steps, carry_out
+from treecast.transport.events import Event
 from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
 
@@ -43,8 +45,8 @@ class Job:
     """The things that all communicators of this process share.
 
     ``transport``: the connections. ``links``: those of a named network, and the network. ``next_group``: a number that no
-    group has. ``workers``: of each group, who makes its calls beside the program. ``welcome``: the words to a newcomer: the
-    members, the number of the last call, of the next group, and all terms.
+    group has. ``messages``: between two ranks. ``workers``: of each group, who makes its calls beside the program.
+    ``welcome``: the words to a newcomer: the members, the number of the last call, of the next group, and all terms.
     """
 
     def __init__(
@@ -59,7 +61,7 @@ class Job:
     ) -> None:
         self.transport, self.arrivals, self._listener, self.links = transport, arrivals, listener, links
         self.is_over, self.terms, self.next_group, self.waiting = False, terms, 0, Waiting(transport)
-        self._groups = self.waiting.groups
+        self._groups, self.messages = self.waiting.groups, Messages(transport)
         self._early: list[tuple[int, Key, bytes]] = []
         self._said_bye = set[int]()
         self._applicants: dict[int, tuple[bytes, socket.socket]] = {}
@@ -74,6 +76,7 @@ class Job:
             reach.begin(transport)
         transport.watch(self._lose)
         attach(transport, self.waiting)
+        transport.events.sinks.append(self._be_out)
         transport.marks.tell = lambda source, group, call: self._groups[group].unlike.find(call)
         if links is not None:
             links[0].direct.watch(partial(self._lose_link, links[0].direct))
@@ -158,6 +161,7 @@ class Job:
         """Take newcomers in, whom all members have reached, and tell them which call comes next."""
         agreement = group.agreement
         with self.transport.lock:
+            self.messages.forget(set(seats))
             for seat in seats:
                 self.transport.add(seat, self._applicants.pop(seat)[1])
                 self._said_bye.discard(seat)
@@ -195,15 +199,22 @@ class Job:
     def run(self, group: Group, steps: Steps[T]) -> T:
         """Carry out the steps of a call; those of a group by turns. Raises PlanError when the job is over."""
         with group.turn, self.transport.lock:
-            if self.is_over:
-                raise PlanError("the job is over: treecast.tcp has ended here")
+            self.check_open()
             try:
                 return carry_out(steps, partial(self.waiting.wait, group))
-            except Evicted as error:  # the others go on without this rank: its error ends nothing there
+            except Evicted as error:
                 self.transport.events.tell("evicted", str(error), group.ident)
-                if self in _JOINED:
-                    end_with_the_job("die", lambda: self.is_over, self.abort)
                 raise
+
+    def check_open(self) -> None:
+        """Raise PlanError when the job is over."""
+        if self.is_over:
+            raise PlanError("the job is over: treecast.tcp has ended here")
+
+    def _be_out(self, event: Event) -> None:
+        """Have an error of a rank that is out end nothing: the others go on without it."""
+        if event.name == "evicted" and self in _JOINED:
+            end_with_the_job("die", lambda: self.is_over, self.abort)
 
     def finish(self) -> None:
         """End this rank's part: say so, and answer the others until all have ended theirs; then close the connections."""

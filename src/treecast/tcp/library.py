@@ -4,6 +4,7 @@ arguments."""
 import pickle as _pickle
 from collections.abc import Callable
 from functools import cache, partial
+from operator import gt, lt
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from treecast.calls.reader import NUMPYS
 
-ERR_ROOT, ERR_TRUNCATE = 8, 15
+ERR_TAG, ERR_COMM, ERR_RANK, ERR_REQUEST, ERR_ROOT, ERR_TRUNCATE = 4, 5, 6, 7, 8, 15
 
 
 class Exception(RuntimeError):  # noqa: A001, N818
@@ -22,7 +23,10 @@ class Exception(RuntimeError):  # noqa: A001, N818
         return int(self.args[0])
 
     def __str__(self) -> str:
-        return "the root is no rank of the communicator" if self.args[0] == ERR_ROOT else f"error {self.args[0]} of MPI"
+        usual = (
+            "the root is no rank of the communicator" if self.args[0] == ERR_ROOT else f"error {self.args[0]} of MPI"
+        )
+        return self.args[1] if self.args[1:] else usual
 
 
 class _InPlace:
@@ -87,7 +91,10 @@ pickle = SimpleNamespace(dumps=partial(_pickle.dumps, protocol=_pickle.HIGHEST_P
 
 
 class Op:
-    """An operation on two contributions: of objects when it is called, of buffers by ``Reduce_local``."""
+    """An operation on two contributions: of objects when it is called, of buffers by ``Reduce_local``.
+
+    ``of_arrays`` leaves its result in ``out``, which is the second.
+    """
 
     is_predefined = commutes = True
 
@@ -113,13 +120,47 @@ class Op:
         """Return the result of two objects."""
         return self._of_objects(one, other)
 
-    def Reduce_local(self, one: Any, other: Any) -> None:  # noqa: N802
-        """Leave the result of two buffers, ``[bytes, entries, datatype]`` each, in the second."""
+    def Reduce_local(self, inbuf: Any, inoutbuf: Any) -> None:  # noqa: N802
+        """Leave the result of two buffers or arrays in the second. Raises ValueError, or TypeError, as a sum of them does."""
+        from treecast.calls.table import check_alike
+        from treecast.tcp.arguments import Reader
+
+        reader = Reader(1)
+        one, other = reader.entries(inbuf, writable=False), reader.entries(inoutbuf, writable=True)
+        check_alike(one, other)
+        reader.check_sum(one.datatype, self)
+        self.reduce_pieces([one.piece, one.number, one.datatype], [other.piece, other.number, other.datatype])
+        if other.finish is not None:
+            other.finish()
+
+    def reduce_pieces(self, one: Any, other: Any) -> None:
+        """Do so with contiguous bytes, ``[bytes, entries, datatype]`` each."""
         first, second = (np.frombuffer(piece, one[2].dtype) for piece in (one[0], other[0]))
         self._of_arrays(first, second, out=second)
 
     def __repr__(self) -> str:
         return f"Op({self.name!r})"
+
+
+def _locate(is_better: Callable[[Any, Any], Any]) -> tuple[Callable[..., None], Callable[[Any, Any], Any]]:
+    """Return the operation on pairs of a value and a place that takes the better value, and of equal ones the first place."""
+
+    def of_arrays(one: Any, other: Any, out: Any) -> None:
+        (value, place), takes = one.dtype.names, None
+        takes = is_better(one[value], other[value])
+        takes |= (one[value] == other[value]) & (one[place] < other[place])
+        out[takes] = one[takes]
+
+    def of_objects(one: Any, other: Any) -> Any:
+        if one[0] == other[0]:
+            return one[0], min(one[1], other[1])
+        return tuple(one if is_better(one[0], other[0]) else other)
+
+    return of_arrays, of_objects
+
+
+def _replace(one: Any, other: Any, out: Any) -> None:
+    out[...] = one
 
 
 SUM = Op("SUM", np.add, lambda one, other: one + other)
@@ -132,8 +173,14 @@ LXOR = Op("LXOR", np.logical_xor, lambda one, other: bool(one) is not bool(other
 BAND = Op("BAND", np.bitwise_and, lambda one, other: one & other)
 BOR = Op("BOR", np.bitwise_or, lambda one, other: one | other)
 BXOR = Op("BXOR", np.bitwise_xor, lambda one, other: one ^ other)
+MAXLOC, MINLOC = Op("MAXLOC", *_locate(gt)), Op("MINLOC", *_locate(lt))
+REPLACE = Op("REPLACE", _replace, lambda one, other: other)
 
 BYTE, CHAR, SHORT, INT, LONG = (Datatype(code) for code in ("u1", "i1", "h", "i", "l"))
 FLOAT, DOUBLE, COMPLEX, DOUBLECOMPLEX, BOOL = (Datatype(code) for code in ("f", "d", "F", "D", "?"))
 INT8_T, INT16_T, INT32_T, INT64_T = (Datatype(code) for code in ("i1", "i2", "i4", "i8"))
 UINT8_T, UINT16_T, UINT32_T, UINT64_T = (Datatype(code) for code in ("u1", "u2", "u4", "u8"))
+FLOAT_INT, DOUBLE_INT, LONG_INT, INT_INT, SHORT_INT = (
+    Datatype(np.dtype([("value", code), ("place", "i")], align=True)) for code in "fdlih"
+)
+TWOINT = INT_INT

@@ -57,6 +57,7 @@ class Kind(IntEnum):
     HERE = 20
     NEWS = 21  # who has ended or left, as others have heard
     REVOKED = 22  # who says so makes no call after this one
+    MESSAGE = 23  # between two ranks: one that comes, or is announced
 
 
 class Key(NamedTuple):
