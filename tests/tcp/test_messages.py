@@ -258,6 +258,30 @@ def test_a_wait_for_several_ends_with_the_first_that_fails():
     assert run_ranks(3, program)[:2] == [(said, True), "go on"]
 
 
+def test_a_stencil_goes_on_without_the_dead():
+    """The error of an exchange is dropped: whatever the living have sent has come, and the next collective tells all."""
+
+    def program(comm):
+        seat, values = comm.rank, np.full(4, comm.rank + 1.0)
+        for step in range(20):
+            if seat == 2 and step == 10:
+                raise DeathError
+            right, left = ring(comm)
+            for mine, to, place, source in ((1, left, 3, right), (2, right, 0, left)):
+                outcome(
+                    lambda c=comm, m=mine, t=to, p=place, s=source: c.Sendrecv(
+                        values[m : m + 1], t, step, values[p : p + 1], s, step
+                    )
+                )
+            comm.barrier()
+            if len(comm.members) < comm.size:
+                comm = comm.Dup()
+        return values.tolist()
+
+    found = run_ranks(4, program)
+    assert [found[rank] for rank in (0, 1, 3)] == [[4, 1, 1, 2], [1, 2, 2, 4], [2, 4, 4, 1]]
+
+
 # requests
 
 

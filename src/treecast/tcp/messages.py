@@ -143,7 +143,7 @@ def _end(
         over[:] = [
             k for k, each in enumerate(requests) if (each.works or wants is all) and all(w.done() for w in each.works)
         ]
-        has_failed = any(isinstance(work, Transfer) and work.ticket.lost for work in works)
+        has_failed = any(isinstance(work, Transfer) and work.ticket.lost for k in over for work in requests[k].works)
         return has_failed or (len(over) == len(requests) if wants is all else bool(over))
 
     while not (moved is None and enough()):
