@@ -169,21 +169,18 @@ class Messages:
             transfer.ticket = self._transport.send(seat, key._replace(kind=Kind.DATA), piece)
             self._waiting[seat].append(transfer.ticket)
 
-    def receive(self, transfer: Transfer, came: Came | None = None) -> None:
-        """Begin to receive a message that was found, or the first that fits."""
-        came = came or self.find(transfer, take=True)
+    def receive(self, transfer: Transfer) -> None:
+        """Begin to receive the first message that fits."""
+        here, came = transfer.group.ident, self.find(transfer)
         if came is not None:
+            self._came[here].remove(came)
             self._take(transfer, came)
         elif not transfer.ticket.over:
-            self._posted[transfer.group.ident].append(transfer)
+            self._posted[here].append(transfer)
 
-    def find(self, transfer: Transfer, *, take: bool = False) -> Came | None:
-        """Return the first message that has come and fits, None for none; ``take``: no other receive gets it."""
-        all_of_them = self._came[transfer.group.ident]
-        for place, came in enumerate(all_of_them):
-            if transfer.fits(came):
-                return all_of_them.pop(place) if take else came
-        return None
+    def find(self, transfer: Transfer) -> Came | None:
+        """Return the first message that has come and fits, None for none."""
+        return next(filter(transfer.fits, self._came[transfer.group.ident]), None)
 
     def forget(self, seats: set[int]) -> None:
         """Forget what ranks of the transport have sent, as others take their seats."""

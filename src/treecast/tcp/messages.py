@@ -8,7 +8,7 @@ from functools import partial, partialmethod
 from operator import index
 from typing import Any
 
-from treecast.calls.messages import ANY, NOBODY, Came, Transfer
+from treecast.calls.messages import ANY, NOBODY, Transfer
 from treecast.calls.table import Rank
 from treecast.errors import PlanError
 from treecast.groups.group import Group
@@ -173,20 +173,21 @@ _FORMS: dict[str, tuple[Any, Callable[[Found | None], Any], Callable[[Found | No
     "testany": (next, _one, lambda found: _one(found)[:2]),
     "waitsome": (any, _some, lambda found: _some(found)[0]),
     "testsome": (any, _some, lambda found: _some(found)[0]),
-    "waitall": (all, lambda found: _some(found)[1], lambda found: True),
-    "testall": (all, lambda found: (found != [], _some(found)[1] or None), lambda found: found != []),
+    "waitall": (all, lambda found: _some(found or [])[1], lambda found: True),
+    "testall": (
+        all,
+        lambda found: (found != [], None if found == [] else _some(found or [])[1]),
+        lambda found: found != [],
+    ),
 }
 """By the name of a small form: the calls that it wants, and what it and the capital one return of those that are over."""
 
 
-def _add_form(title: str, wants: Any, shape: Callable[..., Any]) -> None:
+def _add_form(title: str, wants: Any, shape: Callable[[Found | None], Any]) -> None:
     def form(requests: Sequence[Request], statuses: Any = None) -> Any:
-        told, is_idle = (
-            [statuses] if isinstance(statuses, Status) else statuses,
-            not any(each.works for each in requests),
-        )
-        is_none = not requests or (is_idle and wants is not all)
-        return shape(None if is_none else _end(requests, wants, told, waits="wait" in title.lower()))
+        told = [statuses] if isinstance(statuses, Status) else statuses
+        is_any = any(each.works for each in requests) or (wants is all and requests)
+        return shape(_end(requests, wants, told, waits="wait" in title.lower()) if is_any else None)
 
     setattr(Request, title, staticmethod(form))
 
@@ -219,8 +220,7 @@ class Messaging:
         transfer.waits = mode == "ss"
         return self._check(transfer, 0)
 
-    def received(self, name: str, buf: Any, source: int, tag: int) -> Transfer:
-        """Return a message that is to be received, by the arguments of a call."""
+    def _received(self, name: str, buf: Any, source: int, tag: int) -> Transfer:
         place = None if name.islower() else self._ours.reader.receive(bytearray() if source == PROC_NULL else buf)
         transfer = Transfer(self.group, name, index(source), index(tag), place and place.pieces[0], receives=True)
         transfer.finish = partial(_load, transfer) if place is None else place.finish
@@ -234,13 +234,12 @@ class Messaging:
             raise library.Exception(library.ERR_TAG, f"{transfer.name}: {transfer.tag} is no tag: 0 to {_TAG_UB:,} are")
         return transfer
 
-    def start(self, *transfers: Transfer, came: Came | None = None) -> Request:
-        """Begin with messages; ``came``: the one that is received, where it was found before."""
+    def _start(self, *transfers: Transfer) -> Request:
         messages = self.process.messages
         with self.process.transport.lock:
             self.process.check_open()
             for each in transfers:
-                messages.receive(each, came) if each.receives else messages.send(each)
+                messages.receive(each) if each.receives else messages.send(each)
         return Request(*transfers)
 
     def _send(self, name: str, buf: Any, dest: int, tag: int = 0) -> _Asked:
@@ -251,7 +250,7 @@ class Messaging:
         self, name: str, buf: Any = None, source: int = ANY, tag: int = ANY, status: Status | None = None
     ) -> _Asked:
         """Receive from a rank, or any; the small form returns the object, and uses no buffer."""
-        return (self.received(name, buf, source, tag),), status
+        return (self._received(name, buf, source, tag),), status
 
     def _sendrecv(
         self, name: str, sendbuf: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, *more: Any, **named: Any
@@ -278,10 +277,8 @@ class Messaging:
         ):
             for name in names:
                 cls._add(name, make)
-        for name in ("Probe", "Iprobe", "Mprobe", "Improbe"):
-            find = partialmethod(cls._find, name)
-            setattr(cls, name, find)
-            setattr(cls, name.lower(), find)
+        for name in ("Probe", "Iprobe", "probe", "iprobe"):
+            setattr(cls, name, partialmethod(cls._find, name))
 
     @classmethod
     def _add(cls, name: str, make: Callable[..., _Asked]) -> None:
@@ -289,7 +286,7 @@ class Messaging:
 
         def begin(self: Messaging, given: Any, named: dict[str, Any]) -> tuple[Request, Status | None]:
             transfers, status = make(self, name, *given, **{names.get(key, key): value for key, value in named.items()})
-            return self.start(*transfers), status
+            return self._start(*transfers), status
 
         def method(self: Messaging, *given: Any, **named: Any) -> Any:
             if name.endswith("_init"):
@@ -300,15 +297,13 @@ class Messaging:
         method.__name__, method.__qualname__, method.__doc__ = name, f"Comm.{name}", make.__doc__
         setattr(cls, name, method)
 
-    def _find(
-        self, name: str, source: int = ANY, tag: int = ANY, status: Status | None = None
-    ) -> "Message | bool | None":
-        """Find the first message that fits: with no ``I`` wait for it, with ``m`` let no other receive have it."""
+    def _find(self, name: str, source: int = ANY, tag: int = ANY, status: Status | None = None) -> bool:
+        """Return whether a message has come that fits, which is not received; ``Probe`` waits for one."""
         transfer = self._check(Transfer(self.group, name, index(source), index(tag), None, receives=True), ANY)
-        takes, waits = "m" in name.lower(), name[0] not in "Ii"
+        waits = name[0] not in "Ii"
 
         def is_there() -> bool:
-            transfer.came = transfer.came or self.process.messages.find(transfer, take=takes)
+            transfer.came = self.process.messages.find(transfer)
             return transfer.came is not None or transfer.done()
 
         self.process.check_open()
@@ -318,29 +313,7 @@ class Messaging:
             transfer.result()  # a look at those that have ended well finds nothing, and is no error
         if status is not None:
             status.tell(transfer)
-        is_found = transfer.came is not None or source == PROC_NULL
-        return (Message(self, transfer) if is_found else None) if takes else is_found
-
-
-class Message:
-    """A message that ``Mprobe`` has found, and that its own ``Recv``, ``Irecv``, ``recv`` and ``irecv`` receive, once."""
-
-    def __init__(self, comm: Messaging, found: Transfer | None) -> None:
-        self._comm, self._found = comm, found
-
-    def __bool__(self) -> bool:
-        return self._found is not None
-
-    def _receive(self, name: str, *given: Any, status: Status | None = None) -> Any:
-        buf, *rest = (None, *given) if name.islower() else given
-        if self._found is None:
-            raise library.Exception(library.ERR_REQUEST, f"{name}: this message has been received")
-        found, self._found = self._found, None
-        request = self._comm.start(self._comm.received(name, buf, found.peer, ANY), came=found.came)
-        return request if name[0] in "Ii" else request.wait(*rest or (status,))
-
-    Recv, Irecv = partialmethod(_receive, "Recv"), partialmethod(_receive, "Irecv")
-    recv, irecv = partialmethod(_receive, "recv"), partialmethod(_receive, "irecv")
+        return transfer.came is not None or source == PROC_NULL
 
 
 def _load(transfer: Transfer) -> Any:
