@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.tcp.threads import DeathError, at_once
-from treecast.errors import Evicted, UnlikeCallsError
+from treecast.errors import DeliveryError, Evicted, UnlikeCallsError
 from treecast.groups import group, ways
 from treecast.groups.terms import Terms
 from treecast.tcp import start
@@ -290,3 +290,32 @@ def test_unlike_calls_of_many_raise_one_error_at_all_and_the_next_call_is_right(
     assert {total for total, _ in found} == {28.0}
     assert len({said for _, said in found}) == 1
     assert f"rank {odd} makes Bcast" in found[0][1]
+
+
+@pytest.mark.parametrize("count", [10, 30_000])
+def test_messages_go_straight_and_come_before_the_word_that_their_sender_has_ended(count):
+    """Rank r sends to one that is no neighbour and ends at once: others may hear of the end before the message is there."""
+    size, far = 20, 10
+
+    def outcome(comm, place, source):
+        try:
+            return comm.Recv(place, source)
+        except DeliveryError as error:
+            return str(error)
+
+    def program(comm):
+        if comm.rank >= far:
+            comm.Isend(np.full(count, comm.rank), comm.rank - far)
+            if comm.rank == far:
+                sleep(0.3)
+                raise DeathError
+            return None
+        place, source = np.zeros(count, int), comm.rank + far
+        said = [outcome(comm, place, source) for _ in range(2)]
+        return set(place.tolist()), said, len(connections(comm)) < size - 1
+
+    ends = ["has died"] + ["has ended"] * (far - 1)
+    assert run_job(size, program, survive=2)[:far] == [
+        ({rank + far}, [None, f"Recv: rank {rank + far} {end}, and the message is lost"], True)
+        for rank, end in enumerate(ends)
+    ]

@@ -24,6 +24,11 @@ _AHEAD = 8 << 20  # bytes of a sender that are kept
 _COST = 64  # bytes that a message takes beside its own
 _MOST = 1 << 13  # messages to a rank that wait there to be received
 _NUMBERS = (1 << 32) - 1
+_FREED, _ASK, _NO_MORE = (
+    1,
+    2,
+    3,
+)  # stages of a frame: how many bytes are received; is there more? and, behind the last, no
 
 
 class Came(NamedTuple):
@@ -48,6 +53,7 @@ class Transfer:
     received. ``came``: the message that is received.
     """
 
+    messages: "Messages"
     came: Came | None = None
     finish: Callable[[], Any] | None = None
     is_exact = is_cancelled = waits = False
@@ -73,7 +79,7 @@ class Transfer:
 
     def done(self) -> bool:
         """Return whether it is over. The caller holds the transport's lock."""
-        if not self.ticket.over and self.came is None and (why := why_gone(self.group, self.peer)):
+        if not self.ticket.over and self.came is None and (why := self.messages.why_gone(self.group, self.peer)):
             self._why = why
             self.ticket.end(lost=True)
         return self.ticket.over or self.group.agreement.is_out
@@ -106,7 +112,7 @@ class Transfer:
         if self.is_cancelled:
             return None
         if self.ticket.lost:
-            why = self._why or why_gone(self.group, self.source) or f"rank {self.source} is lost"
+            why = self._why or self.messages.why_gone(self.group, self.source) or f"rank {self.source} is lost"
             raise DeliveryError(f"{self.name}: {why}, and the message is lost")
         if here is not None and self.is_unlike(there):
             tag, count = self.tag if came is None else came.tag, f"{len(here):,}"
@@ -121,14 +127,6 @@ class Transfer:
         return self.piece is not None and (length > room or (self.is_exact and length < room))
 
 
-def why_gone(group: Group, peer: int) -> str:
-    """Return in words why a rank, or with ``ANY`` all others, can send and take nothing any more; "" where it can."""
-    agreement = group.agreement
-    others = [rank for rank in range(group.size) if rank != group.rank and peer in (ANY, rank)]
-    gone = [f"rank {rank} {end_of(rank, group)}" for rank in others if rank in agreement.lost or rank in agreement.byes]
-    return ", ".join(gone) if len(gone) == len(others) else ""
-
-
 class Messages:
     """The messages from and to this rank, in all its groups. Whoever calls a method holds the transport's lock."""
 
@@ -137,11 +135,26 @@ class Messages:
         self._came, self._posted = defaultdict[int, list[Came]](list), defaultdict[int, list[Transfer]](list)
         self._numbers, self._waiting = Counter[tuple[int, int]](), defaultdict[int, list[Ticket]](list)
         self._ahead, self._kept, self._freed = Counter[int](), Counter[int](), Counter[int]()
+        self._asked, self._silent = set[int](), set[int]()
         transport.on(Kind.MESSAGE, self._hear)
+
+    def why_gone(self, group: Group, peer: int) -> str:
+        """Return in words why a rank, or with ``ANY`` all others, can send and take nothing any more; "" where it can."""
+        agreement = group.agreement
+        others = [rank for rank in range(group.size) if rank != group.rank and peer in (ANY, rank)]
+        ended = [group.seats[rank] for rank in others if rank in agreement.byes and rank not in agreement.lost]
+        if not all(rank in agreement.lost or rank in agreement.byes for rank in others):
+            return ""
+        for seat in set(ended) - self._asked:  # where others have told of an end, messages may still be under way
+            self._asked.add(seat)
+            self._transport.send(seat, Key(Kind.MESSAGE, stage=_ASK), b"")
+        return (
+            ", ".join(f"rank {rank} {end_of(rank, group)}" for rank in others) if self._silent.issuperset(ended) else ""
+        )
 
     def send(self, transfer: Transfer) -> None:
         """Begin to send. Raises PlanError when too many others are not received yet."""
-        group, piece, waits = transfer.group, transfer.piece or b"", transfer.waits
+        group, piece, waits, transfer.messages = transfer.group, transfer.piece or b"", transfer.waits, self
         if transfer.ticket.over:
             return
         seat, here, length = group.seats[transfer.peer], group.ident, len(piece)
@@ -180,24 +193,34 @@ class Messages:
 
     def find(self, transfer: Transfer) -> Came | None:
         """Return the first message that has come and fits, None for none."""
+        transfer.messages = self
         return next(filter(transfer.fits, self._came[transfer.group.ident]), None)
 
     def forget(self, seats: set[int]) -> None:
         """Forget what ranks of the transport have sent, as others take their seats."""
         for here, all_of_them in self._came.items():
             self._came[here] = [came for came in all_of_them if came.seat not in seats]
+        self._asked -= seats
+        self._silent -= seats
         for count in (self._ahead, self._kept, self._freed):
             count.subtract({seat: count[seat] for seat in seats})
 
     def _hear(self, seat: int, key: Key, body: bytes) -> None:
         """Hear of a message, or of room for others. Raises FrameError for a frame that makes no sense."""
-        if key.stage:
+        if key.stage == _ASK:
+            self._transport.send(seat, key._replace(stage=_NO_MORE), b"")
+        elif key.stage == _NO_MORE:
+            self._silent.add(seat)
+        elif key.stage == _FREED:
             self._ahead[seat] -= min(*words_of(_ROOM, body), self._ahead[seat])
-            return
+        else:
+            self._hear_of(seat, key, body)
+
+    def _hear_of(self, seat: int, key: Key, body: bytes) -> None:
         tag, length, is_here = words_of(_HEAD, body[: _HEAD.size])
         data = body[_HEAD.size :] if is_here else None
         self._kept[seat] += (length + _COST) * is_here
-        if tag < 0 or self._kept[seat] > _AHEAD or len(body) != _HEAD.size + length * is_here:
+        if min(tag, length) < 0 or self._kept[seat] > _AHEAD or len(body) != _HEAD.size + length * is_here:
             raise FrameError("a message of another length, or more than are kept")
         self._match(Came(seat, tag, length, data, key, Ticket()))
 
@@ -226,4 +249,4 @@ class Messages:
             self._kept[seat] -= length + _COST
             self._freed[seat] += length + _COST
             if self._freed[seat] >= _AHEAD // 4:
-                self._transport.send(seat, Key(Kind.MESSAGE, stage=1), _ROOM.pack(self._freed.pop(seat)))
+                self._transport.send(seat, Key(Kind.MESSAGE, stage=_FREED), _ROOM.pack(self._freed.pop(seat)))
