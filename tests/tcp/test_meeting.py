@@ -149,7 +149,7 @@ def test_who_does_not_come_is_named():
 
 def test_who_waits_at_the_place_takes_no_thread_of_it():
     place, own, many = Place(41, Trust(SECRET), ("127.0.0.1", 0), start=60), os.urandom(16), 40
-    seat = [[["127.0.0.1", 1]], Terms().words()]
+    seat = {"seat": [[["127.0.0.1", 1]], Terms().words()], "after": ""}
     socks = [knock(("127.0.0.1", place.port), Who(rank, own), Trust(SECRET))[0] for rank in range(many)]
     for sock in socks:
         send_record(sock, seat)

@@ -259,8 +259,8 @@ def test_a_newcomer_takes_a_seat_among_many():
     def be_newcomer():
         assert gone.wait(60)
         where = Start(7, size, (("127.0.0.1", place.port),), False)
-        job = start_job(where, Options(terms, SECRET, 60, join=True))
-        back.append(calls(Comm(job, job.wait_for_welcome(), is_new=True)))
+        job = start_job(where, Options(terms, SECRET, 60))
+        back.append(calls(Comm(job, job.whole(), is_new=job.is_new)))
         job.finish()
 
     found = at_once([*(partial(be_rank, rank) for rank in range(size)), be_newcomer], 100)

@@ -11,7 +11,6 @@ returns the communicator of all its ranks. It has the methods of mpi4py's, and s
 ``IN_PLACE``, ``DOUBLE`` …
 """
 
-import os
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
@@ -21,7 +20,7 @@ from treecast.errors import DeliveryError, Evicted, PlanError, UnlikeCallsError
 if TYPE_CHECKING:
     from treecast.groups.terms import Said
     from treecast.tcp.comm import Comm
-    from treecast.tcp.meeting import Store
+    from treecast.tcp.stores import Store
 
 __all__ = ["Comm", "DeliveryError", "Evicted", "UnlikeCallsError", "connect", "init"]
 
@@ -43,24 +42,25 @@ def init(
     tls: tuple[str, str, str] | None = None,
     trust_ends: bool = True,
     start: float = 300.0,
-    join: bool | None = None,
     **terms: "Unpack[Said]",
 ) -> "Comm":
     """Join a job, and return the communicator of all its ranks.
 
     Without arguments the environment says which rank this is and where they meet, and without a launcher it is rank 0 of 1.
-    A process joins once.
+    When the job has begun without this process, it is a newcomer in the seat of a rank that has failed, and waits for
+    ``Comm.admit`` of the others. When none of them lives, it waits until all ranks have come again, and the job begins
+    again. When the job has ended well meanwhile, the process says so in one line and ends with 0.
 
     Parameters
     ----------
     rank, size : int, optional
         Which rank this is, of how many.
     meet : str, optional
-        Where they meet: ``host:port``. Rank 0 holds that place until all are there. When it is ``h{rank}:7000``, or
+        Where they meet: ``host:port``. Rank 0 holds that place. When it is ``h{rank}:7000``, or
         ``{name}:7000`` with the names of a file of cables, each rank listens there, and ranks of a ``network`` meet over its
         links alone.
     store : Store, optional
-        In place of that: any object with ``set(key, text)`` and a ``get(key)`` that waits, as torch's stores have.
+        In place of that: any object with ``set(key, text)``, a ``get(key)`` that waits, and ``check(keys)``, as torch's stores.
     secret : bytes, optional
         The bytes that all ranks have to know, 32 random ones, say. By default TREECAST_SECRET or TREECAST_SECRET_FILE has it.
         Without one all ranks are on this machine, and of the same user.
@@ -70,10 +70,6 @@ def init(
         Whether the end of a connection proves a death. False where somebody in between may end connections: then it is silence.
     start : float
         Seconds within which all ranks have to come.
-    join : bool, optional
-        Whether this is a newcomer in the seat of a rank that has failed: it waits for ``Comm.admit`` of the others. By
-        default when TREECAST_JOIN is set, as by ``treecast launch --tcp --respawn``; the process then leaves, with status 0,
-        when the job is over already. The meeting place has to be there still.
     **terms
         What becomes of calls when ranks fail, the same at all ranks: ``survive=1, deadline=30, late=None, sure=False,
         on_failed="warn", on_error="abort", network=None``. ``treecast.groups.terms.Terms`` explains them.
@@ -110,18 +106,12 @@ def init(
         where = Start(rank or 0, size or 0, read_places(meet or ""))
         if not 0 <= where.rank < where.size or not (where.places or store or where.size == 1):
             raise PlanError(f"rank={rank}, size={size}, meet={meet!r} make no job: write init(0, 4, 'host:port'), say")
-    is_new = bool(os.environ.get("TREECAST_JOIN")) if join is None else join
     try:
-        process = start_job(where, Options(ours, trust, start, trust_ends, store, is_new))
-        if is_new:
-            return Comm(process, process.wait_for_welcome(), is_new=True)
-    except TooLateError as error:
-        if join:
-            raise
-        # the launcher has started it anew, and the job has ended well meanwhile
+        process = start_job(where, Options(ours, trust, start, trust_ends, store))
+    except TooLateError as error:  # a launcher has started it anew
         sys.stderr.write(f"treecast: {error}\n")
         raise SystemExit(0) from None
-    comm = Comm(process, process.add_group(range(where.size), 0))
+    comm = Comm(process, process.whole(), is_new=process.is_new)
     if process.links is not None:  # they may have met over the links alone
         said = enumerate(comm.ask("init", ours.words()))
         check_alike({each: words for each, words in said if words is not None})

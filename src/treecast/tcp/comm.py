@@ -145,9 +145,9 @@ class Comm(Messaging, Member):
     def admit(self) -> tuple[int, ...]:
         """Take in who has asked for it by now, and is reached by all; return their numbers.
 
-        They are newcomers in the seats of ranks that have failed: ``treecast launch --tcp --respawn``, or
-        ``init(join=True)``. They are members from the next call on, which has to be ``share``. All ranks call this; nobody
-        waits for who has not come.
+        They are newcomers in the seats of ranks that have failed: ``treecast launch --tcp --respawn``, or whoever calls ``init``
+        in a seat that has been taken before. They are members from the next call on, which has to be ``share``. All ranks call
+        this; nobody waits for who has not come.
         """
         if self.group.ident:
             raise PlanError("newcomers are taken into the communicator of all ranks, not into a part of it")

@@ -5,7 +5,7 @@ import json
 import os
 import socket
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from queue import Empty, Queue
 from threading import Lock
@@ -22,7 +22,7 @@ from treecast.groups.terms import Carrier, Terms, check_alike, read_words
 from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_unlike, end_with_the_job
 from treecast.jobs.program import flush
-from treecast.tcp.meeting import Arrivals, Listener, TooLateError
+from treecast.tcp.meeting import Arrivals, Listener
 from treecast.tcp.reach import News, Reach
 from treecast.transport.base import FrameError, Key, Kind, Steps, carry_out
 from treecast.transport.events import Event
@@ -41,12 +41,17 @@ _GRACE = 2.0  # seconds that a launcher has to end a rank when another has faile
 _JOINED: list["Job"] = []
 
 
+class GoneError(PlanError):
+    """Nobody of the job lives any more whom a newcomer could join."""
+
+
 class Job:
     """The things that all communicators of this process share.
 
     ``transport``: the connections. ``links``: those of a named network, and the network. ``next_group``: a number that no
-    group has. ``messages``: between two ranks. ``workers``: of each group, who makes its calls beside the program.
-    ``welcome``: the words to a newcomer: the members, the number of the last call, of the next group, and all terms.
+    group has. ``messages``: between two ranks. ``workers``: of each group, who makes its calls beside the program. ``welcome``:
+    the words to a newcomer: the members, the number of the last call, of the next group, and all terms. ``is_new``: whether the
+    job had begun without this process. ``attempt``: the name of its beginning. ``held``: what ends with it.
     """
 
     def __init__(
@@ -68,6 +73,8 @@ class Job:
         self.workers: dict[int, Worker] = {}
         self.welcome: tuple[list[int], int, int, dict[int, list[str]]] | None = None
         self.tell: Callable[[Iterable[int]], None] = lambda lost: None  # the meeting place, where a launcher holds it
+        self.note_over: Callable[[], None] = lambda: None
+        self.is_new, self.attempt, self.held = False, "", ExitStack()
         for kind in (*(kind for kind in Kind if Kind.STATE <= kind <= Kind.WELCOME), Kind.UNLIKE):
             transport.on(kind, self._hear)
         transport.on(Kind.ABORT, self._end_with)
@@ -183,18 +190,23 @@ class Job:
         said = {**dict.fromkeys(members, words), self.transport.rank: self.terms.words()}
         self.welcome = members, key.call, key.stage, said
 
-    def wait_for_welcome(self) -> Group:
-        """Wait until the others take this newcomer in; return the group of all ranks. Raises PlanError for other terms."""
+    def whole(self) -> Group:
+        """Return the group of all ranks."""
+        return self._groups[0] if 0 in self._groups else self.add_group(range(self.transport.size), 0)
+
+    def wait_for_welcome(self) -> None:
+        """Wait until the others take this newcomer in. Raises GoneError when they have ended, PlanError for other terms."""
         with self.transport.lock:
-            living = set(range(self.transport.size)) - {self.transport.rank}
-            self.transport.wait(lambda: self.welcome is not None or living <= set(self.transport.lost))
+            peers, lost = self.transport.peers, self.transport.lost
+            # other newcomers are no ranks yet
+            self.transport.wait(lambda: self.welcome is not None or {*peers} <= {*lost, *self.applicants()})
             if self.welcome is None:
-                raise TooLateError("all ranks of the job have ended before they took this one in")
+                raise GoneError("all ranks of the job have ended before they took this one in")
             members, number, self.next_group, said = self.welcome
             check_alike(said)
             for seat in set(members) & set(self.applicants()):
                 self.transport.add(seat, self._applicants.pop(seat)[1])
-            return self._enter(range(self.transport.size), 0, self.terms, (members, number))
+            self._enter(range(self.transport.size), 0, self.terms, (members, number))
 
     def run(self, group: Group, steps: Steps[T]) -> T:
         """Carry out the steps of a call; those of a group by turns. Raises PlanError when the job is over."""
@@ -229,6 +241,9 @@ class Job:
         with transport.lock:
             self.is_over = True
             tell_ended(transport, self._groups[0].made.call)
+            if transport.rank == self._groups[0].agreement.members[0]:
+                with suppress(Exception):  # the store may be gone
+                    self.note_over()
             for group in self._groups.values():
                 number = group.agreement.number
                 if self.news is not None:
@@ -252,14 +267,19 @@ class Job:
             self.tell(silent)
 
     def abandon(self) -> None:
-        """End at once: for the others this rank is dead."""
+        """End at once: for the others this rank is dead, and may come back as a newcomer."""
         if not self.is_over:
             self.is_over = True
+            self.attempt = "" if 0 in self._groups else self.attempt
             self._close()
 
     def _close(self) -> None:
         if self._listener is not None:
             self._listener.close()
+        self.held.close()
+        self.arrivals.close()
+        for _, sock in self._applicants.values():
+            sock.close()
         self.transport.close()
 
     def abort(self, status: int) -> None:
@@ -288,6 +308,14 @@ class Job:
             worker.jobs = Queue()
         if self._listener is not None:
             self._listener.socket.close()
+
+
+def last_of(rank: int) -> tuple[str, bool]:
+    """Return the attempt of the last job of this process as a rank, "" for none, and whether it was in it."""
+    for job in reversed(_JOINED):
+        if job.transport.rank == rank:
+            return job.attempt, not job.is_new or job.welcome is not None
+    return "", False
 
 
 def ended_at_exit(job: Job) -> Job:

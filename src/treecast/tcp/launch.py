@@ -3,10 +3,11 @@
 import os
 import secrets
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from treecast.errors import PlanError
+from treecast.groups.members import name_ranks
 from treecast.jobs.command import ending_the_job, start, torch_place
 from treecast.jobs.ending import end_all, ended_by_signals
 from treecast.jobs.watch import Ending, Watch, folder_of_job
@@ -40,20 +41,27 @@ class _Ranks:
         else:
             self.children[rank] = start_there(host, self._program, environment, self._stdout)
 
-    def look(self, watch: Watch, came: Collection[int]) -> Ending | None:
+    def look(self, watch: Watch, place: Place) -> Ending | None:
         """Return how the job ended, when all have ended or one has failed; start some of those anew that a signal has ended.
 
-        A job that has not begun cannot be joined, so nobody is started anew before all are connected.
+        A job that has not begun cannot be joined, so nobody is started anew before all are connected. When all are dead, and all
+        can be started anew, the job begins again.
         """
         ended = {rank: status for rank, child in self.children.items() if (status := child.poll()) is not None}
         if failed := [status for status in ended.values() if status > 0]:
             return watch.ending(failed[0])
-        if len(ended) == len(self.children):
+        killed = [rank for rank, status in ended.items() if status < 0]
+        if len(killed) < len(ended):
+            place.end()
+        if len(ended) == len(self.children) and (len(killed) < len(ended) or self._respawn < len(killed)):
             return watch.ending(0 if 0 in ended.values() else 128 - min(ended.values()))
-        for rank in [rank for rank, status in ended.items() if status < 0 and watch.has_begun][: self._respawn]:
+        if watch.has_begun and killed and not self._respawn and (left := place.lacking() & {*killed}):
+            why = f"the job cannot begin again without {name_ranks(left)}"
+            return watch.ending(128 - min(ended.values()), why)
+        for rank in killed[: self._respawn if watch.has_begun else 0]:
             self._respawn -= 1
             self.start(rank, TREECAST_JOIN="1")
-        return watch.not_begun(came) or watch.abandoned()
+        return watch.not_begun(place.seats) or watch.abandoned()
 
 
 def launch(
@@ -105,7 +113,7 @@ def launch(
         try:
             for rank in range(count):
                 job.start(rank)
-            return watch.wait(lambda: job.look(watch, place.seats), timeout, children.values)
+            return watch.wait(lambda: job.look(watch, place), timeout, children.values)
         finally:
             for child in children.values():
                 if child.stdin is not None:

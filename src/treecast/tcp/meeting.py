@@ -1,10 +1,12 @@
 """How ranks find one another: each tells a meeting place where it listens, gets the table of all, and connects to the lower ones.
 
-After that the place is not needed. The listening sockets stay open, for those who come back.
+Whoever comes later in the seat of a rank learns so from the place, as long as that is there: the job has begun without it. The
+listening sockets stay open, for those who come back. When nobody of the job lives any more, and all seats ask, it begins again.
 """
 
 import json
 import resource
+import secrets
 import socket
 import ssl
 import struct
@@ -14,7 +16,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore, Event, Lock, Thread
 from time import monotonic, sleep
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 from treecast.errors import PlanError
 from treecast.groups.members import name_ranks
@@ -29,6 +31,7 @@ _LONGEST = 1 << 24
 _NAP = 0.05
 _READY = 60.0  # seconds that a newcomer has to connect to all
 _TELLERS = 8  # threads that send the table at once
+_EVER = 1e8
 _APPLIES = "applies"
 OPENS = "opens"
 """Said by a rank that needs a connection to another."""
@@ -36,7 +39,10 @@ _CLOSED = (ConnectionAbortedError, ConnectionResetError, BrokenPipeError, ssl.SS
 
 
 class TooLateError(PlanError):
-    """The job has ended before a newcomer was taken in."""
+    """The job has ended well before a newcomer was taken in."""
+
+    def __init__(self, rank: int) -> None:
+        super().__init__(f"rank {rank} came back too late: the job is done")
 
 
 class Seat(NamedTuple):
@@ -54,11 +60,12 @@ class Seat(NamedTuple):
         return cls(rank, identity, [(str(host), int(port)) for host, port in addresses], read_words(terms))
 
 
-class Store(Protocol):
-    """Keeps a value under a name for all ranks, as the stores of torch.distributed do."""
+class Met(NamedTuple):
+    """What a meeting place says: the seats, whether the job has begun without this rank, and the name of this beginning."""
 
-    def set(self, key: str, value: str) -> Any: ...  # noqa: D102
-    def get(self, key: str) -> Any: ...  # noqa: D102
+    table: list[Seat]
+    is_new: bool
+    attempt: str
 
 
 class Listener:
@@ -157,47 +164,61 @@ def read_record(sock: socket.socket, until: float) -> Any:
 class Place(Listener):
     """The meeting place of a job of ``size`` ranks: it answers with the table of all when all have come.
 
+    Who comes later in a seat is told that it is new; when it comes again, as nobody of the job lives, all have to come again.
     ``address``: where it listens. It may be closed afterwards. ``seats``: of the ranks that have come. ``hear``: told when a rank
-    is connected to all, with none, and at its end with the ranks that it has put out.
+    is connected to all, with none, and at its end with the ranks that it has put out. It keeps values for all ranks, too.
     """
 
     def __init__(self, size: int, trust: Trust, address: tuple[str, int], start: float = 300.0) -> None:
-        self._size, self._until = size, monotonic() + start
+        self._size, self._start, self._until = size, start, monotonic() + start
         self.seats: dict[int, list[Any]] = {}
         self.hear: Callable[[int, Iterable[int]], None] = lambda rank, lost: None
-        self._lock, self._full, self._waiting = Lock(), Event(), list[socket.socket]()
+        self._lock, self._full, self._waiting = Lock(), Event(), list[tuple[socket.socket, bool]]()
+        self._attempt, self._is_over, self._values = secrets.token_hex(8), False, dict[str, str]()
         super().__init__(Who(PLACE, bytes(16)), trust, self._take, address)
         Thread(target=self._answer, name="treecast.place", daemon=True).start()
 
     def _take(self, sock: socket.socket, who: Who) -> None:
-        seat = read_record(sock, monotonic() + LIMIT)
-        if isinstance(seat, dict):
+        said = read_record(sock, monotonic() + LIMIT)
+        while "ask" in said:
+            send_record(sock, self._keep(**said))
+            said = read_record(sock, monotonic() + _EVER)
+        if "lost" in said:
             with sock:
-                self.hear(who.rank, cast("dict[str, list[int]]", seat)["lost"])
+                self.hear(who.rank, cast("dict[str, list[int]]", said)["lost"])
             return
         if not 0 <= who.rank < self._size:
             self._tell({"error": f"rank {who.rank} is none of {self._size}"}, [sock])
             return
         with self._lock:
-            # who comes later takes the place of who has gone
-            if self._full.is_set() or who.rank not in self.seats:
-                self.seats[who.rank] = [who.rank, who.identity.hex(), seat]
-            self._waiting.append(sock)
-            is_late = self._full.is_set() or monotonic() > self._until
-            if len(self.seats) == self._size:
+            if len(self.seats) == self._size and said["after"] == self._attempt:
+                self.seats, self._full, self._attempt = {}, Event(), secrets.token_hex(8)
+                self._until = monotonic() + self._start
+                Thread(target=self._answer, name="treecast.place", daemon=True).start()
+            seat, is_late = [who.rank, who.identity.hex()], self._full.is_set() or monotonic() > self._until
+            is_new = len(self.seats) == self._size and self.seats[who.rank][:2] != seat
+            self.seats[who.rank] = [*seat, said["seat"]]  # who comes later takes the place of who has gone
+            self._waiting.append((sock, is_new))
+            if len(self.seats) == self._size or self._is_over:
                 self._full.set()
         if is_late:
             self._answer()
 
     def _answer(self) -> None:
         """Answer all that wait, when all have come or the time is up."""
-        is_full = self._full.wait(max(0.0, self._until - monotonic()))
+        self._full.wait(max(0.0, self._until - monotonic()))
         with self._lock:
+            lacking = self.lacking()
+            if lacking and not self._is_over and monotonic() < self._until:  # the job begins again meanwhile
+                return
             waiting, self._waiting = self._waiting, []
-            lacking = set(range(self._size)) - set(self.seats)
-            table = [self.seats[rank] for rank in range(self._size)] if is_full else []
-        if waiting:
-            self._tell({"table": table} if is_full else {"error": f"{name_ranks(lacking)} did not come"}, waiting)
+            said: dict[str, Any] = {"error": f"{name_ranks(lacking)} did not come"}
+            if not lacking:
+                said = {"table": [self.seats[rank] for rank in range(self._size)], "attempt": self._attempt}
+            elif self._is_over:
+                said = {"over": True}
+        for new in {is_new for _, is_new in waiting}:
+            self._tell({**said, "is_new": new}, [sock for sock, is_new in waiting if is_new == new])
 
     def _tell(self, record: Any, socks: list[socket.socket]) -> None:
         said = _pack(record)
@@ -209,6 +230,23 @@ class Place(Listener):
 
         with ThreadPoolExecutor(_TELLERS) as tellers:
             list(tellers.map(send, socks))
+
+    def _keep(self, ask: list[str], put: dict[str, str | None], where: dict[str, str | None]) -> Any:
+        """Put values under their names (None: no value), if all is as said ``where``; return whether, and those asked for."""
+        with self._lock:
+            if so := all(self._values.get(key) == value for key, value in where.items()):
+                self._values = {key: value for key, value in (self._values | put).items() if value is not None}
+            return so, [self._values.get(key) for key in ask], len(self._values)
+
+    def lacking(self) -> set[int]:
+        """Return the ranks that have not come yet."""
+        return set(range(self._size)) - self.seats.keys()
+
+    def end(self) -> None:
+        """Have nobody wait any more: a rank has ended well, and so has the job."""
+        with self._lock:
+            self._is_over = True
+            self._full.set()
 
 
 def knock(address: tuple[str, int], own: Who, trust: Trust) -> tuple[socket.socket, Who]:
@@ -228,8 +266,13 @@ def tell_place(places: Iterable[tuple[str, int]], own: Who, trust: Trust, lost: 
             break
 
 
-def ask_place(places: Iterable[tuple[str, int]], own: Who, said: Any, trust: Trust, until: float) -> list[Seat]:
-    """Tell a meeting place where this rank listens, and return the table of all ranks. Raises PlanError when that fails."""
+def ask_place(
+    places: Iterable[tuple[str, int]], own: Who, said: Any, trust: Trust, until: float, *, after: str = ""
+) -> Met:
+    """Tell a meeting place where this rank listens, and return what it says. Raises PlanError when that fails.
+
+    ``after``: the last beginning of the job of which this rank knows that nobody lives.
+    """
     tried, why, met = list(places), "nobody answers", False
     while monotonic() < until:
         for place in tried:
@@ -239,7 +282,7 @@ def ask_place(places: Iterable[tuple[str, int]], own: Who, said: Any, trust: Tru
                     if who.rank != PLACE:
                         raise PlanError(f"{spell(place)} is no meeting place but rank {who.rank}")
                     met = True
-                    send_record(sock, said)
+                    send_record(sock, {"seat": said, "after": after})
                     answer = read_record(sock, until + 5)
             except StrangerError as error:
                 raise PlanError(f"the meeting place {spell(place)} is none of this job: {error}") from None
@@ -248,17 +291,13 @@ def ask_place(places: Iterable[tuple[str, int]], own: Who, said: Any, trust: Tru
                     raise PlanError("the meeting place has gone before all ranks were there") from None
                 why = str(error)
                 continue
+            if "over" in answer:
+                raise TooLateError(own.rank)
             if "error" in answer:
                 raise PlanError(f"the job cannot start: {answer['error']}")
-            return [Seat.read(rank, identity, said) for rank, identity, said in answer["table"]]
+            return Met([Seat.read(*each) for each in answer["table"]], answer["is_new"], answer["attempt"])
         sleep(_NAP)
     raise PlanError(f"no meeting place at {', '.join(map(spell, tried))}: {why}")
-
-
-def ask_store(store: Store, own: Who, size: int, said: Any) -> list[Seat]:
-    """Tell a store where this rank listens, and return the table of all ranks."""
-    store.set(f"treecast/{own.rank}", json.dumps([own.identity.hex(), said]))
-    return [Seat.read(rank, *json.loads(store.get(f"treecast/{rank}"))) for rank in range(size)]
 
 
 class Arrivals(SimpleQueue[tuple[socket.socket, Who]]):
@@ -268,6 +307,7 @@ class Arrivals(SimpleQueue[tuple[socket.socket, Who]]):
     """
 
     take: Callable[[socket.socket, Who], None] | None = None
+    _is_closed = False
 
     def hear(self, sock: socket.socket, who: Who) -> None:
         """Keep a connection, when its other side says that it is connected to all."""
@@ -279,6 +319,15 @@ class Arrivals(SimpleQueue[tuple[socket.socket, Who]]):
             self.put((sock, who))
         else:
             raise ValueError("no rank asks so")
+        if self._is_closed:
+            self.close()
+
+    def close(self) -> None:
+        """Take nobody any more, so that those who have asked know it."""
+        self._is_closed = True
+        with suppress(Empty):
+            while True:
+                self.get_nowait()[0].close()
 
 
 def connect(seat: Seat, own: Who, trust: Trust, until: float) -> socket.socket:
@@ -332,16 +381,16 @@ def connect_all(
 
 
 def connect_living(table: list[Seat], own: Who, trust: Trust, until: float) -> Mapping[int, socket.socket]:
-    """Return a newcomer's connections to all ranks that answer. Raises PlanError when none does."""
+    """Return a newcomer's connections to all ranks that answer."""
     met, living = dict[int, socket.socket](), dict[int, socket.socket]()
     for seat in table:
         if seat.rank != own.rank:
             with suppress(OSError):
                 met[seat.rank] = connect(seat, own, trust, until)
     for rank, sock in met.items():  # who hears it is connected to all
-        with suppress(OSError):
+        try:
             send_record(sock, _APPLIES)
             living[rank] = sock
-    if not living:
-        raise TooLateError("no rank of the job answers: nobody is left whom this one could join")
+        except OSError:
+            sock.close()
     return living

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from treecast.errors import PlanError
 from treecast.groups.terms import Terms, check_alike
 from treecast.groups.ways import WIDE, ways_of
-from treecast.tcp import meeting
+from treecast.tcp import meeting, stores
 from treecast.tcp.hosts import own_addresses
-from treecast.tcp.job import Job, ended_at_exit
-from treecast.tcp.meeting import Arrivals, Listener, Place, Seat, Store, spell
+from treecast.tcp.job import GoneError, Job, ended_at_exit, last_of
+from treecast.tcp.meeting import Arrivals, Listener, Met, Place, Seat, spell
 from treecast.tcp.proof import Trust, Who
 from treecast.tcp.reach import Reach
+from treecast.tcp.stores import Store
 from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
 
@@ -43,70 +44,90 @@ class Options(NamedTuple):
     start: float = 300.0
     trust_ends: bool = True
     store: Store | None = None
-    join: bool = False
 
 
 def start_job(where: Start, options: Options) -> Job:
     """Meet the other ranks, connect to those that are to be connected, and return this rank's part of the job.
 
-    Raises PlanError when that fails.
+    When the job has begun without this rank, that is after the others have taken it in; when nobody of them lives any more, after
+    all have begun again. Raises PlanError when that fails.
     """
+    while True:
+        job = _begin(where, options)
+        if not job.is_new:
+            return job
+        try:
+            job.wait_for_welcome()
+            return job
+        except GoneError:
+            job.abandon()
+
+
+def _begin(where: Start, options: Options) -> Job:
     (rank, size, places, _), (terms, trust, *_) = where, options
     own, until, arrivals = Who(rank, os.urandom(16)), monotonic() + options.start, Arrivals()
     sockets = partial(Sockets, rank, size, deadline=terms.deadline, trust_ends=options.trust_ends)
     if size == 1:
         return ended_at_exit(Job(sockets({}), arrivals, None, terms))
     named = None if terms.network is None else network_of_ranks(terms.network, size)
-    if named is not None and options.join:
-        raise PlanError(f"nobody can join over the links of {named.spec} yet: it takes a job without network=")
     fixed = at_links(places, named, size)
     listener = Listener(own, trust, arrivals.hear, (_listens_at(places, trust), fixed[rank][1] if fixed else 0))
-    if fixed:
-        table = [Seat(other, "", [place], terms.words()) for other, place in enumerate(fixed)]
-    else:
-        table = _meet(where, options, own, listener.port, until)
-    reach = Reach(table, own, trust, arrivals) if named is None and size > WIDE and not fixed else None
-    if named is not None:
-        table = [seat for seat in table if seat.rank in named.neighbors(rank)]
-    elif reach is not None and not options.join:
-        near = ways_of(tuple(range(size)), size, terms.survive).neighbours(rank)
-        table = [table[other] for other in near]
-    if options.join:
-        met = meeting.connect_living(table, own, trust, until)
-    else:
-        met = meeting.connect_all(table, own, trust, arrivals, until)
-    transport, links = sockets(met, cma=named is None and os.environ.get("TREECAST_CMA") != "0"), None
-    if named is not None:
-        links = Links(transport), named
-        transport = sockets(links[0].streams, selector=links[0])
-    job = Job(transport, arrivals, listener, terms, links, reach=reach)
-    if not (fixed or where.held_by_zero or options.store):  # a launcher holds the place
+    with ExitStack() as held:
+        if fixed:
+            met = Met([Seat(other, "", [place], terms.words()) for other, place in enumerate(fixed)], False, "")
+        else:
+            met = _meet(where, options, own, listener.port, until, held=held)
+        table, is_new, attempt = met
+        reach = Reach(table, own, trust, arrivals) if named is None and size > WIDE and not fixed else None
+        if named is not None:
+            table = [seat for seat in table if seat.rank in named.neighbors(rank)]
+            if is_new:
+                raise PlanError(f"nobody can join over the links of {named.spec} yet: it takes a job without network=")
+        elif reach is not None and not is_new:
+            near = ways_of(tuple(range(size)), size, terms.survive).neighbours(rank)
+            table = [table[other] for other in near]
+        if is_new:
+            reached = meeting.connect_living(table, own, trust, until)
+        else:
+            reached = meeting.connect_all(table, own, trust, arrivals, until)
+        transport, links = sockets(reached, cma=named is None and os.environ.get("TREECAST_CMA") != "0"), None
+        if named is not None:
+            links = Links(transport), named
+            transport = sockets(links[0].streams, selector=links[0])
+        job = Job(transport, arrivals, listener, terms, links, reach=reach)
+        job.is_new, job.attempt, job.held = is_new, attempt, held.pop_all()
+    if options.store is not None:
+        job.note_over = partial(stores.note_over, options.store, size, attempt)
+    elif not (fixed or where.held_by_zero):  # a launcher holds the place
         job.tell = partial(meeting.tell_place, places, own, trust)
         job.tell(())
     return ended_at_exit(job)
 
 
-def _meet(where: Start, options: Options, own: Who, port: int, until: float) -> list[Seat]:
-    """Return the table of all ranks, from the place where they meet. Raises PlanError when rank 0 cannot hold it."""
+def _meet(where: Start, options: Options, own: Who, port: int, until: float, *, held: ExitStack) -> Met:
+    """Return what the place says where all ranks meet; ``held``: closes it at last, where rank 0 holds it.
+
+    Raises PlanError when rank 0 cannot hold it.
+    """
     rank, size, places, held_by_zero = where
     trust, here = options.trust, _listens_at(places, options.trust)
     hosts = own_addresses(host for host, _ in places) if trust.secret else [here]
     said = [[(host, port) for host in hosts], options.terms.words()]
-    with ExitStack() as held:
-        if options.store is not None:
-            table = meeting.ask_store(options.store, own, size, said)
-        else:
-            if held_by_zero and not rank:
-                try:
-                    held.callback(Place(size, trust, (here, places[0][1]), options.start).close)
-                except OSError as error:
-                    at = spell(places[0])
-                    raise PlanError(f"rank 0 cannot hold the meeting place {at}: {error.strerror}") from None
-            table = meeting.ask_place(places, own, said, trust, until)
-    if len(table) != size:
-        raise PlanError(f"this rank was told of {size} ranks, and the meeting place of {len(table)}")
-    check_alike({seat.rank: seat.terms for seat in table})
-    return table
+    after, was_in = last_of(rank)
+    if options.store is not None:
+        met = stores.ask_store(options.store, own, size, said, until, after=after, was_in=was_in)
+    else:
+        if held_by_zero and not rank:
+            try:
+                held.callback(Place(size, trust, (here, places[0][1]), options.start).close)
+            except OSError as error:
+                at = spell(places[0])
+                raise PlanError(f"rank 0 cannot hold the meeting place {at}: {error.strerror}") from None
+        met = meeting.ask_place(places, own, said, trust, until, after=after)
+    if len(met.table) != size:
+        raise PlanError(f"this rank was told of {size} ranks, and the meeting place of {len(met.table)}")
+    check_alike({seat.rank: seat.terms for seat in met.table})
+    return met
 
 
 def network_of_ranks(name: Any, size: int) -> "Network":

@@ -87,7 +87,10 @@ def is_first(group: Any = None) -> bool:
 
 
 def is_new() -> bool:
-    """Return whether this rank was taken in later (``admit``), and nobody has shared anything with it yet."""
+    """Return whether this rank was taken in later (``admit``), and nobody has shared anything with it yet.
+
+    It is False at all when the whole job begins again, as under torchrun's ``--max-restarts``: load a checkpoint then.
+    """
     return group_of().comm.is_new
 
 
@@ -128,7 +131,8 @@ def share(*things: Any) -> tuple[Any, ...]:
     Returns
     -------
     tuple
-        The things; those of the last kind as the lowest old rank has them.
+        The things: models, optimisers and tensors are those that were given, filled in place; others are new ones, as the lowest
+        old rank has them.
 
     Raises
     ------

@@ -12,13 +12,14 @@ from treecast.groups.members import name_ranks
 from treecast.groups.terms import Said, Terms
 from treecast.tcp import init
 from treecast.tcp.comm import Comm
-from treecast.tcp.proof import read_secret
+from treecast.tcp.proof import Trust, Who, read_secret
 from treecast.tcp.start import find_start
 from treecast.torch.group import ProcessGroup, number_of
+from treecast.torch.store import PlaceStore, SharedStore
 from treecast.torch.work import dist, seconds_of
 
-_JOINED: list[str] = []
 _said: list[Said] = [{}]
+_shared: list[SharedStore] = []  # the last that a rendezvous has made
 
 
 def options(**terms: Unpack[Said]) -> None:
@@ -69,42 +70,43 @@ def create(options: Any, _more: Any = None) -> ProcessGroup:
 
 
 def _join(options: Any, terms: Terms) -> Comm:
-    rank, size, is_new = options.group_rank, options.group_size, is_newcomer()
+    rank, size = options.group_rank, options.group_size
     how: dict[str, Any] = terms._asdict()
-    launched = tuple(os.environ.get(f"TREECAST_{name}") for name in ("RANK", "SIZE")) == (str(rank), str(size))
-    if launched and not _JOINED:  # the launcher's meeting place serves one job
-        _JOINED.append(options.group_id)
-        return init(**how, join=is_new or None)
     host = os.environ.get("MASTER_ADDR", "")
-    if host not in ("", "localhost", "127.0.0.1", "::1"):
-        if not (secret := read_secret()):  # whoever reaches torch's store knows one that is there
-            if rank == 0:
-                options.store.set("treecast/secret", secrets.token_hex(32))
-            secret = bytes.fromhex(options.store.get("treecast/secret").decode())
-        how |= {"meet": f"{host}:1", "secret": secret}
-    return init(rank, size, store=options.store, join=is_new, **how)
-
-
-def is_newcomer() -> bool:
-    """Return whether a launcher has started this process in the seat of one that has ended."""
-    return bool(os.environ.get("TREECAST_JOIN")) or int(os.environ.get("TORCHELASTIC_RESTART_COUNT") or 0) > 0
+    if tuple(os.environ.get(f"TREECAST_{name}") for name in ("RANK", "SIZE")) == (str(rank), str(size)):
+        comm = init(**how)  # they meet where the launcher says
+    else:
+        if host not in ("", "localhost", "127.0.0.1", "::1"):
+            if not (secret := read_secret()):  # whoever reaches torch's store knows one that is there
+                if rank == 0:
+                    options.store.set("treecast/secret", secrets.token_hex(32))
+                secret = bytes.fromhex(options.store.get("treecast/secret").decode())
+            how |= {"meet": f"{host}:1", "secret": secret}
+        comm = init(rank, size, store=options.store, **how)
+    for store in _shared:
+        store.attempt = comm.process.attempt
+    return comm
 
 
 def rendezvous(url: str, **_more: Any) -> Iterator[tuple[Any, int, int]]:
     """Yield store, rank and size for ``init_method="treecast://"``: whichever launcher has started this process.
 
-    Newcomers come in by it, too. The store is torch's where MASTER_ADDR and MASTER_PORT say so, and else of this process alone.
+    Newcomers come in by it, too. The store is one that all ranks share: ``treecast launch --tcp`` keeps it, or torchrun's agent,
+    and else rank 0.
     """
     where = find_start()
     host, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT")
-    if "TREECAST_RANK" in os.environ or where.size == 1 or (not (host and port) and not where.places):
-        yield dist.HashStore(), where.rank, where.size
-        return
-    if not (host and port):
+    if not (host and port) and where.places:
         host, port = where.places[0][0], str(where.places[0][1])
         os.environ["MASTER_ADDR"] = host
-    holds = where.rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
-    store = dist.TCPStore(
-        host, int(port), where.size, holds, timedelta(seconds=300), wait_for_workers=False, multi_tenant=True
-    )
-    yield dist.PrefixStore("treecast", store), where.rank, where.size
+    if "TREECAST_RANK" in os.environ and where.places:
+        store: Any = PlaceStore(where.places, Who(where.rank, os.urandom(16)), Trust(read_secret()))
+    elif where.size == 1 or not (host and port):
+        store = dist.HashStore()
+    else:
+        holds = where.rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
+        wait = timedelta(seconds=300)
+        store = dist.TCPStore(host, int(port), where.size, holds, wait, wait_for_workers=False, multi_tenant=True)
+        store = dist.PrefixStore("treecast", store)
+    _shared[:] = [SharedStore(store)]
+    yield _shared[0], where.rank, where.size

@@ -11,6 +11,7 @@ import socket
 import ssl
 import weakref
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from threading import Condition, Event, Lock
 from time import monotonic
 from typing import Any
@@ -93,8 +94,9 @@ class Sockets(Transport):
         self._selector.register(sock, selectors.EVENT_READ, wire)
         wire.flush()
         self._look_out(wire)
-        if self._cma and sock.getpeername()[0] == sock.getsockname()[0] and not isinstance(sock, ssl.SSLSocket):
-            wire.say(Key(Kind.NEAR), wire.mark.told())
+        with suppress(OSError):  # the other side may have ended meanwhile
+            if self._cma and sock.getpeername()[0] == sock.getsockname()[0] and not isinstance(sock, ssl.SSLSocket):
+                wire.say(Key(Kind.NEAR), wire.mark.told())
 
     def lacks(self, peer: int) -> bool:
         """Return whether a connection to a rank is still wanted, and not there."""

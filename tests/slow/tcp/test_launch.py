@@ -93,3 +93,25 @@ def test_the_dead_come_back_and_have_what_a_serial_sum_gives():
     said = joins("1", "60", "2", ranks=3, respawn=20)  # deaths while others come back count as well
     assert all(same == "True" for same, _ in said)
     assert all(0 < int(fewer) < 60 for _, fewer in said)
+
+
+def test_a_job_whose_ranks_are_all_killed_begins_again(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os, signal, sys, treecast\n"
+        "comm = treecast.connect(survive=1)\n"
+        "comm.barrier()\n"
+        "mark = f'{sys.argv[1]}/{comm.rank}'\n"
+        "if not os.path.exists(mark):\n"
+        "    open(mark, 'w').close()\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "print(comm.is_new, comm.allreduce(comm.rank), comm.members)\n"
+    )
+    for respawn, status in ((3, 0), (2, 137)):
+        marks = tmp_path / str(respawn)
+        marks.mkdir()
+        words = ["-n", "3", "--respawn", str(respawn), "--", sys.executable, str(program), str(marks)]
+        line = [sys.executable, "-m", "treecast", "launch", "--tcp", "--timeout", "200", *words]
+        done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=220)
+        assert done.returncode == status, done.stderr
+        assert done.stdout.split("\n")[:-1] == ["False 3 (0, 1, 2)"] * (3 * (not status))

@@ -33,7 +33,7 @@ VARIABLES = (
     ("TREECAST_RANK", "launch --tcp", "the rank of a process, of TREECAST_SIZE"),
     ("TREECAST_MEET", "launch --tcp, you", "host:port where ranks over sockets meet"),
     ("TREECAST_TIE", "launch --tcp", "the process with which the rank ends: with --tie the launcher"),
-    ("TREECAST_JOIN", "launch --tcp --respawn", "1: the rank takes the seat of a dead one"),
+    ("TREECAST_JOIN", "launch --tcp --respawn", "1: the process was started anew, in the seat of a dead rank"),
     (
         "TREECAST_SECRET",
         "launch --tcp, you",
