@@ -596,7 +596,9 @@ CLAIMS: dict[str, dict[str, object]] = {
     }
     | {
         "**Each line goes out whole**": Test("tests/slow/jobs/test_launchers.py::test_lines_of_ranks_never_mix"),
-        "**The network** is a circulant graph": Test("tests/groups/test_ways.py::test_ways_are_disjoint_whoever_is_out"),
+        "**The network** is a circulant graph": Test(
+            "tests/groups/test_ways.py::test_ways_are_disjoint_whoever_is_out"
+        ),
         "- **A host needs Python and numpy**": DEFINITION,
     },
     "docs/torch.md": {
