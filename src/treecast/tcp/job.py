@@ -7,14 +7,14 @@ import socket
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from functools import partial
-from queue import Empty, Queue
+from queue import Empty
 from threading import Lock
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, TypeVar
 
 from treecast.calls.messages import Messages
 from treecast.calls.sinks import attach, tell_ended, tell_joined
-from treecast.calls.worker import Worker
+from treecast.calls.worker import Turn, Worker
 from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
 from treecast.groups.members import name_ranks, ranks_of
@@ -305,7 +305,7 @@ class Job:
         for group in self._groups.values():
             group.turn = Lock()
         for worker in self.workers.values():
-            worker.jobs = Queue()
+            worker.jobs = Turn()
         if self._listener is not None:
             self._listener.socket.close()
 

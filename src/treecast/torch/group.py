@@ -18,13 +18,14 @@ from treecast.tcp import library
 from treecast.tcp.comm import Comm
 from treecast.torch.forms import CALLS, Asked, One
 from treecast.torch.messages import Messages
-from treecast.torch.tensors import Op, Reader, torch
-from treecast.torch.work import Work, dist, seconds_of
+from treecast.torch.tensors import Op, Reader, once, torch
+from treecast.torch.work import Work, dist, seconds_of, untraced
 
 _HALF = 1 << 15  # of the numbers of groups: for names that count, and for others
 _NAMES = Counter[tuple[int, str]]()
 
 
+@untraced
 class ProcessGroup(dist.ProcessGroup):
     """A group of ranks as torch knows it, over a communicator on sockets; ``init_process_group("treecast")`` makes it.
 
@@ -69,7 +70,7 @@ class ProcessGroup(dist.ProcessGroup):
         """Have work done after all calls before it: beside the program, or in this thread."""
         self._number += 1
         worker = self.comm.worker
-        if is_async or worker.is_here():
+        if is_async:
             return Work(worker.begin(work), tensors, worker)
         worker.wait()
         return Work(done(work), tensors)
@@ -230,8 +231,9 @@ def number_of(name: str, process: Any) -> int:
 
 def divide(total: Any, count: int, out: Any) -> None:
     """Leave a sum divided by a number in a tensor; whole numbers are cut off."""
+    total, out = total[once(out)], out.detach()[once(out)]
     if total.is_floating_point() or total.is_complex():
-        torch.div(total, count, out=out.detach())
+        torch.div(total, count, out=out)
     else:
         out.copy_(torch.div(total, count, rounding_mode="trunc"))
 

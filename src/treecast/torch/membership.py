@@ -10,9 +10,10 @@ import numpy as np
 from treecast.errors import DeliveryError, PlanError
 from treecast.torch.group import ProcessGroup
 from treecast.torch.tensors import torch
-from treecast.torch.work import dist
+from treecast.torch.work import dist, untraced
 
 
+@untraced
 def group_of(group: Any = None) -> ProcessGroup:
     """Return a process group of treecast's, by default that of all ranks. Raises PlanError for another's."""
     found = dist.group.WORLD if group is None else group

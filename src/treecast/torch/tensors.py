@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from treecast.calls.reader import Entries, Place
 from treecast.tcp.library import buffer
 
@@ -47,9 +49,23 @@ def packed(tensor: Any) -> Any:
     return tensor.detach().resolve_conj().resolve_neg().contiguous()
 
 
+def once(tensor: Any) -> tuple[slice, ...]:
+    """Return the index of the first of the entries that lie in one place, where a tensor was expanded: of all in others."""
+    return tuple(slice(None if stride else 1) for stride in tensor.stride())
+
+
+class _Memory:
+    """The memory of a contiguous tensor, by its address: a view of torch's would forbid to resize the tensor ever after."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor  # which lives as long as this does
+        where = {"data": (tensor.data_ptr(), False), "shape": (tensor.nbytes,), "typestr": "|u1"}
+        self.__array_interface__ = {**where, "version": 3}
+
+
 def piece_of(tensor: Any) -> Any:
     """Return the bytes of a contiguous tensor."""
-    return tensor.reshape(-1).view(torch.uint8).numpy().data if tensor.numel() else buffer.allocate(0)
+    return np.asarray(_Memory(tensor)).data if tensor.numel() else buffer.allocate(0)
 
 
 def _places(tensors: Sequence[Any]) -> tuple[list[Any], Callable[[], None] | None]:
@@ -59,7 +75,7 @@ def _places(tensors: Sequence[Any]) -> tuple[list[Any], Callable[[], None] | Non
 
     def finish() -> None:
         for tensor, box in apart:
-            tensor.detach().copy_(box)
+            tensor.detach()[once(tensor)].copy_(box[once(tensor)])
 
     return there, finish if apart else None
 

@@ -1,6 +1,7 @@
 """Training that goes on without the dead: the mean of those who are in the sum, and data for those who live."""
 # pyright: basic
 
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -12,7 +13,7 @@ from treecast.torch.forms import BY_ALGORITHM, One
 from treecast.torch.group import ProcessGroup, divide
 from treecast.torch.membership import group_of, living
 from treecast.torch.tensors import torch
-from treecast.torch.work import Told, dist
+from treecast.torch.work import Outputs, dist, untraced
 
 _parallel: Any = import_module("torch.nn.parallel.distributed")
 _data: Any = import_module("torch.utils.data.distributed")
@@ -25,7 +26,7 @@ class _Bucket:
 
     given: Any
     total: Any
-    told: Told = field(default_factory=Told)
+    over: "Future[None]" = field(default_factory=Future)
     failed: tuple[int, ...] = ()
 
     def add(self, group: ProcessGroup) -> None:
@@ -36,6 +37,7 @@ class _Bucket:
         divide(self.total, group.size() - len(self.failed), self.total)
 
 
+@untraced
 class _Mean:
     """Sums the buckets of a step; all of them over one set of ranks, also when one dies between two buckets."""
 
@@ -53,7 +55,7 @@ class _Mean:
         begun = _Bucket(given, total)
         self._begun = [*(self._begun if index else []), begun]
         self._group.submit(partial(self._add, begun, self._begun if bucket.is_last() else []), None, True)
-        return begun.told.future
+        return Outputs(begun.over, total).then(lambda outputs: outputs.value())
 
     def _add(self, bucket: _Bucket, step: list[_Bucket]) -> None:
         try:
@@ -63,10 +65,10 @@ class _Mean:
                     each.add(self._group)
         except Exception as error:
             for each in step or [bucket]:
-                each.told.tell(None, error)
+                each.over.set_exception(error)
             return
         for each in step:
-            each.told.tell(each.total)
+            each.over.set_result(None)
 
     def share_buffers(self, state: Any, buffers: dict[str, Any]) -> None:
         """Bring the buffers (of BatchNorm, say) of the lowest living rank to all; of the next when it dies meanwhile."""

@@ -1,11 +1,13 @@
 """A call under way, as torch knows it: a ``Work``, with a future for those who ask for one."""
 # pyright: basic
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Unfinished
 from datetime import timedelta
 from functools import cached_property
 from importlib import import_module
+from inspect import isfunction
 from typing import Any
 
 from treecast.calls.worker import Worker
@@ -14,31 +16,74 @@ from treecast.torch.tensors import torch
 dist: Any = import_module("torch.distributed")
 
 
+_frames: Any = import_module("torch._C._dynamo.eval_frame")
+
+
+def untraced(thing: Any) -> Any:
+    """Return a function, or a class, which ``torch.compile`` calls as it is, and all that it calls; it is not loaded for that."""
+    skip = _frames._FrameAction.SKIP
+    for each in filter(isfunction, [thing, *vars(thing).values()]):
+        each._torchdynamo_disable = True
+        _frames.set_code_exec_strategy(each.__code__, _frames._FrameExecStrategy(skip, skip))
+    return thing
+
+
 def seconds_of(timeout: Any) -> float | None:
     """Return a timeout of torch's in seconds; None where it says nothing."""
     seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
     return seconds if seconds is not None and seconds > 0 else None
 
 
-class Told:
-    """A future of torch's whose error C++ knows, too: torch's own ``set_exception`` makes it a value there."""
+class _Failed:
+    """What C++ has for the outputs of a call that has failed: it looks for tensors there by pickling, and meets the error."""
 
-    def __init__(self) -> None:
-        self._begun = torch.futures.Future()
-        self.future = self._begun.then(self._open)
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
 
-    @staticmethod
-    def _open(future: Any) -> Any:
-        value, error = future.value()
+    def __reduce__(self) -> Any:
+        raise self._error
+
+
+@untraced
+class Outputs(torch.futures.Future):
+    """The future of a call's outputs. What a callback of it begins comes where the callback was added, alike at all ranks."""
+
+    def __init__(self, call: "Future[Any]", tensors: Any, worker: Worker | None = None) -> None:
+        super().__init__()
+        self._call, self._worker = call, worker
+        call.add_done_callback(lambda over: self._tell(tensors, over.exception()))
+
+    def _tell(self, tensors: Any, error: BaseException | None) -> None:
         if error is not None:
-            raise error
-        return value
+            self._set_unwrap_func(_Failed.__reduce__)
+        self.set_result(tensors if error is None else _Failed(error))
 
-    def tell(self, value: Any, error: BaseException | None = None) -> None:
-        """Complete it with a value, or an error."""
-        self._begun.set_result((value, error))
+    def then(self, callback: Callable[[Any], Any]) -> Any:
+        """Return the future of a callback, which may wait for other calls."""
+        if self._worker is None:
+            return super().then(callback)
+        begun = torch.futures.Future()
+        after = begun.then(lambda _: callback(self))
+        super().add_done_callback(self._worker.call_back(lambda: begun.set_result(None)))
+        return after
+
+    add_done_callback = then
+
+    def wait(self) -> Any:
+        """Wait for the outputs, and return them. Raises the error of the call."""
+        _let_pass(self._worker, self._call)
+        return super().wait()
 
 
+def _let_pass(worker: Worker | None, call: "Future[Any]") -> None:
+    """Have a call begin for which a callback waits. Raises RuntimeError where it cannot."""
+    if worker is not None and not call.done():
+        if worker.is_here():
+            raise RuntimeError("a callback of this group's call waits for a later one, which would begin after it")
+        worker.let_pass(call)
+
+
+@untraced
 class Work(dist.Work):
     """A call that is carried out beside the program, or has been; ``tensors`` are its outputs."""
 
@@ -48,8 +93,7 @@ class Work(dist.Work):
 
     def wait(self, timeout: Any = None) -> bool:
         """Wait until it is over. Raises its error, DistBackendError when the time is up."""
-        if self._worker is not None and self._worker.is_here() and not self._future.done():
-            raise RuntimeError("a callback of this group's call waits for a later one, which would begin after it")
+        _let_pass(self._worker, self._future)
         try:
             self._future.result(seconds_of(timeout))
         except Unfinished:
@@ -60,13 +104,11 @@ class Work(dist.Work):
 
     def get_future(self) -> Any:
         """Return torch's future of the outputs."""
-        return self._told.future
+        return self._outputs
 
     @cached_property
-    def _told(self) -> Told:
-        told = Told()
-        self._future.add_done_callback(lambda future: told.tell(self._tensors, future.exception()))
-        return told
+    def _outputs(self) -> Outputs:
+        return Outputs(self._future, self._tensors, self._worker)
 
     def is_completed(self) -> bool:
         """Return whether it is over."""
