@@ -85,8 +85,11 @@ class Worker:
         return lambda *_: Thread(target=call, daemon=True).start() if self.is_here() else call()
 
     def let_pass(self, future: "Future[Any]") -> None:
-        """In a callback that waits for work: give its place in the order up if the work comes after it."""
-        while not future.done() and (turn := self._turn) is not self.jobs:
+        """In a callback that waits for work: let it begin if it comes later. Raises RuntimeError in the worker's own thread."""
+        while not future.done() and (self.is_here() or self._turn is not self.jobs):
+            if self.is_here():
+                raise RuntimeError("a callback of this group's call waits for a later one, which would begin after it")
+            turn = self._turn
             self.wait()
             if not future.done():
                 turn.end()

@@ -1,6 +1,5 @@
 """c10d's calls, from the table of collectives: each is one or several of those, and most have its algorithm's name."""
 
-# pyright: basic
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from inspect import signature
@@ -109,7 +108,8 @@ class Form:
         return [self._one(group, asked, *each) for each in zip_longest(*things)]
 
     def _one(self, group: Any, asked: Asked, out: Any, mine: Any = IN_PLACE) -> One:
-        kind, given = self._row.kind, {"op": asked.op, "root": asked.root}
+        kind = self._row.kind
+        given: dict[str, Any] = {"op": asked.op, "root": asked.root}
         if self._row.algorithm is spread.allgather and isinstance(out, torch.Tensor):
             out = _parts(out, (), group.size())
         if self._row.algorithm is sums.reduce_scatter:
@@ -121,7 +121,6 @@ class Form:
         return One(self._row, tuple(given[name] for name in self._names), out if "op" in self._names else None)
 
 
-CALLS = {one.__name__: Form(one) for one in BY_ALGORITHM if hasattr(dist.ProcessGroup, one.__name__)}
 _MORE = (
     (Form(sums.allreduce), "allreduce_coalesced"),
     (Form(spread.allgather), "all_gather_single all_gather_single_coalesced allgather_into_tensor_coalesced"),
@@ -131,5 +130,7 @@ _MORE = (
     (Form(sums.reduce_scatter), "_reduce_scatter_base reduce_scatter_tensor_coalesced"),
     (Form(personal.alltoall, 4, _split), "all_to_all_single alltoall_base"),
 )
-CALLS |= {name: form for form, names in _MORE for name in names.split()}
+CALLS = {one.__name__: Form(one) for one in BY_ALGORITHM if hasattr(dist.ProcessGroup, one.__name__)} | {
+    name: form for form, names in _MORE for name in names.split()
+}
 """By c10d's name: mostly that of the algorithm. torch renames now and then; the older names stay."""

@@ -1,5 +1,4 @@
 """The process group: c10d's calls by a table, each of them one or several collectives of the communicator on sockets."""
-# pyright: basic
 
 import zlib
 from collections import Counter
@@ -42,7 +41,7 @@ class ProcessGroup(dist.ProcessGroup):
     bound_device_id, supports_reconfigure = None, True
 
     def __init__(self, comm: Comm, options: Any, ranks: Sequence[int]) -> None:
-        super().__init__(comm.rank, comm.size)
+        dist.ProcessGroup.__init__(self, comm.rank, comm.size)
         self._store, self._name, self._number = options.store, options.group_id, 0
         self.divides = False
         """Whether a mean of the living is registered for DistributedDataParallel."""
@@ -59,7 +58,7 @@ class ProcessGroup(dist.ProcessGroup):
         advice = "treecast.torch.shrink() makes a group of those who live"
         comm.deaths = Deaths("its group", advice, self._name_ranks, self._hint)
 
-    def _call(self, name: str, *arguments: Any, **named: Any) -> Work:
+    def call(self, name: str, *arguments: Any, **named: Any) -> Work:
         """Carry out c10d's call of this name; the tensors and options are as there."""
         form, arguments = CALLS[name], (*arguments, *named.values())
         things, asked = arguments[: form.tensors], Asked.read(arguments[form.tensors :])
@@ -94,7 +93,7 @@ class ProcessGroup(dist.ProcessGroup):
         """
         arguments = [Op(each) if isinstance(each, str) else each for each in one.arguments]
         group, job = self.comm.group, job_of(one.row.make, self._ours, tuple(arguments), {})
-        group.terms, group.overdue = self.comm.terms._replace(late=seconds or self._late), set()
+        group.terms, group.overdue = self.comm.terms._replace(late=seconds or self._late), set[int]()
         try:
             return self.comm.do(one.row.name, job, row=one.row, title=title)[1]
         except (DeliveryError, PlanError) as error:
@@ -200,7 +199,8 @@ class ProcessGroup(dist.ProcessGroup):
         if options.uuid in self._used:
             raise RuntimeError(f"reconfigure: uuid {options.uuid} was already used")
         self._used.add(options.uuid)
-        handles = options.handles if isinstance(options.handles, list) else sorted(options.handles)
+        named: list[str] | set[str] = options.handles
+        handles = named if isinstance(named, list) else sorted(named)
         seats, process = [int(handle.rpartition(":")[2]) for handle in handles], self.comm.process
         ident = number_of(f"reconfigure {options.uuid}", process)
         self._bind(Comm(process, process.add_group(seats, ident, self.comm.terms)))
@@ -246,4 +246,4 @@ def _only(tensors: Any) -> Any:
 
 
 for _each in CALLS:
-    setattr(ProcessGroup, _each, partialmethod(ProcessGroup._call, _each))
+    setattr(ProcessGroup, _each, partialmethod(ProcessGroup.call, _each))

@@ -1,5 +1,4 @@
 """Who lives in a process group, who comes back, and the state that brings it up to date."""
-# pyright: basic
 
 import hashlib
 import io

@@ -1,5 +1,4 @@
 """Messages of tensors between two ranks: each is over when it is received, and queues behind no call."""
-# pyright: basic
 
 from concurrent.futures import Future
 from threading import Thread
@@ -20,7 +19,7 @@ class Message(Work):
     """A message under way. Whoever waits for it moves the bytes."""
 
     def __init__(self, transfer: Transfer, tensor: Any, limit: float | None) -> None:
-        super().__init__(Future(), [tensor])
+        Work.__init__(self, Future(), [tensor])
         self._transfer, self._limit = transfer, limit
 
     def _is_over(self) -> bool:

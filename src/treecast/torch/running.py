@@ -1,6 +1,5 @@
 """Carries a plan out over any backend of torch's, step by step, with torch's own messages: gloo, NCCL, treecast."""
 
-# pyright: basic
 import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -78,7 +77,8 @@ class Bound:
                 after.append((box, each))
             way = dist.isend if each.sends else dist.irecv
             asked.append(dist.P2POp(way, box, group=self._group, group_peer=each.peer))
-        for work in dist.batch_isend_irecv(asked) if asked else []:
+        begun: list[Any] = dist.batch_isend_irecv(asked) if asked else []
+        for work in begun:
             work.wait()
         for box, each in after:
             for part, came in _beside(box, memory, bounds, each.ranges):

@@ -1,5 +1,4 @@
 """How a process group begins, on which terms: by the job's launcher or torch's store, and how its subgroups do."""
-# pyright: basic
 
 import os
 import secrets
@@ -57,7 +56,7 @@ def create(options: Any, _more: Any = None) -> ProcessGroup:
     terms = _terms(_said[0])
     terms = terms._replace(late=terms.late or seconds_of(options.timeout))  # what the timeout of torch means
     whole = dist.group.WORLD if dist.is_initialized() else None
-    ranks = list(options.global_ranks_in_group) or list(range(options.group_size))
+    ranks: list[int] = list(options.global_ranks_in_group) or list(range(options.group_size))
     if isinstance(whole, ProcessGroup):
         if gone := {*ranks} & {*whole.failed}:
             raise PlanError(f"{name_ranks(gone)} has failed and is in no new group: name those in living()")

@@ -1,5 +1,4 @@
 """Tensors as the arguments of collectives: their bytes in place where they are contiguous, and torch's own operations on them."""
-# pyright: basic
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -94,14 +93,14 @@ class Reader:
 
     def entries(self, argument: Any, blocks: int = 0, *, writable: bool) -> Entries:
         """Return the entries of a tensor that is added, or of several, one behind the other."""
-        if isinstance(argument, (list, tuple)):
+        if not isinstance(argument, torch.Tensor):
             argument = torch.cat([packed(each).reshape(-1) for each in argument])
         (there,), finish = _places([argument]) if writable else ([packed(argument)], None)
         return Entries(piece_of(there), there.numel(), there.dtype, finish)
 
     def type_of(self, argument: Any, form: str = "") -> str:
         """Return the type of the entries of a tensor, or of several; "" of none."""
-        first = argument if isinstance(argument, torch.Tensor) else next(iter(argument or ()), None)
+        first: Any = argument if isinstance(argument, torch.Tensor) else next(iter(argument or ()), None)
         return "" if first is None else self.spell(first.dtype)
 
     def spell(self, datatype: Any) -> str:

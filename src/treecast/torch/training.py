@@ -1,6 +1,6 @@
 """Training that goes on without the dead: the mean of those who are in the sum, and data for those who live."""
-# pyright: basic
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,7 +26,7 @@ class _Bucket:
 
     given: Any
     total: Any
-    over: "Future[None]" = field(default_factory=Future)
+    over: "Future[None]" = field(default_factory=Future[None])
     failed: tuple[int, ...] = ()
 
     def add(self, group: ProcessGroup) -> None:
@@ -55,7 +55,7 @@ class _Mean:
         begun = _Bucket(given, total)
         self._begun = [*(self._begun if index else []), begun]
         self._group.submit(partial(self._add, begun, self._begun if bucket.is_last() else []), None, True)
-        return Outputs(begun.over, total).then(lambda outputs: outputs.value())
+        return Outputs(begun.over, total).then(Outputs.value)
 
     def _add(self, bucket: _Bucket, step: list[_Bucket]) -> None:
         try:
@@ -111,7 +111,8 @@ def mean(ddp: Any) -> Any:
         raise PlanError(f"mean takes a DistributedDataParallel, not {type(ddp).__name__}")
     group = group_of(ddp.process_group)
     made = _Mean(group)
-    ddp.register_comm_hook(None, lambda state, bucket: made.begin(bucket))
+    hook: Callable[[Any, Any], Any] = lambda state, bucket: made.begin(bucket)  # noqa: E731  torch refuses annotations
+    ddp.register_comm_hook(None, hook)
     ddp._register_buffer_comm_hook(None, made.share_buffers, _parallel._BufferCommHookLocation.PRE_FORWARD)
     group.divides = True
     return ddp
@@ -127,7 +128,7 @@ class Sampler(_data.DistributedSampler):
 
     def __init__(self, dataset: Any, group: Any = None, **options: Any) -> None:
         self._group = group_of(group)
-        super().__init__(dataset, *self._dealt(), **options)
+        _data.DistributedSampler.__init__(self, dataset, *self._dealt(), **options)
 
     def _dealt(self) -> tuple[int, int]:
         alive = living(self._group)
@@ -136,5 +137,5 @@ class Sampler(_data.DistributedSampler):
     def set_epoch(self, epoch: int) -> None:
         """Begin an epoch; all ranks call it between the same two calls."""
         options = {"shuffle": self.shuffle, "seed": self.seed, "drop_last": self.drop_last}
-        super().__init__(self.dataset, *self._dealt(), **options)
-        super().set_epoch(epoch)
+        _data.DistributedSampler.__init__(self, self.dataset, *self._dealt(), **options)
+        _data.DistributedSampler.set_epoch(self, epoch)

@@ -1,5 +1,4 @@
 """A call under way, as torch knows it: a ``Work``, with a future for those who ask for one."""
-# pyright: basic
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -8,22 +7,24 @@ from datetime import timedelta
 from functools import cached_property
 from importlib import import_module
 from inspect import isfunction
-from typing import Any
+from typing import Any, TypeVar
 
 from treecast.calls.worker import Worker
 from treecast.torch.tensors import torch
 
+T = TypeVar("T")
 dist: Any = import_module("torch.distributed")
 
 
 _frames: Any = import_module("torch._C._dynamo.eval_frame")
 
 
-def untraced(thing: Any) -> Any:
+def untraced(thing: T) -> T:
     """Return a function, or a class, which ``torch.compile`` calls as it is, and all that it calls; it is not loaded for that."""
     skip = _frames._FrameAction.SKIP
-    for each in filter(isfunction, [thing, *vars(thing).values()]):
-        each._torchdynamo_disable = True
+    parts: list[Any] = [thing, *vars(thing).values()]
+    for each in filter(isfunction, parts):
+        vars(each)["_torchdynamo_disable"] = True
         _frames.set_code_exec_strategy(each.__code__, _frames._FrameExecStrategy(skip, skip))
     return thing
 
@@ -49,7 +50,7 @@ class Outputs(torch.futures.Future):
     """The future of a call's outputs. What a callback of it begins comes where the callback was added, alike at all ranks."""
 
     def __init__(self, call: "Future[Any]", tensors: Any, worker: Worker | None = None) -> None:
-        super().__init__()
+        torch.futures.Future.__init__(self)
         self._call, self._worker = call, worker
         call.add_done_callback(lambda over: self._tell(tensors, over.exception()))
 
@@ -61,26 +62,20 @@ class Outputs(torch.futures.Future):
     def then(self, callback: Callable[[Any], Any]) -> Any:
         """Return the future of a callback, which may wait for other calls."""
         if self._worker is None:
-            return super().then(callback)
+            return torch.futures.Future.then(self, callback)
+        run: Callable[[Any], Any] = lambda _: callback(self)  # noqa: E731
         begun = torch.futures.Future()
-        after = begun.then(lambda _: callback(self))
-        super().add_done_callback(self._worker.call_back(lambda: begun.set_result(None)))
+        after = begun.then(run)
+        torch.futures.Future.add_done_callback(self, self._worker.call_back(lambda: begun.set_result(None)))
         return after
 
     add_done_callback = then
 
     def wait(self) -> Any:
         """Wait for the outputs, and return them. Raises the error of the call."""
-        _let_pass(self._worker, self._call)
-        return super().wait()
-
-
-def _let_pass(worker: Worker | None, call: "Future[Any]") -> None:
-    """Have a call begin for which a callback waits. Raises RuntimeError where it cannot."""
-    if worker is not None and not call.done():
-        if worker.is_here():
-            raise RuntimeError("a callback of this group's call waits for a later one, which would begin after it")
-        worker.let_pass(call)
+        if self._worker is not None:
+            self._worker.let_pass(self._call)
+        return torch.futures.Future.wait(self)
 
 
 @untraced
@@ -88,12 +83,13 @@ class Work(dist.Work):
     """A call that is carried out beside the program, or has been; ``tensors`` are its outputs."""
 
     def __init__(self, future: "Future[Any]", tensors: Any, worker: Worker | None = None) -> None:
-        super().__init__()
+        dist.Work.__init__(self)
         self._future, self._tensors, self._worker, self._source = future, tensors, worker, -1
 
     def wait(self, timeout: Any = None) -> bool:
         """Wait until it is over. Raises its error, DistBackendError when the time is up."""
-        _let_pass(self._worker, self._future)
+        if self._worker is not None:
+            self._worker.let_pass(self._future)
         try:
             self._future.result(seconds_of(timeout))
         except Unfinished:
