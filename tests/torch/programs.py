@@ -178,20 +178,28 @@ for _each in (hooks.default.allreduce_hook, hooks.default.fp16_compress_hook, ho
     program("hooks", _each.__name__, hook=_each, **SMALL)(hooked)
 for _each in (hooks.default.fp16_compress_wrapper, hooks.default.bf16_compress_wrapper):
     program("hooks", _each.__name__, hook=_each(hooks.default.allreduce_hook), **SMALL)(hooked)
-    program("hooks", f"{_each.__name__}, powerSGD", hook=_each(hooks.powerSGD.powerSGD_hook), state=power_sgd)(hooked)
-for _more in ({}, {"use_error_feedback": False}, {"warm_start": False}, {"orthogonalization_epsilon": 1e-6}):
-    _state = partial(power_sgd, **_more)
-    program("hooks", f"powerSGD {_more}", hook=hooks.powerSGD.powerSGD_hook, state=_state)(hooked)
 program("hooks", "batched powerSGD", hook=hooks.powerSGD.batched_powerSGD_hook, state=power_sgd)(hooked)
 
 
-@program("hooks", "several buckets of powerSGD", result="as powerSGD_hook")
-def powers(rank, n):
-    losses = hooked(rank, n, hooks.powerSGD.powerSGD_hook, power_sgd, **SMALL)
-    total = torch.tensor(losses)
-    dist.all_reduce(total, dist.ReduceOp.AVG)
-    falls = total[0] > total[-1]  # buckets have other matrices than the whole
-    return "as powerSGD_hook" if falls and len(set(map(float, total))) == 4 else losses
+NEAR = "near the plain sum, and equal at all ranks"  # PowerSGD hangs over gloo, now and then with one bucket, always with more
+
+
+@program("hooks", "powerSGD", result=NEAR)
+@program("hooks", "powerSGD, several buckets", result=NEAR, options=SMALL)
+@program("hooks", "powerSGD, no feedback", result=NEAR, use_error_feedback=False)
+@program("hooks", "powerSGD, cold start", result=NEAR, warm_start=False)
+@program("hooks", "powerSGD, epsilon", result=NEAR, orthogonalization_epsilon=1e-6)
+@program("hooks", "powerSGD in float16", result=NEAR, around=hooks.default.fp16_compress_wrapper)
+def powers(rank, n, options=None, around=lambda hook: hook, **more):
+    model = DistributedDataParallel(net(), **options or {})
+    model.register_comm_hook(power_sgd(**more), around(hooks.powerSGD.powerSGD_hook))
+    losses, plain = train(rank, model), ddp(rank, n)
+    least = torch.tensor([number(each) for each in model.parameters()])
+    most = least.clone()
+    dist.all_reduce(least, dist.ReduceOp.MIN)
+    dist.all_reduce(most, dist.ReduceOp.MAX)
+    is_near = all(abs(a - b) < 0.05 * b for a, b in zip(losses, plain, strict=True)) and losses != plain
+    return NEAR if is_near and torch.equal(least, most) else (losses, plain, least, most)
 
 
 @program("hooks", hook_type=None)
