@@ -246,12 +246,6 @@ def zero_in_hook(rank, n, hook=ddp_zero_hook.hook_with_zero_step):
     return "as zero" if total[0] > total[-1] else losses  # it begins to step after the third
 
 
-@program("hooks")
-def mixed_precision(rank, n):
-    precision = torch.nn.parallel.distributed._MixedPrecision(torch.float16, torch.float16, torch.float16)
-    return train(rank, DistributedDataParallel(net(), mixed_precision=precision))
-
-
 # ---- sharded training
 
 
