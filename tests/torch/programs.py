@@ -331,10 +331,9 @@ def checkpointed(rank, n, way):
 
 
 @program("compiled")
-@program("compiled", "compiled, several buckets", bucket_cap_mb=1e-4)
-def compiled(rank, n, **options):
+def compiled(rank, n):
     torch._dynamo.reset()
-    return train(rank, torch.compile(DistributedDataParallel(net(), **options), backend="aot_eager"), steps=3)
+    return train(rank, torch.compile(DistributedDataParallel(net()), backend="aot_eager"), steps=3)
 
 
 @program("compiled")
