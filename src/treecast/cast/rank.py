@@ -184,8 +184,10 @@ class Caster:
             return self._comm
         key = tuple(sorted(ranks))
         if key not in self._parts:
-            part = self._parts[key] = self._comm.Split(0 if self._comm.rank in ranks else UNDEFINED)
-            if part is not None:
+            is_in = self._comm.rank in ranks
+            part = self._comm.Split(0 if is_in else UNDEFINED)
+            self._parts[key] = part if is_in else None
+            if is_in:
                 part.plan_between_hosts()
         return self._parts[key]
 
