@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 _BLOCK = re.compile(r"^```([^`\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
-_FIRST = "treecast|torchrun|srun|until|for|make|pip|python3?|smpicc|smpirun|pkill|torchfrtrace"
+_FIRST = "treecast|torchrun|srun|until|for(?! _ in )|make|pip|python3?|smpicc|smpirun|pkill|torchfrtrace"
 _COMMAND = re.compile(rf"(?:\w+=\S+ )*(?:{_FIRST}) (?!\d)")
 _REMARK = re.compile(r"\s{2,}# .*")
 
@@ -21,7 +21,8 @@ NOT_RUN = {
     "until treecast launch ": "runs until nobody dies: tests/slow/mpi/test_solvers.py",
     "for k in ": "needs torch: tests/torch/test_comeback.py",
     "torchrun ": "needs torch: tests/torch/test_comeback.py",
-    "treecast launch --tcp --respawn 1 -n 4 -- python examples/torch_comeback.py": "needs torch: tests/torch/test_comeback.py",
+    "treecast launch --tcp --respawn 1 -n 4 -- python examples/torch_": "needs torch: tests/torch/test_comeback.py",
+    "treecast launch --tcp --respawn 2 -n 4 -- python examples/torch_": "needs torch: tests/torch",
     "treecast lab run star:4 ": "MPI_Finalize of most programs waits for a cut link: tests/slow/lab/test_lab.py cuts others",
     "TREECAST_DUMP=records ": "64 ranks until they get a signal: tests/tcp/test_seen.py",
     "pkill ": "it reaches programs of others",

@@ -600,6 +600,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/groups/test_ways.py::test_ways_are_disjoint_whoever_is_out"
         ),
         "- **A host needs Python and numpy**": DEFINITION,
+        "At most 8,192 messages to a rank wait so": DEFINITION,
     },
     "docs/torch.md": {
         "| ms, 4 ranks: a usual step": Measured("make bench-torch"),

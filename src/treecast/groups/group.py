@@ -23,8 +23,7 @@ from treecast.transport.marks import PARTS
 from treecast.transport.together import Together
 
 _USUAL, _OWN = Terms(), Carrier()
-_STAGES = 4  # of an instance, whose messages have keys of their own
-_FETCHES = 1 << 15  # the stages from there on are of data that was fetched
+_STAGES, _FETCHES = 4, 1 << 15  # of an instance, whose messages have keys of their own; from there on of fetched data
 
 
 class Group:

@@ -4,7 +4,7 @@ from contextlib import suppress
 from functools import cached_property, partial
 from itertools import count
 from time import monotonic, perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mpi4py import MPI
 
@@ -19,12 +19,14 @@ from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_unlike
 from treecast.jobs.program import job_file, note
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
-from treecast.mpi.plans import Plans
 from treecast.mpi.reader import Reader
 from treecast.mpi.together import MpiTogether
 from treecast.mpi.transport import MpiTransport
 from treecast.transport.base import FrameError, Key, Kind, Steps, T, carry_out
 from treecast.transport.marks import PARTS
+
+if TYPE_CHECKING:
+    from treecast.mpi.plans import Plans
 
 _KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.UNLIKE, Kind.REVOKED)
 _ASK = 0.05  # seconds after which others are asked again how far they are
@@ -172,8 +174,10 @@ class State:
         return base
 
     @cached_property
-    def plans(self) -> Plans:
+    def plans(self) -> "Plans":
         """The plans of calls, and what carries them. Collective when it is first asked for."""
+        from treecast.mpi.plans import Plans  # which loads planners
+
         return Plans(self.comm, MPI, self.base.hosts, (self.base.group, self.base.alone))
 
     @property
