@@ -51,7 +51,7 @@ class _Ranks:
         if failed := [status for status in ended.values() if status > 0]:
             return watch.ending(failed[0])
         killed = [rank for rank, status in ended.items() if status < 0]
-        if len(killed) < len(ended):
+        if watch.has_begun and len(killed) < len(ended):
             place.end()
         if len(ended) == len(self.children) and (len(killed) < len(ended) or self._respawn < len(killed)):
             return watch.ending(0 if 0 in ended.values() else 128 - min(ended.values()))

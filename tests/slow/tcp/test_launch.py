@@ -99,7 +99,7 @@ def test_a_job_whose_ranks_are_all_killed_begins_again(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
         "import os, signal, sys, treecast\n"
-        "comm = treecast.connect(survive=1)\n"
+        "comm = treecast.connect(survive=2)\n"
         "comm.barrier()\n"
         "mark = f'{sys.argv[1]}/{comm.rank}'\n"
         "if not os.path.exists(mark):\n"
