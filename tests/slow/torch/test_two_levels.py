@@ -21,7 +21,7 @@ def test_a_replica_dies_and_comes_back(tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PAUSE": "2"},
+        env={**os.environ, "PAUSE": "5"},
         timeout=420,
     )
     assert done.returncode == 0, done.stderr
