@@ -85,11 +85,14 @@ for rank, milliseconds in (each.split("@") for each in deaths):
 whole, step = np.zeros((SIZE, columns)), 0
 whole[::7] = 64
 saved, rows, one = (whole, step), cut(whole, comm, bounds), np.ones(WIDE)
-times = 0
+times, is_back = 0, False
 while True:
     up, down = comm.rank - 1, comm.rank + 1
     up, down = (up if up >= 0 else MPI.PROC_NULL), (down if down < comm.size else MPI.PROC_NULL)
     try:
+        if is_back and (len(set(comm.allgather(step))) != 1 or np.isnan(whole).any()):
+            raise RuntimeError(f"rank {world.rank}: unlike states at step {step}")
+        is_back = False
         if step % 5 == 0:
             whole = np.full((SIZE, columns), np.nan)
             comm.Allgatherv(rows[1:-1], [whole, np.diff(bounds) * columns])
@@ -105,9 +108,7 @@ while True:
     except (MPI.Exception, treecast.mpi.DeliveryError) as error:
         times += 1
         comm, bounds = lay_out(comm.recover(error))
-        whole, step = saved
-        if len(set(comm.allgather(step))) != 1 or np.isnan(whole).any():
-            raise RuntimeError(f"rank {world.rank}: unlike states at step {step}") from None
+        (whole, step), is_back = saved, True
         rows = cut(whole, comm, bounds)
 if comm.rank == 0:
     print(comm.size, times, f"{whole.sum():.9f}")
