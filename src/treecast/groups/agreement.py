@@ -88,8 +88,9 @@ class Agreement:
         return [rank for rank in self.members[here + 1 :] + self.members[:here] if rank not in self.lost]
 
     def begin(self, part: int = 0) -> None:
-        """Begin the next call of the program, or another part of it."""
+        """Begin the next call of the program, or another part of it. Raises as ``check_in``."""
         self.number, self.is_broken = self.number + 1 if part else self.next(), False
+        self.check_in()
         self._awaited, self._here = set[int](), None
         self.miss()
         if self.states or self._decisions:

@@ -146,7 +146,6 @@ class Group:
         agreement.check_in()
         self.memory.begin(not (self._tickets or self._wants) and self.began == agreement.members)
         agreement.begin(part)
-        agreement.check_in()
         self.instance, self.began = -1, list(agreement.members)
         self.restart()
         number = agreement.number
