@@ -87,10 +87,10 @@ class Sockets(Transport):
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         wire = self._wires.setdefault(peer, Wire(None, peer, self.marks, self._room))
-        if wire.is_gone or self.is_closed:
+        wire.sock = wire.sock if wire.is_gone else sock
+        if wire.is_gone or self.is_closed:  # looked at last: who closes meanwhile finds the connection
             sock.close()
             return
-        wire.sock = sock
         self._selector.register(sock, selectors.EVENT_READ, wire)
         wire.flush()
         self._look_out(wire)
