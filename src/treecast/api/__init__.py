@@ -12,7 +12,6 @@ demand = Demand.of
 __all__ = [
     "advise",
     "bounds",
-    "demand",
     "diff",
     "elect",
     "export",

@@ -28,6 +28,7 @@ plan allgather mesh:3x4 --copies 2
 plan allgather mesh:3x4 --builder balanced-trees
 plan allgather fat-tree:2 --messages 3 --builder split-off-trees
 plan broadcast mesh:3x4
+plan distribute torus:2x3 --from tp2 --to tp4 --model one-port,half
 plan broadcast debruijn:3,2 --messages 9
 plan broadcast torus:8x8 --messages 90
 plan broadcast torus:7x7x7 --messages 1000

@@ -64,6 +64,7 @@ class Demand:
 
         Examples
         --------
+        >>> from treecast.collectives import Demand
         >>> print(Demand.of({"a": ["b", "c"], "b": "a"}))
         1: a > b c
         1: b > a

@@ -176,13 +176,13 @@ def _cells(
 
     ``behind``: how many ranks come before those that want. ``parts``: which contribution each holder has, if they are added.
     """
-    edges = [np.unique(np.concatenate([side[:, d] for side in (*held, *wanted)])) for d in range(held[0].shape[1])]
+    cuts = [np.unique(np.concatenate([side[:, d] for side in (*held, *wanted)])) for d in range(held[0].shape[1])]
     sizes = np.ones(1, np.int64)
     masks = [np.ones((len(side[0]), 1), np.bool_) for side in (held, wanted)]
-    for d, edge in enumerate(edges):
-        sizes = (sizes[:, None] * np.diff(edge)).reshape(-1)
+    for d, cut in enumerate(cuts):
+        sizes = (sizes[:, None] * np.diff(cut)).reshape(-1)
         for i, (low, high) in enumerate((held, wanted)):
-            inside = (low[:, d, None] <= edge[:-1]) & (edge[1:] <= high[:, d, None])
+            inside = (low[:, d, None] <= cut[:-1]) & (cut[1:] <= high[:, d, None])
             masks[i] = (masks[i][:, :, None] & inside[:, None]).reshape(len(low), -1)
     both = np.concatenate(masks)
     alike = dict[bytes, list[int]]()  # cells that the same ranks hold and want

@@ -224,6 +224,7 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     node, atom = atoms.table(collective.given())
     if sums:
         adds, shared, own = np.zeros((sums, network.nodes), np.bool_), collective.shared, atom < sums
+        adds[:, [] if collective.demand is not None else collective.ranks] = True
         adds[atom[own], node[own]] = True
         kernels.replay_sums(found.start[: sums + 1], *columns, adds, shared, arrival[:sums], via[:sums], moved)
     alive = (node_dies[node] > 0) & (atom >= sums)

@@ -18,8 +18,8 @@ TOO_LARGE = {
 
 
 OTHERS = {
-    **dict.fromkeys(SPECS, ("scatterv", "gatherv", "allgatherv", "alltoallv")),
-    CUT: ("allgatherv",),
+    **dict.fromkeys(SPECS, ("scatterv", "gatherv", "allgatherv", "alltoallv", "demand")),
+    CUT: ("allgatherv", "demand"),
 }
 
 

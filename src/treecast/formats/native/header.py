@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from treecast.against import AGAINST, Against
-from treecast.collectives import Collective, Demand, Lengths
+from treecast.collectives import Collective, Demand, Lengths, find_kind
 from treecast.collectives.checks import MOST_MESSAGES
 from treecast.collectives.collective import NO_OWNERS
 from treecast.errors import FormatError, TreecastError, shorten
@@ -196,7 +196,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
         root = where.node(header["root"]) if "root" in header else 0
         targets = tuple(sorted(where.node(text) for text in header.get("targets", "").split()))
         if "classes" in header:
-            if header["collective"] != "demand":
+            if find_kind(header["collective"]).blocks != "class":
                 raise FormatError(f"classes are those of a demand, not of a {shorten(header['collective'])}")
             collective = Collective.of_demand(where, Demand.of(header["classes"]), owners=_owners(header, where))
         else:
