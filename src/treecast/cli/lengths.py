@@ -52,7 +52,7 @@ def read_matrix(text: str) -> Ints:
                 f"{spell_path(text)} is no matrix of whole numbers: it has shape {found.shape}, {found.dtype}"
             )
         return found
-    lines = enumerate(re.sub("[,;]", " ", _text(content, text)).splitlines(), 1)
+    lines = enumerate(re.sub("[,;]", " ", text_of(content, text)).splitlines(), 1)
     words = [(f"{spell_path(text)}, line {number}: ", line.partition("#")[0].split()) for number, line in lines]
     rows = [[_length(word, where) for word in row] for where, row in words if row]
     if len({len(row) for row in rows}) != 1:
@@ -60,16 +60,17 @@ def read_matrix(text: str) -> Ints:
     return np.array(rows, np.int64)
 
 
-def _text(content: bytes, name: str) -> str:
+def text_of(content: bytes, name: str, noun: str = "list of lengths") -> str:
+    """Return the text of a file; errors call it by the noun."""
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise PlanError(f"{spell_path(name)} is no list of lengths: it is not UTF-8") from None
+        raise PlanError(f"{spell_path(name)} is no {noun}: it is not UTF-8") from None
 
 
 def _by_node(network: Network, text: str) -> Mapping[str, int]:
     found: dict[str, int] = {}
-    for number, line in enumerate(_text(read_whole(text), text).splitlines(), 1):
+    for number, line in enumerate(text_of(read_whole(text), text).splitlines(), 1):
         words = line.partition("#")[0].split()
         if not words:
             continue
