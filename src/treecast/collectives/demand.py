@@ -96,6 +96,10 @@ class Demand:
         holder, want = np.split(place, [len(self.holder)])
         return self._replaced(holder=holder, want=want, names=tuple(network.labels(number)))
 
+    def spell(self, network: Network) -> str:
+        """Return the demand, which is in numbers, as text on one line, with the labels of a network."""
+        return " ; ".join(str(self.named(network)).split("\n"))
+
     def __str__(self) -> str:
         return "\n".join(
             f"{size}: {' + '.join(' '.join(map(str, part)) for part in parts)} > {' '.join(map(str, wants))}"
@@ -165,7 +169,7 @@ class Demand:
         found = self._renamed(network)
         adds = np.diff(found.part) > 1
         of = np.repeat(np.arange(len(found)), np.diff(found.wants))  # the class of each wanter
-        has = set(zip(found._class_of_holders.tolist(), found.holder.tolist(), strict=True))
+        has = set(zip(*(column.tolist() for column in found.held), strict=True))
         pairs = zip(of.tolist(), found.want.tolist(), strict=True)
         kept = adds[of] | np.array([pair not in has for pair in pairs], np.bool_)
         found = found._replaced(wants=starts(np.bincount(of[kept], minlength=len(found))), want=found.want[kept])
@@ -218,12 +222,6 @@ class Demand:
         return found if bool((np.diff(order) > 0).all()) else found.take(order)
 
     @cached_property
-    def _class_of_holders(self) -> Ints:
-        """The class of each entry of ``holder``: int64."""
-        of = np.repeat(np.arange(len(self)), np.diff(self.part))
-        return np.repeat(of, np.diff(self.holders))
-
-    @cached_property
     def sources(self) -> Ints:
         """The first that wants each sum, those of finished ones once more, and the first that holds each copy: int64."""
         wanter = self.want[self.wants[: self.sums]]
@@ -240,7 +238,7 @@ class Demand:
     @property
     def held(self) -> tuple[Ints, Ints]:
         """The class and the node of each that holds a part: int64 both."""
-        return self._class_of_holders, self.holder
+        return np.repeat(np.arange(len(self)), np.diff(self.holders[self.part])), self.holder
 
     @property
     def wanted(self) -> tuple[Ints, Ints]:

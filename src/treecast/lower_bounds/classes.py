@@ -16,6 +16,7 @@ from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound
 from treecast.lower_bounds.job import Job, steps, transmissions
 from treecast.lower_bounds.store_and_forward import bounds_of
+from treecast.networks.arcs import far_apart
 from treecast.networks.core import Ints
 
 _Doors = dict[int, list[tuple[int, int]]]
@@ -29,8 +30,7 @@ def _demand(job: Job, root: int) -> list[Bound]:
     demand, network = job.collective.demand, job.network
     if job.copies > 1:
         raise PlanError(f"a demand has 1 copy, not {job.copies}: copies are for data that one node, or every node, has")
-    every = np.arange(network.nodes)
-    far = network.distance(every[:, None], every)
+    far = far_apart(network)
     ins: _Doors = defaultdict(list)
     outs: _Doors = defaultdict(list)
     sends = farthest = doubling = 0

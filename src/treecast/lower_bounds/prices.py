@@ -87,11 +87,12 @@ _Family = tuple[int, tuple[int, ...], tuple[int, ...]]
 class _Classes(NamedTuple):
     """Ways of the classes of a demand; of a sum for several those into a wanter, or out of a giver, that are dearest.
 
-    ``size``: the chunks of each class. ``of``: the class of each family of ways, the forward ones before those ``backwards``; of
-    each family the roots and the targets, as starts and nodes.
+    ``sides``: the arcs forwards, and backwards, as the kernel takes them. ``size``: the chunks of each class. ``of``: the class
+    of each family of ways, the forward ones before those ``backwards``. ``ends``: of each family the roots and the targets, as
+    starts and nodes.
     """
 
-    arcs: Arcs
+    sides: tuple[tuple[Ints, Ints, Ints, Ints], ...]
     size: Ints
     of: Ints
     backwards: NDArray[np.bool_]
@@ -120,20 +121,16 @@ class _Classes(NamedTuple):
         )
         of = np.array([k for side in families for k, _, _ in side], np.int64)
         back = np.arange(len(of)) >= len(families[0])
-        return _Classes(arcs_of(network), merged.size, of, back, ends)
+        first, head, tail, into, entering, _ = (column.astype(np.int64) for column in arcs_of(network))
+        sides = (into, entering, tail, head), (first, np.arange(len(tail)), head, tail)
+        return _Classes(sides, merged.size, of, back, ends)
 
     def price(self, price: Floats, use: Floats) -> float:
         """Return the cost of all chunks; add to ``use`` how often they take each arc."""
         from treecast.kernels.lower_bounds.short_sets import pay
 
-        arcs, every = self.arcs, np.arange(len(self.arcs.tail), dtype=np.int64)
-        tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
-        sides = (
-            (arcs.into.astype(np.int64), arcs.entering.astype(np.int64), tail, head),
-            (arcs.first.astype(np.int64), every, head, tail),
-        )
         paid, used = np.zeros(len(self.of)), np.zeros((len(self.of), len(price)))
-        for back, side, ends in zip((False, True), sides, self.ends, strict=True):
+        for back, side, ends in zip((False, True), self.sides, self.ends, strict=True):
             some = self.backwards == back
             mine, taken = np.zeros(int(some.sum())), np.zeros((int(some.sum()), len(price)))
             if not pay(*side, price, *ends, mine, taken):

@@ -88,7 +88,7 @@ def _proven(network: Network, prices: tuple[int, ...], collective: Collective, c
     ]
     cables: list[int] = network.cable(arcs.tail, arcs.port).tolist()
     if collective.demand is not None:
-        paid = None if len(every) > 1 else _paid_by_classes(collective.demand, every[0], network.nodes)
+        paid = None if len(every) > 1 else _paid_by_classes(collective.demand, every[0])
         sold = _sold(every[0], cables, model)
         return -(-paid // sold) if paid is not None and sold else None
     if len(every) > 1:
@@ -212,7 +212,7 @@ def _paid(collective: Collective, network: Network, arcs: list[_Arc], roots: lis
     return total
 
 
-def _paid_by_classes(demand: Demand, arcs: list[_Arc], nodes: int) -> int | None:
+def _paid_by_classes(demand: Demand, arcs: list[_Arc]) -> int | None:
     """Return what all chunks of a demand pay for ways from holders to wanters, or less; None where there are none.
 
     A sum for several goes into each of them, and out of each that gives: the dearest of these counts.
@@ -225,7 +225,7 @@ def _paid_by_classes(demand: Demand, arcs: list[_Arc], nodes: int) -> int | None
             givers = [part[0] for part in parts]
             ways = [(back, {want}, [v for v in givers if v != want]) for want in wants]
             ways += [(arcs, {v}, [w for w in wants if w != v]) for v in givers if len(wants) > 1]
-        paid = [_in_turns(roots, ends, over, nodes) for over, roots, ends in ways]
+        paid = [_in_turns(roots, ends, over) for over, roots, ends in ways]
         known = [each for each in paid if each is not None]
         if len(known) < len(paid):
             return None
@@ -233,34 +233,49 @@ def _paid_by_classes(demand: Demand, arcs: list[_Arc], nodes: int) -> int | None
     return total
 
 
-def _in_turns(roots: set[int], ends: list[int], arcs: list[_Arc], nodes: int) -> int | None:
+def _in_turns(roots: set[int], ends: list[int], arcs: list[_Arc]) -> int | None:
     """Return the price of ways from roots to some ends, or less: sets of nodes that reach an end are raised in turn."""
-    left, into = [price for _, _, price in arcs], [list[int]() for _ in range(nodes)]
-    for a, (_, v, _) in enumerate(arcs):
-        into[v].append(a)
-    total, waiting = 0, [(1, end) for end in ends]
+    left, total, waiting = _Left(arcs), 0, [(1, end) for end in ends]
     while waiting:
         again = list[tuple[int, int]]()
         for _, end in sorted(waiting):
-            some, open_ = {end}, [end]
-            while open_ and not some & roots:
-                for a in into[open_.pop()]:
-                    u = arcs[a][0]
-                    if not left[a] and u not in some:
-                        some.add(u)
-                        open_.append(u)
-            if some & roots:
+            if (some := left.behind(end)) & roots:
                 continue
-            entering = [a for v in some for a in into[v] if arcs[a][0] not in some]
-            if not entering:
+            paid = left.enter(some)
+            if paid is None:
                 return None
-            low = min(left[a] for a in entering)
-            total += low
-            for a in entering:
-                left[a] -= low
+            total += paid
             again.append((len(some), end))
         waiting = again
     return total
+
+
+class _Left:
+    """What is left of the prices of arcs, while sets of nodes are paid for."""
+
+    def __init__(self, arcs: list[_Arc]) -> None:
+        self._arcs, self._left, self._into = arcs, [price for _, _, price in arcs], dict[int, list[int]]()
+        for a, (_, v, _) in enumerate(arcs):
+            self._into.setdefault(v, []).append(a)
+
+    def behind(self, node: int) -> set[int]:
+        """Return the nodes that reach one free of charge."""
+        found, open_ = {node}, [node]
+        while open_:
+            for a in self._into.get(open_.pop(), []):
+                u = self._arcs[a][0]
+                if not self._left[a] and u not in found:
+                    found.add(u)
+                    open_.append(u)
+        return found
+
+    def enter(self, some: set[int]) -> int | None:
+        """Pay the cheapest arc into a set of nodes, and make all arcs into it so much cheaper; None where none leads there."""
+        entering = [a for v in some for a in self._into.get(v, []) if self._arcs[a][0] not in some]
+        low = min((self._left[a] for a in entering), default=None)
+        for a in entering:
+            self._left[a] -= low or 0
+        return low
 
 
 def _turned(arcs: list[_Arc]) -> list[_Arc]:
@@ -293,37 +308,20 @@ def _cuts(root: int, arcs: list[_Arc], wanted: Sequence[int]) -> int | None:
 
     Nodes that reach a wanted one free of charge, but not from the root, pay for the cheapest arc into all of them.
     """
-    left, total = [price for _, _, price in arcs], 0
-    into = dict[int, list[int]]()
-    for a, (_, v, _) in enumerate(arcs):
-        into.setdefault(v, []).append(a)
-
-    def behind(v: int) -> set[int]:
-        found, open_ = {v}, [v]
-        while open_:
-            for a in into.get(open_.pop(), []):
-                u = arcs[a][0]
-                if not left[a] and u not in found:
-                    found.add(u)
-                    open_.append(u)
-        return found
-
+    left, total = _Left(arcs), 0
     for start in wanted:
-        while root not in (some := behind(start)):
+        while root not in (some := left.behind(start)):
             alike = set[int]()
             while rest := [
                 v for v in wanted if v in some and v not in alike
             ]:  # down to nodes that all reach one another
-                fewer = behind(rest[0])
+                fewer = left.behind(rest[0])
                 alike = alike | {rest[0]} if len(fewer) == len(some) else set[int]()
                 some = fewer
-            entering = [a for v in some for a in into.get(v, []) if arcs[a][0] not in some]
-            if not entering:
+            paid = left.enter(some)
+            if paid is None:
                 return None
-            low = min(left[a] for a in entering)
-            total += low
-            for a in entering:
-                left[a] -= low
+            total += paid
     return total
 
 

@@ -26,7 +26,7 @@ from treecast.lower_bounds.bound import Bound
 from treecast.lower_bounds.job import Job
 from treecast.lower_bounds.prices import Floats, taken_by
 from treecast.networks import Network
-from treecast.networks.arcs import Arcs, arcs_of
+from treecast.networks.arcs import Arcs, arcs_of, far_apart
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 
@@ -134,7 +134,7 @@ def windows(network: Network, collective: Collective) -> Windows | None:
     owners: list[int] = far_and_back(network, range(network.nodes))[0].tolist() if chosen else []
     sizes = collective.sizes() if kind.all_source and not chosen else np.ones(network.nodes)
     arcs, every = arcs_of(network), np.arange(network.nodes)
-    far = network.distance(every[:, None], every)
+    far = far_apart(network)
     parting = [v for v in every.tolist() if _parts(arcs, v)]
     if not parting:
         return None

@@ -49,14 +49,22 @@ def next_hops(network: Network) -> tuple[Ints, Ints]:
 
     It is the neighbor by the least of the ports that begin a shortest way.
     """
-    every = np.arange(network.nodes)
-    distance = network.distance(every[:, None], every[None, :])
+    every, distance = np.arange(network.nodes), far_apart(network)
     following = np.full(distance.shape, -1, np.int64)
     for port in reversed(range(network.ports)):
         there = network.neighbor(every, port)
         nearer = (there >= 0)[:, None] & (distance[there] == distance - 1)
         following = np.where(nearer, there[:, None], following)
     return distance, following
+
+
+@kept(1)
+def far_apart(network: Network) -> Ints:
+    """Return the distance of every two nodes, -1 where no way leads: int64 (N, N)."""
+    every = np.arange(network.nodes)
+    found = network.distance(every[:, None], every).astype(np.int64)
+    found.setflags(write=False)
+    return found
 
 
 @kept(16)

@@ -160,14 +160,12 @@ def job(
 def job_over(schedule: Schedule, network: Network) -> Job[Any]:
     """Return the job that a schedule was planned for, with the nodes that are left of it in a network of the same labels."""
     recipe, collective, before = schedule.recipe, schedule.collective, schedule.network
-    lengths = collective.lengths if collective.demand is None else None
-    if collective.demand is not None:
-        return job(collective.demand.named(before).within(network), network, model=schedule.model)
+    demand, lengths = collective.demand, None if collective.demand is not None else collective.lengths
     if lengths is not None and network is not before:
         left = [before.node(label) for label in network.labels(range(network.nodes))]
         lengths = collective.lengths_among(np.array(left))
     return job(
-        collective.kind,
+        collective.kind if demand is None else demand.named(before).within(network),
         network,
         root=None if collective.all_source else before.label(collective.root),
         messages=collective.messages,

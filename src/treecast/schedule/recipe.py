@@ -66,7 +66,7 @@ def command_of(schedule: "Schedule") -> str:
     if collective.root:
         words += ["--root", network.label(collective.root)]
     if collective.demand is not None:
-        words += ["--classes", " ; ".join(str(collective.demand.named(network)).split("\n"))]
+        words += ["--classes", collective.demand.spell(network)]
         words += [] if schedule.sizes is None else ["--chunk", str(schedule.sizes.chunk)]
     elif collective.lengths is not None:
         words += ["--lengths", ",".join(map(str, collective.lengths.flits.tolist()))]

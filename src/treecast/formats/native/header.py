@@ -86,7 +86,7 @@ def header_of(schedule: Schedule) -> Header:
         "collective": collective.kind,
         "root": None if collective.all_source else network.label(collective.root),
         "targets": " ".join(network.labels(collective.targets)) if collective.targets else None,
-        "classes": None if collective.demand is None else " ; ".join(str(collective.demand.named(network)).split("\n")),
+        "classes": None if collective.demand is None else collective.demand.spell(network),
         "lengths": None
         if lengths is None or collective.demand is not None
         else " ".join(map(str, lengths.flits.tolist())),

@@ -16,7 +16,7 @@ from treecast.collectives import Collective, Demand
 from treecast.errors import PlanError
 from treecast.models import Model, takes
 from treecast.networks import Network
-from treecast.networks.arcs import arcs_of
+from treecast.networks.arcs import arcs_of, far_apart
 from treecast.networks.core import Ints
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.ragged import explode, places, starts
@@ -56,8 +56,7 @@ def shares_of(demand: Demand, most: int = _MOST_HOPS) -> Shares:
 
 def owners_of(demand: Demand, network: Network, seed: int = 0) -> Ints:
     """Return a node for each sum of a demand that completes it: the wanter, or one near all that has not many yet."""
-    every, owners = np.arange(network.nodes), np.empty(demand.sums, np.int64)
-    far = network.distance(every[:, None], every)
+    every, owners, far = np.arange(network.nodes), np.empty(demand.sums, np.int64), far_apart(network)
     far = np.where(far < 0, 2 * network.nodes, far)
     load = np.zeros(network.nodes)
     ties = 1e-3 * np.random.default_rng(seed).random((demand.sums, network.nodes))
@@ -84,7 +83,7 @@ def trees_by_price(
     """
     from treecast.kernels.plans.priced_trees import grow
 
-    demand, arcs = _demand(collective), arcs_of(network)
+    demand, arcs = demand_of(collective), arcs_of(network)
     # 1. the trees: of each share one, of sums for several one in and one out
     shares, owners = shares_of(demand), owners_of(demand, network, seed)
     is_sum = shares.of < demand.sums
@@ -114,7 +113,8 @@ def trees_by_price(
     return owned, _ways(owned, network, shares, (share, out, by))
 
 
-def _demand(collective: Collective) -> Demand:
+def demand_of(collective: Collective) -> Demand:
+    """Return the demand of a collective that is one. Raises PlanError for other collectives."""
     if collective.demand is None:
         raise PlanError(f"{collective.kind} is no demand")
     return collective.demand
@@ -122,28 +122,24 @@ def _demand(collective: Collective) -> Demand:
 
 def _ends(demand: Demand, owners: Ints, of: Ints, back: Mask, out: Mask) -> tuple[Ints, Ints, Ints, Ints]:
     """Return where each tree begins, and the nodes that it leads to, or from: starts and nodes of both."""
-    held, _ = explode(demand.part, of)
-    _, holder = explode(demand.holders, explode(demand.part, of)[1])
-    givers = starts(np.bincount(held, np.diff(demand.holders)[explode(demand.part, of)[1]], len(of)).astype(np.int64))
-    _, wanter = explode(demand.wants, of)
-    wanted = starts(np.diff(demand.wants)[of])
-    at_owner = back | out
-    owner = np.where(at_owner, owners[np.minimum(of, max(0, len(owners) - 1))] if len(owners) else 0, 0)
-    roots, root = _chosen(at_owner, (np.arange(len(of) + 1), owner), (givers, demand.holder[holder]))
-    targets, target = _chosen(back, (givers, demand.holder[holder]), (wanted, demand.want[wanter]))
+    # one table: the givers of each class, then its wanters, then the owner of each sum
+    begins = np.cumsum([0, len(demand.holder), len(demand.want)])
+    rows = demand.holders[demand.part][:-1], demand.wants[:-1], np.arange(len(owners) + 1)
+    start = np.concatenate([row + begin for row, begin in zip(rows, begins, strict=True)])
+    node = np.concatenate([demand.holder, demand.want, owners])
+
+    def nodes_of(row: Ints) -> tuple[Ints, Ints]:
+        which, entry = explode(start, row)
+        return starts(np.bincount(which, minlength=len(row))), node[entry]
+
+    roots, root = nodes_of(of + 2 * len(demand) * (back | out))
+    targets, target = nodes_of(of + len(demand) * ~back)
     return roots, root, targets, target
-
-
-def _chosen(mask: Mask, yes: tuple[Ints, Ints], no: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
-    """Return the rows of one ragged table where a mask says so, else those of another."""
-    rows = [(yes if chosen else no) for chosen in mask.tolist()]
-    entries = [table[1][table[0][i] : table[0][i + 1]] for i, table in enumerate(rows)]
-    return starts([len(entry) for entry in entries]), np.concatenate([np.zeros(0, np.int64), *entries])
 
 
 def owned_by(collective: Collective, owners: Ints) -> Collective:
     """Return the collective of a demand in which some nodes complete its sums: int64 (sums,)."""
-    first = starts(_demand(collective).size[: len(owners)])[:-1]
+    first = starts(demand_of(collective).size[: len(owners)])[:-1]
     new = np.flatnonzero(np.diff(owners, prepend=-1))
     return replace(collective, owners=tuple(zip(first[new].tolist(), owners[new].tolist(), strict=True)))
 

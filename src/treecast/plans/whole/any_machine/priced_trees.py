@@ -25,14 +25,17 @@ def priced_trees(job: Job[Network]) -> Built:
 
     It is not proved how near the bound this is: each schedule shows it.
     """
-    least, count = least_steps(job), [0]
+    least = least_steps(job)
+    grown = (
+        (
+            machine,
+            *trees_by_price(job.collective, job.network, machine, room=times * max(1, least), later=later, seed=seed),
+        )
+        for seed, machine, times, later in product(range(_TRIES), machines(job.model), _ROOMS, LATER)
+    )
 
     def timed() -> Iterator[tuple[Timed, Collective]]:
-        every = product(range(_TRIES), machines(job.model), _ROOMS, LATER)
-        for seed, machine, times, later in affordable(every, lambda how: 16 * HOP * count[0]):
-            room = times * max(1, least)
-            owned, ways = trees_by_price(job.collective, job.network, machine, room=room, later=later, seed=seed)
-            count[0] = len(ways)
+        for machine, owned, ways in affordable(grown, lambda each: 16 * HOP * len(each[2])):
             keys = [ways.turn - ways.heights], [-ways.below], [-ways.heights * ways.lengths]
             yield there_and_back(*(listed(ways, machine, key) for key in keys), least=least), owned
 

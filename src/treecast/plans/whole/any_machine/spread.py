@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.collectives import Collective, Demand
+from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.models import Model, takes
 from treecast.networks import Network
@@ -19,7 +19,7 @@ from treecast.plans.built import Built, Job
 from treecast.plans.registry import any_machine
 from treecast.plans.search import WORK, affordable, best_of
 from treecast.plans.times.timetable import Timed, listed, there_and_back
-from treecast.plans.ways.priced_trees import owned_by, owners_of
+from treecast.plans.ways.priced_trees import demand_of, owned_by, owners_of
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.plans.whole.any_machine.known import least_steps, machines
 from treecast.plans.whole.any_machine.rarest_first import Exchange, exchanged
@@ -32,14 +32,8 @@ _TRIES = 40
 
 def _sizes(collective: Collective, machine: Model) -> Ints:
     """Return how many chunks go together: where messages combine, all of a class, else one."""
-    size = _demand(collective).size
+    size = demand_of(collective).size
     return size if machine.combining else np.ones(int(size.sum()), np.int64)
-
-
-def _demand(collective: Collective) -> Demand:
-    if collective.demand is None:
-        raise PlanError(f"{collective.kind} is no demand")
-    return collective.demand
 
 
 def _work(job: Job[Network]) -> int:
@@ -78,7 +72,7 @@ def _spread(
     job: Job[Network], machine: Model, seed: int, *, by_need: bool, narrow: bool, least: int
 ) -> tuple[Timed, Collective] | None:
     """Return a spread, and the collective with the owners of its sums; None where those alone that want chunks cannot do it."""
-    demand, network = _demand(job.collective), job.network
+    demand, network = demand_of(job.collective), job.network
     together, sizes = machine.combining, _sizes(job.collective, machine)
     of = (
         np.arange(len(demand)) if together else np.repeat(np.arange(len(demand)), demand.size)
@@ -98,11 +92,12 @@ def _spread(
         )
         if back:  # in the order of steps, seen backwards
             sent = Exchange(*(column[np.argsort(-sent.step, kind="stable")] for column in sent))
-        return sent.take(sent.needed(network, lacks.copy(), back=back))
+        return sent.take(sent.needed(network, lacks, back=back))
 
     try:
         into = sends(owner, gives & is_sum & ~owner, back=True)
-        out = sends(np.where(is_sum, owner, gives), wants & ~np.where(is_sum, owner, gives), back=False)
+        has = np.where(is_sum, owner, gives)
+        out = sends(has, wants & ~has, back=False)
     except PlanError:
         if narrow:
             return None

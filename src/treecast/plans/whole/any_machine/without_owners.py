@@ -30,7 +30,7 @@ from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import best, bounds
 from treecast.models import Takes, takes
 from treecast.networks import Network
-from treecast.networks.arcs import Arcs, arcs_of
+from treecast.networks.arcs import Arcs, arcs_of, far_apart
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_between, rows_over
 from treecast.plans.registry import Builder, Option, any_machine, builder, builders, fitting
@@ -131,8 +131,7 @@ def _centres(job: Job[Network]) -> tuple[Ints, Ints]:
     They are numbers of arcs, one for each link, if links carry both ways at once; else of nodes.
     """
     network, arcs, half = job.network, arcs_of(job.network), job.model.duplex == "half"
-    every = np.arange(network.nodes)
-    far = network.distance(every[:, None], every)
+    far = far_apart(network)
     depth = far.max(axis=1) if half else np.minimum(far[arcs.tail], far[arcs.head]).max(axis=1)
     return far, np.flatnonzero((depth == depth.min()) & (half or arcs.tail < arcs.head))
 
