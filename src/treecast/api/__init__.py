@@ -9,16 +9,4 @@ from treecast.collectives import Demand
 
 demand = Demand.of
 
-__all__ = [
-    "advise",
-    "bounds",
-    "diff",
-    "elect",
-    "export",
-    "judge",
-    "paths",
-    "run",
-    "simulate",
-    "sweep",
-    "verify",
-]
+__all__ = ["advise", "bounds", "diff", "elect", "export", "judge", "paths", "run", "simulate", "sweep", "verify"]

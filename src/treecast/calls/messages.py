@@ -24,11 +24,8 @@ _AHEAD = 8 << 20  # bytes of a sender that are kept
 _COST = 64  # bytes that a message takes beside its own
 _MOST = 1 << 13  # messages to a rank that wait there to be received
 _NUMBERS = (1 << 32) - 1
-_FREED, _ASK, _NO_MORE = (
-    1,
-    2,
-    3,
-)  # stages of a frame: how many bytes are received; is there more? and, behind the last, no
+# stages of a frame: how many bytes are received; is there more? and, behind the last, no
+_FREED, _ASK, _NO_MORE = range(1, 4)
 
 
 class Came(NamedTuple):

@@ -171,8 +171,9 @@ class Collective:
     @property
     def sums(self) -> int:
         """How many chunks, the first ones, are sums: every node adds its own contribution. 0 when nothing is added up."""
-        equal = self.messages * self.first_blocks if self.traits.adds else 0
-        return equal if self.demand is None else int(self.demand.size[: self.demand.sums].sum())
+        if self.demand is not None:
+            return int(self.demand.size[: self.demand.sums].sum())
+        return self.messages * self.first_blocks if self.traits.adds else 0
 
     @property
     def first_blocks(self) -> int:
@@ -188,8 +189,9 @@ class Collective:
 
     def ends(self) -> Ints:
         """Return the chunk numbers at which a range that some node holds or wants begins or ends, in order: int64."""
-        equal = np.arange(self._blocks + 1, dtype=np.int64) * self.messages
-        return equal if self.lengths is None else np.unique(np.append(self.lengths.stop, 0))
+        if self.lengths is not None:
+            return np.unique(np.append(self.lengths.stop, 0))
+        return np.arange(self._blocks + 1, dtype=np.int64) * self.messages
 
     def place_of(self, chunk: ArrayLike) -> tuple[Ints, Ints]:
         """Return the block that each chunk is in, and its place in the block: int64 both."""
@@ -234,28 +236,24 @@ class Collective:
 
     def lengths_among(self, nodes: Ints) -> Lengths | None:
         """Return the lengths of the blocks of some nodes, numbered in the order given; None where all are equal."""
-        each = nodes[:, None] * self.nodes + nodes if self.traits.blocks == "pair" else nodes
-        return None if self.lengths is None else Lengths.of(self.lengths.flits[each])
+        if self.lengths is None:
+            return None
+        pairs = self.traits.blocks == "pair"
+        return Lengths.of(self.lengths.flits[nodes[:, None] * self.nodes + nodes if pairs else nodes])
 
     def source_of(self, chunk: ArrayLike) -> Ints:
-        """Return the node that a chunk comes from; of sums and finished sums, the node that owns them, -1 for nobody.
-
-        Of a copy that several hold, the first of them.
-        """
+        """Return the node that a chunk comes from, of several the first; of sums and finished ones who owns them, -1: nobody."""
         chunk, kind = ints(chunk), self.traits
         if self.demand is not None:
             first = self.demand.sources[self.place_of(chunk)[0]]
             return np.where(chunk < 2 * self.sums, self._owner_of(chunk), first) if self.owners else first
         if kind.starts == "root" or kind.blocks == "one":
             return np.full_like(chunk, self.root)
-        return self._owner_of(chunk) if self.owners else self._home_of(chunk)
+        return self._owner_of(chunk) if self.owners else self._home_of_block(self.place_of(chunk)[0])
 
     def _owner_of(self, sum_: Ints) -> Ints:
         first, node = np.array(self.owners, np.int64).T
         return node[np.searchsorted(first, sum_ % self.sums, side="right") - 1]
-
-    def _home_of(self, chunk: Ints) -> Ints:  # of pairs, the first
-        return self._home_of_block(self.place_of(chunk)[0])
 
     def _home_of_block(self, block: Ints) -> Ints:
         return block // self.nodes if self.traits.blocks == "pair" else block % self.nodes
@@ -337,7 +335,7 @@ class Collective:
         chunk = ints(chunk)
         if not self.relays or self.traits.blocks in ("one", "class"):
             return np.ones(chunk.shape, np.bool_)
-        home = self._home_of(chunk) if self.traits.adds else self.source_of(chunk)
+        home = self._home_of_block(self.place_of(chunk)[0]) if self.traits.adds else self.source_of(chunk)
         used = ~np.isin(home, self.relays)
         return used & ~np.isin(self.destination_of(chunk), self.relays) if self.personal else used
 

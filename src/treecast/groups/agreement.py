@@ -76,9 +76,8 @@ class Agreement:
         self._all_have = Decision(Action.DONE)
         self.ended, self.byes, self.all_ended = dict[int, int](), dict[int, int](), 0
         self._awaited, self._instance, self.leaving = set[int](), 0, set[int]()
-        self._here: tuple[State, list[int]] | None = (
-            None  # to whom this rank has not said yet that it is at the end of the call
-        )
+        # to whom this rank has not said yet that it is at the end of the call
+        self._here: tuple[State, list[int]] | None = None
         self.states: dict[tuple[int, int, int, int], State] = {}
         self._decisions: dict[tuple[int, int, int], Decision] = {}
 

@@ -31,7 +31,6 @@ _LONGEST = 1 << 24
 _NAP = 0.05
 _READY = 60.0  # seconds that a newcomer has to connect to all
 _TELLERS = 8  # threads that send the table at once
-_EVER = 1e8
 _APPLIES = "applies"
 OPENS = "opens"
 """Said by a rank that needs a connection to another."""
@@ -153,8 +152,8 @@ def _pack(record: Any) -> bytes:
     return _LENGTH.pack(len(body)) + body
 
 
-def read_record(sock: socket.socket, until: float) -> Any:
-    """Return a record that comes. Raises OSError or ValueError when none does."""
+def read_record(sock: socket.socket, until: float | None) -> Any:
+    """Return a record that comes, None: whenever it does. Raises OSError or ValueError when none does."""
     (length,) = _LENGTH.unpack(read_all(sock, _LENGTH.size, until))
     if length > _LONGEST:
         raise ValueError("a record that is too long")
@@ -182,7 +181,7 @@ class Place(Listener):
         said = read_record(sock, monotonic() + LIMIT)
         while "ask" in said:
             send_record(sock, self._keep(**said))
-            said = read_record(sock, monotonic() + _EVER)
+            said = read_record(sock, None)
         if "lost" in said:
             with sock:
                 self.hear(who.rank, cast("dict[str, list[int]]", said)["lost"])

@@ -139,11 +139,12 @@ def _from_digits(text: str) -> bytes:
         raise PlanError("the secret is written in hexadecimal: 64 digits, say") from None
 
 
-def read_all(sock: socket.socket, count: int, until: float) -> bytes:
-    """Return so many bytes. Raises OSError when they do not come in time."""
+def read_all(sock: socket.socket, count: int, until: float | None) -> bytes:
+    """Return so many bytes. Raises OSError when they do not come in time; None: whenever they come."""
     found = b""
     while len(found) < count:
-        if (left := until - monotonic()) <= 0:
+        left = None if until is None else until - monotonic()
+        if left is not None and left <= 0:
             raise TimeoutError("nothing came in time")
         sock.settimeout(left)
         if not (got := sock.recv(count - len(found))):

@@ -1,5 +1,4 @@
 """The store that all processes of a job share under ``init_method="treecast://"``: torch's own, or that of the launcher."""
-# pyright: basic
 
 import socket
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,6 @@ from treecast.tcp.meeting import knock, read_record, send_record
 from treecast.tcp.proof import Trust, Who
 from treecast.torch.work import dist
 
-_EVER = 1e8
 _NAP = 5e-3
 Values = Mapping[str, bytes | None]
 
@@ -42,7 +40,7 @@ class PlaceStore:
                 if self._sock is None:
                     raise ConnectionRefusedError("nobody answers")
                 send_record(self._sock, {"ask": ask, **given})
-                so, values, count = read_record(self._sock, monotonic() + _EVER)
+                so, values, count = read_record(self._sock, None)
             except OSError as error:
                 raise dist.DistStoreError(
                     f"treecast: the launcher keeps the store, and is not there: {error}"
@@ -100,7 +98,7 @@ class SharedStore(dist.Store):
     """A store in which each beginning of a job has names of its own: what one has left harms no later one."""
 
     def __init__(self, inner: Any) -> None:
-        super().__init__()
+        dist.Store.__init__(self)
         self._inner, self.attempt = inner, ""
 
     def _do(self, verb: str, key: str, *given: Any) -> Any:
