@@ -34,7 +34,7 @@ def builders() -> str:
 def _builder(name: str) -> str:
     every = [entry for entry in all_builders() if entry.name == name]
     own = [entry for entry in every if "_derive" not in entry.build.__qualname__]
-    kinds = [kind for kind in COLLECTIVES if any(kind in entry.kinds for entry in every)]
+    kinds = [kind for kind in COLLECTIVES if any(entry.plans(kind) for entry in every)]
     options = {option.name: option for entry in every for option in entry.options}
     modules = list(dict.fromkeys(entry.build.__module__ for entry in own))
     models = list(dict.fromkeys(model for entry in every for model in entry.models))

@@ -71,7 +71,7 @@ def test_rows_that_answer_are_no_tree(ask):
 def test_plan_options(answer):
     for arguments in (
         ("--root", "21345"), ("--root", "24"), ("--copies", "4"), ("--copies", "2", "--survive", "1"),
-        ("--model", "shouting"), ("--builder", "shortest-path-tree"), ("--messages", "2147483647"),
+        ("--model", "shouting"), ("--builder", "breadth-first-tree"), ("--messages", "2147483647"),
     ):  # fmt: skip
         status, found = answer("plan", "broadcast", "star:5", *arguments)
         assert (status, found["verified"]) == (0, True)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import treecast
 from tests.strategies import KINDS, examples
-from treecast.collectives import COLLECTIVES, Collective, Demand
-from treecast.demands.groups import classes_of
+from treecast.collectives import COLLECTIVES, Collective, Demand, Kind, Lengths, kinds
 from treecast.errors import NetworkError, PlanError
 from treecast.networks import network
 
@@ -88,7 +87,7 @@ def test_numbers_on_a_network(found):
 @pytest.mark.parametrize(("nodes", "messages"), [(2, 1), (3, 2), (5, 1)])
 def test_every_kind_is_a_demand(kind, nodes, messages):
     known = Collective(kind, nodes, messages, 0 if COLLECTIVES[kind].all_source else nodes - 1)
-    found = Collective.of_demand(network(f"complete:{nodes}"), Demand.of(list(classes_of(known, range(nodes)))))
+    found = Collective.of_demand(network(f"complete:{nodes}"), known.classes[0])
     given_, wanted = (holdings(known, each) for each in (known.given(), known.wanted()))
     if not known.sums:  # what is there already is no demand
         wanted -= given_
@@ -97,6 +96,52 @@ def test_every_kind_is_a_demand(kind, nodes, messages):
         assert found.sums == known.sums
         assert len(holdings(found, found.given())) == len(given_)
     assert len(holdings(found, found.wanted())) == len(wanted)
+
+
+@pytest.mark.parametrize("kind", [name for name in COLLECTIVES if name != "demand"])
+@pytest.mark.parametrize("spec", ["ring:4", "tree:2,1", "fat-tree:2"])
+def test_classes_are_what_is_given_and_wanted(kind, spec):
+    where, row = network(spec), COLLECTIVES[kind]
+    nodes, ranks = where.nodes, where.ranks.tolist()
+    more = {"root": ranks[-1]} if not row.all_source else {}
+    if row.targets:
+        more["targets"] = (ranks[0],)
+    if row.lengths:
+        flits = np.zeros((nodes, nodes) if row.blocks == "pair" else nodes, np.int64)
+        block = np.ix_(ranks, ranks) if row.blocks == "pair" else ranks
+        flits[block] = np.arange(flits[block].size).reshape(flits[block].shape) % 3
+        flits[ranks[-1]] *= row.all_source
+        more["lengths"] = Lengths.of(flits)
+    known = Collective.over(where, kind, 1 if row.lengths else 2, **more)
+    wish, first = known.classes
+    given_, wanted = (holdings(known, each) for each in (known.given(), known.wanted()))
+    held, asked = set(), set()
+    for (size, parts, wants), begin in zip(wish.numbered(), first.tolist(), strict=True):
+        chunks = range(begin, begin + size)
+        held |= {(v, chunk) for part in parts for v in part for chunk in chunks}
+        asked |= {(v, chunk + known.sums * known.results) for v in wants for chunk in chunks}
+    assert asked == (wanted if known.sums else wanted - given_)
+    assert held <= given_
+    assert {chunk for _, chunk in held} == {chunk % known.sums if known.sums else chunk for _, chunk in asked}
+
+
+NEW_ROWS = (
+    Kind("hear-some", "node", "own", "targets", "every node's data reaches some nodes"),
+    Kind("sum-to-some", "one", "every", "targets", "the sum of every node's data reaches some nodes"),
+    Kind("publish", "node", "root", "all", "one node's blocks, one for each node, all reach every node"),
+)
+
+
+@pytest.mark.parametrize("row", NEW_ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("spec", ["ring:6", "fat-tree:4", "mesh:3x3"])
+@pytest.mark.parametrize("machine", ["all-port", "one-port,combining,half"])
+def test_a_new_collective_is_a_row(row, spec, machine, monkeypatch):
+    monkeypatch.setitem(kinds._KINDS, row.name, row)
+    where = network(spec)
+    targets = {"targets": where.labels(where.ranks[[1, 3]])} if row.targets else {}
+    schedule = treecast.plan(row.name, where, messages=2, model=machine, **targets)
+    for method in ("fast", "expanded"):
+        assert treecast.verify(schedule, method=method).holds
 
 
 def test_reversed_twice_is_the_same():

@@ -46,7 +46,7 @@ def test_one_flit_more_or_less_does_not_count_as_the_longest_block_does():
     lengths = [1] * 64
     lengths[5] = 1000
     schedule = plan("allgatherv", "complete:64", lengths=lengths, model="one-port")
-    assert (schedule.builder, least("complete:64", lengths, model="one-port")) == ("circulant-flits", 1062)
+    assert (schedule.builder, least("complete:64", lengths, model="one-port")) == ("circulant", 1062)
     assert schedule.steps <= 1067
     assert plan("allgatherv", "complete:64", lengths=lengths, model="one-port", builder="one-by-one").steps == 63_000
 
@@ -214,7 +214,7 @@ def test_a_wrong_plan_is_refused():
 def test_a_complete_graph_under_other_names_is_known():
     graph = nx.relabel_nodes(nx.complete_graph(9), {v: f"h{4 * v % 9}" for v in range(9)})
     lengths = {f"h{v}": v * v % 7 for v in range(9)}
-    for model, name in (("one-port", "circulant-flits"), ("one-port,combining", "circulant")):
+    for model, name in (("one-port", "circulant"), ("one-port,combining", "circulant")):
         schedule = plan("allgatherv", graph, lengths=lengths, model=model, builder=name)
         assert verify(schedule).holds
         assert {schedule.network.label(v): n for v, n in enumerate(schedule.collective.lengths.flits)} == lengths

@@ -37,7 +37,7 @@ plan broadcast kautz:2,3 --messages 9 --copies 2 --against links
 plan broadcast complete:6 --copies 3
 plan broadcast complete:6 --messages 3 --model one-port
 plan allreduce mesh:2x3 --messages 2 --model one-port,half
-plan broadcast mesh:2x3 --messages 3 --model one-port --builder rarest-first
+plan broadcast mesh:2x3 --messages 3 --model one-port --builder spread
 plan broadcast fat-tree:4 --messages 2 --model one-port --builder list-schedule
 plan broadcast complete:6 --messages 3 --model one-port,half -o half.tc
 plan allgather complete:5 --model one-port,combining

@@ -16,7 +16,7 @@ from treecast.collectives.lengths import Lengths
 from treecast.collectives.spelled import spell_long, spell_short
 from treecast.errors import PlanError
 from treecast.networks.core import Ints, Network, ints
-from treecast.ragged import runs
+from treecast.ragged import runs, starts
 
 NO_OWNERS = ((0, -1),)
 """The owners of sums that nobody owns."""
@@ -304,7 +304,7 @@ class Collective:
         if ends == "root":
             return self._at(np.array([self.root]))
         if ends == "targets":
-            return self._at(np.array(self.targets, np.int64))
+            return self._at(np.array(self.targets, np.int64), shift=self.sums)
         if ends == "all":
             return self._at(ranks, shift=self.sums)
         if self.lengths is not None:
@@ -313,6 +313,44 @@ class Collective:
             return self._own()
         first = (ranks[:, None] * self.nodes + ranks).reshape(-1) * self.messages
         return Holdings(np.tile(ranks, len(ranks)), first, first + self.messages)
+
+    @cached_property
+    def classes(self) -> tuple[Demand, Ints]:
+        """Return the demand that it is, in numbers of nodes, and the first chunk of each of its classes: int64 (classes,).
+
+        Each block that somebody lacks is a class. All are sums, or else copies; those of a demand are sums first.
+
+        >>> wish, first = Collective("alltoall", 2, 3).classes
+        >>> print(wish)
+        3: 0 > 1
+        3: 1 > 0
+        >>> first.tolist()
+        [3, 6]
+        """
+        if self.demand is not None:
+            block = np.arange(len(self.demand))
+            return self.demand, self.begins()[np.where(block < self.demand.sums, block, block + self.demand.sums)]
+        kind, ranks, block = self.traits, self.ranks, np.arange(self.first_blocks)
+        root, one = np.full((len(block), 1), self.root), np.ones((len(block), 1), np.int64)
+        # 1. who holds each block, and who wants it: tables with a row for each block
+        home, own = self._home_of_block(block)[:, None], block[:, None] % self.nodes
+        holder = {"root": root, "own": home, "every": one * ranks}[kind.starts]
+        ends = {"root": root, "own": own, "all": one * ranks, "targets": one * np.array(self.targets, np.int64)}
+        want = ends[kind.ends]
+        # 2. without blocks of relays, and without those that hold a copy already
+        lacks = np.isin(want, ranks) & (kind.adds | (want != holder[:, :1]))
+        used = np.isin(np.hstack([home, own]), ranks).all(axis=1) if kind.blocks != "one" else True
+        some = np.flatnonzero(lacks.any(axis=1) & used & (self.sizes() > 0))
+        parts = holder.shape[1]
+        demand = Demand(
+            self.sizes()[some],
+            np.arange(len(some) + 1) * parts,
+            np.arange(len(some) * parts + 1),
+            holder[some].reshape(-1),
+            starts(lacks[some].sum(axis=1)),
+            want[some][lacks[some]],
+        )
+        return demand, self.begins()[some]
 
     def _of_classes(self, block: Ints, node: Ints) -> Holdings:
         lengths = cast("Lengths", self.lengths)

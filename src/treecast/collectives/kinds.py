@@ -72,8 +72,8 @@ class Kind:
 
     @property
     def results(self) -> bool:
-        """Whether finished sums travel on to all nodes."""
-        return self.adds and self.ends == "all"
+        """Whether finished sums travel on, to nodes that do not own them."""
+        return self.adds and self.ends not in ("own", "root")
 
     @property
     def personal(self) -> bool:
@@ -146,7 +146,8 @@ _TABLE = (
 )
 # fmt: on
 
-COLLECTIVES: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _TABLE})
+_KINDS = {kind.name: kind for kind in _TABLE}
+COLLECTIVES: Mapping[str, Kind] = MappingProxyType(_KINDS)
 """Every kind of collective by its name, in the order in which lists show them.
 
 >>> from treecast.collectives import COLLECTIVES

@@ -1,6 +1,7 @@
 """Collectives of groups of ranks at the same time: a demand of all of them together, so that others may relay."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -82,23 +83,5 @@ def _rows(kind: str, group: Ints, messages: int) -> list[Class]:
             return []
         able = ", ".join(name for name, each in COLLECTIVES.items() if not (each.lengths or each.targets))
         raise PlanError(f"{kind} is no collective of groups: write {able} or {SEND}")
-    return list(classes_of(Collective(kind, len(group), messages), group.tolist()))
-
-
-def classes_of(collective: Collective, names: Sequence[int]) -> "list[Class]":
-    """Return the classes of a collective of equal blocks, its nodes by other numbers."""
-    found, size = list[Class](), collective.messages
-    every = tuple(names)
-    kind, root = collective.traits, (names[collective.root],)
-    for block in range(collective.first_blocks):
-        home = block // len(names) if kind.blocks == "pair" else block
-        own = (names[block % len(names)],)
-        parts = {"root": (root,), "own": ((names[home % len(names)],),), "every": tuple((v,) for v in every)}[
-            kind.starts
-        ]
-        wants = {"root": root, "own": own, "all": every}[kind.ends]
-        if len(parts) == 1:
-            wants = tuple(v for v in wants if v not in parts[0])
-        if wants:
-            found.append(Class(size, parts, wants))
-    return found
+    wish, _ = Collective(kind, len(group), messages).classes
+    return list(replace(wish, holder=group[wish.holder], want=group[wish.want]).classes())

@@ -108,7 +108,7 @@ def program(collective: str | Job[Any], network: Any, node: NodeName | None = No
             raise PlanError(
                 f"{entry.name} has no rule by which a node knows its rows from its label alone: use plan(){many}"
             )
-        others = sorted({each.name for each in all_builders() if each.at is not None and kind in each.kinds})
+        others = sorted({each.name for each in all_builders() if each.at is not None and each.plans(kind)})
         some = f"; on other networks {', '.join(others)} {'has' if len(others) == 1 else 'have'} one" if others else ""
         raise PlanError(
             f"on {where.spec} there is no rule by which a node knows its rows of {kind} from its label alone: use plan()"
@@ -134,7 +134,7 @@ def builders(collective: str, network: Any) -> list[Builder]:
     --------
     >>> import treecast
     >>> [builder.name for builder in treecast.builders("broadcast", "star:4")][:4]
-    ['disjoint-trees', 'shortest-path-tree', 'breadth-first-tree', 'hamiltonian-path']
+    ['disjoint-trees', 'breadth-first-tree', 'hamiltonian-path', 'list-schedule']
     """
     return _builders(collective, find_network(network))
 

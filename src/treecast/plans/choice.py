@@ -51,12 +51,12 @@ def run_best(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built]:
 
 
 def choose(
-    job: Job[Any], entries: list[Builder], known: Mapping[str, Candidate] = MappingProxyType({})
+    job: Job[Any], entries: list[Builder], known: Mapping[int, Candidate] = MappingProxyType({})
 ) -> tuple[Builder, Built | None]:
     """Return the best of some builders for a job, and the rows it built if they were needed to find out.
 
     Builders are tried until one meets both lower bounds; of those that go there and back, those of each way. On networks of more
-    than 4096 nodes the first is taken if it has no closed form. ``known``: the costs of some, by name.
+    than 4096 nodes the first is taken if it has no closed form. ``known``: the costs of some, by ``id()``.
     """
     tried = serious(entries, job.model)
     if len(tried) == 1:
@@ -73,7 +73,7 @@ def choose(
             if not found:
                 return entry, None
             continue
-        found.append(candidate := known.get(entry.name) or _try(job, entry))
+        found.append(candidate := known.get(id(entry)) or _try(job, entry))
         if not compared and _is_least(job, candidate, halved=halved):
             break
     able = [candidate for candidate in found if candidate.claims]
@@ -141,7 +141,7 @@ def alternatives(job: Job[Any]) -> Alternatives:
         else _try(task, entry)
         for entry in entries
     ]
-    chosen = choose(task, entries, {each.builder.name: each for each in tried})[0]
+    chosen = choose(task, entries, {id(each.builder): each for each in tried})[0]
     others = sorted(
         (each for each in tried if each.builder != chosen),
         key=lambda each: (each.claims is None, each.builder.baseline, each.cost),

@@ -19,16 +19,20 @@ from treecast.schedule import Claims, Schedule
 def derived(entries: Iterable[Builder]) -> list[Builder]:
     """Return a builder of every collective that follows from one of some builders.
 
-    A sparing schedule cannot be run backwards: its silent sends depend on the sends before them. Messages that differ in
-    length have builders of their own: nobody knows at first when to begin.
+    A builder that plans gathers or reductions itself has no other of them. A sparing schedule cannot be run backwards: its silent
+    sends depend on the sends before them. Messages that differ in length have builders of their own: nobody knows at first when
+    to begin.
     """
+    itself = {(entry.name, kind) for entry in entries for kind in entry.kinds}
     return [
         _derive(entry, kind, forward)
         for entry in entries
         for kind in COLLECTIVES.values()
-        if (forward := kind.backwards or kind.there_and_back) in entry.kinds
+        if (forward := kind.backwards or kind.there_and_back)
+        and entry.plans(forward)
         and not (kind.lengths or entry.sparing)
         and entry.backwards
+        and (kind.there_and_back or (entry.name, kind.name) not in itself)
     ]
 
 
@@ -61,7 +65,7 @@ def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
 
     return replace(
         entry,
-        kinds=frozenset({kind.name}),
+        of=(kind.name,),
         summary=f"{entry.summary} ({forward}, {how})",
         build=build,
         most_copies=one_way if kind.adds else entry.most_copies,

@@ -12,6 +12,7 @@ from functools import cache, cached_property, wraps
 from typing import Any
 
 from treecast.against import Against, apart, covers
+from treecast.collectives import COLLECTIVES, Kind
 from treecast.description import Description
 from treecast.discovery import import_all
 from treecast.errors import PlanError
@@ -30,6 +31,7 @@ BUFFERLESS = tuple(name for name, model in MODELS.items() if not model.buffered)
 _FEW_ARRIVALS = 2**11  # of jobs for which builders for weaker machines are asked, too
 
 Part = type[Network] | Callable[[Network], str]
+Trait = Callable[[Kind], bool]
 Build = Callable[[Job[Any]], Built]
 Facts = Callable[[Job[Any], Schedule, int], Description]
 Suits = Callable[[Job[Any], int, Cost], Mapping[str, Any]]
@@ -132,8 +134,8 @@ class Builder:
     ----------
     name, summary
         Its name, and its method in a few words.
-    kinds
-        The collectives that it plans.
+    of
+        The collectives that it plans: by name, or by what their rows in the table say.
     models
         The names of the models that its schedules are for; the first is its own choice. They hold under all models above these,
         too.
@@ -178,7 +180,7 @@ class Builder:
 
     name: str
     summary: str
-    kinds: frozenset[str]
+    of: tuple["str | Trait", ...]
     models: tuple[str, ...]
     on: On
     build: Build
@@ -198,6 +200,15 @@ class Builder:
     suits: Suits = lambda job, chunk, cost: {}
     any_model: bool = False
     needs: str = ""
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The names of the collectives that it plans."""
+        return frozenset(filter(self.plans, COLLECTIVES))
+
+    def plans(self, kind: str) -> bool:
+        """Return whether it plans a collective."""
+        return any(each == kind if isinstance(each, str) else each(COLLECTIVES[kind]) for each in self.of)
 
     @cached_property
     def machines(self) -> tuple[Model, ...]:
@@ -225,7 +236,7 @@ class Builder:
     def why_not(self, job: Job[Any]) -> str:
         """Return why this builder cannot do a job, as half a sentence; empty when it can."""
         kind = job.collective.kind
-        if kind not in self.kinds:
+        if not self.plans(kind):
             return f"plans {', '.join(sorted(self.kinds))}, not {kind}"
         if reason := self.on(job.network):
             return reason
@@ -247,15 +258,20 @@ class Builder:
 _ENTRIES: list[Builder] = []
 
 
+def every_kind(kind: Kind) -> bool:
+    """Return True: a builder that plans every collective, whatever its row says."""
+    return True
+
+
 def builder(
     name: str,
-    *kinds: str,
+    *of: "str | Trait",
     summary: str,
     under: tuple[str, ...] = ALL_PORT,
     on: Part | tuple[Part, ...] = (),
     **more: Any,
 ) -> Callable[[Build], Build]:
-    """Register the function below as a builder of these kinds of collectives; ``more`` are fields of Builder.
+    """Register the function below as a builder of collectives, by name or trait; ``more`` are fields of Builder.
 
     ``on``: a kind of network, or a function that gives the reason why a network will not do, or a tuple of several; if not given,
     any.
@@ -265,7 +281,7 @@ def builder(
     def register(build: Build) -> Build:
         made = _without_combining(build) if under == ALL_PORT and not more.get("any_model") else build
         entry = Builder(
-            name=name, summary=summary, kinds=frozenset(kinds), models=under, on=On(parts), build=made, **more
+            name=name, summary=summary, of=of, models=under, on=On(parts), build=made, **more
         )
         _ENTRIES[:] = [each for each in _ENTRIES if not _is_older(each, entry)] + [entry]
         for known in (all_builders, _builders_of, _every_option):
@@ -275,12 +291,12 @@ def builder(
     return register
 
 
-def any_machine(name: str, *kinds: str, **more: Any) -> Callable[[Build], Build]:
+def any_machine(name: str, *of: "str | Trait", **more: Any) -> Callable[[Build], Build]:
     """Register a builder as ``builder`` does, for every model in which nodes keep their messages.
 
     It is no model's own choice, and makes no orbits.
     """
-    return builder(name, *kinds, under=(), any_model=True, orbit=False, **more)
+    return builder(name, *of, under=(), any_model=True, orbit=False, **more)
 
 
 def _without_combining(build: Build) -> Build:
@@ -297,7 +313,7 @@ def _is_older(entry: Builder, new: Builder) -> bool:
     """Return whether an entry is the same as a new one, defined before: a cell of a notebook that is run again."""
 
     def told(each: Builder) -> tuple[object, ...]:
-        return (each.name, each.kinds, each.models, each.build.__module__, each.build.__qualname__)
+        return (each.name, each.of, each.models, each.build.__module__, each.build.__qualname__)
 
     return told(entry) == told(new)
 
@@ -359,7 +375,7 @@ def _is_small(job: Job[Any]) -> bool:
 
 @cache
 def _builders_of(kind: str) -> tuple[Builder, ...]:
-    return tuple(entry for entry in all_builders() if kind in entry.kinds)
+    return tuple(entry for entry in all_builders() if entry.plans(kind))
 
 
 def all_options(entries: Iterable[Builder] | None = None) -> dict[str, Option]:

@@ -38,17 +38,20 @@ def request(job: Job[Any]) -> tuple[Job[Any], list[Builder]]:
 
 def _fitting(job: Job[Any]) -> tuple[Job[Any], list[Builder]]:
     """Return a job with its options read and, if none was given, its model; and the builders that can do it."""
-    where, kind = job.network, job.collective.kind
+    where, kind, name = job.network, job.collective.kind, job.builder
     given = _read_options(where, job.options)
-    entries = _builders_called(kind, where, job.builder, given)
+    entries = _builders_called(kind, where, name, given)
     kept = job.copies > 1 and job.collective.traits.one_way  # the builders' own machines carry one copy
-    machine = job.model if kept or "model" in job.said else _own_model(entries, given)
+    able = [entry for entry in entries if entry.by_root or entry.most(where, job.against) >= job.copies] or entries
+    machine = job.model if kept or "model" in job.said else _own_model(able, given)
     if where.ports > _MOST_PORTS and not machine.routing:
         raise PlanError(
             f"{where.spec} has {where.ports:,} ports: a schedule can name {_MOST_PORTS:,}; take a network of less degree"
         )
     job = replace(job, model=machine, options=given)
     able = fitting(entries, job)
+    if name is not None:  # a name stands for a method, which may be unlike on each machine
+        able = [entry for entry in able if entry.is_for(machine)] or able
     if job.likeness is not None and job.copies > 1:
         # the calling paths that prove the copies of sparing schedules go by labels of the known network
         able = [entry for entry in able if not entry.sparing]
@@ -171,7 +174,7 @@ def _refusal(job: Job[Any], entries: list[Builder]) -> PlanError:
     if not under and "model" in job.said:
         known = [name for name, preset in MODELS.items() if any(entry.serves(preset) for entry in entries)]
         able = [
-            entry for entry in all_builders() if kind in entry.kinds and entry.serves(job.model) and not entry.baseline
+            entry for entry in all_builders() if entry.plans(kind) and entry.serves(job.model) and not entry.baseline
         ]
         needs = f", which {able[-1].on(network)}" if able else ""
         return PlanError(

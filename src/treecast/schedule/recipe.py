@@ -8,7 +8,28 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from treecast.schedule.schedule import Schedule
 
-RENAMED = {"priced-ways": "priced-disjoint-paths", "disjoint-ways": "shortest-disjoint-paths"}
+RENAMED = {
+    "circulant-flits": "circulant",
+    "disjoint-ways": "disjoint-paths",
+    "halved-circulant": "circulant",
+    "halved-dimensions-in-turn": "dimensions-in-turn",
+    "halved-one-by-one": "one-by-one",
+    "halved-orbits-in-turn": "orbits-in-turn",
+    "halved-shifted-trees": "shifted-trees",
+    "in-pairs": "one-by-one",
+    "last-straight": "disjoint-trees",
+    "one-row": "disjoint-paths",
+    "overlapping-list": "list-schedule",
+    "overlapping-periods": "periods",
+    "priced-disjoint-paths": "disjoint-paths",
+    "priced-ways": "disjoint-paths",
+    "pruned-broadcast": "list-schedule",
+    "rarest-first": "spread",
+    "shortest-disjoint-paths": "disjoint-paths",
+    "shortest-path-tree": "breadth-first-tree",
+    "shortest-paths": "priced-paths",
+    "there-and-back": "binomial",
+}
 """Builders by their old names, which files and people may still say."""
 
 

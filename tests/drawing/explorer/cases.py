@@ -35,7 +35,7 @@ SORTS = {
     "scatter": ("scatter", "mesh:3x4", {"messages": 3}),
     "gather": ("gather", "path:6", {"messages": 2}),
     "paced streams": ("broadcast", "star:4", {"messages": 40, "model": "one-port", "builder": "periods", "survive": 1}),
-    "paced sums": ("allreduce", "ring:3", {"messages": 32, "model": "one-port", "builder": "overlapping-periods"}),
+    "paced sums": ("allreduce", "ring:3", {"messages": 32, "model": "one-port", "builder": "periods"}),
     "without owners": ("allreduce", "torus:3x4", {"messages": 2, "without_owners": True}),
     "owned sums": ("allreduce", "fat-tree:2", {"messages": 2, "without_owners": True}),
     "wormhole": ("broadcast", "mesh:4x4", {"model": "wormhole"}),

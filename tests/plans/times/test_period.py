@@ -20,7 +20,7 @@ from treecast.verification.verifier import verify
 
 
 def by_periods(kind, spec, messages, machine, **more):
-    name = "overlapping-periods" if kind in ("reduce-broadcast", "allreduce") else "periods"
+    name = "periods"
     return plan(kind, spec, messages=messages, model=machine, builder=name, **more)
 
 

@@ -101,7 +101,7 @@ def test_pictures(kind, tmp_path):
 
 def test_very_many_flits_go_in_streams_over_one_port():
     lengths = np.random.default_rng(1).integers(0, 30_000, 16)
-    schedule = plan("allgatherv", "complete:16", lengths=lengths, model="one-port", builder="circulant-flits")
+    schedule = plan("allgatherv", "complete:16", lengths=lengths, model="one-port", builder="circulant")
     assert verify(schedule).holds
     assert len(schedule.rows) < 2**21
     assert schedule.steps <= 1.01 * least("complete:16", lengths, model="one-port")

@@ -13,7 +13,7 @@ def topic() -> Description:
         (
             entry.name,
             entry.summary,
-            ", ".join(kind for kind in COLLECTIVES if kind in entry.kinds),
+            ", ".join(kind for kind in COLLECTIVES if entry.plans(kind)),
             ", ".join(entry.models),
             ", ".join(f"--{option.name}" for option in entry.options),
         )

@@ -3,7 +3,7 @@ others.
 
 Communication model: that of the schedule, if nodes may keep the chunks that they relay, and messages have no routes. A row still
 carries a chunk if its arc is there and its source holds the chunk by then, without any help. Chunks that a node would never get
-come by an exchange beside the sends that are kept (plans/whole/any_machine/rarest_first.py): step by step, free arcs carry the
+come by an exchange beside the sends that are kept (plans/ways/spreading.py): step by step, free arcs carry the
 rarest of them. Personal data, where each chunk is for one node, goes chunk by chunk on the way that arrives first, from any node
 that holds the chunk. So nothing that is kept ever waits for new sends. A row that still carries stays, even if it leads to
 nobody who wants its chunk.
@@ -30,8 +30,8 @@ from treecast.plans.built import Built, joined, rows_over
 from treecast.plans.carried import renamed
 from treecast.plans.reversal import one_after_the_other, reverse_in_time
 from treecast.plans.search import affordable, best_of
+from treecast.plans.ways.spreading import NOTHING, Exchange, exchanged, table, timed
 from treecast.plans.ways.trees.repaired import new_arcs, new_nodes
-from treecast.plans.whole.any_machine.rarest_first import NOTHING, Exchange, exchanged, table, timed
 from treecast.schedule import NO_RECIPE, Claims, Payloads, Rows, Schedule
 
 _MOST_SENDS = 1 << 18  # which are gone through one by one: about a second

@@ -175,7 +175,7 @@ def _fits(job: Job[Any]) -> str:
 
 
 @any_machine(
-    "overlapping-periods",
+    "periods",
     "reduce-broadcast",
     "allreduce",
     fits=_fits,

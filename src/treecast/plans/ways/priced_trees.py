@@ -39,10 +39,10 @@ class Shares(NamedTuple):
     size: Ints
 
 
-def shares_of(demand: Demand, most: int = _MOST_HOPS) -> Shares:
-    """Return the classes of a demand in shares as short as so many hops allow.
+def shares_of(demand: Demand, begins: Ints, most: int = _MOST_HOPS) -> Shares:
+    """Return the classes of a demand, of which the first chunks are given, in shares as short as so many hops allow.
 
-    >>> shares_of(Demand.of("5: 0 > 1\\n2: 1 > 0"), most=4)
+    >>> shares_of(Demand.of("5: 0 > 1\\n2: 1 > 0"), np.array([0, 5]), most=4)
     Shares(of=array([0, 0, 0, 1]), first=array([0, 2, 4, 5]), size=array([2, 2, 1, 2]))
     """
     parts, wants = np.diff(demand.part), np.diff(demand.wants)
@@ -50,12 +50,15 @@ def shares_of(demand: Demand, most: int = _MOST_HOPS) -> Shares:
     block = np.minimum(max(1, -(-int(hops.sum()) // most)), demand.size)
     count = -(-demand.size // block)
     of, place = np.repeat(np.arange(len(demand)), count), places(count)
-    first = starts(demand.size)[of] + place * block[of]
-    return Shares(of, first, np.minimum(block[of], starts(demand.size)[of + 1] - first))
+    done = place * block[of]
+    return Shares(of, begins[of] + done, np.minimum(block[of], demand.size[of] - done))
 
 
-def owners_of(demand: Demand, network: Network, seed: int = 0) -> Ints:
-    """Return a node for each sum of a demand that completes it: the wanter, or one near all that has not many yet."""
+def owners_of(collective: Collective, network: Network, seed: int = 0) -> Ints:
+    """Return a node for each class of sums that completes it: the root, the wanter, or one near all that has not many yet."""
+    demand, _ = collective.classes
+    if collective.results and not collective.all_source:
+        return np.full(demand.sums, collective.root)
     every, owners, far = np.arange(network.nodes), np.empty(demand.sums, np.int64), far_apart(network)
     far = np.where(far < 0, 2 * network.nodes, far)
     load = np.zeros(network.nodes)
@@ -83,9 +86,9 @@ def trees_by_price(
     """
     from treecast.kernels.plans.priced_trees import grow
 
-    demand, arcs = demand_of(collective), arcs_of(network)
+    (demand, first), arcs = collective.classes, arcs_of(network)
     # 1. the trees: of each share one, of sums for several one in and one out
-    shares, owners = shares_of(demand), owners_of(demand, network, seed)
+    shares, owners = shares_of(demand, first), owners_of(collective, network, seed)
     is_sum = shares.of < demand.sums
     several = np.zeros(len(demand), np.bool_)
     several[: demand.sums] = np.diff(demand.wants)[: demand.sums] > 1
@@ -113,13 +116,6 @@ def trees_by_price(
     return owned, _ways(owned, network, shares, (share, out, by))
 
 
-def demand_of(collective: Collective) -> Demand:
-    """Return the demand of a collective that is one. Raises PlanError for other collectives."""
-    if collective.demand is None:
-        raise PlanError(f"{collective.kind} is no demand")
-    return collective.demand
-
-
 def _ends(demand: Demand, owners: Ints, of: Ints, back: Mask, out: Mask) -> tuple[Ints, Ints, Ints, Ints]:
     """Return where each tree begins, and the nodes that it leads to, or from: starts and nodes of both."""
     # one table: the givers of each class, then its wanters, then the owner of each sum
@@ -138,9 +134,11 @@ def _ends(demand: Demand, owners: Ints, of: Ints, back: Mask, out: Mask) -> tupl
 
 
 def owned_by(collective: Collective, owners: Ints) -> Collective:
-    """Return the collective of a demand in which some nodes complete its sums: int64 (sums,)."""
-    first = starts(demand_of(collective).size[: len(owners)])[:-1]
-    new = np.flatnonzero(np.diff(owners, prepend=-1))
+    """Return the collective in which some nodes complete its sums: int64 (classes of sums,); others have theirs already."""
+    if not (collective.results and collective.all_source):
+        return collective
+    first, new = collective.classes[1].copy(), np.flatnonzero(np.diff(owners, prepend=-1))
+    first[:1] = 0  # a relay's block may come before
     return replace(collective, owners=tuple(zip(first[new].tolist(), owners[new].tolist(), strict=True)))
 
 
@@ -157,9 +155,7 @@ def _ways(
     key, leaves = payload * network.nodes, finished & (arcs.tail[arc] == owner)
     needs: Ints = np.where(leaves, own * network.nodes, key) + arcs.tail[arc].astype(np.int64)
     before, after = pairs_of(key + arcs.head[arc], needs)
-    # chunks are numbered sums, finished sums, copies
-    begin = shares.first + np.where(shares.first >= sums, sums, 0)
-    first = np.concatenate([begin, shares.first + sums])
+    first = np.concatenate([shares.first, shares.first + sums])
     payloads = Payloads.of_ranges(first, first + np.tile(shares.size, 2))
     turn = places(np.bincount(shares.of))[own]
     return Ways(network, arc, payload, payloads, np.full(len(arc), -1), turn, before, after)

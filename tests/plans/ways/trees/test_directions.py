@@ -65,7 +65,7 @@ def test_trees_of_axes_are_disjoint_at_every_root_and_as_deep_as_claimed(spec):
         ("mesh:8x8", 600, 313, "axis-trees"),
         ("mesh:4x4x4", 600, 208, "axis-trees"),
         ("ring:8", 600, 306, "disjoint-trees"),
-        ("ring:8", 10, 8, "rarest-first"),
+        ("ring:8", 10, 8, "spread"),
         ("path:5", 3, 6, "axis-trees"),
     ],
 )

@@ -88,7 +88,9 @@ def test_steps_and_transmissions_of_the_papers_table(spec):
         for builder in ("disjoint-trees", "breadth-first-tree", None):
             steps, sends = figures("broadcast", 1, builder)
             assert figures("reduce", 1, builder) == (steps, sends)
-            assert figures("reduce-broadcast", 1, builder) == (2 * steps, 2 * sends)
+            both = figures("reduce-broadcast", 1, builder)
+            assert both[0] <= 2 * steps if builder is None else both[0] == 2 * steps  # sums go out while others come in
+            assert both[1] == 2 * sends
         steps, sends = figures("allgather", 1)
         assert figures("reduce-scatter", 1) == (steps, sends)
         both = figures("allreduce", 1)
@@ -158,8 +160,8 @@ WORST = {
     ("gather", "disjoint-trees", 1): (1.05, STARS + CUBES),
     ("scatter", "disjoint-trees", 2): (1.03, STARS[1:] + CUBES[2:]),
     ("gather", "disjoint-trees", 2): (1.03, STARS[1:] + CUBES[2:]),
-    ("alltoall", "shortest-paths", 1): (1.0, STARS + CUBES),
-    ("alltoall", "shortest-paths", 0): (1.5, TORI),  # rings and tori whose axes differ have axes that are busier
+    ("alltoall", "priced-paths", 1): (1.0, STARS + CUBES),
+    ("alltoall", "priced-paths", 0): (1.5, TORI),  # rings and tori whose axes differ have axes that are busier
     ("alltoall", "disjoint-trees", 2): (1.67, STARS[1:] + CUBES[2:]),
 }
 

@@ -58,8 +58,7 @@ def test_scatters_in_copies_take_the_steps_of_the_bound(name, copies, steps):
 )
 def test_one_copy_goes_round_arcs_that_all_shortest_paths_use(where, steps, shortest):
     """As many steps as the bound."""
-    schedule = plan("alltoall", where)
-    assert schedule.builder == "priced-disjoint-paths"
+    schedule = plan("alltoall", where, builder="disjoint-paths")
     assert schedule.steps == best(schedule_bounds(schedule), "steps").value == steps
     assert verify(schedule).holds
     assert plan("alltoall", where, builder="priced-paths").steps == shortest
@@ -78,8 +77,7 @@ def test_links_and_ports_have_prices_on_machines_that_share_them(spec, model, co
 
 def takes(spec, model, copies, steps):
     """With prices of arcs alone it is 30, 36, 125 and 250 steps; those of one copy are at the bound now."""
-    schedule = plan("alltoall", spec, model=model, copies=copies)
-    assert schedule.builder == "priced-disjoint-paths"
+    schedule = plan("alltoall", spec, model=model, copies=copies, builder="disjoint-paths")
     assert verify(schedule).holds
     least = best(schedule_bounds(schedule), "steps").value
     assert least <= schedule.steps == steps
@@ -98,9 +96,9 @@ def test_as_many_copies_as_there_are_ways_on_random_graphs(size, seed, kind, dat
     copies = data.draw(st.integers(1, most + 1))
     if copies > most:
         with pytest.raises(PlanError, match=r"node-disjoint paths|arcs leave|copies are too many"):
-            plan(kind, where, root=root, copies=copies, builder="priced-disjoint-paths")
+            plan(kind, where, root=root, copies=copies, builder="disjoint-paths")
     elif copies > 1:
-        schedule = plan(kind, where, root=root, copies=copies, messages=3, builder="priced-disjoint-paths")
+        schedule = plan(kind, where, root=root, copies=copies, messages=3, builder="disjoint-paths")
         report = verify(schedule)
         assert report.holds, report.violations
         assert verify(schedule, method="expanded").holds

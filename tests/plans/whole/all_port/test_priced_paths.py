@@ -36,7 +36,7 @@ def test_steps_are_nearly_those_of_the_bound(where, steps, least):
     report = verify(schedule)
     assert report.holds, report.violations
     assert (report.steps, report.transmissions) == (schedule.claims.steps, schedule.claims.transmissions)
-    assert (report.steps, best(schedule_bounds(schedule), "steps").value) == (steps, least)
+    assert best(schedule_bounds(schedule), "steps").value == least <= report.steps <= steps
     assert report.transmissions == best(schedule_bounds(schedule), "transmissions").value
 
 
@@ -55,8 +55,8 @@ def test_verified_is_claimed_is_expanded_on_random_graphs(size, seed, messages):
 
 
 def test_the_default_on_cayley_networks_is_an_orbit_unless_that_takes_more_steps():
-    assert plan("alltoall", "torus:4x4x4").recipe.builder == "shortest-paths"
-    assert plan("alltoall", "ring:6").steps <= plan("alltoall", "ring:6", builder="shortest-paths").steps
+    orbit, written_out = plan("alltoall", "torus:4x4x4"), plan("alltoall", "ring:6")
+    assert (orbit.builder, orbit.orbit) == (written_out.builder, not written_out.orbit) == ("priced-paths", True)
 
 
 def test_a_recipe_makes_the_same_rows_and_one_node_none():
@@ -98,6 +98,7 @@ def test_no_plan_past_relays_that_part_a_network_beats_the_bound(graph, messages
     ],
 )
 def test_where_messages_combine_ways_over_the_ports_in_one_order_go_together(where, machine, steps):
-    schedule = plan("alltoall", where, model=machine)
+    schedule = plan("alltoall", where, model=machine, builder="priced-paths")
     assert schedule.steps == steps
     assert verify(schedule)
+    assert plan("alltoall", where, model=machine).steps <= steps

@@ -37,7 +37,7 @@ def cube_hops(d, copies):
 
 def planned(spec, copies, messages=1):
     """The schedule, which is right, has as few transmissions as there can be, and does as it says; and its bound on steps."""
-    schedule = plan("alltoall", spec, copies=copies, messages=messages, builder="shortest-disjoint-paths")
+    schedule = plan("alltoall", spec, copies=copies, messages=messages, builder="disjoint-paths")
     report = verify(schedule)
     assert report.holds, report.violations
     assert (report.steps, report.transmissions) == (schedule.claims.steps, schedule.claims.transmissions)
@@ -60,8 +60,10 @@ def test_hypercubes_take_the_fewest_sends_and_an_even_number_of_steps(d):
         schedule, bound = planned(f"hypercube:{d}", copies)
         hops = cube_hops(d, copies)
         assert schedule.transmissions == hops << d
-        assert schedule.steps == 2 * -(-hops // (2 * d)) == bound + bound % 2
-        assert (np.bincount(schedule.rows.port) % 2 == 0).all()
+        assert schedule.steps <= 2 * -(-hops // (2 * d)) == bound + bound % 2
+        if schedule.orbit:
+            assert schedule.steps == bound + bound % 2
+            assert (np.bincount(schedule.rows.port) % 2 == 0).all()
     odd = {(4, 3), (6, 3), (6, 4), (8, 3), (8, 5), (8, 6), (8, 7)}
     assert {x for x in range(1, d + 1) if -(-cube_hops(d, x) // d) % 2} == {x for e, x in odd if e == d}
 
@@ -84,7 +86,7 @@ def test_any_number_of_messages_meets_the_bound(spec):
 def test_the_ways_of_every_destination_are_disjoint_and_as_long_as_for_networkx(spec):
     where, graph = network(spec), graph_of(network(spec))
     for copies in range(1, where.ports + 1):
-        rows = plan("alltoall", where, copies=copies, builder="shortest-disjoint-paths").rows
+        rows = plan("alltoall", where, copies=copies, builder="disjoint-paths").rows
         hops = defaultdict(list)
         for step, src, dst, tree, payload in zip(
             *(getattr(rows, name).tolist() for name in ("step", "src", "dst", "tree", "payload")), strict=True
@@ -142,6 +144,6 @@ def test_renamings_carry_ways():
 
 def test_networks_too_large_to_search():
     reason = "searches for paths among at most 4,194,304 nodes"
-    found = {entry.name: entry for entry in builders("alltoall", "star:8")}
-    assert found["shortest-disjoint-paths"].on(Star(11)) == reason
-    assert found["shortest-disjoint-paths"].on(Star(10)) == ""
+    found = next(entry for entry in builders("alltoall", "star:8") if entry.name == "disjoint-paths" and entry.orbit)
+    assert found.on(Star(11)) == reason
+    assert found.on(Star(10)) == ""

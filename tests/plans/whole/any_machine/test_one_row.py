@@ -60,10 +60,8 @@ def test_copies_are_for_all_ports_where_no_machine_is_named():
     with pytest.raises(treecast.TreecastError, match="need 2 node-disjoint paths; 2 has 1"):
         treecast.plan("scatterv", "path:3", lengths=[0, 2, 5], copies=2)
     short = treecast.job("scatterv", "path:3", lengths=[0, 2, 5], copies=2, model="one-port,half")
-    reason = next(each for each in builders("scatterv", short.network) if each.name == "one-row").why_not(short)
+    reason = next(each for each in builders("scatterv", short.network) if each.name == "disjoint-paths").why_not(short)
     assert reason.endswith("needs 2 node-disjoint paths from 0 to every node, but 2 has 1")
-    with pytest.raises(treecast.TreecastError, match="looks at each pair of 1,025 nodes, 1,024 at most"):
-        treecast.plan("scatterv", "ring:1025", lengths=1, copies=2)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -80,7 +78,7 @@ def test_on_any_graph(seed):
         return
     machine = MACHINES[int(draw.integers(len(MACHINES)))]
     for kind in ("scatterv", "gatherv"):
-        asked = {"root": network.label(root), "lengths": flits.tolist(), "model": machine, "builder": "one-row"}
+        asked = {"root": network.label(root), "lengths": flits.tolist(), "model": machine}
         schedule = delivered(treecast.plan(kind, network, **asked))
         far = max(nx.shortest_path_length(graph, root, node) for node in np.flatnonzero(flits).tolist())
         assert schedule.steps >= far
@@ -100,5 +98,5 @@ def test_over_one_port_of_complete_networks_one_flit_leaves_the_root_in_each_ste
     lengths = [0, 3, 1, 4, 1, 5, 9, 2]
     for kind in ("scatterv", "gatherv"):
         for machine in ("one-port", "one-port,half", "one-port,partner"):
-            schedule = delivered(treecast.plan(kind, "complete:8", lengths=lengths, model=machine, builder="one-row"))
+            schedule = delivered(treecast.plan(kind, "complete:8", lengths=lengths, model=machine))
             assert schedule.steps == schedule.transmissions == sum(lengths)

@@ -28,10 +28,10 @@ CUBES = [
 
 
 def asked(spec, messages, copies=1, half=False):
-    name, model = ("halved-", "one-port,half") if half else ("", "one-port")
+    model = "one-port,half" if half else "one-port"
     root = network(spec).nodes // 3
     return job(
-        "broadcast", spec, messages=messages, copies=copies, root=root, model=model, builder=f"{name}dimensions-in-turn"
+        "broadcast", spec, messages=messages, copies=copies, root=root, model=model, builder="dimensions-in-turn"
     )
 
 

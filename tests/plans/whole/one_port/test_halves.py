@@ -45,7 +45,7 @@ def test_a_circulant_broadcast_takes_two_or_three_steps_for_one_at_most():
     """Three where a skip makes odd cycles beside the one that the root cuts: of more nodes than one, and more than one."""
     for nodes in (2, 7, 9, 12, 13, 16):
         one, more = (
-            plan("broadcast", f"complete:{nodes}", messages=messages, model="one-port,half", builder="halved-circulant")
+            plan("broadcast", f"complete:{nodes}", messages=messages, model="one-port,half", builder="circulant")
             for messages in (60, 72)
         )
         assert broadcast_held(one, half=True)
@@ -80,7 +80,7 @@ def test_no_more_steps_than_each_step_cut_in_parts(nodes, copies, monkeypatch):
             asked = {"messages": messages, "copies": copies}
             name = {"broadcast": "circulant" if copies == 1 else "shifted-trees"}.get(kind, "one-by-one")
             full = plan(kind, f"complete:{nodes}", builder=name, model="one-port", **asked)
-            schedule = plan(kind, f"complete:{nodes}", builder=f"halved-{name}", model="one-port,half", **asked)
+            schedule = plan(kind, f"complete:{nodes}", builder=name, model="one-port,half", **asked)
             parts = (parts_of_step(sends.src, sends.dst) for sends in full.plain().expand())
             cut = sum(int(each.max()) + 1 for each in parts)
             assert schedule.steps <= cut
@@ -88,7 +88,7 @@ def test_no_more_steps_than_each_step_cut_in_parts(nodes, copies, monkeypatch):
             assert verify(schedule).holds
             with monkeypatch.context() as patch:  # as on large networks
                 patch.setattr(halves, "_MOST_ARCS", 0)
-                large = plan(kind, f"complete:{nodes}", builder=f"halved-{name}", model="one-port,half", **asked)
+                large = plan(kind, f"complete:{nodes}", builder=name, model="one-port,half", **asked)
             assert large.steps == large.claims.steps == cut
             assert verify(large).holds
 
@@ -105,10 +105,10 @@ def test_very_many_messages_repeat_the_parts_of_a_period(spec, monkeypatch):
         halved = next(
             each.name
             for each in builders("broadcast", asked.network)
-            if each.name.startswith("halved") and not each.why_not(asked)
+            if each.is_for(asked.model) and each.name not in ("binomial", "one-by-one") and not each.why_not(asked)
         )
         schedule = plan(replace(asked, builder=halved))
-        full = plan(replace(asked, model=model("one-port"), builder=halved.removeprefix("halved-")))
+        full = plan(replace(asked, model=model("one-port"), builder=halved))
         assert verify(schedule).holds
         assert schedule.rows.src.size == full.rows.src.size
         assert schedule.steps <= 3 * full.steps
@@ -134,7 +134,9 @@ def all_combine(nodes):
             schedule = plan(kind, f"complete:{nodes}", **asked)
             report = verify(schedule)
             assert report.holds, (kind, messages, report.violations)
-            assert report.steps == schedule.claims.steps == wanted - less.get((nodes, kind), 0)
+            assert report.steps == schedule.claims.steps
+            least = wanted - less.get((nodes, kind), 0)
+            assert report.steps == least or (kind == "alltoall" and report.steps < least)  # trees carry blocks together
             assert report.transmissions == schedule.claims.transmissions
             if depth == wanted:
                 assert report.steps == best(list(report.bounds), "steps").value

@@ -13,7 +13,7 @@ ALIKE = ("star:4", "hypercube:3", "torus:3x4", "ring:5", "complete:5", "circulan
 
 
 def planned(kind, spec, messages, machine="one-port"):
-    name = "orbits-in-turn" if machine == "one-port" else "halved-orbits-in-turn"
+    name = "orbits-in-turn"
     schedule = plan(kind, spec, messages=messages, model=machine, builder=name)
     for method in ("fast", "expanded"):
         report = verify(schedule, method=method)

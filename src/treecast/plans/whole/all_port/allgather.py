@@ -16,8 +16,8 @@ from treecast.plans.registry import builder, every_port
 from treecast.plans.search import best_of
 from treecast.plans.times.pipelines import rows_into, streams
 from treecast.plans.times.timetable import pack, translated
+from treecast.plans.ways.spreading import exchanged
 from treecast.plans.ways.trees.disjoint import TREES, trees_of_job
-from treecast.plans.whole.any_machine.rarest_first import exchanged
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.trees import TreeSet
 

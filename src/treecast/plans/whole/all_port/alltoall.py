@@ -3,7 +3,7 @@ here.
 
 No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Akl no two translates share an arc.
 
-The builder ``shortest-disjoint-paths`` has x node-disjoint paths of its own for every destination, and no x paths are shorter in
+The builder ``disjoint-paths`` has x node-disjoint paths of its own for every destination, and no x paths are shorter in
 total (graphs/disjoint_paths.py). So the sends are as few as there can be. Nodes of one type have paths of the same lengths: a
 renaming of ports carries those of one node to another. The nodes of a necklace with a node for every port have paths that are
 rotations of one another: a path of l arcs takes l steps in which all ports are busy. A node of a shorter necklace takes that one
@@ -77,7 +77,7 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
 
 
 @builder(
-    "shortest-paths",
+    "priced-paths",
     "alltoall",
     on=Cayley,
     summary="shortest paths of node 0, chosen by price",
@@ -108,7 +108,7 @@ def _too_large(network: Network) -> str:
 
 
 @builder(
-    "shortest-disjoint-paths",
+    "disjoint-paths",
     "alltoall",
     on=(Rotational, _too_large),
     most_copies=every_port,

@@ -4,13 +4,10 @@ Source: Fragopoulou & Akl, sections 4.2 and 4.3.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
-
-from treecast.networks import Complete, Network, Star
-from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job, joined, rows_between
+from treecast.networks import Network
+from treecast.plans.built import Built, Job
 from treecast.plans.registry import builder, every_port
 from treecast.plans.times.pipelines import (
     claims,
@@ -21,12 +18,12 @@ from treecast.plans.times.pipelines import (
     streams,
     uneven_streams,
 )
-from treecast.plans.ways.trees import axes, rotated, star
+from treecast.plans.ways.trees import axes, rotated
 from treecast.plans.ways.trees.disjoint import TREES, lacks_trees, trees_of_job
 from treecast.plans.ways.trees.hops import Rule
 from treecast.plans.ways.trees.spanning import breadth_first
 from treecast.plans.whole.all_port.tree_facts import facts_of_trees
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import Claims
 from treecast.schedule.trees import TreeSet
 
 
@@ -66,38 +63,6 @@ _AXES = _Down(
 )
 
 
-def _all_but_last(job: Job[Complete]) -> Job[Complete]:
-    return replace(job, collective=replace(job.collective, messages=job.collective.messages - 1))
-
-
-def _not_one_more(job: Job[Complete]) -> str:
-    others, messages = job.network.nodes - 1, job.collective.messages
-    fits = others > 1 and messages > 1 and messages % others == 1
-    return "" if fits else "is for one message more than a multiple of N - 1"
-
-
-def _claims_of_one_more(job: Job[Complete]) -> Claims:
-    others, messages = job.network.nodes - 1, job.collective.messages
-    return Claims(1 + messages // others, messages * others)
-
-
-def _with_last(job: Job[Complete], rows: Rows, to: Ints) -> Built:
-    """Return rows with those of the last message, in the last step from the root straight to some nodes."""
-    whole, last = _claims_of_one_more(job), job.collective.messages - 1
-    table = Payloads.of_ranges(np.array([last]), np.array([last + 1]))
-    step, root, none = to * 0 + whole.steps - 1, to * 0 + job.collective.root, to * 0
-    straight = rows_between(
-        job.network, table, step, root, to, steps=none + 1, payload=none, tree=none + job.network.nodes - 1
-    )
-    return Built(joined([rows, straight]), whole)
-
-
-def _one_more_at(job: Job[Complete], node: int) -> Built:
-    others = np.delete(np.arange(job.network.nodes), job.collective.root)
-    to = others if node == job.collective.root else np.array([node])
-    return _with_last(job, _RULED.at(_all_but_last(job), node).rows, to)
-
-
 def _number_of_axes(network: Network) -> int:
     return len(axes.axes_of(network)) if network.grid else 1
 
@@ -119,24 +84,6 @@ def over_disjoint_trees(job: Job[Network]) -> Built:
     ⌈Mx/k⌉ + depth - 1 steps, Mx(N-1) transmissions; every living node gets everything under any x-1 faults.
     """
     return _RULED.built(job)
-
-
-@builder(
-    "last-straight",
-    "broadcast",
-    on=Complete,
-    fits=_not_one_more,
-    claims=_claims_of_one_more,
-    at=_one_more_at,
-    summary="pipelines down the N - 1 disjoint trees, and the last message straight to all",
-)
-def with_the_last_straight(job: Job[Complete]) -> Built:
-    """All-port: k (N - 1) + 1 messages in k + 1 steps: in the last step of the trees the root has nothing else to send.
-
-    M (N - 1) transmissions. No plan takes fewer steps: in the first the root alone has messages, and each other node hears one.
-    """
-    others = np.delete(np.arange(job.network.nodes), job.collective.root)
-    return _with_last(job, _RULED.built(_all_but_last(job)).rows, others)
 
 
 @builder(
@@ -183,20 +130,6 @@ def _claims_of_shortest_paths(job: Job[Network]) -> Claims:
         return found
     sends = job.collective.messages * (len(breadth_first(network, root)) - 1)  # to relays on the way, too
     return Claims(found.steps if sends else 0, sends)
-
-
-@builder(
-    "shortest-path-tree",
-    "broadcast",
-    on=Star,
-    claims=_claims_of_shortest_paths,
-    summary="one shortest-path tree: the baseline of Fragopoulou & Akl",
-    facts=facts_of_trees,
-)
-def over_shortest_path_tree(job: Job[Star]) -> Built:
-    """All-port: all M messages down one shortest-path tree: M + diameter - 1 steps, M(N-1) transmissions."""
-    tree = TreeSet.of(star.shortest_path_tree(job.network, job.collective.root))
-    return Built(rows_of_trees(tree, job.collective.messages, job.copies), _claims_of_shortest_paths(job))
 
 
 @builder(

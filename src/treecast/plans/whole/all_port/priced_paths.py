@@ -280,8 +280,9 @@ _WAYS: dict[str, Any] = {
 }
 
 
-@builder("priced-disjoint-paths", "scatter", **_WAYS)
-@builder("priced-disjoint-paths", "alltoall", "alltoallv", orbit=False, **_WAYS)
+@builder("disjoint-paths", "scatter", **_WAYS)
+@builder("disjoint-paths", "alltoall", "alltoallv", orbit=False, **_WAYS)
+@builder("disjoint-paths", "scatterv", "gatherv", under=(), orbit=False, **_WAYS)
 def over_priced_disjoint_paths(job: Job[Network]) -> Built:
     """All-port, or any other model: each message goes over x disjoint paths, as a stream over each, and survives any x-1 faults.
 

@@ -16,14 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from treecast.collectives import Collective, Lengths
+from treecast.collectives import Collective
 from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import bounds, tightest
 from treecast.models import MODELS, Model, model, takes
 from treecast.networks import Network
 from treecast.plans.built import Built, Job
-from treecast.plans.lengths import lengths_of
-from treecast.plans.registry import Builder, any_machine, builders, every_port, fitting
+from treecast.plans.registry import Builder, any_machine, builders, every_port
 from treecast.plans.search import best_of
 from treecast.plans.times.timetable import Timed, listed, there_and_back
 from treecast.plans.ways.even_trees import CHANGES, even_ways
@@ -40,8 +39,13 @@ _FEW_TOGETHER = 2**16  # … where messages combine: the best for all ports is o
 
 
 def for_all_ports(job: Job[Any]) -> Job[Any]:
-    """Return the same job for all ports; where messages combine, of one message for each source: all others go with it."""
-    one = {"messages": 1} if job.model.combining else {}
+    """Return the same job for all ports; where messages combine, of one message for each source: all others go with it.
+
+    A multicast becomes a broadcast, of which the ways to its targets are kept.
+    """
+    one: dict[str, Any] = {"messages": 1} if job.model.combining else {}
+    if job.collective.targets:
+        one |= {"kind": "broadcast", "targets": ()}
     return replace(job, model=_ALL_PORT, options={}, collective=replace(job.collective, **one), likeness=None)
 
 
@@ -62,7 +66,7 @@ def no_ways(job: Job[Any]) -> str:
     free = for_all_ports(job)
     if known_builders(free):
         return ""
-    entries = [entry for entry in builders(collective.kind, network) if entry.is_for(free.model)]
+    entries = [entry for entry in builders(free.collective.kind, network) if entry.is_for(free.model)]
     if not entries:
         return "times a plan for all ports, and there is none"
     # who looks at each root names the node with too few paths
@@ -79,7 +83,7 @@ def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
     from treecast.plans.request import schedule_of
 
     free, scale = for_all_ports(job), job.collective.messages if job.model.combining else 1
-    known = known_builders(free)
+    known, every = known_builders(free), np.arange(int(job.network.nodes))
     chosen, made = choose(free, known)
     for entry in [chosen, *(entry for entry in known if entry != chosen)]:
         try:
@@ -89,6 +93,8 @@ def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
             if entry == chosen:
                 raise PlanError(str(error)) from None
             continue
+        if job.collective.targets:
+            found = found.to(np.isin(every, job.collective.targets))
         yield found, built.collective and _scaled(built.collective, scale)
         if len(found) > (_FEW_TOGETHER if job.model.combining else _FEW):
             return
@@ -160,7 +166,7 @@ def least_steps(job: Job[Any]) -> int:
 
 
 @any_machine(
-    "overlapping-list",
+    "list-schedule",
     "reduce-broadcast",
     "allreduce",
     summary="the trees and paths of the best plan for all ports, timed anew: finished sums go out while others come in",
@@ -174,6 +180,7 @@ def least_steps(job: Job[Any]) -> int:
     "allgatherv",
     "alltoall",
     "alltoallv",
+    "multicast",
     by_root=True,
     most_copies=every_port,
     summary="the trees and paths of the best plan for all ports, or trees of even loads, timed anew",
@@ -186,73 +193,7 @@ def list_schedule(job: Job[Network]) -> Built:
     It is not proved how near the bound this is: each schedule shows it.
     """
     many, few = job.collective.messages, job.collective.chunks * job.network.nodes <= _FEW
-    some = chain.from_iterable(maker(job) for maker, _ in MAKERS) if few and not job.model.combining else ()
+    makers = MAKERS if few and not job.model.combining and not job.collective.targets else ()
+    some = chain.from_iterable(maker(job) for maker, _ in makers)
     dealt = (ways.dealt(small.messages, many) for small, ways in some if not small.owners)
     return _fewest(job, known_ways(job), dealt)
-
-
-def _as_broadcast(job: Job[Any]) -> Job[Any]:
-    return replace(job, collective=replace(job.collective, kind="broadcast", targets=()))
-
-
-def _no_broadcast(job: Job[Any]) -> str:
-    return no_ways(_as_broadcast(job))
-
-
-@any_machine(
-    "pruned-broadcast",
-    "multicast",
-    most_copies=every_port,
-    fits=_no_broadcast,
-    summary="the paths of the best broadcast to the targets, timed anew",
-)
-def pruned_broadcast(job: Job[Network]) -> Built:
-    """Any machine: a list schedule of the ways of a broadcast for all ports, without those that lead to no target.
-
-    Each target has as many disjoint paths as in the broadcast. It is not proved how near the bound this is: each schedule shows
-    it.
-    """
-    wanted = np.isin(np.arange(job.network.nodes), job.collective.targets)
-    pruned = ((ways.to(wanted), None) for ways, _ in known_ways(_as_broadcast(job)))
-    return _fewest(job, pruned)
-
-
-def _no_matrix(job: Job[Any]) -> str:
-    nodes = job.network.nodes
-    if nodes > _MOST_NODES:
-        return f"looks at each pair of {nodes:,} nodes, {_MOST_NODES:,} at most"
-    return "" if job.copies == 1 else no_ways(_as_alltoallv(job))
-
-
-def _as_alltoallv(job: Job[Network]) -> Job[Network]:
-    """Return the alltoallv in which the messages of a job alone have flits."""
-    collective, nodes = job.collective, job.network.nodes
-    lengths = lengths_of(collective)
-    along, across = (1, nodes) if collective.direction == "to" else (nodes, 1)
-    block = collective.root * along + np.arange(nodes) * across
-    flits = np.zeros(nodes * nodes, np.int64)
-    flits[block] = lengths.flits
-    first = block[lengths.sequence]
-    sequence = np.concatenate([first, np.setdiff1d(np.arange(nodes * nodes), first)])
-    whole = replace(collective, kind="alltoallv", root=0, lengths=Lengths(flits, sequence))
-    return replace(job, collective=whole, likeness=None)
-
-
-@any_machine(
-    "one-row",
-    "scatterv",
-    "gatherv",
-    most_copies=every_port,
-    by_root=True,
-    fits=_no_matrix,
-    summary="as an alltoallv in which the root alone sends, or receives",
-)
-def one_row(job: Job[Network]) -> Built:
-    """Any machine: the schedule of an alltoallv in which the messages of the root alone are not empty.
-
-    It is not proved how near the bound this is: each schedule shows it.
-    """
-    from treecast.plans.choice import run_best
-
-    whole = _as_alltoallv(job)
-    return run_best(whole, fitting(builders(whole.collective.kind, whole.network), whole))[1]

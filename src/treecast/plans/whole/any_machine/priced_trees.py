@@ -6,18 +6,32 @@ from itertools import product
 from treecast.collectives import Collective
 from treecast.networks import Network
 from treecast.plans.built import Built, Job
-from treecast.plans.registry import any_machine
+from treecast.plans.registry import any_machine, every_kind
 from treecast.plans.search import HOP, affordable, best_of
 from treecast.plans.times.timetable import Timed, listed, there_and_back
 from treecast.plans.ways.priced_trees import LATER, trees_by_price
 from treecast.plans.whole.any_machine.known import least_steps, machines
 
+_MOST_WORK = 2**24
 _TRIES, _ROOMS = 8, (1, 2, 4)  # orders of the trees; the load at which a resource is full, beside the lower bound
+
+
+def _fits(job: Job[Network]) -> str:
+    collective, ranks = job.collective, job.network.rank_count
+    if collective.demand is not None:
+        return ""
+    each = (1 if collective.personal else ranks) * (2 if collective.results else 1)
+    ways = min(collective.chunks, collective.first_blocks * job.network.ports) * each
+    if ways * job.network.arcs > _MOST_WORK:
+        return f"looks at {job.network.arcs:,} arcs for each of {ways:,} ways, {_MOST_WORK:,} times at most"
+    return ""
 
 
 @any_machine(
     "priced-trees",
-    "demand",
+    every_kind,
+    backwards=False,
+    fits=_fits,
     summary="trees from all that hold a chunk to all that want it, the cheapest beside all others; timed anew",
 )
 def priced_trees(job: Job[Network]) -> Built:

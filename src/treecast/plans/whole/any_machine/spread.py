@@ -5,6 +5,7 @@ Copies, and finished sums, go forwards. Both are timed together, so that finishe
 """
 
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,40 +17,54 @@ from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job
-from treecast.plans.registry import any_machine
+from treecast.plans.registry import any_machine, every_kind
 from treecast.plans.search import WORK, affordable, best_of
 from treecast.plans.times.timetable import Timed, listed, there_and_back
-from treecast.plans.ways.priced_trees import demand_of, owned_by, owners_of
+from treecast.plans.ways.priced_trees import owned_by, owners_of
+from treecast.plans.ways.spreading import Exchange, exchanged
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.plans.whole.any_machine.known import least_steps, machines
-from treecast.plans.whole.any_machine.rarest_first import Exchange, exchanged
-from treecast.ragged import starts
+from treecast.ragged import places
 from treecast.schedule import Payloads
 
-_SHARE = 2**2  # of the chunks at the arcs in a step few are looked at: those that an arc can carry
-_TRIES = 40
+_LOOK, _LOOK_LONGER = 2**3, 2**-2  # units of work for a chunk at an arc in a step; of demands, which nobody else plans
+_TRIES = 150
 
 
-def _sizes(collective: Collective, machine: Model) -> Ints:
-    """Return how many chunks go together: where messages combine, all of a class, else one."""
-    size = demand_of(collective).size
-    return size if machine.combining else np.ones(int(size.sum()), np.int64)
+class _Pieces(NamedTuple):
+    """What goes as one: the class, first chunk and size of each piece, int64 (pieces,)."""
+
+    of: Ints
+    first: Ints
+    size: Ints
+
+
+def _pieces(collective: Collective, machine: Model) -> _Pieces:
+    """Return the pieces of a collective: single chunks, or where messages combine all chunks of a class together."""
+    demand, first = collective.classes
+    if machine.combining:
+        return _Pieces(np.arange(len(demand)), first, demand.size)
+    of = np.repeat(np.arange(len(demand)), demand.size)
+    return _Pieces(of, first[of] + places(demand.size), np.ones_like(of))
 
 
 def _work(job: Job[Network]) -> int:
-    pieces = len(_sizes(job.collective, job.model))
-    return job.network.arcs * pieces * (pieces + job.network.nodes)
+    collective, look = job.collective, _LOOK if job.collective.demand is None else _LOOK_LONGER
+    pieces = (
+        collective.first_blocks if job.model.combining else collective.chunks - collective.sums * collective.results
+    )
+    return int(look * job.network.arcs * pieces * (pieces + job.network.nodes))
 
 
 def _fits(job: Job[Network]) -> str:
-    if _work(job) > _SHARE * WORK:
-        return f"looks at chunks at arcs in every step, {_work(job):,} times, and {_SHARE * WORK:,} at most"
+    if _work(job) > WORK:
+        return f"looks at every chunk at every arc in every step: {_work(job):,} units of work, and {WORK:,} at most"
     return ""
 
 
 @any_machine(
     "spread",
-    "demand",
+    every_kind,
     fits=_fits,
     summary="step by step, each free arc sends the rarest chunk that the other end may use; sums backwards; timed anew",
 )
@@ -59,10 +74,13 @@ def spread(job: Job[Network]) -> Built:
     It is not proved how near the bound this is: each schedule shows it.
     """
     least, several = least_steps(job), machines(job.model)
-    every = product(range(1, _TRIES), (True, False), (True, False), several)
+    demand, _ = job.collective.classes
+    takes_part = _table(demand.held, job.network, len(demand)) | _table(demand.wanted, job.network, len(demand))
+    narrow = (False,) if takes_part[job.network.ranks].all() else (True, False)
+    every = product(range(1, _TRIES), (False, True), narrow, several)
     found = (
         _spread(job, machine, seed, by_need=by_need, narrow=narrow, least=least)
-        for seed, by_need, narrow, machine in affordable(every, lambda how: _work(job) // (_SHARE * len(several)))
+        for seed, by_need, narrow, machine in affordable(every, lambda how: _work(job) // len(several))
     )
     timed, owned = best_of((each for each in found if each), lambda each: each[0].cost, least)
     return timed.built()._replace(collective=owned)
@@ -72,18 +90,17 @@ def _spread(
     job: Job[Network], machine: Model, seed: int, *, by_need: bool, narrow: bool, least: int
 ) -> tuple[Timed, Collective] | None:
     """Return a spread, and the collective with the owners of its sums; None where those alone that want chunks cannot do it."""
-    demand, network = demand_of(job.collective), job.network
-    together, sizes = machine.combining, _sizes(job.collective, machine)
-    of = (
-        np.arange(len(demand)) if together else np.repeat(np.arange(len(demand)), demand.size)
-    )  # the class of each piece
-    owners, is_sum = owners_of(demand, network, seed), of < demand.sums
+    # 1. who gives, wants and completes each piece, and who is to have none of it
+    (demand, _), network, together = job.collective.classes, job.network, machine.combining
+    of, *_ = pieces = _pieces(job.collective, machine)
+    owners, is_sum = owners_of(job.collective, network, seed), of < demand.sums
     gives, wants = (_table(pairs, network, len(demand))[:, of] for pairs in (demand.held, demand.wanted))
     owner = np.zeros((network.nodes, len(of)), np.bool_)
     owner[owners[of[is_sum]], np.flatnonzero(is_sum)] = True
     aside = np.zeros_like(gives) if not narrow else ~(gives | wants | owner)
     if narrow and network.relays is not None:
         aside[network.relays] = False
+    # 2. the sends that bring sums to their owners, and the others
     wanted = takes(machine, network)
 
     def sends(has: NDArray[np.bool_], lacks: NDArray[np.bool_], *, back: bool) -> Exchange:
@@ -102,12 +119,11 @@ def _spread(
         if narrow:
             return None
         raise
+    # 3. their times
     owned = owned_by(job.collective, owners)
-    ways, step = _ways(owned, network, sizes, owner, (into, out))
+    ways, step = _ways(owned, network, pieces, owner, (into, out))
     first = Timed(ways, machine, step, int(step.max(initial=-1)) + 1)
-    if demand.sums:
-        first = listed(ways, machine, [step])
-    return there_and_back(first, least=least), owned
+    return there_and_back(listed(ways, machine, [step]) if demand.sums else first, least=least), owned
 
 
 def _table(pairs: tuple[Ints, Ints], network: Network, classes: int) -> NDArray[np.bool_]:
@@ -120,12 +136,12 @@ def _table(pairs: tuple[Ints, Ints], network: Network, classes: int) -> NDArray[
 def _ways(
     collective: Collective,
     network: Network,
-    sizes: Ints,
+    pieces: _Pieces,
     owner: NDArray[np.bool_],
     both: tuple[Exchange, Exchange],
 ) -> tuple[Ways, Ints]:
     """Return the hops of both exchanges, and the step of each; those of finished sums come after all contributions."""
-    arcs, count, (into, out), is_sum = arcs_of(network), len(sizes), both, np.any(owner, axis=0, keepdims=True)[0]
+    arcs, count, (into, out), is_sum = arcs_of(network), len(pieces.of), both, np.any(owner, axis=0, keepdims=True)[0]
     arc, piece = np.concatenate([into.arc, out.arc]), np.concatenate([into.chunk, out.chunk])
     finished = (np.arange(len(arc)) >= len(into.arc)) & is_sum[piece]
     wait = int(into.step.max(initial=-1)) + 1
@@ -134,8 +150,7 @@ def _ways(
     key, leaves = payload * network.nodes, finished & owner[arcs.tail[arc], piece]
     needs: Ints = np.where(leaves, piece * network.nodes, key) + arcs.tail[arc].astype(np.int64)
     before, after = pairs_of(key + arcs.head[arc], needs)
-    begin = starts(sizes)[:-1]
-    first = np.concatenate([begin + collective.sums * ~is_sum, begin + collective.sums])
-    payloads = Payloads.of_ranges(first, first + np.tile(sizes, 2))
+    first = np.concatenate([pieces.first, pieces.first + collective.sums])
+    payloads = Payloads.of_ranges(first, first + np.tile(pieces.size, 2))
     none = np.full(len(arc), -1)
     return Ways(network, arc, payload, payloads, none, np.zeros_like(arc), before, after), step

@@ -109,7 +109,7 @@ def parts_of_step(source: Ints, target: Ints) -> Ints:
 def _fits_together(job: Job[Complete]) -> str:
     """Return why a plan in which all nodes have data of their own is none for half duplex, or an empty text."""
     if job.copies == 1:
-        return "is for several copies: in-pairs sends one"
+        return "is for several copies: a tournament sends one"
     sends = 2 * job.collective.messages * job.copies * job.network.nodes**2
     return _too_many(sends)
 
@@ -139,7 +139,7 @@ def _halve(name: str, kind: str, build: Build, period: Callable[[Job[Any]], int]
 
     halved.__doc__ = _halved.__doc__
     builder(
-        f"halved-{name}",
+        name,
         kind,
         under=HALF,
         summary=f"{alone.get(name, 'one send after the other')}, each step cut into two or three, or fewer",

@@ -24,7 +24,7 @@ def _claims(job: Job[Complete]) -> Claims:
 
 
 @builder(
-    "in-pairs",
+    "one-by-one",
     "allgather",
     "alltoall",
     on=Complete,

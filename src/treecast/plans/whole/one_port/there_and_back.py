@@ -28,7 +28,7 @@ def _claims(job: Job[Complete]) -> Claims:
 
 
 @builder(
-    "there-and-back",
+    "binomial",
     "allgather",
     "allgatherv",
     on=Complete,

@@ -91,7 +91,7 @@ class _Sends(NamedTuple):
 
 
 @builder(
-    "circulant-flits",
+    "circulant",
     "allgatherv",
     on=Complete,
     under=(*ONE_PORT, *HALF),

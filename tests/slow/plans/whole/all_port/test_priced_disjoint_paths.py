@@ -14,7 +14,7 @@ def test_every_single_dead_node_and_link_is_survived(name, kind):
     if (name, kind) in (("kautz:2,3", "alltoall"), ("random", "alltoall")):
         pytest.skip("swept in the long tests")
     schedule = plan(kind, where, messages=8, survive=1)
-    assert schedule.recipe.builder == "priced-disjoint-paths"
+    assert schedule.recipe.builder == "disjoint-paths"
     report = verify(schedule)
     assert report.holds, report.violations
     assert (report.steps, report.transmissions) == (schedule.claims.steps, schedule.claims.transmissions)

@@ -1,14 +1,10 @@
-"""Plans for any machine by exchange, step by step: whatever is free carries the rarest chunk that the other end lacks.
+"""Ways by exchange, step by step: whatever is free carries the rarest chunk that the other end lacks.
 
-Communication model: any in which nodes keep the chunks that they relay. Where messages combine, all of a source go together,
-and an arc carries all that its head lacks.
-Disjoint trees use the arcs of a root as they fill, and an exchange uses all of them from the first step on. So it is good for
-some ten messages, and for one port. The arcs are asked by the rarity of the chunk that they would carry, or by how much their
-heads lack. Ties go by chance, several times. Then the ways are timed from the end and from the start again.
+Communication model: any in which nodes keep the chunks that they relay. Where messages combine, an arc carries all that its head
+lacks. Disjoint trees use the arcs of a root as they fill, and an exchange uses all of them from the first step on. The arcs are
+asked by the rarity of the chunk that they would carry, or by how much their heads lack. Ties go by chance.
 """
 
-from dataclasses import replace
-from itertools import islice, product
 from typing import NamedTuple
 
 import numpy as np
@@ -16,56 +12,14 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Holdings
 from treecast.errors import PlanError
-from treecast.models import Model, Takes, takes
+from treecast.models import Model, Takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job
-from treecast.plans.registry import any_machine
-from treecast.plans.search import WORK, affordable, best_of
-from treecast.plans.times.timetable import Timed, there_and_back
+from treecast.plans.times.timetable import Timed
 from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.plans.ways.ways import Ways, pairs_of
-from treecast.plans.whole.any_machine.known import least_steps, machines
 from treecast.schedule import Payloads
-
-_LOOK = 2**3  # units of work for one chunk at one arc in one step
-_TRIES = 150
-
-
-def _work(job: Job[Network]) -> int:
-    collective = job.collective
-    chunks = collective.chunks // (collective.messages if job.model.combining and collective.lengths is None else 1)
-    return job.network.arcs * chunks * (chunks + job.network.nodes)
-
-
-def _fits(job: Job[Network]) -> str:
-    if _work(job) > WORK // _LOOK:
-        return f"looks at every chunk at every arc in every step, {_work(job):,} times, and {WORK // _LOOK:,} at most"
-    return ""
-
-
-@any_machine(
-    "rarest-first",
-    "broadcast",
-    "multicast",
-    "allgather",
-    "allgatherv",
-    fits=_fits,
-    summary="step by step, each free arc sends the rarest chunk that the other end lacks; timed from both ends again",
-)
-def rarest_first(job: Job[Network]) -> Built:
-    """Any machine: the fewest steps of some exchanges, timed from both ends again.
-
-    It is not proved how near the bound this is: each schedule shows it.
-    """
-    least, several = least_steps(job), machines(job.model)
-    every = islice(product(range(1, _TRIES), (False, True), several), len(several) * _TRIES)
-    found = (
-        there_and_back(_exchanged(replace(job, model=machine), seed, by_need), least=least)
-        for seed, by_need, machine in affordable(every, lambda how: _LOOK * _work(job) // len(several))
-    )
-    return best_of(found, lambda timed: timed.cost, least).built()
 
 
 class Exchange(NamedTuple):
@@ -144,21 +98,6 @@ def table(holdings: Holdings, nodes: int, chunks: int) -> NDArray[np.bool_]:
     for node, first, stop in holdings:
         found[node, first:stop] = True
     return found
-
-
-def _exchanged(job: Job[Network], seed: int, by_need: bool) -> Timed:
-    """Return the sends of one exchange, and their steps, without sends that nobody needs.
-
-    Where messages combine, all of a source go together.
-    """
-    network, together, size = job.network, job.model.combining, 1
-    collective = job.collective
-    if together and collective.lengths is None:
-        collective, size = replace(collective, messages=1), collective.messages
-    has, wants = (table(each, network.nodes, collective.chunks) for each in (collective.given(), collective.wanted()))
-    wanted = takes(job.model, network)
-    sent = exchanged(network, wanted, has, wants, seed=seed, by_need=by_need, together=together)
-    return timed(network, job.model, sent.take(sent.needed(network, wants)), collective.chunks, size)
 
 
 def timed(network: Network, machine: Model, sent: Exchange, chunks: int, size: int = 1) -> Timed:
