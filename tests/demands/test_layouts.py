@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import examples
-from treecast.demands import Tensor, distribute, redistribute
+from treecast.demands import Tensor, distribute, pieces, redistribute, shards
 from treecast.errors import PlanError
 
 PLACEMENTS = ("R", "S0", "S1", "P")
@@ -141,3 +141,37 @@ def test_a_piece_that_nobody_holds_is_named():
         redistribute([2], ["S3"], ["R"], [4, 4])
     with pytest.raises(PlanError, match="as many placements, not 2"):
         redistribute([2], ["R", "R"], ["R"], [4])
+
+
+@pytest.mark.parametrize(("before", "after"), [("tp2,pp2", "tp3,dp2"), ("fsdp3", "tp2,dp2"), ("tp4,dp2", "pp2,ep2")])
+@pytest.mark.parametrize("same", [False, True])
+def test_pieces_are_what_holders_have_and_fill_what_wanters_lack(before, after, same):
+    if same and before == "tp4,dp2":
+        after = "pp2,ep2,dp2"
+    model = [
+        Tensor("a", (7, 5), 0, tp=1, item=1),
+        Tensor("b", (4, 6), 1, tp=0, ep=1, item=1),
+        Tensor("n", (5,), 1, item=1),
+    ]
+    found = pieces(before, after, model, same_ranks=same)
+    classes = list(distribute(before, after, model, same_ranks=same, chunk=1).numbered())
+    behind = 0 if same else prod(int(word[-1]) for word in before.split(","))
+
+    def cells(boxes):
+        return [(name, at) for name, box in boxes for at in product(*(range(side.start, side.stop) for side in box))]
+
+    assert len(found) == len(classes)
+    got = {}
+    for each, (size, parts, wants) in zip(found, classes, strict=True):
+        assert len(set(cells(each))) == len(cells(each)) == size
+        assert all(set(cells(each)) <= set(cells(shards(before, model, v).items())) for v in parts[0])
+        for v in wants:
+            got.setdefault(v, []).extend(cells(each))
+    for v in range(prod(int(word[-1]) for word in after.split(","))):
+        has = (
+            set(cells(shards(before, model, v).items()))
+            if same and v < prod(int(w[-1]) for w in before.split(","))
+            else set()
+        )
+        wanted = set(cells(shards(after, model, v).items()))
+        assert sorted(got.get(v + behind, [])) == sorted(wanted - has)

@@ -51,6 +51,8 @@ PROGRAMS = {
     "docs/tcp.md": {"program.py": OVER_SOCKETS},
     "docs/howto/watch.md": {"work.py": SLOW},
     "docs/howto/halo.md": {},
+    "docs/howto/demand.md": {},
+    "docs/tutorials/weights.md": {},
 }
 BEFORE = {  # commands that the text of a page speaks of
     "docs/commands.md": "treecast plan broadcast star:4 --messages 24 --survive 2 -o plan.tc",
@@ -62,6 +64,8 @@ PRINTED = {  # by a part of a command: a part of what it prints
     "solver.py": "ranks 0, 2 were killed (signal 9); 4 of 6 ended with 0",
     "halo.py 2@77": "3 ranks, heat 1298.885122, last change 0.000605",
     "halo.py": "ranks, heat 1298.885122, last change 0.000605",
+    "weights.py": "every rank has the right weights: True",
+    "moe.py": "all are right: True",
     "comeback.py": "step  0: sum 10 of ranks (0, 1, 2, 3)",
     "work.py": "rank 2 is in no call",
     "--dead-nodes 5@3": "intact",

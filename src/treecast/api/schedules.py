@@ -277,7 +277,7 @@ def run(schedule: Planned, data: Data, faults: Failing = None, *, progress: Prog
     data : bytes, memoryview or array
         The data of all nodes, in the order of the chunks; of an array its bytes, as they lie in memory. For sums it is
         cut into N equal parts, the last filled up with zeros: node h contributes part h, its bytes as unsigned numbers, and
-        each sum is exact, in int64.
+        each sum is exact, in int64. Of a demand with sums it is what each rank adds, rank by rank, and then the copies.
     faults : Faults, str or sequence of str, optional
         The faults, as ``simulate`` takes them.
     progress : callable, optional

@@ -93,6 +93,39 @@ class Member:
         self._here[2].tell((title or name, name, number), (failed, job.target), self._group, self.terms.on_failed)
         return found, failed
 
+    def run(self, plan: Any, sendbuf: Any, recvbuf: Any, op: Any = None) -> None:
+        """Carry out the plan of a demand, from buffers into buffers; all ranks call this, node r of the plan is rank r.
+
+        Parameters
+        ----------
+        plan : Schedule
+            Of a demand, equal at all ranks.
+        sendbuf : list of arrays, or a buffer
+            The data of each class that this rank has something of, ``plan.collective.demand.given_by(rank)``, in order. A class
+            may have any length, which its ranks agree on; of one buffer each chunk has as many entries. A rank without classes
+            has an empty array of the type that the others have.
+        recvbuf : list of arrays, or a buffer
+            Where the classes go that this rank wants, ``plan.collective.demand.wanted_by(rank)``.
+        op : Op, optional
+            How sums are added, by default SUM: any that commutes.
+
+        Raises
+        ------
+        UnlikeCallsError
+            At all ranks, where plans, types or operations differ.
+        PlanError
+            For a plan of something else, or a wrong one, and for buffers that do not fit it.
+        DeliveryError
+            At all ranks that live, when one has died and data has not come, or when the plan has a rank that has failed before.
+        """
+        self._here[1].wait()
+        self.do("run", self._job_of(plan, (sendbuf, recvbuf), op))
+        self._last = *self._last[:3], plan.builder or "plan", plan.network.spec
+
+    def _job_of(self, *given: Any) -> Job:
+        """Return the job of a plan on buffers."""
+        raise NotImplementedError
+
     def ask(self, title: str, value: Any) -> list[Any]:
         """Return a value of each rank, None for the failed, in a call of another name; all ranks call this."""
         job, number = job_of(objects.allgather, self._here[0], (value,), {}), self._take_number()

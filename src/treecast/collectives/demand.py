@@ -163,6 +163,15 @@ class Demand:
         4: 1 + 2 > 1 3
         5: 0 > 1 2
         """
+        return self.ordered(network)[0]
+
+    def ordered(self, network: Network) -> "tuple[Demand, Ints]":
+        """Return the demand as ``on`` does, and which of its classes each class there is: int64.
+
+        >>> from treecast.networks import network
+        >>> Demand.of([(0, 1, 5), (0, 0, 9), ([0, "+", 1], 1, 4)]).ordered(network("ring:4"))[1]
+        array([2, 0])
+        """
         if len(self.holder) + len(self.want) > _MOST:
             many = len(self.holder) + len(self.want)
             raise PlanError(f"{many:,} holders and wanters are too many for a demand: {_MOST:,} at most")
@@ -174,7 +183,9 @@ class Demand:
         kept = adds[of] | np.array([pair not in has for pair in pairs], np.bool_)
         found = found._replaced(wants=starts(np.bincount(of[kept], minlength=len(found))), want=found.want[kept])
         used = np.flatnonzero((np.diff(found.wants) > 0) & (found.size > 0))
-        return found.take(used[np.argsort(~adds[used], kind="stable")])._given_by_one()
+        used = used[np.argsort(~adds[used], kind="stable")]
+        found, order = found.take(used)._given_by_one()
+        return found, used[order]
 
     def _renamed(self, network: Network) -> "Demand":
         """Return the demand in numbers of nodes, ascending within each part and wish. Raises as ``on`` does."""
@@ -202,10 +213,10 @@ class Demand:
             columns[name] = entry[order]
         return self._replaced(names=(), **columns)
 
-    def _given_by_one(self) -> "Demand":
-        """Return the demand with one giver for each part of a sum; parts that one node gives are one."""
+    def _given_by_one(self) -> "tuple[Demand, Ints]":
+        """Return the demand with one giver for each part of a sum, and the order of classes: parts of one node are one."""
         if not self.sums:
-            return self
+            return self, np.arange(len(self))
         given, rows = dict[int, int](), list[Class]()
         for size, parts, wants in self.numbered():
             if len(parts) > 1:
@@ -219,7 +230,7 @@ class Demand:
             rows.append(Class(size, parts, wants))
         found = _of_classes(rows)
         order = np.argsort(np.diff(found.part) == 1, kind="stable")  # parts that one node gives are a copy
-        return found if bool((np.diff(order) > 0).all()) else found.take(order)
+        return found.take(order), order
 
     @cached_property
     def sources(self) -> Ints:
@@ -234,6 +245,22 @@ class Demand:
         found[2 * self.sums :] = False
         found[block[~np.isin(node, list(dead))] + self.sums] = True
         return found
+
+    def given_by(self, node: int) -> list[int]:
+        """Return the classes of a demand on a network of which a node has something: copies, and sums that it gives to.
+
+        >>> from treecast.networks import network
+        >>> found = Demand.of([(0, [1, 2], 5), ([0, "+", 2], 1, 4)]).on(network("ring:4"))
+        >>> found.given_by(0), found.given_by(2), found.wanted_by(1)
+        ([0, 1], [0], [0, 1])
+        """
+        block, holder = self.held
+        return block[holder == node].tolist()
+
+    def wanted_by(self, node: int) -> list[int]:
+        """Return the classes that a node wants."""
+        block, want = self.wanted
+        return block[want == node].tolist()
 
     @property
     def held(self) -> tuple[Ints, Ints]:

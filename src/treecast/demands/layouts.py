@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -16,7 +16,27 @@ from treecast.networks.core import Ints
 AXES = ("tp", "pp", "dp", "ep", "fsdp")
 """The axes of a mesh of ranks: what each cuts is a dimension of each tensor, layers, nothing, experts, the first dimension."""
 _CHUNKS = 64  # of who receives most, where nobody says how long a chunk is
-_Groups = dict[tuple[tuple[tuple[int, ...], ...], tuple[int, ...]], int]
+_Group = tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]
+_Groups = dict[_Group, int]
+Box = tuple[slice, ...]
+"""A part of a tensor: a range of each of its dimensions."""
+
+
+class _Cells(NamedTuple):
+    """The cells that the boxes of both sides cut a tensor into, by the groups that hold and want them: entries, and numbers."""
+
+    sizes: _Groups
+    numbers: dict[_Group, list[int]]
+    cuts: list[Ints]
+
+    def boxes(self, group: _Group) -> list[Box]:
+        """Return the cells of a group, in order."""
+        numbers = np.array(self.numbers.get(group, []), np.int64)
+        shape = [len(cut) - 1 for cut in self.cuts]
+        places: list[list[int]] = [[] for _ in numbers]
+        if shape:
+            places = np.stack(np.unravel_index(numbers, shape), axis=1).tolist()
+        return [tuple(slice(int(c[i]), int(c[i + 1])) for c, i in zip(self.cuts, at, strict=True)) for at in places]
 
 
 class Tensor(NamedTuple):
@@ -111,6 +131,49 @@ def distribute(
     1: 1 > 4
     1: 1 > 5
     """
+    found = _Groups()
+    for each, cells in _of_tensors(before, after, tensors, same_ranks=same_ranks):
+        for group, entries in cells.sizes.items():
+            found[group] = found.get(group, 0) + entries * each.item
+    return _in_chunks(found, chunk)
+
+
+def pieces(
+    before: str, after: str, tensors: Iterable[Tensor], *, same_ranks: bool = False
+) -> list[list[tuple[str, Box]]]:
+    """Return what each class of ``distribute`` consists of: parts of tensors, by their names, one behind the other.
+
+    The arguments are those of ``distribute``, and so are the errors.
+
+    >>> from treecast.demands import Tensor, pieces
+    >>> pieces("tp2", "tp2,dp2", [Tensor("w", (8, 4), tp=0), Tensor("v", (4,), tp=0)])[0]
+    [('w', (slice(0, 4, None), slice(0, 4, None))), ('v', (slice(0, 2, None),))]
+    """
+    every = list(_of_tensors(before, after, tensors, same_ranks=same_ranks))
+    groups = sorted({group for _, cells in every for group in cells.sizes})
+    return [[(each.name, box) for each, cells in every for box in cells.boxes(group)] for group in groups]
+
+
+def shards(mesh: str, tensors: Iterable[Tensor], rank: int) -> dict[str, Box]:
+    """Return the part of each tensor, by its name, that a rank of a mesh has; tensors of which it has nothing are left out.
+
+    >>> from treecast.demands import Tensor, shards
+    >>> shards("tp2,pp2", [Tensor("0.w", (8, 4), 0, tp=0), Tensor("1.w", (8, 4), 1, tp=0)], rank=3)
+    {'1.w': (slice(4, 8, None), slice(0, 4, None))}
+    """
+    some, found = list(tensors), dict[str, Box]()
+    layers = 1 + max(each.layer for each in some)
+    for each in some:
+        low, high = _boxes(Mesh.of(mesh), each, _stage(Mesh.of(mesh), each.layer, layers))
+        if bool((low[rank] < high[rank]).all()):
+            found[each.name] = tuple(map(slice, low[rank].tolist(), high[rank].tolist()))
+    return found
+
+
+def _of_tensors(
+    before: str, after: str, tensors: Iterable[Tensor], *, same_ranks: bool
+) -> Iterator[tuple[Tensor, _Cells]]:
+    """Yield each tensor with its cells; of tensors that are cut alike these are made once."""
     sides = Mesh.of(before), Mesh.of(after)
     for mesh in sides:
         for name in mesh.names:
@@ -118,16 +181,14 @@ def distribute(
                 raise PlanError(f"{name} is no axis of a layout: write {', '.join(AXES)}, as in tp4,pp2")
     some = list(tensors) or _usual(*sides)
     layers = 1 + max(each.layer for each in some)
-    found, known = _Groups(), dict[tuple[object, ...], _Groups]()
+    known = dict[tuple[object, ...], _Cells]()
     for each in some:
         stages = tuple(_stage(mesh, each.layer, layers) for mesh in sides)
         key = each.shape, each.tp, each.ep, stages
         if key not in known:
             held, wanted = (_boxes(mesh, each, stage) for mesh, stage in zip(sides, stages, strict=True))
             known[key] = _cells(each.name, held, wanted, 0 if same_ranks else sides[0].ranks)
-        for group, entries in known[key].items():
-            found[group] = found.get(group, 0) + entries * each.item
-    return _in_chunks(found, chunk)
+        yield each, known[key]
 
 
 def _usual(before: Mesh, after: Mesh) -> list[Tensor]:
@@ -171,7 +232,7 @@ def _boxes(mesh: Mesh, tensor: Tensor, stage: int) -> tuple[Ints, Ints]:
 
 def _cells(
     name: str, held: tuple[Ints, Ints], wanted: tuple[Ints, Ints], behind: int, parts: Ints | None = None
-) -> _Groups:
+) -> _Cells:
     """Return how many entries each group of holders has for each group of wanters: the boxes of both cut a tensor into cells.
 
     ``behind``: how many ranks come before those that want. ``parts``: which contribution each holder has, if they are added.
@@ -188,7 +249,7 @@ def _cells(
     alike = dict[bytes, list[int]]()  # cells that the same ranks hold and want
     for cell, bits in enumerate(np.ascontiguousarray(np.packbits(both, axis=0).T)):
         alike.setdefault(bits.tobytes(), []).append(cell)
-    found = _Groups()
+    found = _Cells(_Groups(), {}, cuts)
     for cells in alike.values():
         pattern, many = both[:, cells[0]], int(sizes[cells].sum())
         holders, want = np.flatnonzero(pattern[: len(held[0])]), np.flatnonzero(pattern[len(held[0]) :]) + behind
@@ -200,7 +261,8 @@ def _cells(
             want = np.setdiff1d(want, holders)
         if len(want):
             key = groups, tuple(want.tolist())
-            found[key] = found.get(key, 0) + many
+            found.sizes[key] = found.sizes.get(key, 0) + many
+            found.numbers.setdefault(key, []).extend(cells)
     return found
 
 
@@ -245,7 +307,26 @@ def redistribute(
     >>> print(redistribute([2], ["P"], ["R"], [5, 7]))
     35: 0 + 1 > 0 1
     """
-    sizes = tuple(mesh)
+    return _in_chunks(redistributed(tuple(mesh), tuple(before), tuple(after), tuple(shape)).cells.sizes, chunk)
+
+
+class Redistributed(NamedTuple):
+    """What ``redistribute`` moves, of which ranks have boxes ``held``, and get ``wanted``: low and high, int64 (ranks, axes)."""
+
+    held: tuple[Ints, Ints]
+    wanted: tuple[Ints, Ints]
+    cells: _Cells
+
+    @property
+    def classes(self) -> list[list[Box]]:
+        """The boxes that each class consists of, one behind the other."""
+        return [self.cells.boxes(group) for group in sorted(self.cells.sizes)]
+
+
+def redistributed(
+    sizes: tuple[int, ...], before: tuple[str, ...], after: tuple[str, ...], shape: tuple[int, ...]
+) -> Redistributed:
+    """Return the boxes of the ranks of a mesh of these sizes, and of each class; the arguments are those of ``redistribute``."""
     place = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1)
     held, wanted = (_placed(place, sizes, placements, shape) for placements in (before, after))
     if "P" in after:
@@ -254,7 +335,7 @@ def redistribute(
     parts = np.zeros(len(place), np.int64)
     for axis in partial:
         parts = parts * sizes[axis] + place[:, axis]
-    return _in_chunks(_cells("the tensor", held, wanted, 0, parts if partial else None), chunk)
+    return Redistributed(held, wanted, _cells("the tensor", held, wanted, 0, parts if partial else None))
 
 
 def _placed(place: Ints, sizes: tuple[int, ...], placements: Sequence[str], shape: Sequence[int]) -> tuple[Ints, Ints]:

@@ -23,6 +23,14 @@ def centre_of(schedule: Schedule) -> int:
     return int(part.ranks[0]) if part.all_source else part.root
 
 
+def origins_of(schedule: Schedule) -> list[int]:
+    """Return the nodes that are drawn as sources: of a demand those that have something and want nothing; else the centre."""
+    demand = schedule.collective.demand
+    if demand is not None and len(found := np.setdiff1d(demand.holder, demand.want)):
+        return found.tolist()
+    return [centre_of(schedule)]
+
+
 def drawn_rows(schedule: Schedule, tree: int) -> Ints:
     """Return the rows of one tree; of a reduction whose sums go out again, those by which they go out."""
     return np.flatnonzero((schedule.rows.tree == tree) & outward(schedule))

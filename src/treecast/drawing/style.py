@@ -121,7 +121,9 @@ def title(figure: Any, schedule: Schedule, faults: Faults, more: str = "") -> No
         source = f": the part of {short_label(network, 0)}" if schedule.orbit else ""
     copies = "1 copy" if schedule.copies == 1 else f"{schedule.copies} copies"
     numbers = [f"M = {count_of(collective.messages, 'chunk')}", copies, count_of(schedule.steps, "step")]
-    if collective.lengths is not None:
+    if collective.demand is not None:
+        numbers[0] = f"{count_of(collective.demand.chunks, 'chunk')} in {count_of(len(collective.demand), 'class')}"
+    elif collective.lengths is not None:
         some = int((collective.lengths.flits > 0).sum())
         null = message_count(collective) - some
         told = f"{count_of(collective.lengths.total, 'flit')} in {count_of(some + null, 'message')}"

@@ -7,7 +7,7 @@ bits, however fast the ranks are.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,7 +27,8 @@ class Part:
     ``view(chunk)``: the bytes of a chunk, always the same ones. ``held``: the chunks that the rank holds from the beginning.
     ``missing``: of sums, how many contributions are still to be added before one goes on; ``add(into, contribution)`` adds.
     ``results``: the finished sum that a complete sum becomes, at its owner. ``passing(chunk)``: how many bytes a chunk has that
-    only passes, whose ``view`` is never asked for; None of all others. ``shared``: whether nobody owns the sums.
+    only passes, whose ``view`` is never asked for; None of all others. ``shared``: whether nobody owns the sums. ``bare``: the
+    sums to which the rank gives nothing of its own.
     """
 
     view: Callable[[int], Bytes]
@@ -37,6 +38,7 @@ class Part:
     add: Callable[[Bytes, Bytes], None] | None = None
     passing: Callable[[int], int | None] = lambda _: None
     shared: bool = False
+    bare: Collection[int] = ()
 
 
 class Memory:
@@ -121,7 +123,7 @@ class Additions:
 
     def __init__(self, part: Part, transfers: Iterable[Transfer]) -> None:
         self.missing = dict(part.missing)
-        self._part = part
+        self._part, self._bare = part, set(part.bare)
         self._receives = [transfer for transfer in transfers if not transfer.sends]
         self._turns: dict[int, deque[Transfer]] = {}
         self._early: dict[int, dict[Transfer, Bytes]] = {}  # contributions that came before their turn
@@ -154,7 +156,10 @@ class Additions:
             done.append(early.pop(turns.popleft()))
             if self._part.shared:
                 self._was[chunk, self._part.missing[chunk] - self.missing[chunk]] = self._part.view(chunk).copy()
-            if self._part.add is not None and len(done[-1]):
+            if chunk in self._bare:
+                self._part.view(chunk)[:] = done[-1]
+                self._bare.discard(chunk)
+            elif self._part.add is not None and len(done[-1]):
                 self._part.add(self._part.view(chunk), done[-1])
             self.missing[chunk] -= 1
         return done

@@ -119,7 +119,7 @@ class Planned:
         the links that any of them has lost.
         """
         lost = sorted({*self._lane_of(group).lost(), *self._given_up}.intersection(group.agreement.members))
-        told = yield from _told(group, mine + _LOST.pack(*[*lost, *[group.rank] * _CUTS][:_CUTS]))
+        told = yield from tell_all(group, mine + _LOST.pack(*[*lost, *[group.rank] * _CUTS][:_CUTS]))
         named = ((rank, other) for rank, each in told for other in _LOST.unpack_from(each, _DIGEST))
         self._cuts = frozenset((rank, other) for rank, other in named if rank != other)
         return [each[:_DIGEST] for _, each in told]
@@ -150,7 +150,7 @@ class Planned:
         self._lane_of(group).exchange(to, sources, size)
         took = _SECONDS.pack(monotonic() - began)
         group.restart()
-        told = yield from _told(group, took)
+        told = yield from tell_all(group, took)
         return max(_SECONDS.unpack(each)[0] for _, each in told)
 
     def _make(self, what: Operation, sizes: tuple[int, ...], hosts: tuple[int, ...], me: int, tags: int) -> _Made:
@@ -288,7 +288,7 @@ def _hosts_of(hosts: Sequence[int], members: Sequence[int]) -> tuple[int, ...]:
     return tuple(here.index(host) for host in here)
 
 
-def _told(group: Group, mine: bytes) -> Steps[list[tuple[int, bytes]]]:
+def tell_all(group: Group, mine: bytes) -> Steps[list[tuple[int, bytes]]]:
     """Tell all ranks some bytes; return each member with its own."""
     places = [memoryview(bytearray(len(mine))) for _ in range(group.size)]
     places[group.rank][:] = mine
@@ -299,7 +299,7 @@ def _told(group: Group, mine: bytes) -> Steps[list[tuple[int, bytes]]]:
 def _tell_lengths(group: Group, task: Task) -> Steps[list[int]]:
     """Tell all ranks how long the blocks are that this one sends; return the lengths of all blocks."""
     lengths, size = [len(piece) for piece in task.pieces], group.size
-    told = yield from _told(group, np.array(lengths[:size], np.int64).tobytes())
+    told = yield from tell_all(group, np.array(lengths[:size], np.int64).tobytes())
     sizes = np.array([np.frombuffer(each, np.int64) for _, each in told])
     np.fill_diagonal(sizes, 0)
     for source in (u for u, room in enumerate(lengths[size:]) if room < sizes[u, group.rank]):

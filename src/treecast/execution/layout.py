@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,12 +33,10 @@ _MOST_CHUNKS = 10_000_000
 class Layout:
     """Where each chunk's bytes lie in the memory of a node: chunk c is the bytes ``bounds[c] … bounds[c+1]-1``.
 
-    ``bounds``: int64 (chunks + 1,). ``part``: how many bytes of the input each node adds to the sums, each as a number of 8
-    bytes; 0 where nothing is added.
+    ``bounds``: int64 (chunks + 1,).
     """
 
     bounds: Ints
-    part: int = 0
 
     def __post_init__(self) -> None:
         self.bounds.setflags(write=False)
@@ -104,19 +102,24 @@ def file_layout(collective: Collective, size: int, sizes: Sizes | None = None) -
 
     The file is the data of all nodes, in the order of the chunks. For sums it is cut into equal parts, one for each rank, the
     last filled up with zeros: rank h adds part h, its bytes as unsigned numbers. Finished sums lie behind the sums. Relays have
-    no part, and no bytes belong to their chunks. ``sizes``: how a schedule that was planned for bytes cuts as many.
+    no part, and no bytes belong to their chunks. Of a demand with sums all contributions and copies have as many bytes; the
+    file has what each rank adds, rank by rank, and then the copies. ``sizes``: how a schedule that was planned for bytes cuts
+    as many.
     """
     if sizes is not None and not collective.sums and size == sizes.total(collective):
         return Layout(sizes.bounds(collective))
     if not collective.sums:
         return Layout(chunk_bounds(collective, size))
     if collective.demand is not None:
-        raise PlanError("a demand with sums does not run on one file: it says nothing of who brings which part of it")
+        given, added = collective.given(), 2 * collective.sums
+        brought = collective.chunks - added + int((given.stop - given.first)[given.first < added].sum())
+        widths = np.where(np.arange(collective.chunks) < added, _NUMBER, 1)
+        return Layout(starts(widths * -(-size // brought)))
     part = -(-size // len(collective.ranks))
     bounds = chunk_bounds(collective, part * _NUMBER, _NUMBER)
     if collective.results:
         bounds = np.concatenate([bounds, part * _NUMBER + bounds[1:]])
-    return Layout(bounds, part)
+    return Layout(bounds)
 
 
 def message_layout(lengths: Lengths, sizes: ArrayLike, flit: int) -> Layout:
@@ -156,6 +159,55 @@ def digests_by_node(
         same = all(np.array_equal(memory[node, place], true[place]) for place in places)
         found.append(right(*mine) if same else layout.digest(memory[node], mine))
     return found, [right(*mine) for mine in chunks]
+
+
+# -- the input ---------------------------------------------------------------------------------------------------------
+
+
+class Share(NamedTuple):
+    """A piece of the input that a node brings: its bytes ``there``, and where they belong in the memory ``here``.
+
+    ``adds``: they are unsigned numbers, a contribution to sums.
+    """
+
+    node: int
+    adds: bool
+    there: slice
+    here: slice
+
+    def put(self, data: bytes | memoryview, memory: Bytes) -> None:
+        """Bring its bytes, fewer at the end of the input, into the memory of a node."""
+        place, piece = memory[self.here], np.frombuffer(data, np.uint8)
+        if self.adds:
+            place[: _NUMBER * len(piece)].view(np.int64)[:] += piece
+        else:
+            place[: len(piece)] = piece
+
+
+def shares_of(collective: Collective, layout: Layout) -> list[Share]:
+    """Return the pieces of one file that nodes bring: what each adds, node by node, and then the copies."""
+    given = collective.given()
+    first, stop, adds = layout.bounds[given.first], layout.bounds[given.stop], given.first < collective.sums
+    order = np.argsort(np.where(adds, given.node, collective.nodes), kind="stable")
+    ends = np.cumsum(np.where(adds, (stop - first) // _NUMBER, 0)[order])
+    copies = ends[-1:].sum() - layout.bounds[2 * collective.sums if collective.results else collective.sums]
+    found = list[Share]()
+    for place, end in zip(order.tolist(), ends.tolist(), strict=True):
+        a, b = int(first[place]), int(stop[place])
+        there = slice(end - (b - a) // _NUMBER, end) if adds[place] else slice(int(a + copies), int(b + copies))
+        found.append(Share(int(given.node[place]), bool(adds[place]), there, slice(a, b)))
+    return found
+
+
+def true_data(collective: Collective, layout: Layout, shares: Iterable[tuple[Share, bytes | memoryview]]) -> Bytes:
+    """Return the true bytes of every chunk, in its place, from the shares of all nodes, each with its bytes."""
+    memory = np.zeros(layout.size, np.uint8)
+    for share, data in shares:
+        share.put(data, memory)
+    if collective.results:
+        sums = collective.sums
+        memory[layout.slice_of(sums, 2 * sums)] = memory[layout.slice_of(0, sums)]
+    return memory
 
 
 # -- ranges of chunks --------------------------------------------------------------------------------------------------
@@ -270,22 +322,7 @@ def _additions(rows: Rows, place: NDArray[Any], shape: tuple[int, int]) -> NDArr
     return _cover(np.zeros((shape[0], shape[1] + 1), np.int32), at[sums], first[sums], stop[sums])
 
 
-def add_contribution(memory: Bytes, part: bytes | memoryview) -> None:
-    """Add a part of the input, byte by byte as unsigned numbers, to the sums at the beginning of a node's memory."""
-    memory[: _NUMBER * len(part)].view(np.int64)[:] += np.frombuffer(part, np.uint8)
-
-
 def add_numbers(total: Bytes, contribution: Bytes) -> None:
     """Add a contribution, numbers of 8 bytes, to a sum."""
     numbers = total.view(np.int64)
     numbers += contribution.view(np.int64)
-
-
-def true_sums(collective: Collective, layout: Layout, parts: Iterable[bytes | memoryview]) -> Bytes:
-    """Return the true sums of all nodes' parts, and the finished sums behind them, laid out like a node's memory."""
-    memory = np.zeros(layout.size, np.uint8)
-    for part in parts:
-        add_contribution(memory, part)
-    if collective.results:
-        memory[_NUMBER * layout.part :] = memory[: _NUMBER * layout.part]
-    return memory

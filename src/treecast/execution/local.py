@@ -12,7 +12,6 @@ from treecast.description import Description, count_of, describe, spell_counts, 
 from treecast.execution.layout import (
     Bytes,
     Layout,
-    add_contribution,
     add_numbers,
     check_memory,
     completions,
@@ -22,7 +21,8 @@ from treecast.execution.layout import (
     missing_contributions,
     ranges,
     ranges_by_node,
-    true_sums,
+    shares_of,
+    true_data,
 )
 from treecast.execution.outcome import Digested, Living, carry_out, table_of
 from treecast.networks.core import Ints
@@ -165,22 +165,17 @@ class _State:
     def begin(self, data: bytes | memoryview) -> Bytes:
         """Give nodes their data before the first step; return the true data, laid out like a node's memory."""
         collective, layout, lives = self.schedule.collective, self.layout, self.living.node_dies > 0
-        if collective.sums:
-            parts = [data[rank * layout.part : (rank + 1) * layout.part] for rank in range(len(collective.ranks))]
-            for node, part in zip(collective.ranks.tolist(), parts, strict=True):
-                add_contribution(self.memory[node], part)
-            sums = self.held[:, : collective.sums]
-            sums[:] = ((self.missing == 0) | collective.shared) & lives[:, None]
-            self.held[list(collective.relays)] = False  # they have something when others have sent it
-            _finish(self, *np.nonzero(sums & (self.missing == 0)))
-            return true_sums(collective, layout, parts)
-        true = np.frombuffer(data, np.uint8)
-        for node, chunks in enumerate(ranges_by_node(collective.given(), len(lives))):
-            for first, stop in chunks if lives[node] else ():
-                place = layout.slice_of(first, stop)
-                self.memory[node, place] = true[place]
-                self.held[node, first:stop] = True
-        return true
+        shares = [(share, data[share.there]) for share in shares_of(collective, layout)]
+        for share, piece in shares:
+            if lives[share.node]:
+                share.put(piece, self.memory[share.node])
+        self.held[:] = mask_of(collective.given(), *self.held.shape) & lives[:, None]
+        if not collective.sums:
+            return np.frombuffer(data, np.uint8)
+        sums = self.held[:, : collective.sums]
+        sums &= (self.missing == 0) | collective.shared
+        _finish(self, *np.nonzero(sums & (self.missing == 0)))
+        return true_data(collective, layout, shares)
 
 
 def _find_sent(state: _State, sends: Sends) -> tuple[Ints, Ints]:

@@ -36,7 +36,7 @@ class PlanTransport(MpiTransport):
         return key.call % self._of * self.tags + (key.stage << 16 | key.about)
 
 
-class _Lane(Lane):
+class PlanLane(Lane):
     """The links of a rank over a transport that moves nothing of the group's."""
 
     send, give_up = Links.send, Links.give_up
@@ -88,7 +88,9 @@ class Plans:
             name = schedule_of(Operation(kind.name, where, 0, 1, survive, ONE_PORT, lengths)).builder
         ranks = where if where.nodes == self.transport.size else find_network(f"complete:{self.transport.size}")
         if (ranks, model) not in self._planned:
-            self._planned[ranks, model] = Planned(lambda group: _Lane(self.transport, group), ranks, model, self.hosts)
+            self._planned[ranks, model] = Planned(
+                lambda group: PlanLane(self.transport, group), ranks, model, self.hosts
+            )
         return name, where.spec, {row.algorithm: self._planned[ranks, model].plan(row.algorithm, kind)}
 
     def network(self, kind: str, survive: int, given: Any) -> Network:

@@ -178,6 +178,12 @@ class Comm(Messaging, Member):
                 data.finish()
         self.is_new = False
 
+    def _job_of(self, *given: Any) -> Job:
+        from treecast.engine.demands import job_of
+        from treecast.engine.lane import Lane
+
+        return job_of(self._ours, partial(Lane, self.process.transport), *given)
+
     @property
     def _here(self) -> tuple[Rank, Worker, Deaths]:
         return self._ours, self.worker, self.deaths

@@ -17,6 +17,7 @@ _HOME = {
     **dict.fromkeys(("calls", "failed", "living", "is_first", "is_new", "shrink", "admit", "share"), "membership"),
     **dict.fromkeys(("mean", "Sampler"), "training"),
     **dict.fromkeys(("run", "bind"), "running"),
+    "redistribute": "demands",
 }
 __all__ = [*_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -1,10 +1,10 @@
 """Carries a plan out over any backend of torch's, step by step, with torch's own messages: gloo, NCCL, treecast."""
 
-import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from treecast.errors import PlanError
+from treecast.execution.classes import digest_of
 from treecast.execution.layout import Ranges, ranges_at
 from treecast.schedule import Schedule
 from treecast.schedule.sizes import chunk_bounds
@@ -130,13 +130,14 @@ def bind(plan: Schedule, group: Any = None, *, check: bool = True) -> Bound:
         raise PlanError(f"the plan is for {plan.network.nodes} ranks, and the group has {size}")
     if check and not (report := verify(plan)).holds:
         raise PlanError(f"the plan is wrong: {', '.join(each.rule for each in report.violations)}")
-    rows = plan.rows
-    columns = (rows.step, rows.steps, rows.src, rows.dst, rows.tree, rows.pieces.first, rows.pieces.stop)
-    own = hashlib.sha256(b"".join(column.tobytes() for column in columns) + repr(plan.collective).encode()).hexdigest()
-    said: list[Any] = [None] * size
+    own, said = digest_of(plan), [None] * size
     dist.all_gather_object(said, own, group=group)
     if set(said) != {own}:
         raise PlanError("the ranks have different plans: make it at one, save it, and load it at all")
+    if plan.collective.demand is not None:
+        from treecast.torch.demands import BoundDemand
+
+        return BoundDemand(plan, group)
     return Bound(plan, group)
 
 
@@ -150,9 +151,11 @@ def run(plan: Schedule, tensor: Any, out: Any = None, group: Any = None, op: str
     tensor : Tensor
         The data that this rank gives: of sums and broadcasts as long at all ranks, in whose place the result comes; of an
         allgather or a gather this rank's block; of a scatter the root's blocks one behind the other, elsewhere any tensor as
-        long as a block; of an alltoall a block for each rank.
+        long as a block; of an alltoall a block for each rank. Of a demand a list: the classes of which this rank has something,
+        in order, of any lengths; a rank that has nothing gives an empty tensor of the type that others have.
     out : Tensor, optional
-        Where the result goes; by default in place for sums and broadcasts, and else a new tensor.
+        Where the result goes; by default in place for sums and broadcasts, and else a new tensor. Of a demand a list, of the
+        classes that this rank wants.
     group : ProcessGroup, optional
         By default that of all ranks.
     op : {"SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR"}
@@ -161,7 +164,7 @@ def run(plan: Schedule, tensor: Any, out: Any = None, group: Any = None, op: str
     Returns
     -------
     Tensor
-        The result; ``tensor`` at ranks that want nothing.
+        The result; ``tensor`` at ranks that want nothing. Of a demand the list of classes.
 
     Raises
     ------

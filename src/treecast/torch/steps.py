@@ -35,7 +35,7 @@ def steps_of(plan: Schedule, rank: int) -> list[list[Message]]:
         pieces = [(each.first, each.stop)] if not each.stride else [(c, c + 1) for c in range(each.first, each.stop)]
         for first, stop in pieces:
             adds = bool(sums) and first < every
-            shift = every if sums and not adds else 0
+            shift = every * (every <= first < 2 * every)
             found[each.step_of(first), each.sends, not adds, each.peer].append((first - shift, stop - shift))
     steps = defaultdict[int, list[Message]](list)
     for (step, sends, is_copy, peer), ranges in sorted(found.items()):

@@ -34,6 +34,19 @@ def test_collectives_on_the_cube(treecast, planned, data, collective, options, k
         assert (done.returncode, found["delivered"], found["living"]) == (0, delivered, delivered), done.stderr
 
 
+@pytest.mark.parametrize("kill", [(), ("--dead-nodes", "3@1")])
+def test_sums_of_a_demand(treecast, tmp_path, data, kill):
+    """Rank 3 gives to the sum that 1 and 2 want, so they lack it when it dies; nobody has wrong data, and all ends."""
+    plan, classes = tmp_path / "plan.tc", "6: 0 + 3 > 1 2 ; 3: 1 + 2 > 0 ; 4: 1 2 > 0 4"
+    assert treecast("plan", "demand", "ring:5", "--classes", classes, "-o", plan).returncode == 0
+    data.write_bytes(data.read_bytes()[:10_001])
+    done = treecast("run", plan, "--mpi", "--input", data, "--json", "--timeout", 250, *kill)
+    found = {node["rank"]: node["verdict"] for node in json.loads(done.stdout)["node_reports"]}
+    assert {found[1], found[2]} == ({"INCOMPLETE"} if kill else {"intact"})
+    assert found[3] == ("dead" if kill else "intact")
+    assert {found[0], found[4]} <= ({"INCOMPLETE", "intact"} if kill else {"intact"})
+
+
 def test_a_time_limit_ends_everything(treecast):
     done = treecast("launch", "-n", 3, "--timeout", 4, "--", "sleep", "987.125")
     assert done.returncode == 124

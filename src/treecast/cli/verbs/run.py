@@ -49,7 +49,8 @@ def run(
     ----------
     data
         The file: the data of all nodes, one behind the other, cut into as many chunks as the schedule has. For sums each node
-        adds one part of it, byte by byte. - is standard input. Of scatterv and gatherv: the folder, and of allgatherv either.
+        adds one part of it, byte by byte; of a demand the copies lie behind what nodes add. - is standard input. Of scatterv and
+        gatherv: the folder, and of allgatherv either.
     output
         Write the data that arrives into this new folder, a file for each node. Over MPI: of scatterv and gatherv only.
     """

@@ -112,7 +112,7 @@ def facts_of(schedule: Schedule) -> dict[str, Any]:
         "labels": network.labels(np.arange(network.nodes)),
         "model": schedule.model.name,
         "allSource": schedule.collective.all_source,
-        "lengths": collective.lengths is not None,
+        "lengths": collective.lengths is not None and collective.demand is None,
         "span": report.steps,
         "beside": beside_bound(report, "steps", report.steps),
         "least": least,

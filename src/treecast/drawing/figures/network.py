@@ -8,7 +8,7 @@ from treecast.description import count_of
 from treecast.drawing.arrivals import ALL, DEAD, NOTHING, SOME, Moment, moment_of
 from treecast.drawing.figures.plan_view import MOST_NODES, Floats, PlanView, beside, points_on
 from treecast.drawing.registry import FIGURE, MOVING, View, picture
-from treecast.drawing.shapes import centre_of, uncovered_rows
+from treecast.drawing.shapes import centre_of, origins_of, uncovered_rows
 from treecast.drawing.style import (
     MARGIN,
     MONO,
@@ -77,8 +77,8 @@ def draw_network(schedule: Schedule, view: View) -> None:
         part = part[steps[0] : steps[1]] if view.steps else part
         fills, (handles, others) = dict[int, tuple[str, str]](), _draw_arcs(scene, used_arcs(part))
     else:
-        moment = moment_of(replay(part, faults), step)
-        fills = {u: _look(has) for u, has in enumerate(moment.has.tolist()) if u != centre or has == DEAD}
+        moment, origins = moment_of(replay(part, faults), step), origins_of(part)
+        fills = {u: _look(has) for u, has in enumerate(moment.has.tolist()) if u not in origins or has == DEAD}
         handles, others = _draw_sends(scene, part, moment), [_dot(SOME, "has a part"), _dot(ALL, "has everything")]
     _draw_nodes(scene, part, fills)
     handles += _draw_faults(scene, part, faults, part.steps if step is None else step) + others
@@ -190,7 +190,7 @@ def _draw_tree(
 def _draw_nodes(scene: _Scene, schedule: Schedule, fills: dict[int, tuple[str, str]]) -> None:
     """Draw the nodes, with their labels where these have room. ``fills``: colours of the inside and of the letters."""
     network, view = schedule.network, scene.view
-    fills = {centre_of(schedule): (theme().ink, theme().ground)} | fills
+    fills = dict.fromkeys(origins_of(schedule), (theme().ink, theme().ground)) | fills
     relays: set[int] = set() if network.relays is None else set(np.flatnonzero(network.relays).tolist())
     if not view.font:
         inks = [fills.get(u, (theme().grey, ""))[0] for u in range(network.nodes)]

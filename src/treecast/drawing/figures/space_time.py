@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from treecast.description import count_of
 from treecast.drawing.arrivals import Received, fewest_steps, find_received, find_spare
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.shapes import centre_of, chosen_rows, uncovered_rows
+from treecast.drawing.shapes import centre_of, chosen_rows, origins_of, uncovered_rows
 from treecast.drawing.style import (
     MONO,
     MOST_NAMED,
@@ -92,10 +92,15 @@ def find_windows(runs: Received, last: int) -> list[tuple[int, int]]:
     return list(zip(ends[::2], ends[1::2], strict=True))
 
 
+def _distances(schedule: Schedule, nodes: Ints) -> Ints:
+    """Return how far nodes are from the nearest that is drawn as a source: int64."""
+    return np.min([schedule.network.distance(source, nodes) for source in origins_of(schedule)], axis=0)
+
+
 def _lines(trace: Trace, small: bool) -> Ints:
     """Return the nodes that have a line, nearest the root first; of few nodes only those that take part."""
     schedule, nodes = trace.schedule, trace.schedule.network.nodes
-    distance = schedule.network.distance(centre_of(schedule), np.arange(nodes))
+    distance = _distances(schedule, np.arange(nodes))
     order = np.lexsort((np.arange(nodes), distance))
     if not small:
         return order
@@ -143,7 +148,7 @@ class _Sheet(NamedTuple):
             found.append(axes)
         if small:
             found[0].set_yticks(range(nodes), labels, family=MONO, fontsize=min(8, each * 50), parse_math=False)
-        distance = network.distance(centre_of(trace.schedule), order)
+        distance = _distances(trace.schedule, order)
         return _Sheet(found, boxes, distance, (right - 0.4) / (boxes[-1][2] * width), lacks)
 
 

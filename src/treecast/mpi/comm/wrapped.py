@@ -181,6 +181,12 @@ class Comm(Member, MPI.Intracomm):
         with base.mark if terms.survive and terms.deadline is None else nullcontext():
             return (*call.carry_out(job), call.is_planned)
 
+    def _job_of(self, *given: Any) -> Job:
+        from treecast.engine.demands import job_of
+        from treecast.mpi.plans import PlanLane
+
+        return job_of(self._state.rank, partial(PlanLane, self._state.plans.transport), *given)
+
     def _begin_work(self, work: Callable[[], Any]) -> Pending:
         return begin(self._state.worker, work)
 

@@ -16,13 +16,14 @@ from treecast.errors import FormatError, PlanError
 from treecast.execution.layout import (
     Bytes,
     Layout,
-    add_contribution,
+    Share,
     add_numbers,
     file_layout,
     message_layout,
     ranges_at,
+    shares_of,
     sums_at,
-    true_sums,
+    true_data,
 )
 from treecast.execution.on_files import check_folder, check_target, flits_of, node_files, write_message
 from treecast.files import spell_path
@@ -103,15 +104,15 @@ def prepare(program: Schedule, rank: int, source: Source) -> Prepared:
     def view(chunk: int) -> Bytes:
         return memory[layout.slice_of(chunk, chunk + 1)]
 
+    held = [c for first, stop in ranges_at(collective.given(), rank) for c in range(max(first, collective.sums), stop)]
     if collective.sums:
-        for part in np.flatnonzero(collective.ranks == rank).tolist():  # none of a relay
-            add_contribution(memory, _piece(Path(source.name), part * layout.part, layout.part))
-        part = Part(view, (), *sums_at(program, rank), add_numbers, shared=collective.shared)
+        for share in shares_of(collective, layout):
+            if share.node == rank:
+                share.put(_read_share(source, share), memory)
+        part = Part(view, held, *sums_at(program, rank), add_numbers, shared=collective.shared)
         return Prepared(program, source, part, memory)
-    held = list[int]()
     for first, stop in ranges_at(collective.given(), rank):
         _read_into(source, memory, first, stop)
-        held.extend(range(first, stop))
     stays = np.zeros(collective.chunks, bool)
     for first, stop in (*ranges_at(collective.given(), rank), *ranges_at(collective.wanted(), rank)):
         stays[first:stop] = True
@@ -121,6 +122,10 @@ def prepare(program: Schedule, rank: int, source: Source) -> Prepared:
         return None if stays[chunk] else place.stop - place.start
 
     return Prepared(program, source, Part(view, held, passing=passing), memory)
+
+
+def _read_share(source: Source, share: Share) -> bytes:
+    return _piece(Path(source.name), share.there.start, share.there.stop - share.there.start)
 
 
 def _read_into(source: Source, memory: Bytes, first: int, stop: int) -> None:
@@ -166,8 +171,9 @@ def true_memory(source: Source) -> Bytes:
     """Return the true bytes of every chunk, in its place, from the input alone. Raises FormatError when it cannot be read."""
     collective, layout = source.collective, source.layout
     if collective.sums:
-        parts = (_piece(Path(source.name), rank * layout.part, layout.part) for rank in range(len(collective.ranks)))
-        return true_sums(collective, layout, parts)
+        return true_data(
+            collective, layout, ((share, _read_share(source, share)) for share in shares_of(collective, layout))
+        )
     memory = np.zeros(layout.size, np.uint8)
     _read_into(source, memory, 0, collective.chunks)
     return memory
