@@ -52,3 +52,23 @@ def test_a_call_at_all_ranks(folder, capsys):
 
 def test_it_waits_for_records(folder, capsys):
     assert main(["why", folder, "--watch", "--taken", "2e9"]) == 1
+
+
+def test_a_picture_has_a_box_for_each_set_of_ranks_and_marks_the_cause(folder, tmp_path, capsys):
+    from treecast import why
+    from treecast.drawing.figures.waits import boxes_of
+
+    found = why(folder, taken=2e9)
+    boxes = boxes_of(found)
+    (odd,) = found.verdicts[0].ranks
+    assert boxes[(odd,)] == ()
+    assert sorted(rank for box in boxes for rank in box) == sorted({*range(found.ranks)})
+    assert all(
+        any(rank in found.waits[one] for rank in other)
+        for box, others in boxes.items()
+        for other in others
+        for one in box
+    )
+    for name in ("waits.png", "waits.svg"):
+        assert main(["why", folder, "--taken", "2e9", "--draw", str(tmp_path / name)]) == 1
+        assert (tmp_path / name).stat().st_size > 1000
