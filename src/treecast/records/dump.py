@@ -172,16 +172,16 @@ def _place_of(frames: object, tables: Tables) -> int:
     for frame in cast(list[Any], frames):
         if not isinstance(frame, dict):
             return 0
-        file, line, name = (cast(dict[str, Any], frame).get(key) for key in ("filename", "line", "name"))
-        key = (file, line, name) if isinstance(file, str) and isinstance(line, int) and isinstance(name, str) else None
-        if key is None:
+        said = cast(dict[str, Any], frame)
+        file, line, name = said.get("filename"), said.get("line"), said.get("name")
+        if not (isinstance(file, str) and isinstance(line, int) and isinstance(name, str)):
             return 0
-        if key not in tables.lines:
-            inside = _INSIDE.search(cast(str, file))
-            where = f"{PurePosixPath(cast(str, file)).name[:80]}:{line}{f' ({name[:60]})' if name else ''}"
-            tables.lines[key] = 0 if inside else tables.places.setdefault(where, len(tables.places))
-        if tables.lines[key]:
-            return tables.lines[key]
+        if (number := tables.lines.get(key := (file, line, name))) is None:
+            where = f"{PurePosixPath(file).name[:80]}:{line}{f' ({name[:60]})' if name else ''}"
+            number = 0 if _INSIDE.search(file) else tables.places.setdefault(where, len(tables.places))
+            tables.lines[key] = number
+        if number:
+            return number
     return 0
 
 
