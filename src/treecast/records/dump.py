@@ -5,6 +5,7 @@ as JSON. Any backend writes it, treecast's recorder as well.
 """
 
 import json
+import marshal
 import math
 import re
 from collections.abc import Iterable
@@ -66,7 +67,7 @@ class Tables:
     def __init__(self) -> None:
         self.signatures: dict[Signature, int] = {}
         self.places: dict[str, int] = {"": 0}
-        self.known: dict[Any, tuple[int, ...]] = {}
+        self.known: dict[bytes, tuple[int, ...]] = {}
         self.lines: dict[Any, int] = {}
 
     def listed(self) -> tuple[list[Signature], list[str]]:
@@ -141,6 +142,20 @@ def _plain(value: object) -> str:
 
 def _kind_of(entry: dict[str, Any], tables: Tables) -> tuple[int, ...]:
     """Return the number of a call's signature, its way, peer and shift, its elements in and out."""
+    get = entry.get
+    said = get("profiling_name"), get("input_sizes"), get("output_sizes"), get("input_dtypes"), get("output_dtypes")
+    said += tuple(map(get, ("treecast", "root", "op", "splits")))
+    try:
+        bits = marshal.dumps(said)  # calls alike are checked once; lists that hold one another cost nothing
+    except ValueError:
+        raise FormatError("the sizes or datatypes of a call are no plain lists") from None
+    if bits not in tables.known:
+        tables.known[bits] = _check_kind(entry, tables)
+    return tables.known[bits]
+
+
+def _check_kind(entry: dict[str, Any], tables: Tables) -> tuple[int, ...]:
+    """Return what ``_kind_of`` does for a call that is not known yet."""
     name, further = entry["profiling_name"], entry.get("treecast")
     if not isinstance(name, str):
         raise FormatError("the name of a call is no text")
@@ -148,21 +163,18 @@ def _kind_of(entry: dict[str, Any], tables: Tables) -> tuple[int, ...]:
     types = _types(entry.get("input_dtypes") or ()), _types(entry.get("output_dtypes") or ())
     said = {**entry, **cast(dict[str, Any], further)} if isinstance(further, dict) else entry
     more = tuple(f"{key} {_plain(said[key])}" for key in ("root", "op", "splits") if said.get(key) is not None)
-    key = (name, ins, outs, types, more)
-    if key not in tables.known:
-        kind, match = name.split(":")[-1].split(" ")[0][:80], _TO_ONE.search(name)
-        sides = _LIKE.get(kind, "" if "all_to_all" in kind or "alltoall" in kind or kind.endswith("_v") else "io")
-        elements = [tuple(map(math.prod, side)) for side in (ins, outs)]
-        sizes = tuple(each for each, letter in zip(elements, "io", strict=True) if letter in sides)
-        signature = Signature(kind, sizes, tuple(sorted({*types[0], *types[1]} - {""})), more)
-        way, peer, shift = 0, 0, 0
-        if match:
-            way, peer = SEND if match[1] == "send" else RECEIVE, int(match[3][:9])
-            shift = peer - int(match[2][:9])
-        number = tables.signatures.setdefault(signature, len(tables.signatures))
-        sums = [min(sum(each), _MOST) for each in elements]
-        tables.known[key] = number, way, peer, shift, *sums
-    return tables.known[key]
+    kind, match = name.split(":")[-1].split(" ")[0][:80], _TO_ONE.search(name)
+    sides = _LIKE.get(kind, "" if "all_to_all" in kind or "alltoall" in kind or kind.endswith("_v") else "io")
+    elements = [tuple(map(math.prod, side)) for side in (ins, outs)]
+    sizes = tuple(each for each, letter in zip(elements, "io", strict=True) if letter in sides)
+    signature = Signature(kind, sizes, tuple(sorted({*types[0], *types[1]} - {""})), more)
+    way, peer, shift = 0, 0, 0
+    if match:
+        way, peer = SEND if match[1] == "send" else RECEIVE, int(match[3][:9])
+        shift = peer - int(match[2][:9])
+    number = tables.signatures.setdefault(signature, len(tables.signatures))
+    sums = [min(sum(each), _MOST) for each in elements]
+    return number, way, peer, shift, *sums
 
 
 def _place_of(frames: object, tables: Tables) -> int:
