@@ -116,7 +116,9 @@ def test_a_late_rank_is_behind(tmp_path):
 def test_ranks_that_are_at_hand_may_be_few(tmp_path):
     dumps, _ = make_job(0, "stopped")
     folder = write(tmp_path / "records", {3: dumps[3]})
-    assert treecast.why(folder, taken=2e9, ranks=64).ranks == 64
+    found = treecast.why(folder, taken=2e9, ranks=64)
+    assert found.ranks == 64
+    assert found.limits[0] == "ranks 0-2, 4-63 (no record)"
 
 
 def test_bad_questions_are_refused_in_one_line(tmp_path):

@@ -161,6 +161,8 @@ def limits_of(job: Job) -> list[str]:
     """Return what the records do not show."""
     mine = {rank: job.of(rank) for rank in job.dumps}
     found, some = list[str](), [rank for rank, calls in mine.items() if len(calls) and not calls["ended"].any()]
+    if lost := [rank for rank in range(job.size) if rank not in job.dumps]:
+        found.append(f"rank{'s' * (len(lost) > 1)} {spell_ranks(lost)} (no record)")
     if cut := [rank for rank, dump in job.dumps.items() if dump.is_cut]:
         found.append(f"first calls of {count_of(len(cut), 'rank')} (records begin late)")
     if some:
