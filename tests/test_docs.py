@@ -49,7 +49,7 @@ def commands_of(page):
 
 def test_the_pages_show_every_verb():
     commands = commands_of(ROOT / "README.md") + commands_of(ROOT / "docs/commands.md")
-    without_a_line = {"cast", "lab", "launch", "warm-up"}  # the first three have pages; the last takes a minute
+    without_a_line = {"cast", "lab", "launch", "warm-up", "why"}  # they have pages, but for one that takes a minute
     assert {command[1] for command in commands if command[0] == "treecast"} == set(find_verbs()) - without_a_line
 
 

@@ -53,6 +53,9 @@ from treecast.plans import program as program
 from treecast.plans import repair as repair
 from treecast.plans.built import Job as Job
 from treecast.protocols import agrees as agrees
+from treecast.records.verdict import Verdict as Verdict
+from treecast.records.why import Why as Why
+from treecast.records.why import why as why
 from treecast.schedule import Claims as Claims
 from treecast.schedule import Payloads as Payloads
 from treecast.schedule import Recipe as Recipe

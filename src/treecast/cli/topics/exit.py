@@ -14,6 +14,7 @@ STATUSES = (
 def topic() -> Description:
     """Return every exit status and its meaning."""
     notes = (
+        "'why' returns 1 where records name who keeps a job waiting, and 2, with its report, where they name nobody.",
         "'launch' and 'lab run' else return the status of the program that they start: of the first rank that failed.",
         "'launch' returns 128 + n when signal n killed all ranks; with --intact, when it killed any.",
     )

@@ -1,0 +1,1 @@
+"""Inner loops that read records of jobs."""

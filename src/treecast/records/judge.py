@@ -1,0 +1,176 @@
+"""The judge of a job: rules in the order in which they are told, and what the records do not show."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from treecast.description import count_of
+from treecast.records.job import Job, spell_ranks
+from treecast.records.ras import Counts
+from treecast.records.steps import find_strays
+from treecast.records.unlike import find_unlike
+from treecast.records.verdict import Verdict
+from treecast.records.waits import ROOTED, Waits
+
+_LATE, _CALLS = 0.02, 5
+_MOST = 4
+
+
+def judge(
+    job: Job, waits: Waits, taken: float | None = None, *, moved: bool | None = None
+) -> tuple[list[Verdict], list[str]]:
+    """Return the verdicts on a job, the first first, and notes.
+
+    ``taken``: when the records were made, in seconds since 1970. ``moved``: whether ranks moved between two sets of records.
+    """
+    notes, early = list[str](), _find_early(job)
+    if early:
+        notes.append(f"the records of {spell_ranks(early)} are older: others ended calls that these had not made")
+    runs = (bool(early) or _was_running(job, taken)) if moved is None else moved
+
+    # 1. Who differs, and who is waited for; in a job that runs, everybody waits a moment.
+    unlike, blamed = find_unlike(job), waits.blame()
+    found = [verdict for verdict, _ in unlike[:1]]
+    if unlike[1:]:
+        notes.append(f"later calls of {count_of(len(unlike) - 1, 'other group')} differ as well")
+    if found and not unlike[0][1]:
+        blamed = []  # they wait since the calls differ
+    if runs and blamed:
+        notes.append("the job was running when it was recorded: two sets of records a minute apart would tell more")
+        blamed = []
+    found += _firm(job, blamed, notes)
+
+    # 2. Where nobody waits: who is late, and who is out of step all the same.
+    found = found or _find_behind(job)
+    whole = all(bool(job.of(rank)["ended"].any()) for rank in job.dumps if len(job.of(rank)))
+    if not found and whole:
+        for rank, (made, theirs) in sorted(find_strays(job).items())[:3]:
+            notes.append(
+                f"{rank} made {job.spell(made)}, ranks of its kind {job.spell(theirs)}: it may hang another day"
+            )
+    held = sum(map(bool, waits.held.values()))
+    if not found and held and not runs:
+        found = [
+            Verdict(
+                "cannot",
+                (),
+                f"{count_of(held, 'rank')} in calls that do not end, and too little is recorded to say why",
+            )
+        ]
+    return (found or [Verdict("alright", (), "no rank waits for another, and all calls agree")])[:_MOST], notes
+
+
+def _firm(job: Job, blamed: list[Verdict], notes: list[str]) -> list[Verdict]:
+    """Return the verdicts on waiting that stand: those without a record only where nobody else is to blame, symptoms last."""
+    ended = sorted((verdict for verdict in blamed if verdict.kind == "ended"), key=lambda verdict: verdict.since)
+    if ended:
+        first, later = ended[0], tuple(rank for verdict in ended[1:] for rank in verdict.ranks)
+        if len(later) >= max(4, len(job.dumps)):
+            text = f"{1 + len(later)} of {job.size} ranks that are waited for left no record"
+            ended = [Verdict("cannot", (), text, waiting=first.waiting)]
+        else:
+            text = first.text + (f"; {spell_ranks(later)} left none either, and are waited for later" if later else "")
+            ended = [replace(first, text=text, awaited=later, sure=not later)]
+    firm = [verdict for verdict in blamed if verdict.kind not in ("stalled", "cannot", "ended")]
+    if firm and ended:
+        lost = sorted({*ended[0].ranks, *ended[0].awaited})
+        notes.append(f"no record of {spell_ranks(lost)}, for whom others wait as well" if lost else ended[0].text)
+    return firm or ended or [verdict for verdict in blamed if verdict.kind in ("stalled", "cannot")]
+
+
+def _find_early(job: Job) -> list[int]:
+    """Return ranks whose records are older than others': these ended calls of all that those had not made."""
+    if job.vague:
+        return []
+    found, made = set[int](), job.made
+    rooted = np.array([sig.kind in ROOTED or "+" in sig.kind for sig in job.signatures] or [False])
+    good = made[made["completed"] & ~rooted[made["kind"]]] if len(made) else made
+    most = dict[int, int]()
+    for group, number, rank in zip(good["group"].tolist(), good["number"].tolist(), good["rank"].tolist(), strict=True):
+        if number == job.end[rank, group][1] and number > most.get(group, 0):
+            most[group] = number
+    for group, number in most.items():
+        for rank in job.groups[group].members:
+            if rank in job.dumps and not job.is_cut(rank, group) and job.end.get((rank, group), (0, 0))[0] < number:
+                found.add(rank)
+    return sorted(found)
+
+
+def quiet_seconds(job: Job, taken: float | None = None) -> float | None:
+    """Return how long before the records were made the last call was, None where that is not known."""
+    written = taken if taken is not None else max((dump.written for dump in job.dumps.values()), default=0.0)
+    last = int(job.calls["begun"].max(initial=0))
+    return written - last / 1e9 if written and last else None
+
+
+def _was_running(job: Job, taken: float | None) -> bool:
+    """Return whether the last call is so near to the moment of recording that the job may just have been between two."""
+    quiet = quiet_seconds(job, taken)
+    gaps = [np.diff(np.sort(calls["begun"][-200:])) for rank in job.dumps if len(calls := job.of(rank)) > 2]
+    if quiet is None or sum(map(len, gaps)) <= 20:
+        return False
+    return -1.5 <= quiet < min(max(10 * float(np.median(np.concatenate(gaps))) / 1e9, 0.5), 30)
+
+
+def _find_behind(job: Job) -> list[Verdict]:
+    """Return a verdict on a rank that comes late again and again, by the median over calls that all made."""
+    made = job.made
+    if not len(made):
+        return []
+    starts = np.flatnonzero(np.diff(job.order, prepend=job.order[0] - 1))
+    counts = np.diff(np.append(starts, len(made)))
+    sizes = np.array([len(group.members) for group in job.groups])[made["group"][starts]]
+    late = made["begun"] - np.repeat(np.minimum.reduceat(made["begun"], starts), counts)
+    full = np.repeat((counts == sizes) & (counts > 1), counts)
+    late, ranks = late[full] / 1e9, made["rank"][full]
+    order = np.argsort(ranks, kind="stable")
+    names, begins = np.unique(ranks[order], return_index=True)
+    parts = dict(zip(names.tolist(), np.split(late[order], begins[1:]), strict=True)) if len(names) else {}
+    medians = {rank: float(np.median(part)) for rank, part in parts.items()}
+    for rank, part in parts.items():
+        others = max((median for other, median in medians.items() if other != rank), default=0.0)
+        if len(part) >= _CALLS and medians[rank] > max(_LATE, 5 * others):
+            text = f"{rank} comes {medians[rank] * 1e3:.0f} ms after the first (median of {len(part)} calls; clocks as they are)"
+            return [Verdict("behind", (rank,), text, waiting=len(parts) - 1)]
+    return []
+
+
+def judge_counts(counts: list[Counts]) -> list[Verdict]:
+    """Return verdicts on what NCCL's RAS tells: awaited are those who have launched the fewest operations."""
+    found = list[Verdict]()
+    for each in counts:
+        if each.missing:
+            text = f"{spell_ranks(each.missing)} of communicator {each.name} do not answer NCCL's RAS: died or froze"
+            found.append(Verdict("ended", each.missing, text, waiting=each.size - len(each.missing)))
+        if len(each.rows) < 2:
+            continue
+        (least, many, named), *ahead = each.rows
+        before = tuple(rank for _, _, ranks in ahead for rank in ranks)
+        text = f"{each.kind or 'operation'} {least + 1:,} of communicator {each.name}: "
+        if len(named) == many:
+            text += f"{spell_ranks(named)} launched {least:,} only, {count_of(each.size - many, 'rank')} wait"
+            found.append(Verdict("absent", named, text, waiting=each.size - many))
+        else:
+            who = f"{spell_ranks(before)} wait" if len(before) == each.size - many else f"{each.size - many} wait"
+            text += f"{many} ranks launched {least:,} only, {who} for one or more of these: which, RAS does not tell"
+            found.append(Verdict("cannot", (), text, False, each.size - many))
+    return found
+
+
+def limits_of(job: Job) -> list[str]:
+    """Return what the records do not show."""
+    mine = {rank: job.of(rank) for rank in job.dumps}
+    found, some = list[str](), [rank for rank, calls in mine.items() if len(calls) and not calls["ended"].any()]
+    if lost := [rank for rank in range(job.size) if rank not in job.dumps]:
+        found.append(f"rank{'s' * (len(lost) > 1)} {spell_ranks(lost)} (no record)")
+    if cut := [rank for rank, dump in job.dumps.items() if dump.is_cut]:
+        found.append(f"first calls of {count_of(len(cut), 'rank')} (records begin late)")
+    if some:
+        found.append(f"calls that ended of {count_of(len(some), 'rank')}")
+    if several := sum(group.is_open for group in job.groups):
+        found.append(f"members of {count_of(several, 'group')}")
+    if not any(signature.more for signature in job.signatures):
+        found.append("roots, operations of sums, splits")
+    if job.vague:
+        found.append("sends and receives, and whether calls ended or failed (gloo)")
+    return found

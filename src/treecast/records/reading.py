@@ -1,0 +1,179 @@
+"""Reads what people have of a job: folders, files and archives of records, with the ranks that their names tell."""
+
+import gc
+import os
+import re
+import tarfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from treecast.errors import FormatError
+from treecast.records.dump import Dump, Tables, read_dump
+from treecast.records.logs import read_log, read_stack
+from treecast.records.plain import MOST_BYTES, load
+from treecast.records.ras import Counts, is_ras, read_ras
+
+_TEXTS = (".log", ".txt", ".err", ".out", ".stack", ".pyspy")
+_PACKED = re.compile(r"\.(gz|json|pkl|pickle)$")
+
+
+class _Source(NamedTuple):
+    """A file: its name, contents, and when it was written, in seconds since 1970."""
+
+    name: str
+    data: bytes
+    written: float
+
+
+@dataclass
+class Found:
+    """All that was read. ``refused``: a line for each file that was not. ``counts``: what NCCL's RAS tells."""
+
+    dumps: list[Dump] = field(default_factory=list[Dump])
+    tables: Tables = field(default_factory=Tables)
+    refused: list[str] = field(default_factory=list[str])
+    counts: list[Counts] = field(default_factory=list[Counts])
+
+
+def _sources(path: str | os.PathLike[str], found: Found) -> Iterator[_Source]:
+    """Yield the files of a folder, an archive, or one alone. Raises FormatError where there is nothing to read."""
+    place = Path(path)
+    try:
+        files = sorted(place.iterdir()) if place.is_dir() else [place]
+        for file in files:
+            if file.name.startswith(".") or (place.is_dir() and not file.is_file()):
+                continue
+            status = file.stat()
+            if status.st_size > MOST_BYTES:
+                found.refused.append(f"{file.name}: it is longer than {MOST_BYTES >> 30} GiB")
+            elif file.name.endswith((".tar", ".tar.gz", ".tgz")):
+                yield from _members(file, found)
+            else:
+                yield _Source(file.name, file.read_bytes(), status.st_mtime)
+    except OSError as error:
+        raise FormatError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
+
+
+def _members(file: Path, found: Found) -> Iterator[_Source]:
+    left = MOST_BYTES
+    try:
+        with tarfile.open(file) as archive:
+            for member in archive:
+                left -= member.size
+                if left < 0:
+                    raise FormatError(f"it holds more than {MOST_BYTES >> 30} GiB")
+                if member.isfile() and (opened := archive.extractfile(member)):
+                    yield _Source(Path(member.name).name, opened.read(), float(member.mtime))
+    except (tarfile.TarError, FormatError, EOFError, ValueError) as error:
+        found.refused.append(f"{file.name}: {error}")
+
+
+def ranks_of(names: Sequence[str], pattern: str = "") -> list[int]:
+    """Return the rank of each file: the number behind ``rank``, else the last number that differs in every name.
+
+    ``pattern``: a regular expression whose first group is the rank. Raises FormatError where no number tells the ranks.
+
+    >>> ranks_of(["nccl_trace_rank_3", "nccl_trace_rank_12"]), ranks_of(["host1-7.json", "host1-9.json"])
+    ([3, 12], [7, 9])
+    """
+    if pattern:
+        try:
+            said = [re.search(pattern, name) for name in names]
+            return [int(match[1]) for match in cast(list[re.Match[str]], said)]
+        except (re.error, TypeError, IndexError, ValueError):
+            raise FormatError(f"{pattern!r} finds no rank in each file name: write one such as 'node-(\\d+)'") from None
+    said = [re.search(r"rank[_\-.=]?(\d+)", name) for name in names]
+    if all(said):
+        return [int(match[1][:9]) for match in said if match]
+    numbers = [[int(each[:9]) for each in re.findall(r"\d+", _PACKED.sub("", _PACKED.sub("", name)))] for name in names]
+    for k in range(1, min(map(len, numbers), default=0) + 1):
+        column = [row[-k] for row in numbers]
+        if len(set(column)) == len(names):
+            return column
+    raise FormatError("no number in the file names tells the rank: name a pattern, as in --ranks-from 'node-(\\d+)'")
+
+
+def read(paths: Sequence[str | os.PathLike[str]], pattern: str = "") -> Found:
+    """Read records of one job. What is refused is named, and the rest is read. Raises FormatError where nothing is left."""
+    collects = gc.isenabled()
+    gc.disable()  # millions of plain objects that go as soon as they are columns, none of them in a circle: half of the time
+    try:
+        return _read(paths, pattern)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _read(paths: Sequence[str | os.PathLike[str]], pattern: str) -> Found:
+    # 1. What each file is.
+    found, plain, stacks, seen = Found(), list[tuple[_Source, dict[str, Any]]](), dict[str, str](), 0
+    for source in (each for path in paths for each in _sources(path, found)):
+        seen += 1
+        try:
+            head = source.data[:4096].lstrip()
+            if is_ras(head.decode(errors="replace")):
+                found.counts += read_ras(source.data.decode(errors="replace"))
+            elif source.name.endswith(_TEXTS) and head[:1] not in (b"\x80", b"{"):
+                text = source.data.decode(errors="replace")
+                found.dumps += read_log(text, found.tables)
+                if stack := read_stack(text):
+                    stacks[source.name] = stack
+            else:
+                data = load(source.data)
+                if not isinstance(data, dict) or "entries" not in data:
+                    raise FormatError("it is no record of calls")
+                plain.append((source, cast(dict[str, Any], data)))
+                if len(plain) >= 16:  # plain objects take twenty times the room of columns
+                    _settle(plain, found)
+        except FormatError as error:
+            found.refused.append(f"{source.name}: {error}")
+    _settle(plain, found)
+
+    # 2. Whose they are.
+    _name_ranks(found, pattern)
+    for name, stack in stacks.items():
+        for dump in found.dumps:
+            if re.search(rf"(?<!\d){dump.rank}(?!\d)", name):
+                dump.stack = stack
+    if not found.dumps and not found.counts:
+        why = "; ".join(found.refused[:3]) or ("no file tells of calls" if seen else "there are no files")
+        raise FormatError(f"no record of a job in {', '.join(map(repr, map(str, paths)))}: {why}")
+    return found
+
+
+def _settle(plain: list[tuple[_Source, dict[str, Any]]], found: Found) -> None:
+    """Make records of plain data, and forget it."""
+    for source, data in plain:
+        try:
+            rank = data.get("rank")
+            dump = read_dump(
+                data, rank if isinstance(rank, int) and 0 <= rank < 1 << 30 else -1, found.tables, source.written
+            )
+            dump.name = source.name
+            found.dumps.append(dump)
+        except (FormatError, ValueError, TypeError, LookupError, OverflowError, AttributeError) as error:
+            said = str(error) if isinstance(error, FormatError) else f"it cannot be read: {type(error).__name__}"
+            found.refused.append(f"{source.name}: {said}")
+    plain.clear()
+
+
+def _name_ranks(found: Found, pattern: str) -> None:
+    """Give records of files their ranks; of two records of a rank, the newer is kept."""
+    named = [dump for dump in found.dumps if dump.name]
+    try:
+        ranks = ranks_of([dump.name for dump in named], pattern) if named else []
+    except FormatError:
+        ranks = [dump.rank for dump in named]
+        if pattern or min(ranks) < 0:
+            raise
+    for dump, rank in zip(named, ranks, strict=True):
+        dump.rank = rank
+        dump.calls["rank"] = rank
+    kept = dict[int, Dump]()
+    for dump in sorted(found.dumps, key=lambda dump: (dump.name != "", dump.written)):
+        if (older := kept.get(dump.rank)) and older.name:
+            found.refused.append(f"{older.name}: {dump.name} is newer, and of rank {dump.rank}, too")
+        kept[dump.rank] = dump
+    found.dumps = [kept[rank] for rank in sorted(kept)]

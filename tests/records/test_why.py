@@ -1,0 +1,211 @@
+"""Who keeps a job waiting: each fault's rank is named and nobody else, with all records and with some."""
+
+import os
+import pickle
+import random
+
+import pytest
+
+import treecast
+from tests.records.jobs import FAULTS, dump_of, groups_of, make_job, write
+
+SEEDS = range(4)
+
+
+def named(found):
+    return {rank for verdict in found.verdicts for rank in verdict.ranks}
+
+
+def judged(folder, **more):
+    return treecast.why(folder, taken=2e9, **more)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_rank_of_a_fault_is_named_and_nobody_else(tmp_path, fault, seed):
+    dumps, odd = make_job(seed, fault)
+    found = judged(write(tmp_path / "records", dumps))
+    assert named(found) == set(odd), (fault, found.verdicts)
+    assert bool(found) == (fault == "none")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_with_half_of_the_records_nobody_recorded_is_named_wrongly(tmp_path, fault, seed):
+    """Those without a record may be named, as what they did is not known."""
+    dumps, odd = make_job(seed, fault)
+    kept = random.Random(seed).sample(sorted(dumps), (len(dumps) + 1) // 2)
+    found = judged(write(tmp_path / "records", {rank: dumps[rank] for rank in kept}))
+    assert not (named(found) & set(kept)) - set(odd), (fault, found.verdicts)
+
+
+def test_pickle_json_and_packed_records_are_judged_alike(tmp_path):
+    import gzip
+    import tarfile
+
+    dumps, _ = make_job(1, "stopped")
+    first = write(tmp_path / "a", dumps)
+    packed = tmp_path / "b"
+    packed.mkdir()
+    for file in first.iterdir():
+        (packed / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+    with tarfile.open(tmp_path / "c.tar", "w") as archive:
+        for file in first.iterdir():
+            archive.add(file, file.name)
+    found = [judged(place) for place in (first, write(tmp_path / "d", dumps, "json"), packed, tmp_path / "c.tar")]
+    assert len({str(each.verdicts[0].ranks) for each in found}) == 1
+    assert found[0].verdicts[0].kind == "absent"
+    assert "train.py" in found[0].verdicts[0].text
+
+
+def test_two_groups_crossed_by_half_of_the_ranks_are_a_circle(tmp_path):
+    """Rank 0 stands in a call of one group, rank 1 in a call of the other; nobody can say who is odd."""
+    groups = {"0": ("default_pg", [0, 1]), "1": ("A", [0, 1]), "2": ("B", [0, 1])}
+    call = {name: (name, "all_reduce", 4, 4, "Float") for name in groups}
+    first, second = 10**18, 10**18 + 10**6
+    dumps = {
+        0: dump_of(0, [[call["1"], 1, first, False], [call["2"], 1, second, False]], groups),
+        1: dump_of(1, [[call["2"], 1, first, False], [call["1"], 1, second, False]], groups),
+    }
+    (verdict,) = judged(write(tmp_path / "records", dumps)).verdicts
+    assert (verdict.kind, verdict.ranks) == ("crossed", (0, 1))
+    assert "waits for 1" in verdict.lines[0]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_order_that_did_not_hang_is_a_note(tmp_path, seed):
+    """One rank of a grid turned its row and column round: the others of both still come."""
+    dumps, (odd,) = make_job(seed, "order")
+    found = judged(write(tmp_path / "records", dumps))
+    assert found
+    assert [note.split()[0] for note in found.notes] == [str(odd)]
+
+
+def test_a_running_job_is_alright_by_the_times_of_its_files(tmp_path):
+    dumps, _ = make_job(2, "none")
+    last = max(entry["time_created_ns"] for dump in dumps.values() for entry in dump["entries"])
+    for dump in dumps.values():
+        for entry in dump["entries"][-1:]:
+            entry |= {"state": "scheduled", "retired": False, "time_discovered_completed_ns": None}
+    dumps[0]["entries"].pop()
+    folder = write(tmp_path / "records", dumps)
+    for file in folder.iterdir():
+        os.utime(file, ns=(last, last))
+    assert treecast.why(folder)
+    assert judged(folder).verdicts[0].ranks == (0,)
+
+
+def test_two_sets_of_records_tell_whether_a_job_stands(tmp_path):
+    dumps, (odd,) = make_job(3, "stopped")
+    late = write(tmp_path / "late", dumps)
+    early = write(tmp_path / "early", {r: {**dump, "entries": dump["entries"][:-1]} for r, dump in dumps.items()})
+    assert treecast.why(early, late)
+    found = treecast.why(late, late)
+    assert named(found) == {odd}
+    assert any("nobody did" in note for note in found.notes)
+
+
+def test_a_late_rank_is_behind(tmp_path):
+    dumps, _ = make_job(0, "none")
+    for entry in dumps[1]["entries"]:
+        entry["time_created_ns"] += 10**9
+    (verdict,) = judged(write(tmp_path / "records", dumps)).verdicts
+    assert (verdict.kind, verdict.ranks) == ("behind", (1,))
+
+
+def test_ranks_that_are_at_hand_may_be_few(tmp_path):
+    dumps, _ = make_job(0, "stopped")
+    folder = write(tmp_path / "records", {3: dumps[3]})
+    found = treecast.why(folder, taken=2e9, ranks=64)
+    assert found.ranks == 64
+    assert found.limits[0] == "ranks 0-2, 4-63 (no record)"
+
+
+def test_bad_questions_are_refused_in_one_line(tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    folder = write(tmp_path / "records", make_job(0, "none")[0])
+    for ask, says in (
+        (lambda: treecast.why(tmp_path / "nothing"), "cannot be read"),
+        (lambda: treecast.why(empty), "there are no files"),
+        (lambda: treecast.why(folder, ranks=0), "at least one rank"),
+        (lambda: treecast.why(folder, ranks_from="x(y)"), "finds no rank"),
+        (lambda: treecast.why(folder).at("9:1"), "is no call"),
+    ):
+        with pytest.raises(treecast.FormatError, match=says) as caught:
+            ask()
+        assert "\n" not in str(caught.value)
+
+
+LOG = """
+[rank1]:[E612 ProcessGroupNCCL.cpp:632] [Rank {0}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={1}, \
+OpType=ALLREDUCE, NumelIn={2}, NumelOut={2}, Timeout(ms)=600000) ran for 600001 milliseconds before timing out.
+[rank1]:[E612 ProcessGroupNCCL.cpp:2268] [PG ID 0 PG GUID 0(default_pg) Rank {0}] failure detected by watchdog at work \
+sequence id: {1} PG status: last enqueued work: {1}, last completed work: {3}
+"""
+
+
+def test_lines_of_the_watchdog_tell_who_is_behind(tmp_path):
+    """Rank 2 stands in call 7, which the others ended."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for rank in range(4):
+        text = LOG.format(rank, *((7, 64, 6) if rank == 2 else (8, 128, 7)))
+        (folder / f"worker{rank}.log").write_text(text)
+    (verdict,) = judged(folder).verdicts
+    assert (verdict.kind, verdict.ranks) == ("stuck", (2,))
+
+
+RAS = """NCCL version 2.26.2
+Job summary
+===========
+Communicators... (0.00s)
+=============
+Warnings
+========
+
+#0-0 (c0ffee) MISMATCH
+  Communicator ranks have different AllGather operation counts
+  {few} ranks have launched up to operation {low}
+{named}  {many} ranks have launched up to operation {high}
+  Rank 12 -- GPU 4 managed by process 32 on node n1
+  Rank 13 -- GPU 5 managed by process 33 on node n1
+"""
+
+
+def test_of_ras_those_behind_are_awaited_whoever_is_listed(tmp_path):
+    file = tmp_path / "ras.txt"
+    file.write_text(RAS.format(few=30, low=640, named="", many=2, high=641))
+    (verdict,) = treecast.why(file).verdicts
+    assert (verdict.kind, verdict.ranks) == ("cannot", ())
+    assert "12, 13 wait for one or more" in verdict.text
+    file.write_text(RAS.format(few=1, low=640, named="  Rank 5 -- GPU 5 on node n0\n", many=2, high=641))
+    (verdict,) = treecast.why(file).verdicts
+    assert (verdict.kind, verdict.ranks) == ("absent", (5,))
+
+
+def test_a_stack_beside_records_says_where_an_absent_rank_is(tmp_path):
+    dumps, (odd,) = make_job(0, "stopped")
+    folder = write(tmp_path / "records", dumps)
+    stack = 'Thread 8 (idle): "MainThread"\n    wait (threading.py:331)\n    fetch (loader.py:42)\n'
+    (folder / f"stack-{odd}.txt").write_text(stack)
+    assert "fetch at loader.py:42" in judged(folder).verdicts[0].text
+
+
+def test_a_report_has_about_fifteen_lines(tmp_path):
+    for fault in FAULTS:
+        text = str(judged(write(tmp_path / fault, make_job(0, fault)[0])))
+        assert len(text.splitlines()) <= 15, text
+
+
+def test_records_without_groups_still_name_a_rank(tmp_path):
+    """gloo's: one nameless row for groups, no state."""
+    groups, (dumps, (odd,)) = groups_of(1, 4), make_job(0, "stopped")
+    assert groups["0"][0] == "default_pg"
+    for dump in dumps.values():
+        dump["pg_config"] = {"": {"name": "", "desc": "", "ranks": "[]"}}
+        for entry in dump["entries"]:
+            entry |= {"state": "scheduled", "time_discovered_completed_ns": None}
+            entry["profiling_name"] = entry["profiling_name"].replace("nccl", "gloo")
+    found = judged(write(tmp_path / "records", pickle.loads(pickle.dumps(dumps))))
+    assert odd in named(found)
