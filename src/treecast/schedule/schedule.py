@@ -336,7 +336,9 @@ class Schedule(Described):
             return self
         order = self.symmetry.order
         if order * len(self.rows) > _MOST_PLAIN_ROWS:
-            raise ScheduleError(f"{order:,} x {len(self.rows):,} rows of an orbit are too many to write out")
+            raise ScheduleError(
+                f"{order:,} x {len(self.rows):,} rows of an orbit are too many to write out; verify() and at() do without"
+            )
         elements, rows = np.repeat(np.arange(order), len(self.rows)), np.tile(np.arange(len(self.rows)), order)
         return replace(self, rows=carry_rows(self, elements, rows), orbit=False)
 

@@ -34,7 +34,7 @@ from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.plans.built import NO_ROWS, Built, Job
-from treecast.plans.registry import builder
+from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.search import HOP, affordable, best_of
 from treecast.plans.times.timetable import Timed, in_orbits, listed, there_and_back
 from treecast.plans.ways.trees.packed import number_of_seed
@@ -57,7 +57,8 @@ _SHARE_OF_ONE = 2**5  # … of one copy, which has shortest ways, too
 
 def _too_many_hops(job: Job[Network]) -> str:
     network = job.network
-    most = _MOST_OF_ORBIT if network.seen_alike and job.collective.alike else _MOST_HOPS
+    orbits = network.seen_alike or (network.symmetry is not None and job.model.name == ALL_PORT[0])
+    most = _MOST_OF_ORBIT if orbits and job.collective.alike else _MOST_HOPS
     pairs = network.rank_count * (network.rank_count - 1)
     if pairs > most or pairs * (network.diameter if network.diameter_is_cheap else 1) // 2 > most:
         return f"finds a way for each pair of nodes, up to about {most:,} hops"
