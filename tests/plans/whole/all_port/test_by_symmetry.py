@@ -11,7 +11,18 @@ BUILDERS = {
     "reduce-scatter": "orbit-trees",
     "allreduce": "orbit-trees",
 }
-SMALL = ["fat-tree:2", "fat-tree:4", "dragonfly:2,1", "dragonfly:2,1,2", "dragonfly:4,2", "dragonfly:3,1,1"]
+SMALL = [
+    "fat-tree:2",
+    "fat-tree:4",
+    "leaf-spine:3,2,2",
+    "leaf-spine:3,2,4",
+    "leaf-spine:4,2,8",
+    "leaf-spine:2,3,2",
+    "dragonfly:2,1",
+    "dragonfly:2,1,2",
+    "dragonfly:4,2",
+    "dragonfly:3,1,1",
+]
 
 
 @pytest.mark.parametrize("spec", [*SMALL, pytest.param("fat-tree:8", marks=pytest.mark.long)])
