@@ -167,7 +167,7 @@ def test_a_new_family_is_a_new_file(tmp_path, monkeypatch):
         assert network("loop:6") == network("ring:6")
         with pytest.raises(NetworkError, match="write loop:N, as in loop:4"):
             network("loop:x")
-        assert list(families())[8] == "loop"
+        assert list(families())[9] == "loop"
     finally:
         monkeypatch.undo()
         import_all.cache_clear()
