@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import treecast
 from tests.strategies import ROOTED, payload, planned
 from treecast import formats
 from treecast.collectives import Collective
@@ -154,3 +155,14 @@ def test_more_rows_than_are_read_at_a_time():
     assert len(schedule) > 20 * text._BLOCK
     for name in ("text", "binary"):
         assert formats.decode(formats.encode(schedule, name)) == schedule
+
+
+@pytest.mark.parametrize("ending", ["tc", "tcb"])
+def test_an_orbit_of_a_fat_tree_says_its_symmetry(tmp_path, ending):
+    schedule = plan("alltoall", "fat-tree:4")
+    treecast.save(schedule, tmp_path / f"plan.{ending}")
+    again = treecast.load(tmp_path / f"plan.{ending}")
+    assert again == schedule
+    assert again.symmetry is not None
+    assert again.symmetry.words == "P+1, E+1 C+1, H+1 A+1"
+    assert treecast.verify(again).holds

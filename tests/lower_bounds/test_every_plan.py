@@ -75,7 +75,7 @@ FEW = [
     "star:3", "hypercube:3", "complete:4", "torus:3x3", "mesh:2x3", "path:5", "tree:2,2", "debruijn:2,2", "circulant:7,1,2",
     "hyperx:2x3",
 ]  # fmt: skip
-RARE = ("kautz", "ring", "petersen", "slim-fly", "dragonfly", "random-regular", "fat-tree")
+RARE = ("kautz", "ring", "petersen", "slim-fly", "dragonfly", "random-regular", "fat-tree", "leaf-spine")
 
 
 @pytest.mark.each(7)
@@ -94,6 +94,7 @@ MANY = [
     *(f"debruijn:{d},{k}" for d, k in ((2, 3), (3, 2), (2, 5))), *(f"kautz:{d},{k}" for d, k in ((2, 2), (3, 2), (2, 4))),
     *(f"circulant:{n},{steps}" for n, steps in ((8, "1,4"), (16, "1,5"), (21, "3,7,1"))), "hyperx:3x4", "hyperx:3x3x3",
     "petersen", "slim-fly:3", "slim-fly:4", "dragonfly:2,2", "dragonfly:3,1", "random-regular:12,3,1", "fat-tree:2",
+    "leaf-spine:2,1,2",
 ]  # fmt: skip
 
 

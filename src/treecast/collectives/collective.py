@@ -413,8 +413,9 @@ class Collective:
         return bool(self.traits.part) and not self.owners
 
     def from_node_zero(self) -> "Collective":
-        """Return the collective of node 0's data alone, which the rows of an orbit schedule carry out."""
-        return Collective(self.traits.part, self.nodes, self.messages) if self.alike else self
+        """Return the collective of the first rank's data alone, which rows of an orbit schedule carry out."""
+        root = int(self.ranks[0]) if self.relays else 0
+        return replace(self, kind=self.traits.part, root=root) if self.alike else self
 
     def of_source(self, source: ArrayLike, chunk: ArrayLike, translate: Callable[[Ints, Ints], Ints]) -> Ints:
         """Return the chunk of a source that is the translate of a chunk of node 0's part, ``from_node_zero()``.

@@ -38,7 +38,7 @@ def arcs_into_layers(network: Network, root: int) -> Ints:
 
 def looked_at(network: Network) -> Sequence[int]:
     """Return the ranks whose distances are counted: one if the network looks alike from all nodes or has too many of them."""
-    if network.rank_count <= LOOKED_AT:
+    if len(network.views) <= LOOKED_AT:
         return network.views
     return range(1) if network.relays is None else network.ranks[:1].tolist()
 
@@ -156,8 +156,9 @@ def ways_of_all(network: Network, copies: int, against: Against = "nodes") -> tu
     if network.seen_alike:
         total, formula = ways(network, 0, copies, against)
         return nodes * total, f"N {formula}"
-    if nodes > LOOKED_AT:
+    views = network.views
+    if len(views) > LOOKED_AT:
         return copies * nodes * (nodes - 1), "x N (N - 1)"
-    of = ways if copies == 1 or (against == "nodes" and searched(network, copies, nodes)) else _first_arcs
-    found = [of(network, v, copies) for v in network.ranks.tolist()]
-    return sum(total for total, _ in found), f"Σ over all nodes of {found[0][1]}"
+    of = ways if copies == 1 or (against == "nodes" and searched(network, copies, len(views))) else _first_arcs
+    found = [of(network, v, copies) for v in views]
+    return nodes // len(views) * sum(total for total, _ in found), f"Σ over all nodes of {found[0][1]}"

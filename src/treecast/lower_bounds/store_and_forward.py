@@ -17,7 +17,7 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.graphs.parting import far_and_back
-from treecast.lower_bounds import cuts, distances, faults, one_port, personal
+from treecast.lower_bounds import cuts, distances, faults, flight, one_port, personal
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
 from treecast.lower_bounds.parts import by_parts
@@ -246,7 +246,7 @@ def _alltoall(job: Job, root: int) -> list[Bound]:
         return [sends, *_gossip(job)]
     found = [best([_through_any(job), _through_any(job.reversed)], "steps"), work(job, sends)]
     found += one_port.serving(job, one_port.one_to_each_rank)
-    known, more = best(found, "steps").value, [] if job.quick else personal.of_alltoall(job)
+    known, more = best(found, "steps").value, flight.of_alltoall(job) + ([] if job.quick else personal.of_alltoall(job))
     return [sends, *found, *(bound for bound in more if bound.value > known)]
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from treecast.networks.grid import Grid
+    from treecast.networks.symmetry import Symmetry
 
 KEPT = "_kept"
 """Under which name a network has the results that it keeps (networks/kept.py)."""
@@ -168,11 +169,18 @@ class Network(Nodes, Described):
                 return False
         return True
 
+    @cached_property
+    def symmetry(self) -> "Symmetry | None":
+        """A group of automorphisms, free on ranks, that carries the schedule of a few ranks to all; None where none is known."""
+        from treecast.networks.symmetry import Translations
+
+        return Translations(self) if self.seen_alike else None
+
     @property
     def views(self) -> Sequence[int]:
         """Ranks that stand for all: the network looks from each rank as it does from one of these."""
-        if self.seen_alike:
-            return range(1)
+        if self.symmetry is not None:
+            return self.symmetry.representatives.tolist()
         return range(self.nodes) if self.relays is None else self.ranks.tolist()
 
     @property

@@ -3,6 +3,7 @@
 Source: Kim, Dally, Scott & Abts, at the 35th International Symposium on Computer Architecture (2008).
 """
 
+from functools import cached_property
 from itertools import permutations
 from typing import ClassVar
 
@@ -13,6 +14,7 @@ from treecast.errors import NetworkError
 from treecast.networks.core import Ints
 from treecast.networks.family import counted, family
 from treecast.networks.graph import Graph, circle
+from treecast.networks.symmetry import Turns, turns_of
 
 _MOST_NODES = 1 << 20
 _MOST_ARCS = 1 << 24
@@ -67,6 +69,13 @@ class Dragonfly(Graph):
             names = [f"{router}.{host}" for router in names for host in range(hosts)] + names
         super().__init__(spec, names, arcs, relays)
         self._shape = groups, routers, hosts
+
+    @cached_property
+    def symmetry(self) -> Turns:
+        """Groups turn."""
+        groups, routers, hosts = self._shape
+        router = {"G": groups, "R": routers}
+        return turns_of(self, [router | {"H": hosts}, router] if hosts else [router], ["G"])
 
     @property
     def drawn_at(self) -> NDArray[np.float64]:

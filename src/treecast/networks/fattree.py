@@ -4,6 +4,7 @@ Source: Leiserson, "Fat-trees: universal networks for hardware-efficient superco
 Loukissas & Vahdat, "A scalable, commodity data center network architecture" (2008).
 """
 
+from functools import cached_property
 from itertools import product
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ import numpy as np
 from treecast.errors import NetworkError
 from treecast.networks.family import counted, family
 from treecast.networks.graph import Graph
+from treecast.networks.symmetry import Turns, turns_of
 
 _MOST = 64
 
@@ -58,3 +60,11 @@ class FatTree(Graph):
         pairs = np.array([(place[u], place[v]) for u, v in links], np.int64)
         relays = np.arange(len(names)) >= len(hosts)
         super().__init__(f"fat-tree:{ports}", names, np.concatenate([pairs, pairs[:, ::-1]]), relays)
+
+    @cached_property
+    def symmetry(self) -> Turns:
+        """Pods turn; edge switches, and which core switches go with them; hosts, and which aggregation switches go with them."""
+        pods, half = self.ports, self.ports // 2
+        host, edge = {"P": pods, "E": half, "H": half}, {"P": pods, "E": half}
+        above = {"P": pods, "A": half}, {"A": half, "C": half}
+        return turns_of(self, [host, edge, *above], ["P"], ["E", "C"], ["H", "A"])

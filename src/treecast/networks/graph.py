@@ -111,11 +111,11 @@ class Graph(Listed):
     @property
     def diameter_is_cheap(self) -> bool:
         """Whether it has been searched for, or the nodes are few."""
-        return "_farthest" in self.__dict__ or self.nodes <= _MOST_SEARCHED
+        return "_farthest" in self.__dict__ or min(self.nodes, len(self.views)) <= _MOST_SEARCHED
 
     @cached_property
     def _farthest(self) -> int:
-        return max(int(levels[:, self.ranks].max()) for _, levels in self._blocks(self.ranks))
+        return max(int(levels[:, self.ranks].max()) for _, levels in self._blocks(np.array(self.views)))
 
     def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the number of arcs on a shortest path from ``u`` to ``v``, -1 where no way leads: int64 (arrays that broadcast).

@@ -116,6 +116,13 @@ def looks_different(network: Network) -> str:
     return "is for networks that do not look the same from every node" if network.seen_alike else ""
 
 
+def by_turns(network: Network) -> str:
+    """Say that a builder is for networks with a known symmetry that are no Cayley networks."""
+    if network.seen_alike or network.symmetry is None:
+        return "is for networks that have a symmetry, and do not look the same from every node"
+    return ""
+
+
 def every_port(network: Network) -> int:
     """Return the number of ports: over so many disjoint paths a network can send."""
     return network.ports

@@ -47,8 +47,23 @@ def _backwards(table: Payloads, messages: int) -> Payloads:
 
 
 def one_after_the_other(collective: Collective, reduction: Built, spreading: Built) -> Built:
-    """Return a reduction, and behind it the spreading of its finished sums; ``collective``: that of the rows of both."""
+    """Return a reduction, and behind it the spreading of its finished sums; ``collective``: that of the rows of both.
+
+    Of an orbit it is the part of each of its roots: the finished sums of one stand before the sums of the next.
+    """
+    reduction, spreading = (_apart(part, collective.sums) for part in (reduction, spreading))
     (first, done), (second, more) = ((part.rows, part.claims) for part in (reduction, spreading))
     finished = replace(second, payloads=second.payloads.shifted(collective.sums))
     claims = Claims(done.steps + more.steps, done.transmissions + more.transmissions)
     return Built(joined([first, finished], [0, done.steps]), claims)
+
+
+def _apart(built: Built, sums: int) -> Built:
+    """Return the same with room for as many finished sums behind so many sums, again and again."""
+    table = built.rows.payloads.within_blocks(sums)
+    before = table.first // sums * sums
+    if not before.any():
+        return built
+    return built._replace(
+        rows=replace(built.rows, payloads=Payloads(table.start, table.first + before, table.stop + before))
+    )

@@ -27,7 +27,7 @@ RENAMED = {
     "rarest-first": "spread",
     "shortest-disjoint-paths": "disjoint-paths",
     "shortest-path-tree": "breadth-first-tree",
-    "shortest-paths": "priced-paths",
+    "shortest-paths": "orbit-paths",
     "there-and-back": "binomial",
 }
 """Builders by their old names, which files and people may still say."""

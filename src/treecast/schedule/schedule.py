@@ -14,10 +14,11 @@ from treecast.description import Described, count_of
 from treecast.errors import ScheduleError
 from treecast.models import Model
 from treecast.networks import Network, NodeName
-from treecast.ragged import Ints, explode, places, starts
+from treecast.networks.symmetry import Symmetry
+from treecast.ragged import Ints, places
 from treecast.schedule import conversions
+from treecast.schedule.carrying import carry_chunks, carry_onto, carry_rows
 from treecast.schedule.costs import Costs
-from treecast.schedule.payloads import Payloads
 from treecast.schedule.recipe import NO_RECIPE, Recipe, command_of
 from treecast.schedule.rows import Claims, Rows, Send, Sends
 from treecast.schedule.sizes import Sizes, longest_messages
@@ -107,7 +108,7 @@ class Schedule(Described):
     costs: Costs | None = None
 
     def __post_init__(self) -> None:
-        rows, chunks = self.rows, self.part.chunks
+        rows, chunks = self.rows, self.part.chunks * len(self.roots)
         if self.collective.nodes != self.network.nodes:
             raise ScheduleError("the collective and the network differ in their number of nodes")
         relays = () if self.network.relays is None else np.flatnonzero(self.network.relays)
@@ -115,9 +116,9 @@ class Schedule(Described):
             raise ScheduleError(
                 "the collective and the network differ in their relays: write Collective.over(network, …)"
             )
-        if self.orbit and not (self.network.seen_alike and self.collective.alike):
+        if self.orbit and (self.symmetry is None or not self.collective.alike):
             raise ScheduleError(
-                "an orbit schedule needs a Cayley network and a collective in which every node has the same part"
+                "an orbit schedule needs a network with a symmetry and a collective in which every node has the same part"
             )
         if self.sparing:
             self._check_sparing()
@@ -144,9 +145,22 @@ class Schedule(Described):
         return f"<Schedule {self.collective.kind} {where if len(where) < 60 else where[:59] + '…'}: {size}>"
 
     @property
+    def symmetry(self) -> Symmetry | None:
+        """The symmetry that carries the rows of an orbit to all others; None of other schedules."""
+        return self.network.symmetry if self.orbit else None
+
+    @property
     def part(self) -> Collective:
-        """The collective of the rows: the whole one, or node 0's part in it when the schedule is an orbit."""
+        """The collective of the rows: the whole one, or of an orbit the part of its first root."""
         return self.collective.from_node_zero() if self.orbit else self.collective
+
+    @property
+    def roots(self) -> list[int]:
+        """Of an orbit, the ranks of whose data its rows are; chunk i · C + c is chunk c of the C of the i-th one's part.
+
+        Of other schedules the root of the collective, as one part.
+        """
+        return [self.collective.root] if self.symmetry is None else self.symmetry.representatives.tolist()
 
     @property
     def builder(self) -> str:
@@ -167,7 +181,7 @@ class Schedule(Described):
     def transmissions(self) -> int:
         """The number of (chunk, arc) sends in all when nothing fails; a control flit is one."""
         sent = np.maximum(self.rows.chunks_sent[self.speaking], 1)
-        return int(sent.sum()) * (self.network.nodes if self.orbit else 1)
+        return int(sent.sum()) * (1 if self.symmetry is None else self.symmetry.order)
 
     @cached_property
     def speaking(self) -> NDArray[np.bool_]:
@@ -208,7 +222,8 @@ class Schedule(Described):
         """
         rows, speaking = self.rows, self.speaking
         step, pace = rows.step[speaking].astype(np.int64), rows.pace[speaking].astype(np.int64)
-        carrier = (rows.port if self.orbit else self.network.arc(rows.src, rows.port))[speaking].astype(np.int64)
+        src, port = rows.src[speaking].astype(np.int64), rows.port[speaking].astype(np.int64)
+        carrier = self.network.arc(src, port) if self.symmetry is None else self.symmetry.orbit_of(src, port)
         chunks = rows.chunks_sent[speaking]
         return longest_messages(self.model, step, pace, chunks=chunks, carrier=carrier, total=self.steps)
 
@@ -303,25 +318,29 @@ class Schedule(Described):
             When the network has no such node.
         """
         node = self.network.node(node)
-        if self.orbit:
-            return self._orbit_at(node)
+        if self.symmetry is not None:
+            return replace(self, rows=carry_onto(self, node), orbit=False, claims=None)
         return self.select((self.rows.src == node) | (self.rows.dst == node))
 
     def of_node_zero(self) -> "Schedule":
         """Return the rows of an orbit by themselves: the schedule of node 0's part. Any other schedule as it is."""
-        return replace(self, collective=self.part, orbit=False, claims=None) if self.orbit else self
-
-    def plain(self) -> "Schedule":
-        """Return the same schedule without orbit: N times the rows, chunk h·M + c for chunk c of node h."""
         if not self.orbit:
             return self
-        if self.network.nodes * len(self.rows) > _MOST_PLAIN_ROWS:
+        if len(self.roots) > 1:
+            raise ScheduleError(f"the rows are those of {len(self.roots)} nodes: write them out by plain()")
+        return replace(self, collective=self.part, orbit=False, claims=None)
+
+    def plain(self) -> "Schedule":
+        """Return the same schedule without orbit: the rows as all elements of its symmetry carry them."""
+        if self.symmetry is None:
+            return self
+        order = self.symmetry.order
+        if order * len(self.rows) > _MOST_PLAIN_ROWS:
             raise ScheduleError(
-                f"{self.network.nodes:,} x {len(self.rows):,} rows of an orbit are too many to write out"
+                f"{order:,} x {len(self.rows):,} rows of an orbit are too many to write out; verify() and at() do without"
             )
-        sources = np.repeat(np.arange(self.network.nodes), len(self.rows))
-        rows = np.tile(np.arange(len(self.rows)), self.network.nodes)
-        return replace(self, rows=self._translate_rows(sources, rows), orbit=False)
+        elements, rows = np.repeat(np.arange(order), len(self.rows)), np.tile(np.arange(len(self.rows)), order)
+        return replace(self, rows=carry_rows(self, elements, rows), orbit=False)
 
     def expand(self, start: int = 0, stop: int | None = None) -> Iterator[Sends]:
         """Yield the sends of each step ``start … stop-1``, a step at a time: one entry for each chunk of each source."""
@@ -337,37 +356,14 @@ class Schedule(Described):
             chunk = rows.payloads.chunk(rows.payload[row], place)
             src, dst = rows.src[row].astype(np.int64), rows.dst[row].astype(np.int64)
             port, tree = rows.port[row].astype(np.int64), rows.tree[row].astype(np.int64)
-            if not self.orbit:
+            if self.symmetry is None:
                 yield Sends(step, src, dst, port, tree, chunk, row)
                 continue
-            nodes, translate = self.network.nodes, self.network.translate
-            source = np.repeat(np.arange(nodes), len(row))
-            src, dst, port, tree, chunk, row = (np.tile(each, nodes) for each in (src, dst, port, tree, chunk, row))
-            chunk = self.collective.of_source(source, chunk, translate)
-            yield Sends(step, translate(source, src), translate(source, dst), port, tree, chunk, row)
-
-    def _translate_rows(self, sources: Ints, rows: Ints) -> Rows:
-        """Return rows ``rows`` of node 0's schedule, translated to the sources beside them."""
-        base = self.rows
-        numbers = sources * len(base.payloads) + base.payload[rows]
-        used, payload = np.unique(numbers, return_inverse=True)
-        source, old = np.divmod(used, max(len(base.payloads), 1))
-        table = base.payloads.within_blocks(self.collective.messages)
-        used, part = explode(table.start, old)
-        first = self.collective.of_source(source[used], table.first[part], self.network.translate)
-        payloads = Payloads(starts(np.diff(table.start)[old]), first, first + (table.stop - table.first)[part])
-        columns = {name: column[rows] for name, column in base.columns().items()}
-        columns |= {end: self.network.translate(sources, columns[end]) for end in ("src", "dst")}
-        return Rows.of(payloads, **columns | {"payload": payload.reshape(-1)})
-
-    def _orbit_at(self, node: int) -> "Schedule":
-        network, every = self.network, np.arange(len(self.rows))
-        # node = translate(h, u) for exactly one h, the translate of u's inverse by node
-        as_src = network.translate(node, network.untranslate(self.rows.src, 0))
-        as_dst = network.translate(node, network.untranslate(self.rows.dst, 0))
-        other = as_dst != as_src  # a row from a node to itself, wrong as it is, counts once
-        rows = self._translate_rows(np.concatenate([as_src, as_dst[other]]), np.concatenate([every, every[other]]))
-        return replace(self, rows=rows, orbit=False, claims=None)
+            order, carry = self.symmetry.order, self.symmetry.carry
+            element = np.repeat(np.arange(order), len(row))
+            src, dst, port, tree, chunk, row = (np.tile(each, order) for each in (src, dst, port, tree, chunk, row))
+            chunk, port = carry_chunks(self, element, chunk), self.symmetry.carry_port(element, src, port)
+            yield Sends(step, carry(element, src), carry(element, dst), port, tree, chunk, row)
 
     def __len__(self) -> int:
         """Return the number of rows. A row may be many sends: ``transmissions`` counts those."""

@@ -18,6 +18,7 @@ from treecast.schedule import Payloads, Rows, Schedule
 from treecast.schedule.atoms import Atoms, cut_into_atoms, find_moves
 from treecast.schedule.tree_of_rows import outward, trees_of_rows
 from treecast.steps import NEVER
+from treecast.verification.orbits import Orbits, orbits_of
 from treecast.verification.report import SHOWN, Broken, Violation
 
 BLOCK = 1 << 18
@@ -73,6 +74,11 @@ class Case:
         """Raise ScheduleError when a table of so many cells would be out of proportion."""
         if not self.affordable(cells):
             raise ScheduleError(f"{subject} are too many to judge for a schedule of {len(self.rows):,} rows")
+
+    @cached_property
+    def orbits(self) -> Orbits | None:
+        """The resources of an orbit; None of other schedules. Raises ScheduleError when its symmetry does not prove to be one."""
+        return None if self.schedule.symmetry is None else orbits_of(self.schedule, self.schedule.symmetry)
 
     @cached_property
     def atoms(self) -> Atoms:
@@ -220,31 +226,39 @@ class Case:
         return int(np.unique(ways[tree >= 0], return_counts=True)[1].max(initial=0))
 
     def by_root(self) -> "Iterator[Case]":
-        """Yield for each root of a collective in which all nodes spread data its own part, as a broadcast."""
+        """Yield for each root its own part: of a collective in which all nodes spread data a broadcast, of an orbit its part."""
         rows, part = self.rows, self.part
-        table, begin = rows.payloads.within_blocks_of(part), part.begins()
+        if self.schedule.orbit:
+            kind, roots = part.kind, np.array(self.schedule.roots)
+            begin, sizes = np.arange(len(roots)) * part.chunks, np.full(len(roots), part.messages)
+            table = rows.payloads.within_blocks(part.chunks)
+        else:
+            kind, roots, begin, sizes = "broadcast", np.arange(self.nodes), part.begins(), part.sizes()
+            sizes = np.where(np.isin(roots, part.ranks), sizes, 0)
+            table = rows.payloads.within_blocks_of(part)
         row, entry = explode(table.start, rows.payload)
         first, stop, pace = table.first[entry], table.stop[entry], rows.pace[row]
-        root = part.source_of(first)
+        root = first // part.chunks if self.schedule.orbit else part.source_of(first)
         first, stop = first - begin[root], stop - begin[root]
         columns = {name: column[row] for name, column in rows.columns().items()}
         columns["step"] = columns["step"] + pace * table.before[entry]
         columns["steps"] = (stop - first - 1) * pace + 1
         order = np.lexsort((columns["tree"], columns["dst"], columns["src"], columns["step"], root))
-        ends = np.searchsorted(root[order], np.arange(self.nodes + 1))
-        for node, messages in zip(part.ranks.tolist(), part.sizes()[part.ranks].tolist(), strict=True):
+        ends = np.searchsorted(root[order], np.arange(len(roots) + 1))
+        for i, (node, messages) in enumerate(zip(roots.tolist(), sizes.tolist(), strict=True)):
             if not messages:
                 continue
-            mine = order[ends[node] : ends[node + 1]]
+            mine = order[ends[i] : ends[i + 1]]
             own = {name: column[mine] for name, column in columns.items()} | {"payload": np.arange(len(mine))}
             schedule = replace(
                 self.schedule,
-                collective=replace(part, kind="broadcast", root=node, messages=messages, lengths=None),
+                collective=replace(part, kind=kind, root=node, messages=messages, lengths=None),
                 rows=Rows.of(Payloads.of_ranges(first[mine], stop[mine]), **own),
+                orbit=False,
                 claims=None,
                 sizes=None,
             )
-            yield Case(schedule, self.model, row_numbers=row[mine], first_chunk=int(begin[node]))
+            yield Case(schedule, self.model, row_numbers=row[mine], first_chunk=int(begin[i]))
 
     def by_node(self, work: Callable[[int, int], object], keys: int | None = None) -> None:
         """Run ``work(low, high)`` for the two halves of the nodes (or of ``keys``) at once: each fills its half of a table."""

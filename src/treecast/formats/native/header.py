@@ -44,6 +44,7 @@ WORDS = (
     "against",
     "model",
     "orbit",
+    "symmetry",
     "sparing",
     "initiator",
     "builder",
@@ -102,6 +103,7 @@ def header_of(schedule: Schedule) -> Header:
         **({} if schedule.costs is None else _words_of(schedule.costs)),
         "against": None if schedule.against == "nodes" else schedule.against,
         "orbit": "yes" if schedule.orbit else None,
+        "symmetry": (schedule.symmetry.words or None) if schedule.symmetry else None,
         "sparing": "yes" if schedule.sparing else None,
         "initiator": None if schedule.initiator is None else network.label(schedule.initiator),
         "builder": recipe.builder or None,
@@ -209,6 +211,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
                 lengths=_lengths(header, where),
                 owners=_owners(header, where),
             )
+        _check_symmetry(header, where)
         if collective.all_source and "root" in header:
             raise FormatError(f"{collective.kind} has no root: delete the line 'root …'")
         schedule = Schedule(
@@ -230,6 +233,14 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
         return schedule
     except TreecastError as error:
         raise FormatError(one_line(str(error))) from None
+
+
+def _check_symmetry(header: Header, where: Network) -> None:
+    """Raise FormatError unless an orbit says the network's own symmetry; that of a Cayley network needs no words."""
+    own = where.symmetry.words if where.symmetry is not None and header.get("orbit") == "yes" else ""
+    if header.get("symmetry", "") != own:
+        right = f"'symmetry {own}'" if own else "no line 'symmetry …'"
+        raise FormatError(f"an orbit on {where.spec} needs {right}" if own else f"this schedule needs {right}")
 
 
 def _recipe(header: Header, version: int) -> Recipe:

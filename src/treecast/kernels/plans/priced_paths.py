@@ -56,3 +56,23 @@ def route(head, tail, into, entering, taken, far, of, goal, weight, start, order
                 load[taken[by[u], k]] += weight[p]
             u = head[by[u]]
     return state
+
+
+@njit(work=lambda into, entering, tail, taken, far, of, goal, start, order, load, arc: 20 * start[len(of)])
+def walk(into, entering, tail, taken, far, of, goal, start, order, load, arc):
+    """Choose ways as ``route`` does, each once, back from its goal by one of the arcs whose resource carries least so far.
+
+    It looks at the arcs of one way, not of all shortest ways, so it is for networks with very many. Each arc takes one resource.
+    """
+    for i in range(len(order)):
+        p = order[i]
+        row, v = of[p], goal[p]
+        for j in range(start[p + 1] - 1, start[p] - 1, -1):
+            best, least = -1, _DEAR
+            for e in range(into[v], into[v + 1]):
+                a = entering[e]
+                if far[row, tail[a]] == far[row, v] - 1 and load[taken[a, 0]] < least:
+                    best, least = a, load[taken[a, 0]]
+            arc[j] = best
+            load[taken[best, 0]] += 1
+            v = tail[best]

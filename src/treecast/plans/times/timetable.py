@@ -69,10 +69,17 @@ class Timed(NamedTuple):
         return Built(rows, Claims(self.steps, self.transmissions))
 
 
-def translated(network: Network) -> Takes:
-    """Return the resource of each arc where all nodes do the translate of node 0's part, over all ports: its port."""
-    port = arcs_of(network).port.astype(np.int64)[:, None]
-    return Takes(port, np.full_like(port, -1), network.ports)
+@kept(4)
+def in_orbits(network: Network) -> Takes:
+    """Return the resource of each arc where all nodes do as the symmetry of the network carries it, over all ports: its orbit.
+
+    Raises PlanError where the network has no symmetry.
+    """
+    symmetry, arcs = network.symmetry, arcs_of(network)
+    if symmetry is None:
+        raise PlanError(f"no symmetry of {network.spec} is known")
+    orbit = symmetry.orbit_of(arcs.tail.astype(np.int64), arcs.port.astype(np.int64))[:, None]
+    return Takes(orbit, np.full_like(orbit, -1), int(orbit.max(initial=-1)) + 1)
 
 
 def parallel(network: Network) -> Ints:
@@ -137,7 +144,7 @@ def list_paths(network: Network, path: Ints, port: Ints, length: Ints) -> tuple[
     """
     first = np.append(np.flatnonzero(np.diff(path, prepend=-1)), len(path))
     ways = Ways.of_paths(network, first, port, chunk=first[:-1] * 0, size=length[first[:-1]])
-    timed = listed(ways, model("all-port"), [-ways.heights * ways.lengths], wanted=translated(network))
+    timed = listed(ways, model("all-port"), [-ways.heights * ways.lengths], wanted=in_orbits(network))
     return timed.step, timed.steps
 
 
@@ -212,5 +219,5 @@ def pack(trees: TreeSet, masks: Ints) -> Packed:
     after, nothing = np.flatnonzero(above >= 0), np.zeros_like(node)
     port, chunk = trees.port[tree, node].astype(np.int64), Payloads.of_ranges([0], [1])
     ways = Ways(trees.network, port, nothing, chunk, tree, nothing, above[after], after)
-    timed = listed(ways, model("all-port"), [-ways.below], wanted=translated(trees.network))
+    timed = listed(ways, model("all-port"), [-ways.below], wanted=in_orbits(trees.network))
     return Packed(of, tree, node, timed.step, timed.steps)

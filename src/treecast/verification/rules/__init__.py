@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from treecast.models import Model
 from treecast.verification.case import Case
-from treecast.verification.report import Broken, Violation
+from treecast.verification.report import SHOWN, Broken, Violation
 from treecast.verification.rules import bufferless, calling, disjoint, links, personal, spreading, sums, wormhole
 
 __all__ = ["Case", "rules_for"]
@@ -31,7 +31,18 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
             of_links.append(links.half_port)
     if model.duplex == "half":
         of_links.append(links.duplex)
-    return _by_name(case, *of_links) | (_of_data(case) if model.buffered else _of_relays(case))
+    of_data = _of_parts if len(case.schedule.roots) > 1 else _of_data
+    return _by_name(case, *of_links) | (of_data(case) if model.buffered else _of_relays(case))
+
+
+def _of_parts(case: Case) -> dict[str, Callable[[], Broken]]:
+    """Return the rules that the data of each root of an orbit must obey."""
+    every = [_of_data(part) for part in case.by_root()]
+    return {name: lambda name=name: _together([rules[name]() for rules in every]) for name in every[0]}
+
+
+def _together(found: list[Broken]) -> Broken:
+    return sum(count for count, _ in found), [each for _, shown in found for each in shown][:SHOWN]
 
 
 def _by_name(judged: _Judged, *rules: Callable[[_Judged], Broken]) -> dict[str, Callable[[], Broken]]:

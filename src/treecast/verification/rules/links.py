@@ -31,8 +31,17 @@ def adjacent(case: Case) -> Broken:
     return case.broken("adjacent", wrong, why)
 
 
-def _busy(case: Case, rule: str, node: NDArray[Any], port: NDArray[Any], ports: int, *, why: str) -> Broken:
-    """Return the rows that begin while an earlier row of the same node and port is under way."""
+def _busy(
+    case: Case,
+    rule: str,
+    node: NDArray[Any],
+    port: NDArray[Any],
+    ports: int,
+    *,
+    why: str,
+    crowded: NDArray[np.bool_] | None = None,
+) -> Broken:
+    """Return the rows that begin while an earlier row of the same node and port is under way, and those that are crowded."""
     from treecast.kernels.verification.rules import overlaps
 
     streams = case.streams
@@ -46,21 +55,22 @@ def _busy(case: Case, rule: str, node: NDArray[Any], port: NDArray[Any], ports: 
     turns = (read_only(column, np.int32) for column in (streams.step, streams.steps))
     columns = (node, port, ports, *turns, np.zeros(nodes * ports, np.int32), clash)
     case.by_node(lambda low, high: overlaps(low, high, *columns), nodes)
-    return case.broken(rule, case.marked(streams.row[clash]), lambda row: why)
+    found = case.marked(streams.row[clash])
+    return case.broken(rule, found if crowded is None else found | crowded, lambda row: why)
 
 
 def link_once(case: Case) -> Broken:
     """Rule ``link-once``: an arc carries one message a step.
 
-    An orbit obeys it exactly when no two rows of a step share a port (Lemma 7): the translates of a row use every arc of
-    its port once.
+    An orbit obeys it exactly when no two rows of a step take arcs of one orbit, and none is crowded (Lemma 7): of a Cayley
+    network, the translates of a row use every arc of its port once.
     """
-    port, ports = case.rows.port, case.schedule.network.ports
-    if case.schedule.orbit:
-        return _busy(
-            case, "link-once", np.zeros_like(port), port, ports, why="uses a port that an earlier row is using"
-        )
-    return _busy(case, "link-once", case.rows.src, port, ports, why="uses an arc that is busy with an earlier row")
+    rows, ports = case.rows, case.schedule.network.ports
+    if case.orbits is None:
+        return _busy(case, "link-once", rows.src, rows.port, ports, why="uses an arc that is busy with an earlier row")
+    orbit, crowded = case.orbits.arcs()
+    why = "uses an arc to which an earlier row, or its own copy, is carried"
+    return _busy(case, "link-once", orbit, np.zeros_like(rows.port), 1, why=why, crowded=crowded)
 
 
 def one_chunk(case: Case) -> Broken:
@@ -85,18 +95,26 @@ def recv_port(case: Case) -> Broken:
 
 
 def _one_at_a_time(case: Case, rule: str, node: NDArray[Any], why: str) -> Broken:
-    rows, none, network, src = case.rows, np.zeros_like(node), case.schedule.network, case.rows.src
-    if case.schedule.orbit:  # of the translates of a row, the one at node 0
-        node, src = none, network.untranslate(node, src)
+    rows, none, network = case.rows, np.zeros_like(node), case.schedule.network
+    key, crowded = rows.src.astype(np.int64) * network.ports + rows.port, None
+    if case.orbits is not None:
+        (node, crowded), key = case.orbits.nodes(node), case.orbits.arcs_at(node)
     if not case.model.combining:
-        return _busy(case, rule, node, none, 1, why=why)
-    return contended(case, rule, np.arange(len(rows)), node, why, key=src.astype(np.int64) * network.ports + rows.port)
+        return _busy(case, rule, node, none, 1, why=why, crowded=crowded)
+    return contended(case, rule, np.arange(len(rows)), node, why, key=key, crowded=crowded)
 
 
 def contended(
-    case: Case, rule: str, row: Ints, taken: NDArray[Any], why: str, *, key: NDArray[Any] | None = None
+    case: Case,
+    rule: str,
+    row: Ints,
+    taken: NDArray[Any],
+    why: str,
+    *,
+    key: NDArray[Any] | None = None,
+    crowded: NDArray[np.bool_] | None = None,
 ) -> Broken:
-    """Return the rows that begin while something that they take is in use under another key.
+    """Return the rows that begin while something that they take is in use under another key, and those that are crowded.
 
     ``row[i]`` takes ``taken[i]`` under ``key[i]``; without keys each row has its own, so two never share a thing.
     """
@@ -111,16 +129,18 @@ def contended(
     columns = number, (row if key is None else key)[entry], streams.step[of], streams.steps[of]
     busy, clash = np.zeros((2, int(number.max(initial=-1)) + 1), np.int64), np.zeros(len(of), np.bool_)
     clashing(*(read_only(column, np.int64) for column in columns), *busy, clash)
-    return case.broken(rule, case.marked(streams.row[of[clash]]), lambda row: why)
+    found = case.marked(streams.row[of[clash]])
+    return case.broken(rule, found if crowded is None else found | crowded, lambda row: why)
 
 
 def half_port(case: Case) -> Broken:
     """Rule ``half-port``, of one port with half duplex: in a step a node sends or receives, not both.
 
-    Every row of an orbit breaks it: all nodes send and receive at once.
+    Every row of an orbit between nodes of one orbit breaks it, as all rows do on a Cayley network: all nodes send and receive at
+    once.
     """
     rows, every = case.rows, np.arange(len(case.rows))
-    ends = np.concatenate([rows.src, rows.dst]) * (not case.schedule.orbit)
+    ends, _ = _ends(case)
     why, role = "meets a node that sends and receives at once", np.repeat([0, 1], len(rows))
     return contended(case, "half-port", np.tile(every, 2), ends, why, key=role)
 
@@ -128,28 +148,36 @@ def half_port(case: Case) -> Broken:
 def one_partner(case: Case) -> Broken:
     """Rule ``one-partner``: a node that sends to one neighbour and receives from another does so in different steps."""
     rows, every = case.rows, np.tile(np.arange(len(case.rows)), 2)
-    ends, partners = np.concatenate([rows.src, rows.dst]), np.concatenate([rows.dst, rows.src])
-    if case.schedule.orbit:
-        # of the translates of a row u > v, node 0 sends to u⁻¹v and receives from v⁻¹u: these are its partners
-        ends, partners = np.zeros_like(every), case.schedule.network.untranslate(ends, partners)
-    return contended(case, "one-partner", every, ends, "joins a node that is busy with a third one", key=partners)
+    partners, (ends, crowded) = np.concatenate([rows.dst, rows.src]), _ends(case)
+    if case.orbits is not None:
+        partners = case.orbits.partners()
+    why = "joins a node that is busy with a third one"
+    return contended(case, "one-partner", every, ends, why, key=partners, crowded=crowded)
+
+
+def _ends(case: Case) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Return the sources and then the targets of rows, of an orbit the orbits of these, and which rows are crowded there."""
+    if case.orbits is None:
+        return np.concatenate([case.rows.src, case.rows.dst]), None
+    out, into = case.orbits.nodes(case.rows.src), case.orbits.nodes(case.rows.dst)
+    return np.concatenate([out.orbit, into.orbit]), out.crowded | into.crowded
 
 
 def duplex(case: Case) -> Broken:
     """Rule ``duplex``, of half-duplex links: a link carries messages one way at a time.
 
-    The translates of a row u > v go over all links of the kind u⁻¹v; both ways when u⁻¹v = v⁻¹u.
+    The copies of a row go over all links of an orbit; both ways when an element turns a link round.
     """
     rows, network = case.rows, case.schedule.network
-    why = "uses a link that an earlier row, or its own translate, is using"
-    there, back = rows.src.astype(np.int64), rows.dst.astype(np.int64)
-    # each cable between two nodes is a link
-    cable = 0 if case.schedule.orbit else network.cable(there, rows.port) * case.nodes
-    if case.schedule.orbit:
-        there, back = network.untranslate(there, back), network.untranslate(back, there)
-        if (own := (there == back) & (there != 0)).any():
-            return case.broken("duplex", own, lambda row: why)
-    low, high = np.minimum(there, back), np.maximum(there, back)
+    why = "uses a link that an earlier row, or its own copy, is using"
+    src, dst = rows.src.astype(np.int64), rows.dst.astype(np.int64)
+    if case.orbits is None:
+        # each cable between two nodes is a link
+        there = np.minimum(src, dst) + network.cable(src, rows.port) * case.nodes
+        link, crowded, way = there * case.nodes + np.maximum(src, dst), None, np.greater(src, dst)
+    else:
+        (link, crowded), way = case.orbits.links(), case.orbits.arcs().orbit
     # where messages combine, chunks that go the same way at once are one
-    key = np.greater(there, back) if case.model.combining else None
-    return contended(case, "duplex", np.arange(len(rows)), (low + cable) * case.nodes + high, why, key=key)
+    return contended(
+        case, "duplex", np.arange(len(rows)), link, why, key=way if case.model.combining else None, crowded=crowded
+    )

@@ -160,8 +160,8 @@ WORST = {
     ("gather", "disjoint-trees", 1): (1.05, STARS + CUBES),
     ("scatter", "disjoint-trees", 2): (1.03, STARS[1:] + CUBES[2:]),
     ("gather", "disjoint-trees", 2): (1.03, STARS[1:] + CUBES[2:]),
-    ("alltoall", "priced-paths", 1): (1.0, STARS + CUBES),
-    ("alltoall", "priced-paths", 0): (1.5, TORI),  # rings and tori whose axes differ have axes that are busier
+    ("alltoall", "orbit-paths", 1): (1.0, STARS + CUBES),
+    ("alltoall", "orbit-paths", 0): (1.5, TORI),  # rings and tori whose axes differ have axes that are busier
     ("alltoall", "disjoint-trees", 2): (1.67, STARS[1:] + CUBES[2:]),
 }
 

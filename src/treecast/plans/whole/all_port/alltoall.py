@@ -20,17 +20,17 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.graphs.disjoint_paths import disjoint_paths
-from treecast.networks import Cayley, Network, Rotational
+from treecast.networks import Cayley, Graph, Network, Rotational
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.plans.built import NO_ROWS, Built, Job, joined
-from treecast.plans.registry import builder, every_port
+from treecast.plans.registry import builder, by_turns, every_port
 from treecast.plans.search import HOP, affordable, best_of
 from treecast.plans.times.pipelines import rows_into
 from treecast.plans.times.timetable import list_paths
 from treecast.plans.ways.shares import hops, shares
 from treecast.plans.ways.trees.disjoint import TREES, trees_of_job
-from treecast.plans.whole.all_port.priced_paths import paths_of_node_zero
+from treecast.plans.whole.all_port.priced_paths import paths_of_roots
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 
@@ -76,24 +76,31 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     return Built(rows, Claims(steps, int((dealt.length * dealt.depth).sum()) * network.nodes))
 
 
+@builder("orbit-paths", "alltoall", on=Cayley, summary="shortest paths of node 0, chosen by price")
 @builder(
-    "priced-paths",
+    "orbit-paths",
     "alltoall",
-    on=Cayley,
-    summary="shortest paths of node 0, chosen by price",
+    on=(Graph, by_turns),
+    summary="shortest paths of one rank of each orbit, chosen by price so that orbits of arcs are used alike",
 )
-def over_shortest_paths(job: Job[Cayley]) -> Built:
-    """All-port: over shortest paths; aims at max(diameter, ⌈M Σ distances / degree⌉) steps, the lower bound. x = 1."""
-    network, messages, nodes = job.network, job.collective.messages, np.arange(1, job.network.nodes)
+def over_shortest_paths(job: Job[Network]) -> Built:
+    """All-port: over shortest paths of ranks that represent all; aims at the lower bound. x = 1.
+
+    On a network that looks alike from all nodes that is max(diameter, ⌈M Σ distances / degree⌉) steps.
+    """
+    network, messages, roots = job.network, job.collective.messages, np.array(job.network.views)
+    root, goal = np.nonzero(roots[:, None] != network.ranks)
+    goal = network.ranks[goal]
+    block = (root * network.nodes + goal) * messages
     parts, later, done, sent = [NO_ROWS], [0], 0, 0
-    for layers, size in _lengths_of_runs(messages, network.ports) if len(nodes) else ():
-        timed = paths_of_node_zero(network, layers)
-        chunk = np.repeat(nodes, layers) * messages + sent + np.tile(np.arange(layers), len(nodes)) * size
+    for layers, size in _lengths_of_runs(messages, network.degree_at(int(roots[0]))) if len(goal) else ():
+        timed = paths_of_roots(network, layers)
+        chunk = np.repeat(block, layers) + sent + np.tile(np.arange(layers), len(block)) * size
         ways = replace(timed.ways, payloads=Payloads.of_ranges(chunk, chunk + size))
         parts.append(timed._replace(ways=ways, step=timed.step * size).built().rows)
         later.append(done)
         done, sent = done + timed.steps * size, sent + layers * size
-    sends = messages * int(network.distance(0, nodes).sum()) * network.nodes
+    sends = messages * int(network.distance(roots[root], goal).sum()) * (network.rank_count // len(roots))
     return Built(joined(parts, later), Claims(done, sends))
 
 

@@ -14,7 +14,7 @@ least cost, in which an arc has a price for its length, too. At least one of the
 they fail. One copy may go round arcs that all shortest paths use: 26 steps of an alltoall on debruijn:2,4 instead of 29.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -26,16 +26,17 @@ from treecast.errors import PlanError
 from treecast.graphs.disjoint_paths import split
 from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart
 from treecast.graphs.separators import best_separator
-from treecast.lower_bounds import best, bounds
+from treecast.lower_bounds import best, bounds, flight
+from treecast.lower_bounds.job import Job as BoundJob
 from treecast.models import Takes, model, takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.plans.built import NO_ROWS, Built, Job
-from treecast.plans.registry import builder
+from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.search import HOP, affordable, best_of
-from treecast.plans.times.timetable import Timed, listed, there_and_back, translated
+from treecast.plans.times.timetable import Timed, in_orbits, listed, there_and_back
 from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.plans.ways.ways import Ways, grouped
 from treecast.ragged import places, starts
@@ -56,7 +57,8 @@ _SHARE_OF_ONE = 2**5  # … of one copy, which has shortest ways, too
 
 def _too_many_hops(job: Job[Network]) -> str:
     network = job.network
-    most = _MOST_OF_ORBIT if network.seen_alike and job.collective.alike else _MOST_HOPS
+    orbits = network.seen_alike or (network.symmetry is not None and job.model.name == ALL_PORT[0])
+    most = _MOST_OF_ORBIT if orbits and job.collective.alike else _MOST_HOPS
     pairs = network.rank_count * (network.rank_count - 1)
     if pairs > most or pairs * (network.diameter if network.diameter_is_cheap else 1) // 2 > most:
         return f"finds a way for each pair of nodes, up to about {most:,} hops"
@@ -196,6 +198,36 @@ class _Pairs(NamedTuple):
                 break
         return first, arc
 
+    def walked(self, seed: int) -> tuple[Ints, Ints]:
+        """Return the same, chosen arc by arc, of ways of load 1: in less time where there are very many shortest ways."""
+        from treecast.kernels.plans.priced_paths import walk
+
+        arcs, first = arcs_of(self.network), starts(self.far[self.of, self.goal])
+        arc, load = np.full(first[-1], -1, np.int64), np.zeros(self.wanted.resources, np.int64)
+        order = np.random.default_rng(seed).permutation(len(self.of))
+        walk(
+            arcs.into,
+            arcs.entering,
+            arcs.tail,
+            self.wanted.resource,
+            self.far,
+            self.of,
+            self.goal,
+            first,
+            order,
+            load,
+            arc,
+        )
+        return first, arc
+
+    def of_roots(self, share: int) -> Iterator[tuple[tuple[Ints, Ints], int]]:
+        """Yield ways and their seeds: 0 and 1 are those of runs of all pairs, as list schedules try the builders of both."""
+        hops, alike = int(self.far[self.of, self.goal].sum()), self.network.seen_alike
+        if not alike:
+            yield self.walked(2), 2
+        for seed in range(2, 2 + max(int(alike), min(_TRIES, _MOST_OF_ORBIT // hops))):
+            yield self.routed(share, seed), seed
+
     def aligned(self) -> tuple[Ints, Ints]:
         """Return shortest ways of which those of a node make a tree, over ports of low numbers first: many go together."""
         arcs, first = arcs_of(self.network), starts(self.far[self.of, self.goal])
@@ -211,25 +243,33 @@ class _Pairs(NamedTuple):
         return first, arc
 
 
-def paths_of_node_zero(network: Network, runs: int) -> Timed:
-    """Return ways of node 0 to all nodes, for several runs of a chunk each, and when their hops begin; all do so, translated.
+def paths_of_roots(network: Network, runs: int) -> Timed:
+    """Return ways of the ranks that represent all to all others, for several runs of a chunk each, and when their hops begin.
 
-    The ways are shortest ones, chosen by price so that ports are used alike. Run i to node j is chunk (j - 1) runs + i.
+    The ways are shortest ones, chosen by price so that orbits of arcs are used alike: all other ranks do the same, carried by the
+    network's symmetry. Run i of the j-th of all ways, by roots and then by nodes, is chunk j · runs + i.
     """
-    goal = np.repeat(np.arange(1, network.nodes), runs)
-    far = network.distance(0, np.arange(network.nodes)).astype(np.int16)[None]
-    pairs = _Pairs(network, translated(network), far, goal * 0, goal, np.ones_like(goal))
-    chunk, hops = np.arange(len(goal)), int(far[0, goal].sum())
-    share, tries = -(-hops // network.ports), max(1, min(_TRIES, _MOST_OF_ORBIT // hops))
-    tables = (
-        listed(
-            replace(ways, arc=pairs.wanted.resource[ways.arc, 0]), model("all-port"), keys, wanted=pairs.wanted
-        )._replace(ways=ways)  # arcs of node 0 stand for all of the same port
-        for seed in range(2, 2 + tries)  # 0 and 1 are those of runs of all pairs: list schedules try both builders
-        for ways in [Ways.of_paths(network, *pairs.routed(share, seed), chunk=chunk, size=np.ones_like(chunk))]
-        for keys in _orders(ways, pairs.wanted, seed)
-    )
-    return best_of(tables, lambda timed: timed.cost, max(share, int(far.max())))
+    roots = np.array(network.views)
+    of, goal = (np.repeat(end, runs) for end in np.nonzero(roots[:, None] != network.ranks))
+    far, goal = network.distance(roots[:, None], np.arange(network.nodes)).astype(np.int16), network.ranks[goal]
+    wanted = in_orbits(network)
+    pairs = _Pairs(network, wanted, far, of, goal, np.ones_like(goal))
+    chunk, hops = np.arange(len(goal)), int(far[of, goal].sum())
+    # some orbit of arcs has to carry so much
+    degree = max(network.degree_at(v) for v in network.views)
+    share = max(-(-hops // wanted.resources), -(-runs * (network.rank_count - 1) // degree))
+    stand = np.unique(wanted.resource[:, 0], return_index=True)[1]  # one arc for all of its orbit
+    known = flight.of_alltoall(BoundJob(network, runs, 1, model("all-port")))
+    least = max(share, int(far.max()), *(bound.value for bound in known))
+
+    def tried() -> Iterator[Timed]:
+        for routed, seed in pairs.of_roots(share):
+            ways = Ways.of_paths(network, *routed, chunk=chunk, size=np.ones_like(chunk))
+            standing = replace(ways, arc=stand[wanted.resource[ways.arc, 0]])
+            for keys in _orders(ways, wanted, seed):
+                yield listed(standing, model("all-port"), keys, wanted=wanted)._replace(ways=ways)
+
+    return best_of(tried(), lambda timed: timed.cost, least)
 
 
 def _prices(share: int) -> Ints:

@@ -33,7 +33,7 @@ from treecast.plans.built import Built, Job
 from treecast.plans.registry import Option, builder, looks_different, whole_number
 from treecast.plans.search import HOP, WORK, best_of
 from treecast.plans.times.pipelines import streams
-from treecast.plans.times.timetable import in_turns, listed, translated
+from treecast.plans.times.timetable import in_orbits, in_turns, listed
 from treecast.plans.ways.trees import axes
 from treecast.plans.ways.trees.balanced import PASSES, balanced_trees
 from treecast.plans.ways.trees.disjoint import known_trees
@@ -145,7 +145,7 @@ def over_translated_trees(job: Job[Network]) -> Built:
     network = job.network
     found = [_trees(job, 0)] if network.nodes > 1 else []
     longer = [least_crowded(trees, _left_over(job, trees)) for trees in found]
-    built = list_of_trees(_dealt(job, found, longer), translated(network))
+    built = list_of_trees(_dealt(job, found, longer), in_orbits(network))
     return built._replace(claims=Claims(built.claims.steps, built.claims.transmissions * network.nodes))
 
 

@@ -1,0 +1,32 @@
+"""The table of docs/large.md is what the plans of its lines take, those of 65,536 ranks included."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import treecast
+from tests.test_golden_steps import planned
+
+PAGE = Path(__file__).parent.parent.parent / "docs/large.md"
+LINES = re.findall(
+    r"^\| `(\w[\w-]+ \S+:[^`]+)` \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", PAGE.read_text(), re.MULTILINE
+)
+
+
+def test_the_page_has_the_largest():
+    assert len(LINES) == 10
+    assert any("fat-tree:64" in words for words, *_ in LINES)
+
+
+@pytest.mark.parametrize(
+    ("words", "figures"), [(words, figures) for words, *figures in LINES], ids=[line[0] for line in LINES]
+)
+def test_plans_take_what_the_page_says(words, figures):
+    schedule = planned(words)
+    report = treecast.verify(schedule)
+    assert report.holds
+    assert report.method == "by symmetry"
+    least = max(bound.value for bound in report.bounds if bound.of == "steps")
+    found = schedule.network.rank_count, schedule.steps, least, len(schedule)
+    assert [f"{figure:,}" for figure in found] == figures
