@@ -26,7 +26,8 @@ from treecast.ragged import places
 class Spread(NamedTuple):
     """Each of ``ends`` nodes needs so many chunks from ``roots``: all of the same ones, if they are ``shared``.
 
-    ``every``: whether the ends are all ranks but one root. ``spelled``: how formulas write the chunks.
+    ``every``: whether the ends are all ranks but one root. ``spelled``: how formulas write the chunks. ``heard``: by how many
+    nodes each chunk is heard, if not by the ends.
     """
 
     network: Network
@@ -36,6 +37,7 @@ class Spread(NamedTuple):
     every: bool
     shared: bool
     spelled: str
+    heard: int = 0
 
     @property
     def doublings(self) -> int:
@@ -80,7 +82,7 @@ def spreads(job: Job) -> Iterator[Spread]:
         holders = tuple(ranks[holding].tolist())
         if len(holders) == len(ranks):
             return
-        yield Spread(job.network, holders, job.chunks, len(ranks) - len(holders), False, True, job.spelled)
+        yield Spread(job.network, holders, job.chunks, len(ranks) - len(holders), False, True, job.spelled, job.others)
 
 
 def _latest(job: Job, network: Network, back: bool) -> int:
@@ -138,7 +140,7 @@ _DOUBLE = "informed nodes at most double"
 def _busy_halves(spread: Spread, model: Model) -> Bound:
     """With half duplex each send keeps two nodes busy: step t has at most min(H 2^t, ⌊N/2⌋) sends. Sum them until it is all."""
     room, holders = spread.network.nodes // 2, len(spread.roots)
-    heard = spread.ends if holders == 1 else spread.network.rank_count - 1
+    heard = spread.heard or spread.ends
     value = least_doubling(spread.chunks * heard, holders, room)
     first, ends = (
         f"{holders:,} x " * (holders > 1),
