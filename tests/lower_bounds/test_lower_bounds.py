@@ -238,12 +238,12 @@ def test_where_ways_are_too_many_to_search_for_only_their_first_arcs_count(monke
         with monkeypatch.context() as patch:
             patch.setattr(distances, "_MOST_SEARCHED", 0)
             distances.ways.cache_clear()
-            lower_bounds._bounds.cache_clear()
+            lower_bounds._rungs.cache_clear()
             first = np.sort([1 + where.distance(w, every) for w in where.neighbors(0)], axis=0)
             assert sends("scatter", spec, copies=2) == first[:2].sum() <= exact[0]
             assert sends("alltoall", spec, copies=2) <= exact[1]
         distances.ways.cache_clear()
-        lower_bounds._bounds.cache_clear()
+        lower_bounds._rungs.cache_clear()
 
 
 def test_copies_need_as_many_ways_to_every_node():

@@ -115,4 +115,5 @@ def test_both_clocks_are_shown():
     shown = describe(find_gap(network("path:6"), job, 1, model("bufferless")))
     assert (shown.figures["steps_lower_bound"], shown.figures["told_lower_bound"]) == (5, 10)
     assert "steps, if told" in str(shown)
-    assert "steps, told when to begin, at least 10" in str(bounds(job, network("path:6"), 1, model("bufferless"))[3])
+    known = bounds(job, network("path:6"), 1, model("bufferless"))
+    assert any(str(bound).startswith("steps, told when to begin, at least 10") for bound in known)

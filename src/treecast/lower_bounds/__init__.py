@@ -7,16 +7,11 @@ from treecast.against import Against, apart
 from treecast.collectives import Collective
 from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError
-from treecast.lower_bounds import classes as classes  # registers its bounds
 from treecast.lower_bounds import distances
-from treecast.lower_bounds import unequal as unequal
 from treecast.lower_bounds.bound import Bound, best, spell_bounds, tightest
 from treecast.lower_bounds.job import Job
-from treecast.lower_bounds.lengths import of_lengths
-from treecast.lower_bounds.prices import by_prices
-from treecast.lower_bounds.store_and_forward import proved
-from treecast.lower_bounds.windows import by_windows
-from treecast.lower_bounds.wormhole import LEAST_OF_ALL, MOST_SEARCHED, search, taking_part, wormhole
+from treecast.lower_bounds.ladder import Climb
+from treecast.lower_bounds.wormhole import LEAST_OF_ALL, MOST_SEARCHED, search, taking_part
 from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.kept import kept
@@ -57,7 +52,8 @@ def bounds(
     Raises PlanError when fewer arcs leave a source, or lead to whoever gathers, than there are copies, when sums are asked for
     with several copies, when there are too many nodes to count distances, and when ranks are not reached.
     """
-    return list(_bounds(network, collective, copies, model, sparing=sparing, against=against))
+    *_, known = _rungs(network, collective, copies, model, sparing=sparing, against=against)
+    return list(known)
 
 
 def is_least(
@@ -72,62 +68,45 @@ def is_least(
 ) -> bool:
     """Return whether a lower bound says that no builder's schedule takes fewer steps than some; nor transmissions, if given.
 
-    Bounds that are quick to count are asked first: if they are met, cuts and flows need not be searched for. Raises PlanError as
+    Bounds that are quick to count are asked first: if they are met, cuts and prices need not be searched for. Raises PlanError as
     ``bounds`` does.
     """
-    for quick in (True, False):
-        known = list(_bounds(network, collective, copies, model, sparing=False, against=against, quick=quick))
-        if transmissions is not None and transmissions != tightest(known, "transmissions").value:
-            return False
-        if steps == tightest(known, "steps").value:
+    for known in _rungs(network, collective, copies, model, sparing=False, against=against):
+        if not known:
+            continue
+        sends, least = (
+            max((bound.value for bound in known if bound.of == of), default=-1) for of in ("transmissions", "steps")
+        )
+        if steps < least or transmissions not in (None, sends):
+            break
+        if steps == least:
             return True
     return False
 
 
 @kept(128)  # planning, choosing and judging ask for the same ones
-def _bounds(
-    network: Network,
-    collective: Collective,
-    copies: int,
-    model: Model,
-    *,
-    sparing: bool,
-    against: Against,
-    quick: bool = False,
-) -> Sequence[Bound]:
+def _rungs(
+    network: Network, collective: Collective, copies: int, model: Model, *, sparing: bool, against: Against
+) -> Climb:
     check_reach(collective, network)
     unequal = collective.personal and collective.lengths is not None
     empty = not len(collective.addressed()[0]) if unequal else not collective.chunks
     if network.rank_count == 1 or empty:
         counted = ("steps", "transmissions", *(["tcd"] if model.routing else []))
         why = "one node alone takes part" if network.rank_count == 1 else "there is nothing to send"
-        return [Bound(of, 0, "0", why) for of in counted]
+        nothing = [Bound(of, 0, "0", why) for of in counted]
+        return Climb(Job(collective, network, 1, model), known=nothing)
     if copies > 1 and collective.sums:
         raise PlanError(f"a sum has 1 copy, not {copies}: contributions that went two ways would be added twice")
-    if collective.lengths is not None and collective.traits.one_way and copies == 1:
-        return of_lengths(collective, collective.lengths, network, model)
-    if collective.lengths is not None and model.routing:
-        raise PlanError(f"no lower bounds of {collective.kind} under wormhole switching are known")
-    if model.routing:
-        return wormhole(collective, network, copies)
-    _check_ways(collective, network, copies)
-    job = Job(network, collective.messages, copies, model, against=against, quick=quick, collective=collective)
-    given = f"for {copies} {apart(against)} paths"
-    if (model.combining or sparing) and not collective.personal:
+    if copies > 1 and collective.demand is not None:
+        raise PlanError(f"a demand has 1 copy, not {copies}: copies are for data that one node, or every node, has")
+    if not model.routing:
+        _check_ways(collective, network, copies)
+    job, given = Job(collective, network, copies, model, against=against), f"for {copies} {apart(against)} paths"
+    if (model.combining or sparing) and not collective.personal and not model.routing:
         job = replace(job, copies=1, faults=copies - 1, against="nodes")
         given = f"if any {copies - 1} of the nodes and links may fail"
-    found = _proved(collective, job)
-    return found if copies == 1 else [replace(bound, given=given) for bound in found]
-
-
-def _proved(collective: Collective, job: Job) -> list[Bound]:
-    """Return the bounds of a job that several proofs are for; those by prices, which take longer, where they say more."""
-    found = proved(job, collective)
-    if job.quick:
-        return found
-    known = tightest(found, "steps").value
-    found += [bound for bound in by_prices(job, collective) if bound.value > known]
-    return found + by_windows(job, collective, tightest(found, "steps").value)
+    return Climb(job, given if copies > 1 else "")
 
 
 def schedule_bounds(schedule: Schedule, model: Model | None = None) -> list[Bound]:

@@ -1,5 +1,13 @@
-"""Lower bounds by cuts, for allgather and its like: all data from outside some nodes X must cross the arcs into X."""
+"""Lower bounds by cuts: all that has to come into some nodes X from outside must cross the arcs into X.
 
+*Parts.* Let the nodes be in g parts, a rank in each. Before the ranks of some part have all of a sum, contributions to it have
+crossed between parts g - 1 times at least, since fewer crossings do not join all parts. No crossing completes it in two parts.
+So in each of the other g - 1 parts one more has to arrive. That makes 2 (g - 1), the least number of calls one way by which g
+people tell each other everything (Harary & Schwenk 1974), whether a sum has an owner or not. All nodes, and two parts, are
+special.
+"""
+
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -7,6 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.graphs.flows import away, fewest_ways
+from treecast.graphs.over_time import quickest, searched, size, slowest_cuts
+from treecast.graphs.parts import weakest_parts
+from treecast.graphs.separators import best_separator
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps
@@ -15,6 +26,7 @@ from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.kept import kept
 
 _MOST_SEARCHED = 2**11  # nodes of a network whose worst cut is looked for
+_MOST_SIZE, _MOST_UNITS = 2**19, 2**12  # steps times arcs, and units, of flows that are searched for
 _FEW = 8  # cuts of which the distances are counted, too
 
 Mask = NDArray[np.bool_]
@@ -35,23 +47,23 @@ class Cut(NamedTuple):
     depth: int
 
 
-def into_cuts(job: Job, flits: NDArray[np.int64] | None = None) -> list[Bound]:
-    """Return the bound that the worst of many cuts gives for an allgather: by the nodes of least degree, by layers, by flows.
+def into_cuts(job: Job, known: Sequence[Bound]) -> list[Bound]:
+    """Return the bound that the worst of many cuts gives where all hear all: by nodes of least degree, by layers, by flows.
 
     The data of a rank outside X first enters X over one of the arcs; over x of them, if it is to reach each rank of X by x
     ways. So Mx times the ranks that are δ arcs or more away pass these arcs, no chunk of them before step δ - 1. The last to
     enter has yet to reach all ranks of X. For many messages nothing counts but the greatest of all quotients, ranks outside X
     by arcs into X (Zhao et al., "ForestColl", 2024). On networks that look alike from all nodes no cut says more than a single
-    node: as many arcs enter any set of nodes as enter one, at least (Mader 1971). ``flits``: those of each node, where the blocks
-    of ranks have different lengths.
+    node: as many arcs enter any set of nodes as enter one, at least (Mader 1971).
     """
-    if job.network.seen_alike or job.network.nodes > distances.LISTED:
+    network, lengths = job.along, job.collective.lengths
+    if job.model.combining or network.seen_alike or network.nodes > distances.LISTED:
         return []
-    if flits is None:
-        cuts = _worst_cuts(job.network)
+    if lengths is None:
+        cuts = _worst_cuts(network)
     else:
-        cuts = [_measure(job.network, arcs_of(job.network), inside, flits) for inside in _worst_masks(job.network)]
-    found = [_bound_of(job, cut, flits is not None) for cut in cuts if any(cut.beyond)]
+        cuts = [_measure(network, arcs_of(network), inside, job.collective.sizes()) for inside in _worst_masks(network)]
+    found = [_bound_of(job, cut, lengths is not None) for cut in cuts if any(cut.beyond)]
     return [best(found, "steps")] if found else []
 
 
@@ -92,14 +104,22 @@ def optimum(network: Network) -> Fraction:
     return Fraction(int(leaving), int(count))
 
 
-def before_a_rank(job: Job, root: int) -> list[Bound]:
-    """Return the bound of a broadcast by the least cut between its root and a rank, where fewer arcs cut it than end there.
+def before_a_rank(job: Job, known: Sequence[Bound]) -> list[Bound]:
+    """Return the bound by the least cut between who gives all data and a rank, where fewer arcs cut it than end there.
 
-    All Mx chunks cross it to the rank's side, none before its distance from the root. The last has yet to reach the rank.
+    All chunks cross it to the rank's side, none before its distance from the root. The last has yet to reach the rank.
     """
+    if job.model.combining:
+        return []
+    if job.kind.results:
+        one = int(job.network.ranks[0])
+        return _before(job, job.network, one) + _before(job, job.network.reversed(), one)
+    return _before(job, job.along, job.collective.root)
+
+
+def _before(job: Job, network: Network, root: int) -> list[Bound]:
     from treecast.kernels.graphs.cuts import fill_still
 
-    network = job.network
     if network.seen_alike or not 1 < network.rank_count <= network.nodes <= _MOST_SEARCHED:
         return []
     arcs, found = arcs_of(network), fewest_ways(network, root, ranks=True)
@@ -112,7 +132,8 @@ def before_a_rank(job: Job, root: int) -> list[Bound]:
     far = away(arcs, np.array([root]))[arcs.tail[crossing]]
     within = away(arcs, np.flatnonzero(np.bincount(arcs.head[crossing])))[found.node]
     late = int(far[far >= 0].min() + within)
-    value, formula = -(-job.total // found.ways) + late, f"⌈M x / {found.ways:,}⌉" + (f" + {late}" if late else "")
+    value = -(-job.chunks // found.ways) + late
+    formula = f"⌈{job.spelled} / {found.ways:,}⌉" + (f" + {late}" if late else "")
     return [steps(value, formula, f"{found.ways:,} arcs cut {network.label(found.node)} off from the root")]
 
 
@@ -179,3 +200,62 @@ def _measure(network: Network, arcs: Arcs, inside: Mask, flits: NDArray[np.int64
     depth = int(within[network.ranks[there]].max())
     ranks, entering = int(np.count_nonzero(there)), int(np.count_nonzero(crossing))
     return Cut(ranks, entering, len(tails), len(heads), tuple(beyond.tolist()), depth)
+
+
+# --- data for one node each ---
+
+
+def over_time(job: Job, known: Sequence[Bound]) -> list[Bound]:
+    """Return the bound of blocks from or to one root by cuts, and the least steps of a flow over time if that is quickly found.
+
+    Mx chunks for each of n nodes at distance d and beyond cross the arcs that lead to these nodes, none before step d - 1. Copies
+    that go different ways are different units of a flow.
+    """
+    network = job.along
+    if job.model.combining or job.collective.lengths is not None or not searched(network):
+        return []
+    start = 0 if network.seen_alike else job.collective.root
+    cut = max(slowest_cuts(network, start), key=lambda cut: (cut.steps(job.total), -cut.distance))
+    later = f" + {cut.distance - 1:,}" if cut.distance > 1 else ""
+    formula = f"⌈M x {cut.nodes:,} / {cut.arcs:,}⌉{later}"
+    beyond = f", {cut.distance:,} or more arcs away" if cut.distance > 1 else ""
+    found = [steps(cut.steps(job.total), formula, f"{cut.arcs:,} arcs lead to {cut.nodes:,} nodes{beyond}")]
+    if size(network, start, job.total) <= _MOST_SIZE and job.total * job.others <= _MOST_UNITS:
+        flow = quickest(network, start, job.total, patient=False)
+        if flow is not None:
+            found.append(steps(flow.steps, "least steps of a flow over time", "M x chunks for each node from the root"))
+    return found
+
+
+def across(job: Job, known: Sequence[Bound]) -> list[Bound]:
+    """Return the bound of blocks from each node to each by a cut.
+
+    Each of the n nodes inside a cut sends Mx chunks to each of the n' outside, over the arcs that lead out: none before a chunk
+    can be there, nor later than one still gets to a rank.
+    """
+    if job.model.combining or job.collective.lengths is not None or not (cut := best_separator(job.network)):
+        return []
+    later = f" + {cut.late:,}" if cut.late else ""
+    formula = f"⌈M x {cut.nodes:,} x {cut.others:,} / {cut.arcs:,}⌉{later}"
+    source = f"from {cut.nodes:,} nodes to {cut.others:,} others lead {cut.arcs:,} arcs"
+    return [steps(-(-job.total * cut.pairs // cut.arcs) + cut.late, formula, source)]
+
+
+# --- sums that all are told ---
+
+
+def between_parts(job: Job, known: Sequence[Bound]) -> list[Bound]:
+    """Return the bound by the arcs between parts, which every sum crosses again and again: see above.
+
+    Its certificate is the parts: arcs between them cost 1, all others nothing.
+    """
+    network = job.network
+    found = None if network.seen_alike or job.model.combining or job.model.ports == "one" else weakest_parts(network)
+    if found is None:
+        return []
+    half = job.model.duplex == "half" and network.both_ways
+    times, room, arcs = 2 * (found.groups - 1), found.arcs // (2 if half else 1), arcs_of(network)
+    crossing = tuple((found.part[arcs.tail] != found.part[arcs.head]).astype(int).tolist())
+    said = f"something of every sum crosses {times:,} times between {found.groups:,} parts, over {found.arcs:,} arcs"
+    formula = f"⌈{times:,} {job.spelled.removesuffix(' x')} / {room:,}⌉"
+    return [Bound("steps", -(-job.chunks * times // room), formula, said, certificate=crossing)]

@@ -9,28 +9,35 @@ it add up to n (T - 1) - F at most. So over all chunks Σ (d - 1) ≤ R n (T - 1
 It is 132 on fat-tree:8, where the cut at one host says 128.
 """
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound
 from treecast.lower_bounds.job import Job, steps
 
 
-def of_alltoall(job: Job) -> list[Bound]:
+def flight(job: Job, known: Sequence[Bound]) -> list[Bound]:
     """Return the bound of an alltoall over one way or several, each of which begins and ends with an arc of its own.
 
-    Looks at all ranks, or at those that stand for all; at none where these are many.
+    It holds where messages do not combine. It looks at all ranks, or at those that stand for all; at none where these are many.
 
+    >>> from treecast.collectives import Collective
     >>> from treecast.models import model
     >>> from treecast.networks import network
-    >>> of_alltoall(Job(network("fat-tree:8"), 1, 1, model("all-port")))
+    >>> tree = network("fat-tree:8")
+    >>> flight(Job(Collective.over(tree, "alltoall"), tree, 1, model("all-port")), [])
     [<Bound: steps at least 132 = ⌈1 + (Σ (distance - 1) + 2 Σ steps of first sends) / (M N (N - 1))⌉>]
     """
     network, views = job.network, job.network.views
-    if len(views) > distances.LOOKED_AT or network.rank_count == 1:
+    if job.model.combining or len(views) > distances.LOOKED_AT or network.rank_count == 1:
         return []
-    each, far, early = job.total * job.others, 0, 0
-    for rank in views:
+    each, far, early, ranks = job.total * job.others, 0, 0, np.array(views)
+    rooms = [job.room_at(ranks, inwards=inwards).tolist() for inwards in (False, True)]
+    for rank, out, into in zip(views, *rooms, strict=True):
         far += job.total * (sum(d * count for d, count in enumerate(distances.levels(network, rank))) - job.others)
-        early += _earliest(each, job.ports(rank)) + _earliest(each, job.reversed.ports(rank))
+        early += _earliest(each, out) + _earliest(each, into)
     value = 1 - (-(far + early) // (each * len(views)))
     formula = "⌈1 + (Σ (distance - 1) + 2 Σ steps of first sends) / (M N (N - 1))⌉"
     return [steps(value, formula, "first sends are not all early, nor are last ones all late")]

@@ -1,38 +1,47 @@
-"""The job that proofs are given, in the numbers that they use."""
+"""The job that proofs are given, in the numbers that they use: whoever holds or wants what, and what fits in a step."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from treecast.against import Against
-from treecast.collectives import Collective
+from treecast.collectives import Collective, Demand
+from treecast.collectives.kinds import Kind
 from treecast.graphs.parting import relays_passed
+from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound
 from treecast.models import Model
 from treecast.networks import Network
+from treecast.networks.arcs import far_apart
+from treecast.networks.core import Ints
 
 
 @dataclass(frozen=True)
 class Job:
-    """M messages over x ways on a network, under a model, with the figures that several proofs need.
+    """A collective over x ways on a network, under a model.
 
     ``faults``: how many unannounced faults must do no harm to data that goes one way without them. It is 0 where there are
-    several ways: ways are counted, then. ``against``: the parts that the ways must not share. ``quick``: whether proofs that take
-    longer than to count ports are left out: those that search for cuts, flows or prices, or look at every node.
-    ``collective``: the whole collective, where proofs need more of it: targets, or lengths.
+    several ways: ways are counted, then. ``against``: the parts that the ways must not share.
     """
 
+    collective: Collective
     network: Network
-    messages: int
     copies: int
     model: Model
     faults: int = 0
     against: Against = "nodes"
-    quick: bool = False
-    collective: Collective | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """The row of the collective."""
+        return self.collective.traits
 
     @property
     def total(self) -> int:
-        """M x."""
-        return self.messages * self.copies
+        """M x; x where blocks have lengths of their own."""
+        return self.collective.messages * self.copies
 
     @property
     def others(self) -> int:
@@ -40,29 +49,74 @@ class Job:
         return self.network.rank_count - 1
 
     @property
+    def ends(self) -> Ints:
+        """The ranks that want all data: all of them, or the targets: int64."""
+        return np.array(self.collective.targets, np.int64) if self.kind.targets else self.network.ranks
+
+    @property
+    def backwards(self) -> bool:
+        """Whether data comes together, so that it is data that spreads, on the network with its arcs turned round."""
+        return self.kind.ends == "root" or (self.kind.adds and not self.kind.results)
+
+    @property
+    def along(self) -> Network:
+        """The network on which data spreads."""
+        return self.network.reversed() if self.backwards else self.network
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks all blocks that ranks have hold in all, times x."""
+        if self.collective.lengths is not None:
+            return self.copies * self.collective.chunks
+        return (
+            self.total * {"one": 1, "node": self.others + 1, "pair": (self.others + 1) * self.others}[self.kind.blocks]
+        )
+
+    @property
+    def spelled(self) -> str:
+        """How formulas write ``chunks`` where data is not for one node each."""
+        if self.collective.lengths is not None:
+            return "Σ length" if self.copies == 1 else "x Σ length"
+        return "M x" if self.kind.blocks == "one" else "M N" if self.kind.adds else "M x N"
+
+    def sizes(self, nodes: Ints) -> Ints:
+        """Return how many chunks the block of each of some nodes has, times x: int64."""
+        if self.collective.lengths is None or self.kind.blocks == "pair":
+            return np.full(len(nodes), self.total, np.int64)
+        return self.copies * self.collective.sizes()[nodes]
+
+    def exchanged(self, nodes: Ints, others: Ints, *, inwards: bool) -> Ints:
+        """Return how many chunks go from (or to) each of some nodes (rows) to (or from) each of some others: int64."""
+        if self.kind.blocks == "pair" and self.collective.lengths is not None:
+            needs = self.copies * self.collective.demands()
+            return (needs.T if inwards else needs)[nodes[:, None], others]
+        return np.broadcast_to(self.sizes(others), (len(nodes), len(others)))
+
+    @property
     def hearers(self) -> int:
-        """N - 1, and how many relays whatever all ranks hear has to pass, from any rank."""
+        """Who hears what all ranks hear, but its source: N - 1, and how many relays it has to pass; or the targets."""
+        if self.kind.targets:
+            return len(self.collective.targets)
         return self.others + relays_passed(self.network)
 
     @property
     def spelled_hearers(self) -> str:
         """How formulas write ``hearers``."""
         more = self.hearers - self.others
-        return f"(N - 1 + {more:,})" if more else "(N - 1)"
+        return "targets" if self.kind.targets else f"(N - 1 + {more:,})" if more else "(N - 1)"
 
-    @property
-    def reversed(self) -> "Job":
-        """The same job on the network with all arcs turned round."""
-        return replace(self, network=self.network.reversed())
+    # --- what fits in a step ---
 
-    @property
-    def single(self) -> "Job":
-        """The same with one message."""
-        return replace(self, messages=1)
-
-    def ports(self, node: int) -> int:
-        """Return how many chunks can leave ``node`` in a step."""
-        return 1 if self.model.ports == "one" else self.network.degree_at(node)
+    def room_at(self, nodes: Ints, *, inwards: bool) -> Ints:
+        """Return how many chunks can come to each of some nodes in a step, or leave it: int64."""
+        if self.model.ports == "one":
+            return np.ones(len(nodes), np.int64)
+        if self.network.seen_alike:
+            return np.full(len(nodes), self.network.degree_at(0))
+        where = self.network.reversed() if inwards else self.network
+        if self.network.nodes > distances.LISTED:
+            return np.array([where.degree_at(v) for v in nodes.tolist()])
+        return distances.degrees(where)[nodes]
 
     @property
     def room(self) -> int:
@@ -76,11 +130,28 @@ class Job:
         return self.network.arcs // (2 if half and self.network.both_ways else 1)
 
 
-def steps(value: int, formula: str, source: str) -> Bound:
+class Near(NamedTuple):
+    """A class of a demand: its chunks, parts and wanters, and how far each wanter (column) is from each part (row): int64."""
+
+    size: int
+    parts: Sequence[Sequence[int]]
+    wants: Sequence[int]
+    far: Ints
+
+
+def classes(demand: Demand, network: Network) -> Iterator[Near]:
+    """Yield the classes of a demand."""
+    far = far_apart(network)
+    for size, parts, wants in demand.numbered():
+        wanted = np.array(wants, np.int64)
+        yield Near(size, parts, wants, np.stack([far[list(part)][:, wanted].min(axis=0) for part in parts]))
+
+
+def steps(value: int, formula: str, source: str, given: str = "") -> Bound:
     """Return a bound of steps."""
-    return Bound("steps", value, formula, source)
+    return Bound("steps", value, formula, source, given)
 
 
-def transmissions(value: int, formula: str, source: str) -> Bound:
+def transmissions(value: int, formula: str, source: str, given: str = "") -> Bound:
     """Return a bound of transmissions."""
-    return Bound("transmissions", value, formula, source)
+    return Bound("transmissions", value, formula, source, given)

@@ -1,10 +1,9 @@
 """Lower bounds of data from one node to all, where each node has one port: informed nodes at most double in a step."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecast.lower_bounds.bound import Bound
 from treecast.lower_bounds.job import Job, steps
@@ -13,109 +12,50 @@ from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 
-_LISTED = 2**12  # nodes of a network whose arcs are looked at one by one
+LISTED = 2**12  # nodes of a network whose arcs are looked at one by one
 
 
-def broadcast(job: Job) -> list[Bound]:
-    """Return the bounds of a broadcast of Mx chunks for each node over one port, messages not combined.
-
-    After t steps at most 2^t ranks hold anything. So some rank gets its first chunk in step q - 1 or later, q = ⌈log2 N⌉,
-    and from then on one of its Mx chunks a step: Mx - 1 + q. With x = 1 this is optimal on complete networks (Träff 2022).
-    For one message it is q + f with f = x - 1 faults (Liestman 1985).
-
-    With half duplex each send keeps two nodes busy: step t has at most min(2^t, ⌊N/2⌋) sends.
-    """
-    doublings = job.others.bit_length()
-    found = [steps(job.total - 1 + doublings, "M x - 1 + ⌈log2 N⌉", "informed nodes at most double")]
-    if job.model.half_port:
-        found.append(_busy_halves(job))
-    return found
-
-
-def informing(job: Job, root: int) -> list[Bound]:
-    """Return the bound by the first step before which all ranks can hold anything: each hears a chunk a step from then on.
-
-    One message that is combined with others spreads no sooner.
-    """
-    network = job.network
-    if job.model.ports != "one" or job.faults or network.every_pair_joined or network.nodes > _LISTED:
-        return []
-    late = next((t for t, count in enumerate(senders(network, root)) if count >= network.rank_count), 0)
-    first = 0 if job.model.combining else job.total - 1
-    formula = f"{late:,}" if job.model.combining else f"M x - 1 + {late:,}"
-    return [steps(first + late, formula, "a node informs one more in a step, over each arc once")]
-
-
-def telling(job: Job, root: int) -> list[Bound]:
-    """Return the bound by nodes that alone lead to several others: they tell one after the other."""
-    if job.model.ports != "one" or job.faults or job.quick or job.network.seen_alike or job.network.nodes > _LISTED:
-        return []
-    if not in_turns(job.network, int(job.network.ranks[0])):  # no arc alone joins ranks to others, whatever the root
-        return []
-    before = 0 if job.model.combining else job.messages - 1
-    turns = in_turns(job.network, root)
-    said = "who alone leads to several nodes tells one after the other"
-    return [steps(before + turns, f"M - 1 + {turns:,}" if before else f"{turns:,}", said)]
-
-
-class Beside(NamedTuple):
-    """The ranks whose only neighbor a node is: of each node int64 (N,).
-
-    ``hearing``: how many hear from it alone; ``leading``: how many of these lead to it alone; ``outside``: how many other ranks
-    there are than the first and itself; ``rank``: whether it is one, 0 or 1. ``heard``: the ranks that hear from one node alone,
-    and that of each.
-    """
-
-    hearing: Ints
-    leading: Ints
-    outside: Ints
-    rank: Ints
-    heard: tuple[Ints, Ints]
-
-    @property
-    def sends_on(self) -> NDArray[np.bool_]:
-        """Whether whatever those ranks have for the outside takes more sends: all of them lead to the node alone."""
-        return (self.leading == self.hearing) & (self.outside > 0)
-
-
-def serving(job: Job, work: Callable[[Job, Beside], tuple[Ints, Ints]]) -> list[Bound]:
+def serving(job: Job, known: Sequence[Bound]) -> list[Bound]:
     """Return the bound by a node from which alone several ranks hear: its one port sends to one after the other.
 
-    ``work``: how often it sends at least, and receives. A relay has nothing to send in step 0. With half duplex the port receives
-    in other steps.
+    It sends each of them all that comes in there. If they lead to it alone, too, it also sends on what they have for others, once
+    if all hear the same. A relay has nothing to send in step 0. With half duplex the port receives in other steps.
     """
-    network = job.network
-    if job.model.ports != "one" or job.model.combining or network.seen_alike or network.nodes > _LISTED:
+    kind, network, lengths = job.kind, job.along, job.collective.lengths
+    if job.model.ports != "one" or job.model.combining or network.seen_alike or network.nodes > LISTED:
         return []
+    # 1. the ranks that hear from one node alone; those that lead to it alone; and how many others there are
     tail, head = (ends.astype(np.int64) for ends in (arcs_of(network).tail, arcs_of(network).head))
-    heard, rank, alone = _beside_one(network, tail, head), *np.zeros((2, network.nodes), np.int64)
-    rank[network.ranks], alone[heard[0]] = 1, heard[1] + 1
+    (heard, by), rank, alone = _beside_one(network, tail, head), *np.zeros((2, network.nodes), np.int64)
+    rank[network.ranks], alone[heard] = 1, by + 1
     ranks, node = _beside_one(network, head, tail)
-    hearing, leading = (np.bincount(at, minlength=len(rank)) for at in (heard[1], node[alone[ranks] == node + 1]))
-    sent, received = work(job, Beside(hearing, leading, network.rank_count - hearing - rank, rank, heard))
+    hearing, leading = (np.bincount(at, minlength=len(rank)) for at in (by, node[alone[ranks] == node + 1]))
+    outside = network.rank_count - hearing - rank
+    sends_on = (leading == hearing) & (outside > 0)
+    # 2. what the node sends, and receives
+    size = np.zeros(network.nodes, np.int64)
+    if kind.blocks == "node":
+        size[network.ranks] = job.sizes(network.ranks)
+    if kind.results:
+        sent, received = job.chunks * (hearing + sends_on), job.chunks * (leading + (outside > 0))
+    elif kind.personal:  # a chunk that is sent on is for one rank
+        if lengths is not None:
+            return []
+        sent = job.total * (hearing * job.others + leading * outside)
+        received = sent + job.total * rank * (job.others - hearing)
+    else:
+        entering, leaving = (np.zeros(network.nodes, np.int64) for _ in range(2))
+        np.add.at(entering, by, job.chunks - size[heard])
+        some = alone[ranks] == node + 1
+        np.add.at(leaving, node[some], size[ranks[some]])
+        sent, received = entering + leaving * sends_on, (job.chunks - size) // job.copies
+    # 3. the node that is busy longest
     more = np.maximum(1 - rank, received) if job.model.half_port else 1 - rank
     at = int(np.where(hearing > 1, sent + more, 0).argmax())
     if hearing[at] < 2:
         return []
     said = f"{hearing[at]:,} ranks hear from one node alone, which sends to one after the other"
     return [steps(int(sent[at] + more[at]), f"{sent[at]:,} + {more[at]:,}" if more[at] else f"{sent[at]:,}", said)]
-
-
-def all_to_all_ranks(job: Job, at: Beside) -> tuple[Ints, Ints]:
-    """Return how often nodes send, and receive, in an allgather: to ranks, and on for ranks."""
-    sent = job.total * (at.hearing * job.others + at.leading * at.sends_on)
-    return sent, job.messages * (job.network.rank_count - at.rank)
-
-
-def one_to_each_rank(job: Job, at: Beside) -> tuple[Ints, Ints]:
-    """Return the same of an alltoall, in which a chunk that is sent on is for one rank."""
-    sent = job.total * (at.hearing * job.others + at.leading * at.outside)
-    return sent, sent + job.total * at.rank * (job.others - at.hearing)
-
-
-def sums(job: Job, at: Beside) -> tuple[Ints, Ints]:
-    """Return the same of M sums: something of each enters and leaves each rank, and passes between these and the others."""
-    return job.messages * (at.hearing + at.sends_on), job.messages * (at.leading + (at.outside > 0))
 
 
 def _beside_one(network: Network, tail: Ints, head: Ints) -> tuple[Ints, Ints]:
@@ -171,12 +111,6 @@ def _led_to(graph: Any, above: dict[int, int], level: dict[int, int], v: int, w:
         if u not in (v, w) and u in level:
             return False
     return True
-
-
-def _busy_halves(job: Job) -> Bound:
-    """Sum min(2^t, ⌊N/2⌋) over the steps until it is all sends."""
-    value = least_doubling(job.total * job.others, 1, job.room)
-    return steps(value, f"least T with Σ min(2^t, {job.room:,}) ≥ M x (N - 1), t < T", "each send keeps two nodes busy")
 
 
 def least_doubling(sends: int, first: int, most: int) -> int:

@@ -16,6 +16,7 @@ numbers they are a proof of their own, which nobody has to trust the search for.
 with one port no more than k(t) nodes send. So the sends of T steps cost Y(0) + … + Y(T-1) at most.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple, cast
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Collective, Demand
 from treecast.graphs.parting import far_and_back
-from treecast.lower_bounds.bound import Bound
+from treecast.lower_bounds.bound import Bound, tightest
 from treecast.lower_bounds.job import Job, steps
 from treecast.lower_bounds.one_port import senders
 from treecast.models import Model, takes
@@ -146,15 +147,15 @@ def _ragged(rows: list[tuple[int, ...]]) -> tuple[Ints, Ints]:
     return starts([len(row) for row in rows]), np.array([v for row in rows for v in row], np.int64)
 
 
-def by_prices(job: Job, collective: Collective) -> list[Bound]:
+def by_prices(job: Job, known: Sequence[Bound]) -> list[Bound]:
     """Return the bound of a collective by prices, if they are looked for, and with one root another one by steps.
 
     Its certificate are the prices of arcs: the formula has the cost of the cheapest trees or paths, and the most of a step.
     """
-    model, network, kind = job.model, job.network, collective.traits
+    collective, model, network, kind = job.collective, job.model, job.network, job.kind
     roots = network.rank_count if kind.all_source else 1
     most = _MOST_OF_PATHS if kind.personal or collective.demand is not None else _MOST_ARCS
-    if model.combining or model.routing or not model.buffered or job.faults or network.arcs * roots > most:
+    if model.combining or model.routing or job.faults or network.arcs * roots > most:
         return []
     if kind.all_source and network.seen_alike and collective.lengths is None:
         return []  # arcs that look alike cost the same: ports and distances say as much
@@ -171,7 +172,8 @@ def by_prices(job: Job, collective: Collective) -> list[Bound]:
         value = _by_steps(job, found, needed, collective)
         bounds.append(steps(value, formula, f"cheapest {shape}, by the sends of each step"))
     given = "if each sum has an owner" if kind.results and kind.all_source and collective.demand is None else ""
-    return [replace(bound, certificate=certificate, given=given) for bound in bounds]
+    more = [bound for bound in bounds if bound.value > tightest(known, "steps").value]
+    return [replace(bound, certificate=certificate, given=given) for bound in more]
 
 
 @kept(64)

@@ -14,6 +14,7 @@ pays chooses windows, who sells chooses prices, both by multiplicative weights t
 (Rakhlin & Sridharan 2013); prices are then rounded to whole ones, which are a proof whoever found them.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.graphs.flows import away
 from treecast.graphs.parting import far_and_back
-from treecast.lower_bounds.bound import Bound
+from treecast.lower_bounds.bound import Bound, tightest
 from treecast.lower_bounds.job import Job
 from treecast.lower_bounds.prices import Floats, taken_by
 from treecast.networks import Network
@@ -49,12 +50,12 @@ class Windows(NamedTuple):
     owner: Ints
 
 
-def by_windows(job: Job, collective: Collective, least: int) -> list[Bound]:
-    """Return the bound of steps by prices of steps, if it is above ``least``, on networks where some node parts others.
+def by_windows(job: Job, known: Sequence[Bound]) -> list[Bound]:
+    """Return the bound of steps by prices of steps, above those known, on networks where some node parts others.
 
     Its certificate are the prices of a send over each arc in step 0, then in step 1, and so on.
     """
-    network, kind = job.network, collective.traits
+    collective, network, kind = job.collective, job.network, job.kind
     if (
         collective.demand is not None
         or job.model.combining
@@ -67,8 +68,8 @@ def by_windows(job: Job, collective: Collective, least: int) -> list[Bound]:
     if network.seen_alike or not (found := windows(network, replace(collective, messages=1, owners=()))):
         return []
     owned = kind.results and kind.all_source
-    times, taken = job.messages * (network.rank_count if owned else 1), taken_by(job.model, network)
-    value, proved = least, None
+    times, taken = collective.messages * (network.rank_count if owned else 1), taken_by(job.model, network)
+    value, proved = tightest(known, "steps").value, None
     while refuted := _refute(found, taken, value, times):
         value, proved = value + 1, refuted
     if not proved:

@@ -7,16 +7,17 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.collectives import Collective
+from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
 from treecast.lower_bounds import lines
 from treecast.lower_bounds.across import fewest_across
 from treecast.lower_bounds.bound import Bound, best
+from treecast.lower_bounds.job import Job
 from treecast.networks import Grid, Network
 from treecast.networks.core import Ints
 
 
-def wormhole(collective: Collective, network: Network, copies: int) -> list[Bound]:
+def wormhole(job: Job, known: Sequence[Bound]) -> list[Bound]:
     """Return the bounds under wormhole switching, where every other node is one step away, at a price of its distance.
 
     Every other node receives a message of its own (in a gather: sends one), so there are N - 1 messages over at least one arc.
@@ -25,7 +26,10 @@ def wormhole(collective: Collective, network: Network, copies: int) -> list[Boun
     backwards, for gathers and reductions. They hold for each half of a reduce-broadcast, because the root has no finished sum to
     send before ⌈log2 N⌉ steps. All proofs are in docs/mesh.md.
     """
-    if copies > 1:
+    collective, network = job.collective, job.network
+    if collective.lengths is not None:
+        return _of_lengths(job, collective.lengths)
+    if job.copies > 1:
         raise PlanError("no use is known for several copies where every node is one step away: take 1 copy")
     nodes = len(collective.targets) + 1 if collective.targets else network.nodes
     doublings = (nodes - 1).bit_length()
@@ -51,6 +55,18 @@ def wormhole(collective: Collective, network: Network, copies: int) -> list[Boun
             replace(b, value=2 * b.value, formula=f"2 ({b.formula})", source=f"each half: {b.source}") for b in found
         ]
     return found
+
+
+def _of_lengths(job: Job, lengths: Lengths) -> list[Bound]:
+    """Return the bounds of messages of different lengths: each that is not null takes at least one step."""
+    if not job.kind.one_way or job.copies > 1:
+        raise PlanError(f"no lower bounds of {job.kind.name} under wormhole switching are known")
+    some, doubles = int(np.count_nonzero(lengths.flits)), "nodes that have heard, or are heard of, at most double"
+    return [
+        Bound("steps", some.bit_length(), "⌈log2 (1 + messages)⌉", doubles),
+        Bound("transmissions", lengths.total, "all flits", "each goes once at least"),
+        Bound("tcd", some, "messages", "each goes over one arc at least"),
+    ]
 
 
 def _by_degree(network: Grid, collective: Collective) -> list[Bound]:

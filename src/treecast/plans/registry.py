@@ -287,9 +287,7 @@ def builder(
 
     def register(build: Build) -> Build:
         made = _without_combining(build) if under == ALL_PORT and not more.get("any_model") else build
-        entry = Builder(
-            name=name, summary=summary, of=of, models=under, on=On(parts), build=made, **more
-        )
+        entry = Builder(name=name, summary=summary, of=of, models=under, on=On(parts), build=made, **more)
         _ENTRIES[:] = [each for each in _ENTRIES if not _is_older(each, entry)] + [entry]
         for known in (all_builders, _builders_of, _every_option):
             known.cache_clear()

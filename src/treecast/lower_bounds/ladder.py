@@ -1,0 +1,107 @@
+"""The list of lower bounds, those first that are found soonest: each is for collectives of a trait, none asks for a name.
+
+Whoever asks whether some steps are the fewest climbs no higher than to the bound that says so.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from treecast.collectives.kinds import Kind
+from treecast.lower_bounds.bound import Bound
+from treecast.lower_bounds.cuts import across, before_a_rank, between_parts, into_cuts, over_time
+from treecast.lower_bounds.doors import doors, one_way
+from treecast.lower_bounds.flight import flight
+from treecast.lower_bounds.job import Job
+from treecast.lower_bounds.one_port import serving
+from treecast.lower_bounds.prices import by_prices
+from treecast.lower_bounds.sends import sends, work
+from treecast.lower_bounds.spreads import in_pairs, over_every_arc, spreading, surviving, there_and_back
+from treecast.lower_bounds.windows import by_windows
+from treecast.lower_bounds.wormhole import wormhole
+
+Trait = Callable[[Kind], bool]
+Rung = Callable[[Job, Sequence[Bound]], list[Bound]]
+"""A function that returns lower bounds of a job, for which it may read those that are known so far."""
+
+
+def _any(kind: Kind) -> bool:
+    return True
+
+
+def _of_rows(kind: Kind) -> bool:
+    """Whether it is a row of the table, rather than classes that somebody lists."""
+    return kind.blocks != "class"
+
+
+def _all_hear_one(kind: Kind) -> bool:
+    """Whether all ranks want what one node has, or what all add up; or backwards."""
+    return _of_rows(kind) and (kind.one_to_all or kind.results or (kind.adds and kind.ends == "root"))
+
+
+def _all_hear_all(kind: Kind) -> bool:
+    """Whether all ranks want something of all; or backwards."""
+    return _of_rows(kind) and kind.all_source and not kind.personal and not kind.targets
+
+
+def _all_hear_each(kind: Kind) -> bool:
+    """Whether each rank has data of its own that all others want, and no sums of them will do; or backwards."""
+    return _all_hear_all(kind) and not kind.results
+
+
+LADDER: Sequence[tuple[Rung, Trait]] = (
+    (sends, _any),
+    (doors, _any),
+    (work, _any),
+    (one_way, lambda kind: kind.one_way),
+    (spreading, _any),
+    (surviving, lambda kind: kind.spreads or kind.targets),
+    (over_every_arc, lambda kind: kind.spreads),
+    (in_pairs, lambda kind: _of_rows(kind) and kind.all_source),
+    (there_and_back, lambda kind: _of_rows(kind) and kind.results),
+    (serving, lambda kind: _of_rows(kind) and kind.all_source and not kind.targets),
+    (into_cuts, _all_hear_each),
+    (before_a_rank, _all_hear_one),
+    (between_parts, lambda kind: _of_rows(kind) and kind.results),
+    (over_time, lambda kind: kind.personal and not kind.all_source),
+    (flight, lambda kind: _of_rows(kind) and kind.personal and kind.all_source and not kind.lengths),
+    (across, lambda kind: kind.personal and kind.all_source),
+    (by_prices, _any),
+    (by_windows, _any),
+)
+"""All lower bounds, and for what collectives they are."""
+
+
+class Climb:
+    """The bounds of a job after each function of the list that is for it, found when they are asked for.
+
+    Of each figure a bound is kept if none before it says more. ``given``: the condition of all of them.
+    """
+
+    def __init__(self, job: Job, given: str = "", known: Sequence[Bound] = ()) -> None:
+        rungs = ((wormhole, _any),) if job.model.routing else LADDER
+        self._job, self._given, self._known = job, given, [list(known)]
+        self._rungs = [] if known else [rung for rung, trait in rungs if trait(job.kind)]
+
+    def __iter__(self) -> Iterator[list[Bound]]:
+        at = 0
+        while at < len(self._known) or at <= len(self._rungs):
+            if at == len(self._known):
+                self._known.append(self._after(self._rungs[at - 1], self._known[-1]))
+            yield self._known[at]
+            at += 1
+
+    def _after(self, rung: Rung, known: Sequence[Bound]) -> list[Bound]:
+        """Return the known bounds and those of another function."""
+        found = list(known)
+        for bound in rung(self._job, known):
+            some = replace(bound, given=self._given or bound.given)
+            if self._job.model.routing or _says_more(some, found):
+                found.append(some)
+        return found
+
+
+def _says_more(bound: Bound, known: Sequence[Bound]) -> bool:
+    """Return whether no known bound of its figure that holds wherever it does is above it."""
+    return all(
+        bound.value >= other.value for other in known if other.of == bound.of and other.given in ("", bound.given)
+    )
