@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.collectives.checks import check
+from treecast.collectives.classes import classes_of, holdings_after, holdings_before
 from treecast.collectives.demand import Demand
 from treecast.collectives.holdings import Holdings
 from treecast.collectives.kinds import COLLECTIVES, Kind
@@ -16,7 +17,6 @@ from treecast.collectives.lengths import Lengths
 from treecast.collectives.spelled import spell_long, spell_short
 from treecast.errors import PlanError
 from treecast.networks.core import Ints, Network, ints
-from treecast.ragged import runs, starts
 
 NO_OWNERS = ((0, -1),)
 """The owners of sums that nobody owns."""
@@ -249,13 +249,14 @@ class Collective:
             return np.where(chunk < 2 * self.sums, self._owner_of(chunk), first) if self.owners else first
         if kind.starts == "root" or kind.blocks == "one":
             return np.full_like(chunk, self.root)
-        return self._owner_of(chunk) if self.owners else self._home_of_block(self.place_of(chunk)[0])
+        return self._owner_of(chunk) if self.owners else self.home_of_block(self.place_of(chunk)[0])
 
     def _owner_of(self, sum_: Ints) -> Ints:
         first, node = np.array(self.owners, np.int64).T
         return node[np.searchsorted(first, sum_ % self.sums, side="right") - 1]
 
-    def _home_of_block(self, block: Ints) -> Ints:
+    def home_of_block(self, block: Ints) -> Ints:
+        """Return the node that each block belongs to."""
         return block // self.nodes if self.traits.blocks == "pair" else block % self.nodes
 
     def destination_of(self, chunk: ArrayLike) -> Ints:
@@ -278,41 +279,11 @@ class Collective:
 
     def given(self) -> Holdings:
         """Return the holdings of the nodes before the first step (the precondition); of sums, every rank holds a contribution."""
-        if self.demand is not None:
-            block, node = self.demand.held
-            return self._of_classes(np.where(block < self.demand.sums, block, block + self.demand.sums), node)
-        starts = self.traits.starts
-        if starts == "root":
-            return self._at(np.array([self.root]))
-        if starts == "every":
-            return self._at(self.ranks)
-        if self.lengths is not None:
-            return self._messages(self.lengths, self._home_of_block)
-        if self.traits.blocks == "node":
-            return self._own()
-        (first, stop), ranks = self._used(), self.ranks
-        begin = np.repeat(ranks * self.nodes * self.messages, len(first))
-        node = np.repeat(ranks, len(first))
-        return Holdings(node, begin + np.tile(first, len(ranks)), begin + np.tile(stop, len(ranks)))
+        return holdings_before(self)
 
     def wanted(self) -> Holdings:
         """Return the holdings that the nodes must have after the last step (the postcondition)."""
-        if self.demand is not None:
-            block, node = self.demand.wanted
-            return self._of_classes(block + self.demand.sums, node)
-        ends, ranks = self.traits.ends, self.ranks
-        if ends == "root":
-            return self._at(np.array([self.root]))
-        if ends == "targets":
-            return self._at(np.array(self.targets, np.int64), shift=self.sums)
-        if ends == "all":
-            return self._at(ranks, shift=self.sums)
-        if self.lengths is not None:
-            return self._messages(self.lengths, lambda block: block % self.nodes)
-        if self.traits.blocks == "node":
-            return self._own()
-        first = (ranks[:, None] * self.nodes + ranks).reshape(-1) * self.messages
-        return Holdings(np.tile(ranks, len(ranks)), first, first + self.messages)
+        return holdings_after(self)
 
     @cached_property
     def classes(self) -> tuple[Demand, Ints]:
@@ -327,34 +298,7 @@ class Collective:
         >>> first.tolist()
         [3, 6]
         """
-        if self.demand is not None:
-            block = np.arange(len(self.demand))
-            return self.demand, self.begins()[np.where(block < self.demand.sums, block, block + self.demand.sums)]
-        kind, ranks, block = self.traits, self.ranks, np.arange(self.first_blocks)
-        root, one = np.full((len(block), 1), self.root), np.ones((len(block), 1), np.int64)
-        # 1. who holds each block, and who wants it: tables with a row for each block
-        home, own = self._home_of_block(block)[:, None], block[:, None] % self.nodes
-        holder = {"root": root, "own": home, "every": one * ranks}[kind.starts]
-        ends = {"root": root, "own": own, "all": one * ranks, "targets": one * np.array(self.targets, np.int64)}
-        want = ends[kind.ends]
-        # 2. without blocks of relays, and without those that hold a copy already
-        lacks = np.isin(want, ranks) & (kind.adds | (want != holder[:, :1]))
-        used = np.isin(np.hstack([home, own]), ranks).all(axis=1) if kind.blocks != "one" else True
-        some = np.flatnonzero(lacks.any(axis=1) & used & (self.sizes() > 0))
-        parts = holder.shape[1]
-        demand = Demand(
-            self.sizes()[some],
-            np.arange(len(some) + 1) * parts,
-            np.arange(len(some) * parts + 1),
-            holder[some].reshape(-1),
-            starts(lacks[some].sum(axis=1)),
-            want[some][lacks[some]],
-        )
-        return demand, self.begins()[some]
-
-    def _of_classes(self, block: Ints, node: Ints) -> Holdings:
-        lengths = cast("Lengths", self.lengths)
-        return Holdings(node, lengths.first[block], lengths.stop[block])
+        return classes_of(self)
 
     @property
     def member(self) -> str:
@@ -373,32 +317,9 @@ class Collective:
         chunk = ints(chunk)
         if not self.relays or self.traits.blocks in ("one", "class"):
             return np.ones(chunk.shape, np.bool_)
-        home = self._home_of_block(self.place_of(chunk)[0]) if self.traits.adds else self.source_of(chunk)
+        home = self.home_of_block(self.place_of(chunk)[0]) if self.traits.adds else self.source_of(chunk)
         used = ~np.isin(home, self.relays)
         return used & ~np.isin(self.destination_of(chunk), self.relays) if self.personal else used
-
-    def _used(self) -> tuple[Ints, Ints]:
-        """Return the ranges of the chunks, finished sums not counted, that are no relay's; of pairs, those of node 0's blocks."""
-        if self.traits.blocks == "one" or self.lengths is not None:
-            return np.zeros(1, np.int64), np.array([self.messages if self.lengths is None else self.chunks])
-        mask = np.zeros(self.nodes, np.bool_)
-        mask[self.ranks] = True
-        first, stop = runs(mask)
-        return first * self.messages, stop * self.messages
-
-    def _at(self, node: Ints, shift: int = 0) -> Holdings:
-        """Return that some nodes hold all chunks, finished sums not counted; ``shift``: or those so many behind."""
-        first, stop = self._used()
-        columns = np.tile(first, len(node)) + shift, np.tile(stop, len(node)) + shift
-        return Holdings(np.repeat(node, len(first)), *columns)
-
-    def _own(self) -> Holdings:
-        """Return that each rank holds its own block."""
-        return Holdings(self.ranks, self.ranks * self.messages, (self.ranks + 1) * self.messages)
-
-    def _messages(self, lengths: Lengths, node_of: Callable[[Ints], Ints]) -> Holdings:
-        block = np.flatnonzero(lengths.flits)
-        return Holdings(node_of(block), lengths.first[block], lengths.stop[block])
 
     # --- orbits ---
 

@@ -139,6 +139,7 @@ def test_builders_come_default_first():
         "disjoint-trees",
         "breadth-first-tree",
         "hamiltonian-path",
+        "priced-trees",
         "spread",
         "list-schedule",
         "periods",

@@ -22,11 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.against import apart
+from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.graphs.disjoint_paths import split
 from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart
 from treecast.graphs.separators import best_separator
-from treecast.lower_bounds import best, bounds, flight
+from treecast.lower_bounds import best, bounds
+from treecast.lower_bounds.flight import flight
 from treecast.lower_bounds.job import Job as BoundJob
 from treecast.models import Takes, model, takes
 from treecast.networks import Network
@@ -259,7 +261,7 @@ def paths_of_roots(network: Network, runs: int) -> Timed:
     degree = max(network.degree_at(v) for v in network.views)
     share = max(-(-hops // wanted.resources), -(-runs * (network.rank_count - 1) // degree))
     stand = np.unique(wanted.resource[:, 0], return_index=True)[1]  # one arc for all of its orbit
-    known = flight.of_alltoall(BoundJob(network, runs, 1, model("all-port")))
+    known = flight(BoundJob(Collective.over(network, "alltoall", runs), network, 1, model("all-port")), [])
     least = max(share, int(far.max()), *(bound.value for bound in known))
 
     def tried() -> Iterator[Timed]:
