@@ -21,6 +21,7 @@ from treecast.plans.request import check_memory, request, schedule_of
 from treecast.schedule import Claims, Schedule
 
 _MOST_COMPARED = 2**12  # nodes of a network on which builders without a closed form are compared by building
+_MOST_FEWER_SENDS = 2**8  # nodes of a network on which others are built although the fewest steps are there, for fewer sends
 
 
 @dataclass(frozen=True)
@@ -195,7 +196,7 @@ def _try(job: Job[Any], entry: Builder) -> Candidate:
 def _is_least(job: Job[Any], candidate: Candidate, *, halved: bool = False) -> bool:
     """Return whether a candidate meets the lower bounds of steps and transmissions, so that nobody has to look further.
 
-    ``halved``: the bounds of both ways, one after the other, of a schedule that goes there and back. Where distance counts too,
+    On large networks steps are enough. ``halved``: the bounds of both ways, one after the other, of a schedule that goes there and back. Where distance counts too,
     none tell.
     """
     if job.model.routing or candidate.claims is None:
@@ -205,8 +206,9 @@ def _is_least(job: Job[Any], candidate: Candidate, *, halved: bool = False) -> b
     try:
         if not forward:
             machine, where = job.model, job.network
+            fewer = sends if where.nodes <= _MOST_FEWER_SENDS else None
             return is_least(
-                steps, job.collective, where, machine, transmissions=sends, copies=job.copies, against=job.against
+                steps, job.collective, where, machine, transmissions=fewer, copies=job.copies, against=job.against
             )
         parts = [job.doing(kind) for kind in (find_backwards(forward), forward)]
         known = [bounds(part.collective, part.network, part.copies, part.model, against=part.against) for part in parts]

@@ -318,7 +318,8 @@ def _is_older(entry: Builder, new: Builder) -> bool:
     """Return whether an entry is the same as a new one, defined before: a cell of a notebook that is run again."""
 
     def told(each: Builder) -> tuple[object, ...]:
-        return (each.name, each.of, each.models, each.build.__module__, each.build.__qualname__)
+        on = tuple(getattr(part, "__qualname__", repr(part)) for part in each.on.parts)
+        return (each.name, each.of, each.models, on, each.build.__module__, each.build.__qualname__)
 
     return told(entry) == told(new)
 
