@@ -231,6 +231,11 @@ CLAIMS: dict[str, dict[str, object]] = {
         "the same on random-regular:10000,4,1": Measured("make bench"),
         "280,960 sets": Prints("verify {S_5} --sweep nodes", "280,960 sets"),
     },
+    "docs/format.md": {
+        "The representatives are the least rank of each orbit": Test(
+            "tests/networks/test_symmetry.py::test_orbits_are_what_the_elements_reach"
+        ),
+    },
     "docs/formats.md": {
         "12.5GB/s, 100Gbit/s": DEFINITION,
         **{f"| {spec} |": Measured("make arena") for spec in ("torus:4x4x4", "hypercube:6", "star:5")},
@@ -330,6 +335,16 @@ CLAIMS: dict[str, dict[str, object]] = {
         "minimum is 525": Test("tests/papers/test_eyes.py::test_values_of_three_dimensions"),
         "the paper's in the best order": DEFINITION,
     },
+    "docs/large.md": {
+        words: Test("tests/slow/test_large.py::test_plans_take_what_the_page_says")
+        for words in (
+            "An alltoall of the 65,536 hosts",
+            "the 391,098 sends of one host",
+            "| `alltoall ",
+            "| `allgather ",
+        )
+    }
+    | {"that carries least so far": DESIGN},
     "docs/mpi.md": {
         "**Lines of ranks never mix**": Test("tests/slow/jobs/test_launchers.py::test_lines_of_ranks_never_mix"),
         "(b/c + d) (c/rate": DESIGN,

@@ -29,8 +29,8 @@ def classes_of(collective: "Collective") -> tuple[Demand, Ints]:
     holder = {"root": root, "own": home, "every": one * ranks}[kind.starts]
     ends = {"root": root, "own": own, "all": one * ranks, "targets": one * np.array(collective.targets, np.int64)}
     want = ends[kind.ends]
-    # 2. without blocks of relays, and without those that hold a copy already
-    lacks = np.isin(want, ranks) & (kind.adds | (want != holder[:, :1]))
+    # 2. without blocks of relays, and without those that hold a copy already, or all of a sum
+    lacks = np.isin(want, ranks) & ((kind.adds and len(ranks) > 1) | (want != holder[:, :1]))
     used = np.isin(np.hstack([home, own]), ranks).all(axis=1) if kind.blocks != "one" else True
     some = np.flatnonzero(lacks.any(axis=1) & used & (collective.sizes() > 0))
     parts = holder.shape[1]

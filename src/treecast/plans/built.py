@@ -147,6 +147,8 @@ def joined(parts: Sequence[Rows], later: Sequence[int] = ()) -> Rows:
 
 NO_ROWS = Rows.of(Payloads.of([]), step=(), src=(), dst=(), port=())
 """The rows of a schedule in which nothing is sent."""
+NOTHING = Built(NO_ROWS, Claims(0, 0))
+"""What a builder makes where nothing is to be sent."""
 
 
 @cache

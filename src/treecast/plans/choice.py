@@ -21,7 +21,9 @@ from treecast.plans.request import check_memory, request, schedule_of
 from treecast.schedule import Claims, Schedule
 
 _MOST_COMPARED = 2**12  # nodes of a network on which builders without a closed form are compared by building
-_MOST_FEWER_SENDS = 2**8  # nodes of a network on which others are built although the fewest steps are there, for fewer sends
+_MOST_FEWER_SENDS = (
+    2**8
+)  # nodes of a network on which others are built although the fewest steps are there, for fewer sends
 
 
 @dataclass(frozen=True)
@@ -196,8 +198,8 @@ def _try(job: Job[Any], entry: Builder) -> Candidate:
 def _is_least(job: Job[Any], candidate: Candidate, *, halved: bool = False) -> bool:
     """Return whether a candidate meets the lower bounds of steps and transmissions, so that nobody has to look further.
 
-    On large networks steps are enough. ``halved``: the bounds of both ways, one after the other, of a schedule that goes there and back. Where distance counts too,
-    none tell.
+    On large networks steps are enough. ``halved``: the bounds of both ways, one after the other, of a schedule that goes there
+    and back. Where distance counts too, none tell.
     """
     if job.model.routing or candidate.claims is None:
         return False

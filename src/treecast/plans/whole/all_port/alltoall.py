@@ -23,7 +23,7 @@ from treecast.graphs.disjoint_paths import disjoint_paths
 from treecast.networks import Cayley, Graph, Network, Rotational
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
-from treecast.plans.built import NO_ROWS, Built, Job, joined
+from treecast.plans.built import NO_ROWS, NOTHING, Built, Job, joined
 from treecast.plans.registry import builder, by_turns, every_port
 from treecast.plans.search import HOP, affordable, best_of
 from treecast.plans.times.pipelines import rows_into
@@ -130,7 +130,7 @@ def over_shortest_disjoint_paths(job: Job[Rotational]) -> Built:
     network, messages = job.network, job.collective.messages
     parts, later, done, sent = [NO_ROWS], [0], 0, 0
     if network.nodes == 1:
-        return Built(NO_ROWS, Claims(0, 0))
+        return NOTHING
     search, begin = _search(network, job.copies), np.arange(network.nodes) * messages
     for layers, run in _lengths_of_runs(messages, network.ports):
         packed, count = search.best(layers), layers * run

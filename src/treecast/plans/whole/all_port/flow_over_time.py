@@ -14,11 +14,10 @@ from treecast.graphs.over_time import Flow, least_steps, quickest, searched, siz
 from treecast.models import MODELS, Model
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.plans.built import NO_ROWS, Built, Job
+from treecast.plans.built import NOTHING, Built, Job
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.times.timetable import Timed, listed
 from treecast.plans.ways.ways import Ways
-from treecast.schedule import Claims
 
 _MOST_SIZE = 2**24  # steps times arcs of a flow
 _MOST_SHORT, _NEAR = 2**19, 1.01  # … where runs are made shorter, until they lose less than so much
@@ -49,7 +48,7 @@ def over_time(job: Job[Network]) -> Built:
     """
     network, root, messages = job.network, job.collective.root, job.collective.messages
     if network.rank_count == 1:
-        return Built(NO_ROWS, Claims(0, 0))
+        return NOTHING
     if messages == 1 or (messages <= _FEW and messages * (network.rank_count - 1) <= _MOST_UNITS):
         flow = quickest(network, root, messages, patient=messages == 1)
         if flow is not None:

@@ -20,7 +20,7 @@ from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
-from treecast.plans.built import NO_ROWS, Built, Job, joined, rows_over
+from treecast.plans.built import NOTHING, Built, Job, joined, rows_over
 from treecast.plans.lengths import Streams, in_streams
 from treecast.plans.registry import builder
 from treecast.plans.search import affordable, best_of
@@ -68,7 +68,7 @@ def over_node_matchings(job: Job[Network]) -> Built:
     network, collective = job.network, job.collective
     sends = int(collective.sizes().sum()) * (network.nodes - 1)
     if not sends:
-        return Built(NO_ROWS, Claims(0, 0))
+        return NOTHING
     tried = (
         [(matched(network, tuple(some.counts.tolist())), some) for some in streams]
         for streams in (_unequal(job) if collective.lengths is not None else _equal(job))

@@ -14,7 +14,7 @@ from treecast.models import model
 from treecast.networks import Graph, Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.plans.built import NO_ROWS, Built, Job
+from treecast.plans.built import NOTHING, Built, Job
 from treecast.plans.registry import builder, by_turns
 from treecast.plans.search import best_of
 from treecast.plans.times.timetable import in_orbits, listed
@@ -36,7 +36,7 @@ def over_orbit_trees(job: Job[Network]) -> Built:
     """
     network, messages, roots = job.network, job.collective.messages, list(job.network.views)
     if network.rank_count == 1:
-        return Built(NO_ROWS, Claims(0, 0))
+        return NOTHING
     wanted, root = in_orbits(network), np.arange(len(roots))
     ways = ways_over(network, roots, _trees(network, roots, wanted.resource[:, 0]))
     ways = replace(ways, payloads=Payloads.of_ranges(root * messages, (root + 1) * messages))

@@ -35,14 +35,13 @@ from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
-from treecast.plans.built import NO_ROWS, Built, Job
+from treecast.plans.built import NOTHING, Built, Job
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.search import HOP, affordable, best_of
 from treecast.plans.times.timetable import Timed, in_orbits, listed, there_and_back
 from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.plans.ways.ways import Ways, grouped
 from treecast.ragged import places, starts
-from treecast.schedule import Claims
 
 _TURNS, _TRIES = 12, 6
 _MOST_HOPS, _MOST_OF_ORBIT = 2**22, 2**17  # of all ways; where every node has the same part, orbits do as well
@@ -82,7 +81,7 @@ def over_priced_paths(job: Job[Network]) -> Built:
     As few transmissions as there can be: M times the sum of all distances.
     """
     if not job.collective.demands().any():
-        return Built(NO_ROWS, Claims(0, 0))
+        return NOTHING
     least = _least(job)
     share = _least_load(job, least)
 

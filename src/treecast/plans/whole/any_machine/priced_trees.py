@@ -5,7 +5,7 @@ from itertools import product
 
 from treecast.collectives import Collective
 from treecast.networks import Network
-from treecast.plans.built import Built, Job
+from treecast.plans.built import NOTHING, Built, Job
 from treecast.plans.registry import any_machine, every_kind
 from treecast.plans.search import HOP, affordable, best_of
 from treecast.plans.times.timetable import Timed, listed, there_and_back
@@ -39,6 +39,8 @@ def priced_trees(job: Job[Network]) -> Built:
 
     It is not proved how near the bound this is: each schedule shows it.
     """
+    if not len(job.collective.classes[0]):
+        return NOTHING
     least = least_steps(job)
     grown = (
         (

@@ -16,7 +16,7 @@ from treecast.models import Model, takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.plans.built import Built, Job
+from treecast.plans.built import NOTHING, Built, Job
 from treecast.plans.registry import any_machine, every_kind
 from treecast.plans.search import WORK, affordable, best_of
 from treecast.plans.times.timetable import Timed, listed, there_and_back
@@ -75,6 +75,8 @@ def spread(job: Job[Network]) -> Built:
     """
     least, several = least_steps(job), machines(job.model)
     demand, _ = job.collective.classes
+    if not len(demand):
+        return NOTHING
     takes_part = _table(demand.held, job.network, len(demand)) | _table(demand.wanted, job.network, len(demand))
     narrow = (False,) if takes_part[job.network.ranks].all() else (True, False)
     every = product(range(1, _TRIES), (False, True), narrow, several)
