@@ -134,7 +134,7 @@ def test_sums_meet_at_nodes_of_different_degrees():
 
 
 def test_an_orbit_that_is_too_long_says_so():
-    with pytest.raises(PlanError, match="too many to write out; .*: with owners there is a plan"):
+    with pytest.raises(PlanError, match=r"too many to write out; .*: with owners there is a plan"):
         treecast.plan("allreduce", "star:7", without_owners=True)
 
 
