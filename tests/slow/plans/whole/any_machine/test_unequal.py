@@ -1,7 +1,7 @@
 import pytest
 
 from tests.plans.ways.test_ways import MACHINES, SMALL
-from tests.plans.whole.any_machine.test_one_row import has_a_plan, survives_every_death
+from tests.plans.whole.any_machine.test_unequal import has_a_plan, survives_every_death
 
 
 @pytest.mark.parametrize("machine", MACHINES)
