@@ -203,7 +203,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/long/plans/ways/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
         ),
         "on up to 1,024 nodes": Test(
-            "tests/plans/whole/any_machine.test_unequal.py::test_copies_are_for_all_ports_where_no_machine_is_named"
+            "tests/plans/whole/any_machine/test_unequal.py::test_copies_are_for_all_ports_where_no_machine_is_named"
         ),
         "on 1,000 random graphs with relays": Test(
             "tests/long/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
