@@ -6,7 +6,7 @@ import treecast
 from treecast.plans.after.patching import patched_sums
 
 JOBS = {
-    "hypercube": ("reduce", "hypercube:4", {"messages": 2}, 47),
+    "hypercube": ("reduce", "hypercube:4", {"messages": 2, "builder": "disjoint-trees"}, 47),
     "torus": ("reduce", "torus:4x4", {"messages": 6}, 47),
     "one way": ("reduce", "kautz:2,3", {}, 11),
     "one-port": ("reduce", "complete:8", {"messages": 3, "model": "one-port"}, 18),

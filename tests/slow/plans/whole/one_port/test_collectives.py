@@ -25,7 +25,9 @@ def test_one_copy_takes_the_steps_of_the_table(kind):
                 schedule = plan(kind, f"complete:{nodes}", messages=messages, model=under)
                 report = verify(schedule)
                 assert report.holds, (nodes, under, report.violations)
-                less = 2 * ((kind, under, messages) == ("reduce-broadcast", "one-port", 3) and nodes in (2, 3))
-                assert schedule.steps == schedule.claims.steps == steps - less  # where overlapping sums win
-                if not COLLECTIVES[kind].results:  # sums that go out again: the bound knows less
-                    assert best(list(report.bounds), "steps").value == steps
+                assert schedule.steps == schedule.claims.steps
+                least = best(list(report.bounds), "steps").value
+                if COLLECTIVES[kind].results:  # sums go out while others come in
+                    assert least <= schedule.steps <= steps
+                else:
+                    assert schedule.steps == least == steps
