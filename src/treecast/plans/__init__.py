@@ -9,14 +9,14 @@ from treecast.plans.after.repairs import Repair, repair
 from treecast.plans.baselines import Baseline, baseline, one_tree_steps, single_tree_steps
 from treecast.plans.built import Job
 from treecast.plans.carried import carried, known_node
-from treecast.plans.choice import Alternatives, Candidate, alternatives, choose
+from treecast.plans.choice import Alternatives, Candidate, alternatives, build, choose
 from treecast.plans.copies import copies_of
 from treecast.plans.fastest import plan
 from treecast.plans.job import collective_of, job, node_of
 from treecast.plans.lengths import lengths_by_node, lengths_by_pair
 from treecast.plans.registry import Builder, Option, all_builders, all_options
 from treecast.plans.registry import builders as _builders
-from treecast.plans.request import check_memory, facts, job_of, recipe_of, request, schedule_of
+from treecast.plans.request import check_memory, facts, job_of, recipe_of, request
 from treecast.plans.ways.trees import disjoint
 from treecast.schedule import Schedule
 from treecast.schedule.trees import TreeSet
@@ -52,8 +52,8 @@ __all__ = [
 
 def plan_again(schedule: Schedule) -> Schedule:
     """Return the schedule that a schedule's recipe makes: the same rows. Raises PlanError when it does not say its builder."""
-    task, entry = job_of(schedule)
-    return schedule_of(task, entry, entry.build(task))
+    job_of(schedule)
+    return build(*request(schedule))
 
 
 @overload

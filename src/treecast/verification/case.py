@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.collectives import find_kind
 from treecast.description import spell_range
 from treecast.errors import ScheduleError
 from treecast.models import Model
@@ -233,7 +234,8 @@ class Case:
             begin, sizes = np.arange(len(roots)) * part.chunks, np.full(len(roots), part.messages)
             table = rows.payloads.within_blocks(part.chunks)
         else:
-            kind, roots, begin, sizes = "broadcast", np.arange(self.nodes), part.begins(), part.sizes()
+            kind, roots = find_kind("broadcast").name, np.arange(self.nodes)
+            begin, sizes = part.begins(), part.sizes()
             sizes = np.where(np.isin(roots, part.ranks), sizes, 0)
             table = rows.payloads.within_blocks_of(part)
         row, entry = explode(table.start, rows.payload)

@@ -6,8 +6,16 @@ from tests.collectives.test_kinds import SOURCE, in_strings, is_handed_over
 
 
 def test_nothing_outside_the_table_asks_for_a_name():
-    """Names may be handed to a function; papers name collectives in statements; MSCCL, PyTorch, demands have their own."""
-    own = ("papers/", "formats/msccl", "programs/buffers", "calls/dump.py", "collectives/kinds.py", "cli/demands.py")
+    """Names may be handed to a function; papers, MSCCL, PyTorch, demands and records of jobs have names of their own."""
+    own = (
+        "papers/",
+        "formats/msccl",
+        "programs/buffers",
+        "calls/dump.py",
+        "collectives/kinds.py",
+        "cli/demands.py",
+        "records/",
+    )
     places = {file.relative_to(SOURCE).as_posix(): file for file in SOURCE.rglob("*.py")}
     named = [
         f"{place}:{node.lineno}"

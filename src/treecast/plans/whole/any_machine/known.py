@@ -45,7 +45,7 @@ def for_all_ports(job: Job[Any]) -> Job[Any]:
     """
     one: dict[str, Any] = {"messages": 1} if job.model.combining else {}
     if job.collective.targets:
-        one |= {"kind": "broadcast", "targets": ()}
+        one |= dict[str, Any](kind="broadcast", targets=())
     return replace(job, model=_ALL_PORT, options={}, collective=replace(job.collective, **one), likeness=None)
 
 
