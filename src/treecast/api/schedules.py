@@ -71,6 +71,8 @@ def bounds(job: Job[Any]) -> "list[Bound]":
     ...     print(bound.of, bound.value, bound.formula)
     transmissions 142800 M x (N - 1)
     steps 305 ⌈M x / degree⌉ + eccentricity - 1
+    steps 305 ⌈M x / in-degree⌉ + distance - 1
+    steps 305 least T with Σ (T - distance of its neighbor) ≥ M x
     """
     task = counted(job)
     found = lower_bounds.bounds(task.collective, task.network, task.copies, task.model, against=task.against)

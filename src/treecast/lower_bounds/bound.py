@@ -30,8 +30,9 @@ class Bound:
     >>> import treecast
     >>> for bound in treecast.bounds("broadcast", "star:4", messages=6):
     ...     print(bound)
-    transmissions at least 138 = M x (N - 1)  (each node but the root receives M messages x times)
+    transmissions at least 138 = M x (N - 1)  (each node but the root receives M messages, x times)
     steps at least 5 = ⌈M x / degree⌉ + eccentricity - 1  (Fragopoulou & Akl, Table 1)
+    steps at least 5 = ⌈M x / in-degree⌉ + distance - 1  (all chunks enter by the arcs of a node)
     steps at least 6 = least T with Σ (T - distance of its neighbor) ≥ M x  (the arcs into one node, as their tails are told)
     """
 

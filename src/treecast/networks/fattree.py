@@ -63,8 +63,8 @@ class FatTree(Graph):
 
     @cached_property
     def symmetry(self) -> Turns:
-        """Pods turn; edge switches, and which core switches go with them; hosts, and which aggregation switches go with them."""
+        """Pods turn; switches of hosts, with core switches; hosts, and which aggregation switches go with them."""
         pods, half = self.ports, self.ports // 2
-        host, edge = {"P": pods, "E": half, "H": half}, {"P": pods, "E": half}
+        host, leaf = {"P": pods, "E": half, "H": half}, {"P": pods, "E": half}
         above = {"P": pods, "A": half}, {"A": half, "C": half}
-        return turns_of(self, [host, edge, *above], ["P"], ["E", "C"], ["H", "A"])
+        return turns_of(self, [host, leaf, *above], ["P"], ["E", "C"], ["H", "A"])

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from treecast.errors import FormatError
-from treecast.kernels.records.plain import check_plain
 from treecast.ragged import Ints
 
 MOST_BYTES = 1 << 30
@@ -83,6 +82,8 @@ def load(data: bytes) -> Any:
         ...
     treecast.errors.FormatError: byte 2 of the pickle is not plain data: only numbers, texts, lists, tuples and dicts are read
     """
+    from treecast.kernels.records.plain import check_plain
+
     data = unpack(data)
     begin = data[:64].lstrip()[:1]
     if not begin:

@@ -9,6 +9,10 @@ class Verdict:
 
     ``sure``: whether the records leave no other reading. ``waiting``: how many other ranks wait for these, ``chain``: one
     way in which they do, the cause last. ``lines``: a sentence on each of the ranks. ``awaited``: others, awaited later.
+
+    >>> from treecast.records.verdict import Verdict
+    >>> Verdict("absent", (2,), "2 stands outside all calls").ranks
+    (2,)
     """
 
     kind: str

@@ -26,6 +26,10 @@ class Why(Described):
     ``ranks``: how many the job has. ``recorded``: those of which records were read. ``verdicts``: the first is the cause.
     ``notes``: what else the records show. ``limits``: what they do not. ``refused``: files not read, and why. ``clock``:
     which clock tells when they were made. ``waits``: for each rank those it waits for, and why. ``calls``: all calls as columns.
+
+    >>> import treecast
+    >>> treecast.why("examples/records", taken=2e9).holds
+    False
     """
 
     ranks: int
