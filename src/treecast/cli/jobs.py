@@ -14,6 +14,7 @@ plan allgather star:4 --messages 2 -o gather.tc
 simulate gather.tc --dead-nodes 2134@1
 plan allgather hypercube:4 --copies 2
 plan allgather torus:3x4 --copies 2
+plan alltoall leaf-spine:2,2,2
 plan alltoall star:4 --copies 2
 plan alltoall mesh:3x4 --messages 2
 plan scatter mesh:3x4 --copies 2

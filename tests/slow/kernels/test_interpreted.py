@@ -17,6 +17,8 @@ DIRECTLY = {
     "star.fill_neighbors",
     "star.walk_trees",
     "disjoint_paths.arcs_of_paths",
+    "hanging.hang",
+    "plain.check_plain",
 }
 
 

@@ -83,6 +83,7 @@ def exchanged(
     arcs, number = arcs_of(network).turned if back else (arcs_of(network), np.arange(len(wanted.resource)))
     taken = (wanted.resource[number], wanted.key[number])
     closed = np.zeros_like(has) if shut is None else shut & ~wants
+    wants, closed = np.ascontiguousarray(wants), np.ascontiguousarray(closed)
     columns = (arcs[:5], taken, busy, has.copy(), wants, closed, np.stack(fixed, axis=1))
     most = 4 * (chunks + nodes) + int(fixed.step.max(initial=0))
     count, steps = spread(*columns, alone, together, by_need, number_of_seed(seed), most, sent)
