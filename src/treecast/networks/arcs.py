@@ -40,7 +40,8 @@ class Arcs(NamedTuple):
         number = self.entering.astype(np.int64)
         place = np.empty_like(self.entering)
         place[number] = np.arange(len(number), dtype=place.dtype)
-        head, tail, port = (column[number] for column in (self.tail, self.head, self.port))
+        turned = (column[number] for column in (self.tail, self.head, self.port))
+        head, tail, port, place = (read_only(column, column.dtype) for column in (*turned, place))
         return Arcs(self.into, head, tail, self.first, place, port), number
 
 
