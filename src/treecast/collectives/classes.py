@@ -1,7 +1,7 @@
 """Who holds and who wants what in any collective: by nodes, as holdings, and by chunks, as the classes of a demand."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
 
 def classes_of(collective: "Collective") -> tuple[Demand, Ints]:
     """Return the demand that a collective is, and the first chunk of each class: see ``Collective.classes``."""
-    if collective.demand is not None:
-        block = np.arange(len(collective.demand))
-        return collective.demand, collective.begins()[
-            np.where(block < collective.demand.sums, block, block + collective.demand.sums)
-        ]
+    if (demand := collective.demand) is not None:  # finished sums are numbered between the sums and the copies
+        block = np.arange(len(demand))
+        return demand, collective.begins()[np.where(block < demand.sums, block, block + demand.sums)]
     kind, ranks, block = collective.traits, collective.ranks, np.arange(collective.first_blocks)
     root, one = np.full((len(block), 1), collective.root), np.ones((len(block), 1), np.int64)
     # 1. who holds each block, and who wants it: tables with a row for each block
@@ -48,10 +46,7 @@ def classes_of(collective: "Collective") -> tuple[Demand, Ints]:
 def holdings_before(collective: "Collective") -> Holdings:
     """Return who holds which chunks before the first step."""
     if collective.demand is not None:
-        block, node = collective.demand.held
-        return _of_classes(
-            collective, np.where(block < collective.demand.sums, block, block + collective.demand.sums), node
-        )
+        return _of_classes(collective, *collective.demand.held, shift=0)
     starts = collective.traits.starts
     if starts == "root":
         return _at(collective, np.array([collective.root]))
@@ -70,8 +65,7 @@ def holdings_before(collective: "Collective") -> Holdings:
 def holdings_after(collective: "Collective") -> Holdings:
     """Return who must hold which chunks after the last step."""
     if collective.demand is not None:
-        block, node = collective.demand.wanted
-        return _of_classes(collective, block + collective.demand.sums, node)
+        return _of_classes(collective, *collective.demand.wanted, shift=collective.sums)
     ends, ranks = collective.traits.ends, collective.ranks
     if ends == "root":
         return _at(collective, np.array([collective.root]))
@@ -87,9 +81,11 @@ def holdings_after(collective: "Collective") -> Holdings:
     return Holdings(np.tile(ranks, len(ranks)), first, first + collective.messages)
 
 
-def _of_classes(collective: "Collective", block: Ints, node: Ints) -> Holdings:
-    lengths = cast("Lengths", collective.lengths)
-    return Holdings(node, lengths.first[block], lengths.stop[block])
+def _of_classes(collective: "Collective", number: Ints, node: Ints, shift: int) -> Holdings:
+    """Return that some nodes hold classes of a demand, a number and a node each; ``shift``: sums so many chunks behind."""
+    demand, first = collective.classes
+    begin = first[number] + shift * (number < demand.sums)
+    return Holdings(node, begin, begin + demand.size[number])
 
 
 def _used(collective: "Collective") -> tuple[Ints, Ints]:

@@ -41,12 +41,9 @@ def check_plan(plan: Schedule, ranks: int) -> Demand:
 
 
 def chunks_of(collective: Collective, number: int) -> tuple[int, int]:
-    """Return the first chunk of a class of a demand, and the one behind its last; of a sum, before it is finished."""
-    demand, lengths = collective.demand, collective.lengths
-    if demand is None or lengths is None:
-        raise PlanError(f"{collective.kind} has no classes")
-    block = number + demand.sums * (number >= demand.sums)
-    return int(lengths.first[block]), int(lengths.stop[block])
+    """Return the first chunk of a class, and the one behind its last; of a sum, before it is finished."""
+    demand, first = collective.classes
+    return int(first[number]), int(first[number] + demand.size[number])
 
 
 def layout_at(program: Schedule, rank: int, entries: Sequence[int]) -> Layout:
