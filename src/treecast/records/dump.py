@@ -136,6 +136,11 @@ def _types(value: object) -> tuple[str, ...]:
     return tuple(cast(list[str], found))
 
 
+def is_exchange(kind: str) -> bool:
+    """Return whether each rank sends each other data of its own in calls of a kind, by its name."""
+    return "all_to_all" in kind or "alltoall" in kind
+
+
 def _plain(value: object) -> str:
     return str(value)[:80] if isinstance(value, str | int | float | None) else "?"
 
@@ -164,7 +169,7 @@ def _check_kind(entry: dict[str, Any], tables: Tables) -> tuple[int, ...]:
     said = {**entry, **cast(dict[str, Any], further)} if isinstance(further, dict) else entry
     more = tuple(f"{key} {_plain(said[key])}" for key in ("root", "op", "splits") if said.get(key) is not None)
     kind, match = name.split(":")[-1].split(" ")[0][:80], _TO_ONE.search(name)
-    sides = _LIKE.get(kind, "" if "all_to_all" in kind or "alltoall" in kind or kind.endswith("_v") else "io")
+    sides = _LIKE.get(kind, "" if is_exchange(kind) or kind.endswith("_v") else "io")
     elements = [tuple(map(math.prod, side)) for side in (ins, outs)]
     sizes = tuple(each for each, letter in zip(elements, "io", strict=True) if letter in sides)
     signature = Signature(kind, sizes, tuple(sorted({*types[0], *types[1]} - {""})), more)
@@ -264,8 +269,8 @@ def _size_by(call: Any, tables: Tables, dump: Dump) -> int:
 def _read_groups(dump: Dump, data: dict[str, Any], local: dict[str, str]) -> None:
     """Add what a record says of its groups. ``local``: from the rank's own numbers of groups to their names."""
     # 1. Titles and members. gloo keeps one nameless row, of the group made last: the world at ranks in no other group.
-    rows = cast(dict[str, Any], data.get("pg_config") or {})
-    for key, row in rows.items() if isinstance(rows, dict) else ():  # type: ignore[reportUnnecessaryIsInstance]
+    rows: Any = data.get("pg_config")
+    for key, row in cast(dict[str, Any], rows).items() if isinstance(rows, dict) else ():
         said = cast(dict[str, Any], row if isinstance(row, dict) else {"name": key, "ranks": row})
         try:
             ranks = said.get("ranks") or ()

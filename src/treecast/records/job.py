@@ -169,6 +169,11 @@ class Job:
         key = group * (1 << 40) + number
         return self.made[np.searchsorted(self.order, key) : np.searchsorted(self.order, key, "right")]
 
+    def runs(self) -> tuple[Ints, Ints]:
+        """Return where the rows of each call begin in ``made``, and how many there are: int64 both."""
+        starts = np.flatnonzero(np.diff(self.order, prepend=self.order[0] - 1))
+        return starts, np.diff(np.append(starts, len(self.made)))
+
     def kind_at(self, rank: int, group: int, number: int) -> int:
         """Return the signature of what a rank made under a number of a group, -1 where that is not recorded."""
         rows = self.at(group, number)

@@ -117,8 +117,7 @@ def _find_behind(job: Job) -> list[Verdict]:
     made = job.made
     if not len(made):
         return []
-    starts = np.flatnonzero(np.diff(job.order, prepend=job.order[0] - 1))
-    counts = np.diff(np.append(starts, len(made)))
+    starts, counts = job.runs()
     sizes = np.array([len(group.members) for group in job.groups])[made["group"][starts]]
     late = made["begun"] - np.repeat(np.minimum.reduceat(made["begun"], starts), counts)
     full = np.repeat((counts == sizes) & (counts > 1), counts)

@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 
+from treecast.records.dump import is_exchange
 from treecast.records.job import Job, spell_ranks
 from treecast.records.verdict import Verdict
 
@@ -18,13 +19,10 @@ def find_unlike(job: Job) -> list[tuple[Verdict, bool]]:
     made = job.made
     if not len(made):
         return []
-    starts = np.flatnonzero(np.diff(job.order, prepend=job.order[0] - 1))
+    starts, counts = job.runs()
     differ = np.minimum.reduceat(made["kind"], starts) != np.maximum.reduceat(made["kind"], starts)
-    counts = np.diff(np.append(starts, len(made)))
     sums = np.add.reduceat(made["sent"], starts) != np.add.reduceat(made["received"], starts)
-    exchanges = np.array(
-        ["all_to_all" in signature.kind or "alltoall" in signature.kind for signature in job.signatures]
-    )
+    exchanges = np.array([is_exchange(signature.kind) for signature in job.signatures])
     members = np.array([len(group.members) for group in job.groups])
     splits = sums & exchanges[made["kind"][starts]] & (counts == members[made["group"][starts]])
     found, seen = list[tuple[Verdict, bool]](), set[int]()
