@@ -16,7 +16,7 @@ from treecast.plans.job import collective_of, job, node_of
 from treecast.plans.lengths import lengths_by_node, lengths_by_pair
 from treecast.plans.registry import Builder, Option, all_builders, all_options
 from treecast.plans.registry import builders as _builders
-from treecast.plans.request import check_memory, facts, job_of, recipe_of, request
+from treecast.plans.request import check_memory, facts, recipe_of, request, request_again
 from treecast.plans.ways.trees import disjoint
 from treecast.schedule import Schedule
 from treecast.schedule.trees import TreeSet
@@ -52,8 +52,7 @@ __all__ = [
 
 def plan_again(schedule: Schedule) -> Schedule:
     """Return the schedule that a schedule's recipe makes: the same rows. Raises PlanError when it does not say its builder."""
-    job_of(schedule)
-    return build(*request(schedule))
+    return build(*request_again(schedule))
 
 
 @overload

@@ -21,9 +21,7 @@ from treecast.plans.request import check_memory, request, schedule_of
 from treecast.schedule import Claims, Schedule
 
 _MOST_COMPARED = 2**12  # nodes of a network on which builders without a closed form are compared by building
-_MOST_FEWER_SENDS = (
-    2**8
-)  # nodes of a network on which others are built although the fewest steps are there, for fewer sends
+_MOST_FEWER_SENDS = 2**8  # nodes of a network on which others are built for fewer sends alone
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,7 @@ def _fitting(job: Job[Any]) -> tuple[Job[Any], list[Builder]]:
     given = _read_options(where, job.options)
     entries = _builders_called(kind, where, name, given)
     kept = job.copies > 1 and job.collective.traits.one_way  # the builders' own machines carry one copy
-    able = [entry for entry in entries if entry.by_root or entry.most(where, job.against) >= job.copies] or entries
-    machine = job.model if kept or "model" in job.said else _own_model(able, given)
+    machine = job.model if kept or "model" in job.said else _own_model(job, entries, given)
     if where.ports > _MOST_PORTS and not machine.routing:
         raise PlanError(
             f"{where.spec} has {where.ports:,} ports: a schedule can name {_MOST_PORTS:,}; take a network of less degree"
@@ -95,12 +94,20 @@ def recipe_of(job: Job[Any], entry: Builder, copies: int) -> Recipe:
 def job_of(schedule: Schedule) -> tuple[Job[Any], Builder]:
     """Return the job and the builder that a schedule was planned from.
 
+    Raises PlanError as ``request_again`` does.
+    """
+    found, entries = request_again(schedule)
+    return found, entries[0]
+
+
+def request_again(schedule: Schedule) -> tuple[Job[Any], list[Builder]]:
+    """Return the job that a schedule was planned from, and the builders of the name that it says.
+
     Raises PlanError when the schedule does not say, or when no builder can do its recipe.
     """
     if not schedule.recipe.builder:
         raise PlanError("the schedule does not say which builder made it")
-    found, entries = request(schedule)
-    return found, entries[0]
+    return request(schedule)
 
 
 def facts(schedule: Schedule, depth: int) -> Description:
@@ -144,9 +151,12 @@ def _builders_called(kind: str, network: Network, name: str | None, options: Map
     return fitting
 
 
-def _own_model(entries: list[Builder], options: Mapping[str, Any]) -> Model:
-    """Return the model that a job has when none is asked for: the first of the presets that a builder is for."""
-    keywords = set(options)
+def _own_model(job: Job[Any], entries: list[Builder], options: Mapping[str, Any]) -> Model:
+    """Return the model that a job has when none is asked for: the first of the presets that a builder of its copies is for."""
+    keywords, copies = set(options), job.copies
+    if copies > 1:
+        able = [entry for entry in entries if entry.by_root or entry.most(job.network, job.against) >= copies]
+        entries = able or entries
     taking = [entry for entry in entries if entry.takes(keywords)] or entries
     own = {name for entry in taking for name in entry.models}
     return find_model(next((name for name in MODELS if name in own), next(iter(MODELS))))

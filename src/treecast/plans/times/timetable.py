@@ -82,6 +82,23 @@ def in_orbits(network: Network) -> Takes:
     return Takes(orbit, np.full_like(orbit, -1), int(orbit.max(initial=-1)) + 1)
 
 
+@kept(4)
+def _first_of_orbits(network: Network) -> Ints:
+    """Return the number of the first arc of each orbit: int64 (orbits,)."""
+    return np.unique(in_orbits(network).resource[:, 0], return_index=True)[1]
+
+
+def list_orbits(ways: Ways, keys: list[Ints]) -> Timed:
+    """Return the times of ways that the symmetry of their network carries to all ranks, over all ports: see ``listed``.
+
+    One arc stands for all of its orbit.
+    """
+    network = ways.network
+    wanted = in_orbits(network)
+    standing = replace(ways, arc=_first_of_orbits(network)[wanted.resource[ways.arc, 0]])
+    return listed(standing, model("all-port"), keys, wanted=wanted)._replace(ways=ways)
+
+
 def parallel(network: Network) -> Ints:
     """Return a number for each arc, the same for those from one node to another: int64 (arcs,)."""
     arcs = arcs_of(network)

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.lower_bounds import is_least
-from treecast.models import model
 from treecast.networks import Graph, Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.plans.built import NOTHING, Built, Job
 from treecast.plans.registry import builder, by_turns
 from treecast.plans.search import best_of
-from treecast.plans.times.timetable import in_orbits, listed
+from treecast.plans.times.timetable import in_orbits, list_orbits
 from treecast.plans.ways.even_trees import ways_over
 from treecast.ragged import read_only
 from treecast.schedule import Claims, Payloads
@@ -37,17 +36,13 @@ def over_orbit_trees(job: Job[Network]) -> Built:
     network, messages, roots = job.network, job.collective.messages, list(job.network.views)
     if network.rank_count == 1:
         return NOTHING
-    wanted, root = in_orbits(network), np.arange(len(roots))
-    ways = ways_over(network, roots, _trees(network, roots, wanted.resource[:, 0]))
+    root = np.arange(len(roots))
+    ways = ways_over(network, roots, _trees(network, roots, in_orbits(network).resource[:, 0]))
     ways = replace(ways, payloads=Payloads.of_ranges(root * messages, (root + 1) * messages))
-    stand = np.unique(wanted.resource[:, 0], return_index=True)[1]  # one arc for all of its orbit
-    standing, chance = (
-        replace(ways, arc=stand[wanted.resource[ways.arc, 0]]),
-        np.random.default_rng(1).permutation(len(ways)),
-    )
+    chance = np.random.default_rng(1).permutation(len(ways))
     orders = ([-ways.heights, chance], [-ways.below, chance])
     timed = best_of(
-        (listed(standing, model("all-port"), keys, wanted=wanted)._replace(ways=ways) for keys in orders),
+        (list_orbits(ways, keys) for keys in orders),
         lambda timed: timed.cost,
         lambda steps: is_least(steps, job.collective, network, job.model),
     )

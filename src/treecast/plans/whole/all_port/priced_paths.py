@@ -15,7 +15,6 @@ they fail. One copy may go round arcs that all shortest paths use: 26 steps of a
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +37,7 @@ from treecast.networks.kept import kept
 from treecast.plans.built import NOTHING, Built, Job
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.search import HOP, affordable, best_of
-from treecast.plans.times.timetable import Timed, in_orbits, listed, there_and_back
+from treecast.plans.times.timetable import Timed, in_orbits, list_orbits, listed, there_and_back
 from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.plans.ways.ways import Ways, grouped
 from treecast.ragged import places, starts
@@ -259,16 +258,14 @@ def paths_of_roots(network: Network, runs: int) -> Timed:
     # some orbit of arcs has to carry so much
     degree = max(network.degree_at(v) for v in network.views)
     share = max(-(-hops // wanted.resources), -(-runs * (network.rank_count - 1) // degree))
-    stand = np.unique(wanted.resource[:, 0], return_index=True)[1]  # one arc for all of its orbit
     known = flight(BoundJob(Collective.over(network, "alltoall", runs), network, 1, model("all-port")), [])
     least = max(share, int(far.max()), *(bound.value for bound in known))
 
     def tried() -> Iterator[Timed]:
         for routed, seed in pairs.of_roots(share):
             ways = Ways.of_paths(network, *routed, chunk=chunk, size=np.ones_like(chunk))
-            standing = replace(ways, arc=stand[wanted.resource[ways.arc, 0]])
             for keys in _orders(ways, wanted, seed):
-                yield listed(standing, model("all-port"), keys, wanted=wanted)._replace(ways=ways)
+                yield list_orbits(ways, keys)
 
     return best_of(tried(), lambda timed: timed.cost, least)
 
