@@ -1,5 +1,7 @@
 """The list of bounds: rows of the table by chance have bounds at once, and nobody climbs higher than needed."""
 
+import sys
+from functools import partial
 from itertools import product
 from types import MappingProxyType
 
@@ -7,6 +9,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from tests.tcp.threads import at_once
+from treecast import lower_bounds
 from treecast.collectives import COLLECTIVES, Collective, Lengths, collective
 from treecast.collectives.kinds import Kind
 from treecast.errors import TreecastError
@@ -70,3 +74,22 @@ def test_nobody_climbs_higher_than_needed(monkeypatch):
     assert asked == ["sends", "doors"]
     assert not is_least(16, job, where, model("one-port"))
     assert asked[-1] == "by_windows"
+
+
+@pytest.fixture
+def often_switched():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_several_threads_climb_at_once(often_switched):
+    """Each finds all bounds: two that take the same rung at once do not leave the next one out."""
+    for spec in ("ring:4", "complete:4", "tree:2,2", "hypercube:3"):
+        for name in ("broadcast", "alltoall", "allreduce"):
+            where = network(spec)
+            job = Collective(name, where.nodes, 3), where, 1, model("all-port")
+            alone = bounds(*job)
+            lower_bounds._rungs.cache_clear()
+            assert at_once([partial(bounds, *job)] * 4) == [alone] * 4

@@ -12,10 +12,11 @@ from mpi4py import MPI
 
 import treecast.mpi
 from treecast.engine.lane import Lane
+from treecast.mpi.plans import PlanLane
 
 MUCH, VICTIM = 1 << 17, 3
 comm = treecast.mpi.wrap(MPI.COMM_WORLD, survive=1, network="hypercube:2", on_failed="ignore")
-me, name, plans, carry, send = comm.rank, sys.argv[1], [], Lane.carry, treecast.mpi.plans._Lane.send
+me, name, plans, carry, send = comm.rank, sys.argv[1], [], Lane.carry, PlanLane.send
 
 
 def counted(*given):
@@ -31,7 +32,7 @@ def dies(*given):
 
 Lane.carry = counted
 if me == VICTIM:
-    treecast.mpi.plans._Lane.send = dies
+    PlanLane.send = dies
 data, rows, total = np.full(MUCH, me + 1.0), np.zeros((comm.size, MUCH)), np.zeros(MUCH)
 if name == "Bcast":
     comm.Bcast(data, 1)

@@ -5,6 +5,7 @@ Whoever asks whether some steps are the fewest climbs no higher than to the boun
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from threading import Lock
 
 from treecast.collectives.kinds import Kind
 from treecast.lower_bounds.bound import Bound
@@ -74,21 +75,21 @@ LADDER: Sequence[tuple[Rung, Trait]] = (
 class Climb:
     """The bounds of a job after each function of the list that is for it, found when they are asked for.
 
-    Of each figure a bound is kept if none before it says more. ``given``: the condition of all of them.
+    Of each figure a bound is kept if none before it says more. ``given``: the condition of all of them. Several threads may ask.
     """
 
     def __init__(self, job: Job, given: str = "", known: Sequence[Bound] = ()) -> None:
         rungs = ((wormhole, _any),) if job.model.routing else LADDER
         self._job, self._given, self._known = job, given, [list(known)]
         self._rungs = [] if known else [rung for rung, trait in rungs if trait(job.kind)]
+        self._climbing = Lock()
 
     def __iter__(self) -> Iterator[list[Bound]]:
-        at = 0
-        while at < len(self._known) or at <= len(self._rungs):
-            if at == len(self._known):
-                self._known.append(self._after(self._rungs[at - 1], self._known[-1]))
+        for at in range(len(self._rungs) + 1):
+            with self._climbing:  # or a second thread takes the same rung, and the next one is left out
+                if at == len(self._known):
+                    self._known.append(self._after(self._rungs[at - 1], self._known[-1]))
             yield self._known[at]
-            at += 1
 
     def _after(self, rung: Rung, known: Sequence[Bound]) -> list[Bound]:
         """Return the known bounds and those of another function."""
