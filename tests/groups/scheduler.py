@@ -252,7 +252,7 @@ class Call:
         self.every = [given(number, r, count) for r in range(size)]
         self.out = np.zeros((size, count), np.int64)
         mine, pieces = bytes_of(self.every[me]), [bytes_of(row) for row in self.out]
-        how = sums.Sums(None, Add, count, exact=number % 2 == 0)
+        how = sums.Sums(None, Add, count, any_order=number % 2 == 0)
         at_root, wide = me == root, sums.Sums(None, Add, count * size)
         copies = [bytes_of(np.copy(self.every[root]) + r) for r in range(size)]
         data = mine if at_root else pieces[0]

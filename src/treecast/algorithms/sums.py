@@ -1,7 +1,7 @@
-"""Sums over all ranks: reduce, allreduce, reduce-scatter, scan and exscan, folded in the order of ranks.
+"""Sums over all ranks: reduce, allreduce, reduce-scatter, scan and exscan, folded in the order of ranks, or exactly.
 
-A sum is folded where all its contributions are, rank 0 first. So operations need not commute, and equal sets of ranks give
-equal bits, the same at all ranks. When ranks fail, the sum is that of one set of ranks for all its entries:
+A sum is folded where all its contributions are, rank 0 first, or as the true sum. So operations need not commute, and equal sets
+of ranks give equal bits, the same at all ranks. When ranks fail, the sum is that of one set of ranks for all its entries:
 
 - *little data*: the contributions go to all ranks, those of the dead from whoever has them. All fold the same contributions.
 - *little data whose sum has the same bits in any order*, for all: the transport adds where it can. Who has the sum gives it;
@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from treecast.algorithms.exact import Exact
 from treecast.algorithms.spread import (
     Missing,
     allgather_together,
@@ -38,14 +39,17 @@ from treecast.transport.together import Together
 class Sums(NamedTuple):
     """How entries are added: their datatype, the operation, and how many each rank contributes.
 
-    The bytes of a contribution are entries as they lie in memory, one datatype's extent apart. ``exact``: their sum has the same
-    bits in any order, and a transport may add them.
+    The bytes of a contribution are entries as they lie in memory, one datatype's extent apart. ``any_order``: their sum has the
+    same bits in any order, and a transport may add them. ``bits``: what those of the sum depend on. ``exact``: adds all
+    contributions at once, not in the order of ranks.
     """
 
     datatype: Any
     op: Any
     entries: int
-    exact: bool = False
+    any_order: bool = False
+    bits: str = "by-rank"
+    exact: Exact | None = None
 
     def reduce(self, before: Piece, part: Piece, entries: int) -> None:
         """Leave the sum of two pieces of so many entries in the second; ``reduce_pieces`` of an operation takes no others."""
@@ -138,7 +142,7 @@ def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums, task:
     if target is not None and target not in group.agreement.members:
         return (target,)
     given: Piece = out if mine is None else mine
-    in_blocks = task.is_for_all and (group.carrier.relays or (how.exact and group.goes_together(len(given))))
+    in_blocks = task.is_for_all and (group.carrier.relays or (how.any_order and group.goes_together(len(given))))
     is_little = len(given) * group.size <= SMALL and not in_blocks
     if task.prefix if is_shared(group, len(given) * group.size) else is_little:
         return (yield from _sum_everywhere(group, given, out, how, task))
@@ -188,7 +192,7 @@ def _try_blocks(
         yield from hand_down(group, sum_here, living[0], 1, bool(parts))
         return
     together = group.goes_together(len(given)) if task.is_for_all else None
-    if together is not None and how.exact:
+    if together is not None and how.any_order:
         yield from group.came(together.allreduce(given, out, how), {living[0]: out})
         return
     owners = living if len(given) * group.size > SMALL else living[:1]
@@ -207,7 +211,7 @@ def _try_blocks(
     if lacking:
         group.lack(me, parts[me])
     elif takers:
-        fold(how, [parts[rank] for rank in living], len(parts[me]) // width if width else 0)
+        fold(how, [parts[rank] for rank in living], len(parts[me]) // width if width else 0, prefix=task.prefix)
     sums = {rank: place for rank in living if (place := task.place(rank, living)) is not None}
     if out is not None and me in sums:
         for owner in owners:
@@ -243,9 +247,12 @@ def _try_together(
     yield from allgather_together(group, together, {rank: out[place] for rank, place in block.items()})
 
 
-def fold(how: Sums, parts: Sequence[Piece], entries: int) -> None:
-    """Add parts in their order: afterwards each is the sum of those up to it."""
-    if entries:
+def fold(how: Sums, parts: Sequence[Piece], entries: int, *, prefix: bool = False) -> None:
+    """Add parts: afterwards the last is the sum of all, and with ``prefix`` each that of those up to it."""
+    if entries and how.exact is not None:
+        for stop in range(len(parts), 0 if prefix else len(parts) - 1, -1):
+            how.exact.fold(parts[:stop])
+    elif entries:
         for before, part in pairwise(parts):
             how.reduce(before, part, entries)
 

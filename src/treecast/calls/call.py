@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn
 
-from treecast.calls.table import Algorithm, Failed, Job, Plans, Rank
+from treecast.calls.table import Algorithm, Failed, Given, Job, Plans, Rank
 from treecast.errors import DeliveryError, UnlikeCallsError
 from treecast.groups.group import Group
 from treecast.groups.unlike import called
@@ -26,22 +26,27 @@ class Last(NamedTuple):
         The network between the ranks, or their hosts, where it follows a plan; "" otherwise.
     seconds : float
         How long this rank was in the call.
+    bits : str
+        What the bits of its sum depend on: ``any``, ``by-rank`` or ``exact``, as ``sums`` of ``treecast.groups.terms.Terms`` has
+        them. A sum of whole numbers is exact; "" for a call that adds nothing, and for sums of Python objects.
     """
 
     failed: tuple[int, ...] = ()
     way: str = ""
     network: str = ""
     seconds: float = 0.0
+    bits: str = ""
 
 
 class Call:
-    """A call of one rank. ``is_planned``: whether it goes by a plan.
+    """A call of one rank. ``is_planned``: whether it goes by a plan. ``bits``: what those of its sum depend on.
 
     ``run``: carries out steps of the group. ``plans``: functions that carry algorithms out by plans; all others go straight.
     """
 
     def __init__(self, ours: Rank, group: Group, run: Callable[[Any], Any], *, plans: Plans = None) -> None:
         self.ours, self.group, self.is_planned, self.words = ours, group, False, NO_WORDS
+        self.bits = ""
         self._run, self._plans, self._part = run, plans or {}, 0
 
     def __call__(self, algorithm: Algorithm, *parts: Any) -> Failed:
@@ -86,6 +91,7 @@ class Call:
         try:
             given = job.read()
             self.words = job.words_of(given)
+            self.bits = given.bits if isinstance(given, Given) else ""
         except Exception as error:  # whatever it is, the others must not wait for this rank
             self.refuse(error)
         found = job.carry(self, given)

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any
 
 from treecast.calls import objects
-from treecast.calls.call import Last
+from treecast.calls.call import Call, Last
 from treecast.calls.deaths import Deaths
 from treecast.calls.dump import dump, flight_record
 from treecast.calls.table import Failed, Job, Plans, Rank, Row, job_of
@@ -22,16 +22,15 @@ class Member:
     """What becomes of its calls when ranks fail."""
     _take_number: Callable[[], int]
     """Returns the number of a call of the program, alike at all ranks."""
-    _last: tuple[Any, ...] = (0.0, 0.0, (), "", "")
+    _last: tuple[Any, ...] = (0.0, 0.0, (), "", "", "")
     own_way = "straight"
     """Who carries a call out that goes by no plan."""
 
     @property
     def last(self) -> Last:
         """The outcome of the last collective that was called on this object."""
-        began, ended, *more = self._last
-        failed, way, network = more or ((), "MPI", "")
-        return Last(failed, way, network, ended - began)
+        began, ended, failed, way, network, bits = self._last
+        return Last(failed, way, network, ended - began, bits)
 
     @property
     def stats(self) -> dict[str, int]:
@@ -71,8 +70,8 @@ class Member:
         """Return the plans of a call, the way that it goes, and the network."""
         raise NotImplementedError
 
-    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed, bool]:
-        """Carry a job out; return its result, the failed ranks whose data is missing, and whether it went by a plan."""
+    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed, Call]:
+        """Carry a job out; return its result, the failed ranks whose data is missing, and the call."""
         raise NotImplementedError
 
     def _begin_work(self, work: Callable[[], Any]) -> Any:
@@ -88,8 +87,8 @@ class Member:
         DeliveryError for data of the dead, as ``on_failed`` asks for.
         """
         number, began, (plans, *way) = number or self._take_number(), perf_counter(), self._plans_of(row)
-        found, failed, by_plan = self._carry_out(number, job, plans)
-        self._last = (began, perf_counter(), failed, *(way if by_plan else (self.own_way, "")))
+        found, failed, call = self._carry_out(number, job, plans)
+        self._last = (began, perf_counter(), failed, *(way if call.is_planned else (self.own_way, "")), call.bits)
         self._here[2].tell((title or name, name, number), (failed, job.target), self._group, self.terms.on_failed)
         return found, failed
 
@@ -120,7 +119,7 @@ class Member:
         """
         self._here[1].wait()
         self.do("run", self._job_of(plan, (sendbuf, recvbuf), op))
-        self._last = *self._last[:3], plan.builder or "plan", plan.network.spec
+        self._last = *self._last[:3], plan.builder or "plan", plan.network.spec, self._last[-1]
 
     def _job_of(self, *given: Any) -> Job:
         """Return the job of a plan on buffers."""

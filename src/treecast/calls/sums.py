@@ -2,15 +2,23 @@
 
 from typing import Any
 
+import numpy as np
+
 from treecast.algorithms import spread, sums
+from treecast.algorithms.exact import Exact
 from treecast.algorithms.sums import Sums
 from treecast.calls.call import Call
 from treecast.calls.reader import Entries
 from treecast.calls.table import Asked, Failed, Given, Rank, check_alike, check_root, name_of, row
-from treecast.groups.words import Words
+from treecast.errors import PlanError
+from treecast.groups.words import Words, spell
 
 _OWN_FROM = 8 << 20
-_WHOLE = frozenset("?bBhHiIlLqQ")
+_ADD, _MULTIPLY = frozenset({"SUM", "AVG"}), frozenset({"PROD", "PRODUCT"})
+_CHOOSE = frozenset(
+    ["MIN", "MAX", "LAND", "LOR", "LXOR", "BAND", "BOR", "BXOR", "MAXLOC", "MINLOC", "REPLACE", "NO_OP"]
+)
+_LEAST, _ONE = 5e-324, 1.0  # names: Python would multiply constants when it compiles
 _COUNT = 8  # bytes by which ranks tell one another how much they receive
 
 
@@ -31,14 +39,31 @@ def _given(ours: Rank, entries: Entries, op: Any, *parts: Any, finish: Any = Non
     """Return the parts of a sum, to which is added how these entries are."""
     op = ours.mpi.SUM if op is None else op
     ours.reader.check_sum(entries.datatype, op)
-    how, length = Sums(entries.datatype, op, entries.number, is_exact(entries.datatype, op)), len(entries.piece)
+    how, length = how_of(ours, entries.datatype, op, entries.number), len(entries.piece)
     words = Words("", length, ours.reader.spell(how.datatype), name_of(ours.mpi, how.op), root)
-    return Given((*parts, how), length, finish, words)
+    return Given((*parts, how), length, finish, words, how.bits)
 
 
-def is_exact(datatype: Any, op: Any) -> bool:
-    """Return whether a sum of MPI's has the same bits in any order: that of whole numbers."""
-    return bool(op.is_predefined and datatype.is_predefined and datatype.typechar in _WHOLE)
+def how_of(ours: Rank, datatype: Any, op: Any, entries: int) -> Sums:
+    """Return how entries are added. Raises PlanError for those that have no exact sum, where the terms ask for one."""
+    name, spelled = name_of(ours.mpi, op), ours.reader.spell(datatype)
+    if (name in _ADD or name in _MULTIPLY or name in _CHOOSE) and _is_whole(spelled):
+        return Sums(datatype, op, entries, any_order=True, bits="exact")
+    if ours.sums != "exact" or name in _CHOOSE:
+        return Sums(datatype, op, entries, bits=ours.sums if ours.sums == "any" else "by-rank")
+    if name not in _ADD or not Exact.adds(spelled):
+        entry = spell(spelled) or "other entries"
+        raise PlanError(f"sums='exact' has SUM and AVG of floats to 64 bits, not {name} of {entry}: say sums='by-rank'")
+    if _LEAST * _ONE == 0:
+        raise PlanError("sums='exact' needs floats near 0, which this thread takes for 0: set_flush_denormal(False)")
+    return Sums(datatype, op, entries, bits="exact", exact=Exact(str(getattr(datatype, "dtype", "")) or spelled))
+
+
+def _is_whole(spelled: str) -> bool:
+    try:
+        return bool(spelled) and np.dtype(spelled).kind in "biu"
+    except TypeError:  # a type that torch alone has
+        return False
 
 
 @row("Exscan", sums.exscan)

@@ -6,7 +6,7 @@ To add a collective is to add an algorithm, and a row here: a function that read
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from functools import wraps
+from functools import cache, wraps
 from inspect import signature
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,12 +42,16 @@ Plans = Mapping[Algorithm, Callable[..., Failed]] | None
 
 
 class Rank(NamedTuple):
-    """The rank whose arguments are read, and their reader (``mpi.reader.Reader``, or another that has its methods)."""
+    """The rank whose arguments are read, and their reader (``mpi.reader.Reader``, or another that has its methods).
+
+    ``sums``: what the bits of its sums depend on, as ``Terms`` has it.
+    """
 
     mpi: Any
     reader: Any
     rank: int
     size: int
+    sums: str = "by-rank"
 
     def in_place(self, argument: Any) -> bool:
         """Return whether an argument says that the data is in the other one."""
@@ -57,13 +61,14 @@ class Rank(NamedTuple):
 class Given(NamedTuple):
     """Arguments that were read: the parts for the algorithm, their bytes as thresholds count them, and the last step.
 
-    ``words``: in which all ranks agree, but for the name of the call.
+    ``words``: in which all ranks agree, but for the name of the call. ``bits``: what those of a sum depend on.
     """
 
     parts: tuple[Any, ...]
     total: int
     finish: Callable[[], None] | None = None
     words: Words = NO_WORDS
+    bits: str = ""
 
 
 class Asked(NamedTuple):
@@ -196,6 +201,12 @@ def job_of(make: Callable[..., Job], ours: Rank, arguments: tuple[Any, ...], nam
         wrong.set_exception(error)
         needed = [each for each in signature(make).parameters.values() if each.default is each.empty]
         return make(ours, *[None] * (len(needed) - 1))._replace(read=wrong.result)
+
+
+@cache
+def adds(make: Callable[..., Job]) -> bool:
+    """Return whether a collective has an operation."""
+    return "op" in signature(make).parameters
 
 
 def name_of(mpi: Any, op: Any) -> str:

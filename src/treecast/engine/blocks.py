@@ -57,16 +57,18 @@ def carry(place: Place, cut: Cut, me: int, role: Role, run: Run) -> set[int]:
 def cut_up(what: Operation, sizes: Sequence[int], rate: float = 0.0) -> tuple[Operation, Cut]:
     """Return an operation in as many chunks as are best, and how its blocks are cut into them; ``rate`` as in ``messages_of``.
 
-    ``sizes``: the bytes of each block where their lengths differ, else of the first.
+    ``sizes``: the bytes of each block where their lengths differ, else of those from or to each rank, or of the first alone.
     """
     kind, where, _, _, survive, model, _ = what
     if COLLECTIVES[kind].lengths:
         flit = flit_of(where, sizes, survive, rate, model=model)
         what = what._replace(lengths=tuple(-(-size // flit) for size in sizes))
         return what, lambda block, number: slice(number * flit, min((number + 1) * flit, sizes[block]))
-    count = messages_of(kind, where, sizes[0], survive, rate, model=model)
-    layout = even_layout(sizes[0], count)
-    return what._replace(messages=count), lambda _, number: layout.slice_of(number, number + 1)
+    count = messages_of(kind, where, max(sizes), survive, rate, model=model)
+    layouts = {size: even_layout(size, count) for size in set(sizes)}
+    return what._replace(messages=count), lambda block, number: layouts[sizes[block % len(sizes)]].slice_of(
+        number, number + 1
+    )
 
 
 def carry_sum(received: Bytes, how: Sums, me: int, role: Role, run: Run) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from treecast.algorithms.sums import Sums
 from treecast.calls.call import Call
 from treecast.calls.reader import Entries
+from treecast.calls.sums import how_of
 from treecast.calls.table import Failed, Given, Job, Rank, name_of
 from treecast.collectives import Demand
 from treecast.engine.blocks import bytes_of
@@ -71,7 +72,7 @@ def job_of(ours: Rank, lane_of: Callable[[Group], Lane], plan: Any, ends: tuple[
         spelled = "" if how.datatype is None else ours.reader.spell(how.datatype)
         words = Words("", None, spelled, name_of(ours.mpi, how.op) if demand.sums else "")
         parts = (Buffers(demand, given, wanted, how),)
-        return Given(parts, sum(len(each.piece) for each in every), finish, words)
+        return Given(parts, sum(len(each.piece) for each in every), finish, words, how.bits if demand.sums else "")
 
     def carry(call: Call, given: Given) -> tuple[None, Failed]:
         _carry(call, lane_of(call.group), plan, given.parts[0])
@@ -94,6 +95,8 @@ def _how(ours: Rank, demand: Demand, every: Sequence[Entries], op: Any) -> Sums:
         ours.reader.check_sum(datatype, op)
         if not op.Is_commutative():
             raise PlanError("sums of a plan are added in its own order: the operation has to commute")
+        ours = ours._replace(sums="any")
+        return how_of(ours, datatype, op, 0)
     return Sums(datatype, op, 0)
 
 

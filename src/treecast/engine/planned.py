@@ -9,7 +9,7 @@ straight at last. A group that survives nothing does none of that: its ranks go 
 
 import os
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache, partial
 from hashlib import blake2b
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from treecast.algorithms import spread
+from treecast.algorithms.sums import Sums, fold, scratches, width_of
 from treecast.calls.call import Call
 from treecast.calls.collectives import ROWS
 from treecast.calls.table import Algorithm, Failed
@@ -168,12 +169,12 @@ class Planned:
         return cut, broadcast_role(what, hosts, root, me, tags) if between else role_of(what, me, tags), spare
 
     def _part(
-        self, group: Group, where: Network, name: str, sizes: Sequence[int], end: int | None
+        self, group: Group, where: Network, name: str, sizes: Sequence[int], end: int | None, *, copies: bool = True
     ) -> tuple[int, _Made, Run]:
         """Return the node of this rank, its part in a plan, and the function that carries that out; ``end``: the root, if any."""
         members, lane = group.agreement.members, self._lane_of(group)
         me, hosts = members.index(group.rank), _hosts_of(self._hosts, members)
-        root, survive = 0 if end is None else members.index(end), group.terms.survive if self._copies else 0
+        root, survive = 0 if end is None else members.index(end), group.terms.survive * (copies and self._copies)
         what = Operation(name, where, root, survive=survive, model=self._model)
         made = self._made(what, tuple(sizes), hosts, me, lane.tags)
         while not made.done():
@@ -218,19 +219,25 @@ class Planned:
         group.restart()
         return None
 
+    def _bring(
+        self, group: Group, where: Network, kind: Kind, task: Task, *, copies: bool = True
+    ) -> tuple[set[int], int]:
+        """Bring blocks by one plan; return whose data this rank lacks then, and how many copies were to spare."""
+        members, end = group.agreement.members, task.shape.end
+        each = members if kind.spreads and end is None else [0]
+        sizes = task.lengths or [len(task.pieces[rank]) for rank in each]
+        name = kind.name if kind.lengths or task.lengths or len(set(sizes)) == 1 else find_unequal(kind.name)
+        me, (cut, role, spare), run = self._part(group, where, name, sizes, end, copies=copies)
+        return {members[node] for node in parts.carry(task.place(members), cut, me, role, run)}, spare
+
     def _move(self, group: Group, kind: Kind, task: Task, straight: Steps[Failed]) -> Steps[Failed]:
         """Bring blocks to where they belong by a plan; then each fetches what it lacks, or what is for it alone goes straight."""
         shape, every, has, tried = task.shape, group.agreement.members, {group.rank}, list[Network]()
 
         def go(where: Network) -> tuple[set[int], int]:
             tried.append(where)
-            members = group.agreement.members
-            each = members if kind.spreads and shape.end is None else [0]
-            sizes = task.lengths or [len(task.pieces[rank]) for rank in each]
-            name = kind.name if kind.lengths or len(set(sizes)) == 1 else find_unequal(kind.name)
-            me, (cut, role, spare), run = self._part(group, where, name, sizes, shape.end)
-            lacking = {members[node] for node in parts.carry(task.place(members), cut, me, role, run)}
-            has.update(set(members) - lacking)
+            lacking, spare = self._bring(group, where, kind, task)
+            has.update(set(group.agreement.members) - lacking)
             return lacking, spare
 
         failed = yield from self._try(group, shape, go, fetches=kind.spreads)
@@ -248,7 +255,10 @@ class Planned:
     def _sum(
         self, group: Group, kind: Kind, ends: Sequence[Any], straight: Callable[..., Steps[Failed]]
     ) -> Steps[Failed]:
-        """Bring the sum of all contributions to who wants it, added along the trees in the order of the schedule."""
+        """Bring the sum of all contributions to who wants it.
+
+        It is added along the trees in the order of the schedule, where that order does not matter, and else at owners.
+        """
         given, out, *rest = ends
         shape, how = shape_of(kind, ends), rest[-1]
         work: Piece = scratch(len(given)) if out is None else out
@@ -258,16 +268,49 @@ class Planned:
         received = bytes_of(work)
 
         def go(where: Network) -> tuple[set[int], int]:
-            spread.copy_here(work, given)
-            size = len(received) if kind.blocks == "one" else -(-len(received) // where.nodes)
-            me, (_, role, _), run = self._part(group, where, kind.name, [size], shape.target)
-            is_whole = parts.carry_sum(received, how, me, role, run)
+            if how.any_order or how.bits == "any":
+                spread.copy_here(work, given)
+                size = len(received) if kind.blocks == "one" else -(-len(received) // where.nodes)
+                me, (_, role, _), run = self._part(group, where, kind.name, [size], shape.target)
+                is_whole = parts.carry_sum(received, how, me, role, run)
+            else:
+                is_whole = self._sum_at_owners(group, where, (given, out), how, shape)
             if group.carrier.alone and not is_whole:
-                raise DeliveryError(f"{shape.name}: rank {me} lacks parts of the sum; survive=0 outlives no death")
+                raise DeliveryError(
+                    f"{shape.name}: rank {group.rank} lacks parts of the sum; survive=0 outlives no death"
+                )
             return set() if is_whole else {group.rank}, 0
 
         failed = yield from self._try(group, shape, go)
         return (yield from straight(given, out, *rest)) if failed is None else failed
+
+    def _sum_at_owners(
+        self, group: Group, where: Network, ends: tuple[Piece, Piece | None], how: Sums, shape: Shape
+    ) -> bool:
+        """Sum block b at the b-th member, by the plan of an alltoall, and bring it to who wants it by another.
+
+        Return whether all has come. The block of an owner that lacks contributions goes out, too: it says so, and all begin anew.
+        """
+        (given, out), me, width = ends, group.rank, width_of(ends[0], how)
+        members, nothing = group.agreement.members, given[:0]
+        bounds = [how.entries * k // len(members) * width for k in range(len(members) + 1)]
+        block = {rank: slice(bounds[k], bounds[k + 1]) for k, rank in enumerate(members)}
+        came = scratches(group, members, block[me].stop - block[me].start)
+
+        def of_all(pieces: Mapping[int, Piece]) -> list[Piece]:
+            return [pieces.get(rank, nothing) for rank in range(group.size)]
+
+        lengths = [block[rank].stop - block[rank].start for rank in members]
+        kind = COLLECTIVES["alltoall"]
+        task = task_of(kind, me, (of_all({rank: given[block[rank]] for rank in members}), of_all(came)))
+        lacking, _ = self._bring(group, where, kind, task._replace(lengths=lengths), copies=False)
+        if not lacking:
+            fold(how, [came[rank] for rank in members], lengths[members.index(me)] // width)
+        group.restart()
+        places, end = None if out is None else of_all({rank: out[block[rank]] for rank in members}), shape.target
+        kind = COLLECTIVES["allgather" if end is None else "gather"]
+        task = task_of(kind, me, (came[members[-1]], places, *([] if end is None else [end])))
+        return not (lacking | self._bring(group, where, kind, task._replace(lengths=lengths), copies=False)[0])
 
 
 @kept(8)
@@ -313,7 +356,9 @@ def _words(group: Group, kind: Kind, given: Sequence[Any], task: Task | None) ->
     if task is None:
         mine, out, *rest = given
         how, size = rest[-1], len(mine if out is None else out)
-        return (rest[:-1], how.entries, size) if size >= SMALL and how.op.Is_commutative() else None
+        return (
+            (rest[:-1], how.entries, size) if size >= SMALL and (how.bits != "any" or how.op.Is_commutative()) else None
+        )
     sizes, end = [len(piece) for piece in task.pieces], task.shape.end
     if not kind.personal:
         return (end, sizes) if sum(sizes) >= SMALL else None

@@ -9,7 +9,11 @@ from typing import Any, NamedTuple, TypedDict
 from treecast.errors import PlanError
 from treecast.groups.members import name_ranks
 
-_WORDS = {"on_failed": ("warn", "raise", "ignore"), "on_error": ("abort", "die")}
+_WORDS = {
+    "on_failed": ("warn", "raise", "ignore"),
+    "on_error": ("abort", "die"),
+    "sums": ("any", "by-rank", "exact"),
+}
 
 
 class Said(TypedDict, total=False):
@@ -21,6 +25,7 @@ class Said(TypedDict, total=False):
     sure: bool
     on_failed: str
     on_error: str
+    sums: str
     network: Any
 
 
@@ -51,6 +56,11 @@ class Terms(NamedTuple):
     on_error : str
         The effect of an exception that nobody catches, or of ``sys.exit`` with a status: ``abort`` ends the job, ``die`` counts
         as the death of this rank, which is usual in PyTorch.
+    sums : str
+        What the bits of a sum of floats depend on. ``by-rank``: the contributions are added in the order of ranks, whichever way
+        they go, so equal contributions give equal bits on every network and in every size. ``exact``: the true sum, rounded
+        once, so not even on which rank has which contribution. ``any``: on the plan, the size and the number of ranks.
+        ``by-rank`` is usual; over MPI it is ``any``, since its own sums are such.
     network : str, Network or graph
         The network between the ranks, rank r at node r (``torus:4x8``, or a graph with its nodes in that order). Long calls go by
         its plans. Over sockets its links are the only connections, and each node is a rank, relays too.
@@ -67,6 +77,7 @@ class Terms(NamedTuple):
     sure: bool = False
     on_failed: str = "warn"
     on_error: str = "abort"
+    sums: str = "by-rank"
     network: Any = None
 
     @classmethod
@@ -97,7 +108,7 @@ class Terms(NamedTuple):
         return list(map(str, self))
 
 
-OVER_MPI = Terms(survive=0, deadline=None)
+OVER_MPI = Terms(survive=0, deadline=None, sums="any")
 """The usual terms over MPI."""
 
 
@@ -148,5 +159,6 @@ _READ: dict[str, Callable[[str], Any]] = {
     "TREECAST_SURE": {"": False, "0": False, "1": True}.__getitem__,
     "TREECAST_ON_FAILED": str,
     "TREECAST_ON_ERROR": str,
+    "TREECAST_SUMS": str,
     "TREECAST_NETWORK": lambda text: text or None,
 }

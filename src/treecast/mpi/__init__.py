@@ -77,9 +77,9 @@ def wrap(comm: Any, *, own: bool = False, **terms: Unpack[Said]) -> "Comm":
         Whether every call goes treecast's way, also where MPI's is faster: for tests.
     **terms
         What becomes of calls when ranks fail: ``survive=0, deadline=None, late=None, sure=False, on_failed="warn",
-        on_error="abort", network=None``. ``treecast.groups.terms.Terms`` explains them. To survive failures the job has to run
-        under fault tolerance: ``treecast launch``. By default ranks on several hosts have one port each, that of their host,
-        behind a switch.
+        on_error="abort", sums="any", network=None``. ``treecast.groups.terms.Terms`` explains them. To survive failures
+        the job has to run under fault tolerance: ``treecast launch``. By default ranks on several hosts have one port each, that
+        of their host, behind a switch.
 
     Returns
     -------

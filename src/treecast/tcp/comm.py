@@ -56,7 +56,7 @@ class Comm(Messaging, Member):
     def __init__(self, process: Process, group: Group, is_new: bool = False) -> None:
         self.process, self.group, self.is_new, self.terms = process, group, is_new, group.terms
         self.rank, self.size, self.name = group.rank, group.size, "" if group.ident else "MPI_COMM_WORLD"
-        self._ours = Rank(library, Reader(group.size), group.rank, group.size)
+        self._ours = Rank(library, Reader(group.size), group.rank, group.size, self.terms.sums)
         self.deaths = Deaths("its communicator", "go on with Dup, or say on_failed='ignore'")
         self._network, self._plans = "", None
         self._take_number, self.worker = count(1).__next__, process.workers[group.ident]
@@ -195,9 +195,9 @@ class Comm(Messaging, Member):
     def _plans_of(self, row: Row | None) -> tuple[Plans, str, str]:
         return self._plans, "trees", self._network
 
-    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed, bool]:
+    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed, Call]:
         call = Call(self._ours, self.group, partial(self.process.run, self.group), plans=plans)
-        return (*call.carry_out(job), call.is_planned)
+        return (*call.carry_out(job), call)
 
     def _begin_work(self, work: Callable[[], Any]) -> Request:
         return Request(self.worker.begin(lambda: work() and None))

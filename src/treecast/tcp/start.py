@@ -137,7 +137,9 @@ def network_of_ranks(name: Any, size: int) -> "Network":
     where = network(name)
     if where.nodes != size or not where.connected:
         why = f"has {where.nodes:,} nodes" if where.nodes != size else "is not connected"
-        raise PlanError(f"{where.spec} {why}, and there are {size:,} ranks: each node is a rank, relays too")
+        instead = "; a switch that only passes data on is no process: name the links between ranks, such as complete"
+        instead = f"{instead}:{size}" if where.relays is not None else ""
+        raise PlanError(f"{where.spec} {why}, and there are {size:,} ranks: each node is a rank, relays too{instead}")
     if any(u not in where.neighbors(v) for u in range(size) for v in where.neighbors(u)):
         raise PlanError(f"{where.spec} has arcs that lead one way: links over sockets lead both ways")
     return where

@@ -54,7 +54,7 @@ class ProcessGroup(dist.ProcessGroup):
 
     def _bind(self, comm: Comm) -> None:
         self.comm, self._messages = comm, Messages(comm)
-        self._ours = Rank(library, Reader(), comm.rank, comm.size)
+        self._ours = Rank(library, Reader(), comm.rank, comm.size, comm.terms.sums)
         advice = "treecast.torch.shrink() makes a group of those who live"
         comm.deaths = Deaths("its group", advice, self._name_ranks, self._hint)
 
@@ -118,6 +118,8 @@ class ProcessGroup(dist.ProcessGroup):
         return named if world == list(ranks) else f"{named} (world {name_ranks(world)}) of group {self._name}"
 
     def _sum_sparse(self, tensor: Any) -> tuple[int, ...]:
+        if self.comm.terms.sums == "exact":
+            raise dist.DistBackendError("treecast: sums='exact' has sums of dense tensors: say sums='by-rank'")
         mine = tensor.coalesce()
         found = self.comm.ask("all_reduce", (mine.indices(), mine.values()))
         parts = [torch.sparse_coo_tensor(*each, tensor.shape, check_invariants=False) for each in found if each]

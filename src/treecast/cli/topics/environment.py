@@ -50,6 +50,7 @@ VARIABLES = (
     ("TREECAST_LATE", "you", "seconds after which a rank that does not come to a call is out, or none"),
     ("TREECAST_SURE", "you", "1: nobody returns from a small call before all have the data"),
     ("TREECAST_ON_FAILED", "you", "warn, raise or ignore: the end of a call that misses data of the dead"),
+    ("TREECAST_SUMS", "you", "any, by-rank or exact: what the bits of a sum of floats depend on"),
     (
         "TREECAST_SLOW",
         "you",

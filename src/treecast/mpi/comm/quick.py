@@ -14,9 +14,10 @@ from mpi4py import MPI
 from treecast.algorithms import spread, sums
 from treecast.algorithms.sums import Sums, fold
 from treecast.calls.items import NATIVE
-from treecast.calls.sums import is_exact
+from treecast.calls.sums import how_of
 from treecast.calls.table import Algorithm, Row
 from treecast.groups.pace import AHEAD
+from treecast.groups.terms import Terms
 from treecast.groups.words import Words
 from treecast.mpi.comm.state import State
 from treecast.mpi.together import MpiTogether
@@ -42,9 +43,9 @@ class Sum(NamedTuple):
 class Lane:
     """The things that quick calls on a communicator have at hand. All have survive, and neither a deadline nor a network."""
 
-    def __init__(self, state: State, together: MpiTogether) -> None:
+    def __init__(self, state: State, together: MpiTogether, terms: Terms) -> None:
         base = state.base
-        self.ours, self.size = state.rank, state.rank.size
+        self.ours, self.size = state.rank_on(terms), state.rank.size
         self.jobs, self.times, self.take_number = state.worker.jobs, base.mark.times, state.take_number
         self.acquire, self.release = base.transport.lock.acquire, base.transport.lock.release  # quicker than with
         self.group, self.together, self._base = base.group, together, base
@@ -168,7 +169,7 @@ def _allreduce(lane: Lane, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Mad
     if ready is None:
         return None
     (how, whole, parts), comm = ready, lane.together.comm
-    if not how.exact:
+    if not how.any_order:
         comm.Allgather([sent, length, _BYTE], [whole, length, _BYTE])
         kept = bytes(whole)
         fold(how, parts, how.entries)
@@ -187,15 +188,17 @@ def _make_ready(lane: Lane, key: tuple[Any, ...], recvbuf: Any, op: Any) -> Sum 
     """Return a sum of MPI's own that is kept ready; None for any other, and for one that is folded in blocks."""
     size, (length, code, _) = lane.size, key
     datatype = MPI.Datatype.fromcode(code) if isinstance(code, str) else recvbuf[-1]
-    exact = is_exact(datatype, op)
-    if not op.is_predefined or (not exact and length * size > SMALL):
+    if not op.is_predefined:
+        return None
+    how = how_of(lane.ours, datatype, op, length // datatype.size)
+    if not how.any_order and length * size > SMALL:
         return None
     lane.ours.reader.check_sum(datatype, op)
-    whole = memoryview(bytearray(0 if exact else length * size))
+    whole = memoryview(bytearray(0 if how.any_order else length * size))
     parts = [whole[k * length : (k + 1) * length] for k in range(size)]
     if len(lane.sums) >= _MOST_SUMS:
         lane.sums.clear()
-    lane.sums[key] = made = Sum(Sums(datatype, op, length // datatype.size, exact), whole, parts)
+    lane.sums[key] = made = Sum(how, whole, parts)
     return made
 
 

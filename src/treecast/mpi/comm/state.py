@@ -14,7 +14,7 @@ from treecast.calls.table import Rank
 from treecast.calls.worker import Worker
 from treecast.groups.agreement import Broken
 from treecast.groups.group import Group
-from treecast.groups.terms import Carrier, Terms
+from treecast.groups.terms import OVER_MPI, Carrier, Terms
 from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_unlike
 from treecast.jobs.program import job_file, note
@@ -156,13 +156,14 @@ class State:
 
     ``take_number()``: the number of the next collective. ``base``: the ranks for treecast's own calls, which all make together
     when it is first asked for. ``plans``: the same for calls that go by plans. ``worker``:
-    for nonblocking calls. ``deaths``: those of whom the program has heard.
+    for nonblocking calls.
+    ``moves``: carries the contributions to sums that are folded here. ``deaths``: those of whom the program has heard.
     """
 
     def __init__(self, comm: MPI.Comm) -> None:
         self.comm = MPI.Intracomm(comm)
         self.take_number = count(1).__next__
-        self.rank = Rank(MPI, Reader(MPI, comm.size), comm.rank, comm.size)
+        self.rank = Rank(MPI, Reader(MPI, comm.size), comm.rank, comm.size, OVER_MPI.sums)
         self.worker = Worker("treecast.mpi")
         self.deaths = Deaths("its communicator", "go on with Shrink, or wrap with on_failed='ignore'")
 
@@ -179,6 +180,15 @@ class State:
         from treecast.mpi.plans import Plans  # which loads planners
 
         return Plans(self.comm, MPI, self.base.hosts, (self.base.group, self.base.alone))
+
+    @cached_property
+    def moves(self) -> MPI.Intracomm:
+        """A duplicate for sums that are folded here. Collective when it is first asked for."""
+        return MPI.Intracomm(self.comm.Dup())
+
+    def rank_on(self, terms: Terms) -> Rank:
+        """Return this rank as a reader of arguments on some terms."""
+        return self.rank if terms.sums == self.rank.sums else self.rank._replace(sums=terms.sums)
 
     @property
     def dead(self) -> set[int]:
@@ -202,6 +212,8 @@ class State:
         """Free all that is kept of MPI."""
         self.worker.stop()
         self.rank.reader.free()
+        if "moves" in vars(self):
+            self.moves.Free()
         if "base" in vars(self) and not self.base.transport.is_closed:  # else MPI is ending
             self.base.free()
             if "plans" in vars(self):

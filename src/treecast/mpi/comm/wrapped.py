@@ -15,13 +15,14 @@ from treecast.calls.call import Call
 from treecast.calls.collectives import OBJECTS, ROWS, least_bytes
 from treecast.calls.deaths import Deaths
 from treecast.calls.member import Member
-from treecast.calls.table import Failed, Job, Plans, Rank, Row, job_of
+from treecast.calls.table import Failed, Job, Plans, Rank, Row, adds, job_of
 from treecast.calls.worker import Worker
 from treecast.errors import PlanError
 from treecast.groups.group import Group
 from treecast.groups.shape import Shape
 from treecast.groups.terms import OVER_MPI, Terms, check_alike
 from treecast.groups.unlike import COMPARED
+from treecast.mpi.comm.folded import folded
 from treecast.mpi.comm.quick import Lane, Quick, quick_of
 from treecast.mpi.comm.requests import Again, Pending, begin
 from treecast.mpi.comm.state import State, state_of
@@ -77,7 +78,7 @@ class Comm(Member, MPI.Intracomm):
         if terms.survive:  # after a death it is too late to make duplicates
             together = state.base.survive(state.comm, terms)
             if terms.deadline is None and terms.network is None and not terms.sure:
-                self._lane = Lane(state, together)
+                self._lane = Lane(state, together, terms)
         if terms.network is not None:
             state.plans.network("broadcast", terms.survive, terms.network)
         return self
@@ -161,7 +162,7 @@ class Comm(Member, MPI.Intracomm):
     @property
     def _here(self) -> tuple[Rank, Worker, Deaths]:
         state = self._state
-        return state.rank, state.worker, state.deaths
+        return state.rank_on(self.terms), state.worker, state.deaths
 
     @property
     def _group(self) -> Group:
@@ -170,16 +171,22 @@ class Comm(Member, MPI.Intracomm):
     def _plans_of(self, row: Row | None) -> tuple[Plans, str, str]:
         state, (survive, *_), named = self._state, self.terms, self.terms.network
         way = state.plans.way(row, survive, named) if row and (named is not None or not state.base.near) else None
+        if way is None and row and self._folds(row.make) and not (survive or self._straight):
+            return {row.algorithm: folded(state.moves, row.algorithm)}, "straight", ""
         return (None, "straight", "") if way is None else (way[2], way[0], way[1])
 
-    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed, bool]:
+    def _folds(self, make: Callable[..., Any]) -> bool:
+        """Return whether a call is a sum whose bits are not MPI's."""
+        return self.terms.sums != "any" and adds(make)
+
+    def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed, Call]:
         state, terms = self._state, self.terms
         base = state.base
         group = base.get_ready(terms, number)
         call = Call(state.rank, group, partial(base.run, group), plans=plans)
         # with a deadline nobody waits for ever
         with base.mark if terms.survive and terms.deadline is None else nullcontext():
-            return (*call.carry_out(job), call.is_planned)
+            return (*call.carry_out(job), call)
 
     def _job_of(self, *given: Any) -> Job:
         from treecast.engine.demands import job_of
@@ -217,11 +224,13 @@ class Comm(Member, MPI.Intracomm):
             if lane.group.agreement.next() % _COMPARED == 0:
                 lane.compare()
             if (made := quick(lane, *arguments, **named)) is not None:
-                self._last = began, lane.end(*made), (), "straight", ""
+                ready = lane.sums.get(made[-1])
+                self._last = began, lane.end(*made), (), "straight", "", ready.how.bits if ready else ""
                 return True
         except MPI.Exception:
             lane.together.end()
-        except (TypeError, ValueError, AttributeError, IndexError):  # a wrong argument: the others have to learn of it
+        # a wrong argument: the others have to learn of it
+        except (PlanError, TypeError, ValueError, AttributeError, IndexError):
             pass
         finally:
             lane.stop(began)
@@ -241,7 +250,7 @@ class Comm(Member, MPI.Intracomm):
         began, job = perf_counter(), job_of(row.make, state.rank, arguments, named)
         # errors are said now, and to all: a start is too late for that
         self._carry_out(number, job._replace(carry=_end_begun))
-        self._last = (began, perf_counter(), (), "straight", "")
+        self._last = (began, perf_counter(), (), "straight", "", "")
         return Again.of(lambda: self._begin_job(row, job))
 
     # -- one method for each collective ------------------------------------------------------------------------------
@@ -267,7 +276,7 @@ class Comm(Member, MPI.Intracomm):
         """
         name, parent, by_mpi = row.name, getattr(MPI.Intracomm, row.name), BY_MPI[row.name]
         (first, other), quick, shared = (*row.sized_by, -1, -1)[:2], quick_of(row), row.shared
-        moves_nothing = row.algorithm is sums.barrier
+        moves_nothing, usual = row.algorithm is sums.barrier, ("MPI", "", "any" if adds(row.make) else "")
 
         @wraps(parent)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
@@ -279,7 +288,7 @@ class Comm(Member, MPI.Intracomm):
                 if not lane.together.is_over and self._go_quickly(lane, quick, (began, row, arguments, named)):
                     return lane.pay() if lane.group.unlike.owed else None
                 return self._go(name, row, number, *arguments, **named)
-            if self._straight:
+            if self._straight or self._folds(row.make):
                 if moves_nothing and not self.terms.survive:
                     return by_mpi(self)
                 return self._make(name, row, *arguments, **named)
@@ -291,7 +300,7 @@ class Comm(Member, MPI.Intracomm):
                 if is_short(argument, self._least[name] // (self.size if shared else 1)):
                     self._take_number()
                     parent(self, *arguments, **named)
-                    self._last = began, perf_counter()
+                    self._last = began, perf_counter(), (), *usual
                     return None
             return self._go_by_size(row, arguments, named)
 
@@ -303,11 +312,12 @@ class Comm(Member, MPI.Intracomm):
 
         ``straight``: it is ``own`` also where calls go treecast's way, however short they are.
         """
-        by_mpi = Comm.by_mpi(name)
+        by_mpi, last = Comm.by_mpi(name), first[-1]
+        make = last.make if isinstance(last, Row) else last
 
         @wraps(by_mpi)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            if self._straight if straight else self.terms.survive:
+            if (self._straight if straight else self.terms.survive) or self._folds(make):
                 return own(self, *first, *arguments, **named)
             return by_mpi(self, *arguments, **named)
 
@@ -317,12 +327,13 @@ class Comm(Member, MPI.Intracomm):
     def by_mpi(name: str) -> Callable[..., Any]:
         """Return a method that calls MPI's, which has a number too, and keeps that it did."""
         parent = getattr(MPI.Intracomm, name)
+        usual = "MPI", "", "any" if name in ROWS and adds(ROWS[name].make) else ""
 
         @wraps(parent)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
             began, _ = perf_counter(), self._take_number()
             result = parent(self, *arguments, **named)
-            self._last = began, perf_counter()
+            self._last = began, perf_counter(), (), *usual
             return result
 
         return method

@@ -1,0 +1,129 @@
+"""Exact sums of floats: the true sum, rounded once to nearest even, whatever the order.
+
+Two float64 hold the true sum of most floats, and each addition tells whether it lost anything. Entries for which it did are added
+again by ``math.fsum``, and by fractions where that overflows in between. Then the true sum is known as a float64 and the sign of
+what is left. It is rounded to odd, and then to the type: that is as one rounding, as a float64 has two bits more than any shorter
+type (Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008).
+
+A nan, or both infinities, make the one nan of the type; else an infinity stays. A sum is -0 where all contributions are.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import fsum, inf, isfinite, nan
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.kernels.sums import add_row
+from treecast.transport.base import Piece
+
+_BLOCK = 1 << 12  # numbers whose sums stay in the cache while all contributions are added
+BFLOAT16 = "bfloat16"  # which numpy has not
+Floats = NDArray[np.floating[Any]]
+
+
+class Exact(NamedTuple):
+    """Exact sums of entries of a type, of complex numbers those of their parts.
+
+    ``spelled``: the type, as numpy spells it, or ``bfloat16``. ``columns``: how many float64 make a contribution to an entry, where
+    they are sums by themselves (``Accumulator``); the result is then in the first of them. 0 for entries of the type itself.
+
+    Examples
+    --------
+    >>> parts = [np.array([each], np.float32) for each in (1e8, 1, -1e8)]
+    >>> Exact("f4").fold([memoryview(part).cast("B") for part in parts])
+    >>> float(parts[-1][0])
+    1.0
+    """
+
+    spelled: str
+    columns: int = 0
+
+    @classmethod
+    def adds(cls, spelled: str) -> bool:
+        """Return whether there are exact sums of a type."""
+        try:
+            return spelled == BFLOAT16 or np.dtype(spelled).char in "efdFD"
+        except TypeError:  # a type that torch alone has
+            return False
+
+    def fold(self, parts: Sequence[Piece]) -> None:
+        """Leave the sum of contributions, contiguous bytes, in the last of them."""
+        dtype = np.dtype("f8" if self.columns else np.uint16 if self.spelled == BFLOAT16 else self.spelled)
+        if dtype.kind == "c":
+            dtype = np.dtype(f"{dtype.byteorder}f{dtype.itemsize // 2}")
+        rows = [np.frombuffer(part, dtype).reshape(-1, self.columns or 1) for part in parts]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for first in range(0, len(rows[0]), _BLOCK):
+                here = [row[first : first + _BLOCK] for row in rows]
+                sums = self.round(*add_exactly([_widen(row[:, k]) for row in here for k in range(row.shape[1])]))
+                here[-1][:] = 0
+                here[-1][:, 0] = _widen(sums) if self.columns else sums
+
+    def round(self, high: Floats, rest: Floats) -> NDArray[Any]:
+        """Return true sums, as ``add_exactly`` returns them, in the type of entries; bfloat16 as whole numbers."""
+        real = np.dtype(np.float32 if self.spelled == BFLOAT16 else self.spelled)
+        width = real.itemsize // (2 if real.kind == "c" else 1)
+        if self.spelled == BFLOAT16:
+            return _to_bfloat16(_to_odd(high, rest))
+        found = high if width == high.itemsize else _to_odd(high, rest).astype(f"f{width}")
+        return np.where(np.isnan(found), found.dtype.type(nan), found)
+
+
+def add_exactly(rows: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Return the true sums of rows of floats: the nearest float64, and in a second array the sign of what is left."""
+    high, low, lost = rows[0].astype(np.float64), *np.zeros((2, len(rows[0])))
+    for row in rows[1:]:
+        add_row(row, high, low, lost)
+    total = np.where(low == 0, high, high + low)  # which keeps -0
+    away = total - high
+    rest = (high - (total - away)) + (low - away)
+    bad = np.flatnonzero((lost != 0) | ~np.isfinite(total))
+    for j, column in zip(bad, np.array([row[bad] for row in rows], np.float64).T.tolist(), strict=True):
+        total[j], rest[j] = add_slowly(column)
+    return total, rest
+
+
+def add_slowly(values: list[float]) -> tuple[float, float]:
+    """Return the float nearest to the true sum, and the sign of what is left, of any values."""
+    if not all(map(isfinite, values)):
+        ends = {each for each in values if not isfinite(each)}
+        return (ends.pop() if len(ends) == 1 else nan), 0.0
+    try:
+        return (total := fsum(values)), fsum([*values, -total])
+    except OverflowError:
+        true = sum(map(Fraction, values))
+    try:
+        total = float(true)
+    except OverflowError:
+        return (inf if true > 0 else -inf), 0.0
+    return total, float((true > total) - (true < total))
+
+
+def _widen(row: NDArray[Any]) -> Floats:
+    """Return floats of any type as contiguous float32 or float64."""
+    if row.dtype == np.uint16:
+        return (row.astype(np.uint32) << 16).view(np.float32)
+    return np.ascontiguousarray(row, np.float64 if row.dtype.itemsize == np.dtype(np.float64).itemsize else np.float32)
+
+
+def _to_odd(high: Floats, rest: Floats) -> Floats:
+    """Round to odd: cut off, with the last bit set where anything is left."""
+    bits = high.view(np.int64).copy()
+    off = (rest != 0) & np.isfinite(high)
+    bits[off & ((rest > 0) != (high > 0))] -= 1
+    bits[off] |= 1
+    return bits.view(np.float64)
+
+
+def _to_bfloat16(values: Floats) -> NDArray[np.uint16]:
+    """Return float64 as bfloat16: to float32 by odd, and then to nearest even."""
+    short = values.astype(np.float32)
+    bits, back = short.view(np.uint32).copy(), short.astype(np.float64)
+    off = (back != values) & ~np.isnan(values)
+    bits[off & (np.abs(back) > np.abs(values))] -= 1
+    bits[off] |= 1
+    near = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return np.where(np.isnan(values), 0x7FC0, near).astype(np.uint16)

@@ -1,0 +1,67 @@
+"""Sums whose bits are not MPI's: its own calls bring contributions together, and they are folded here. Nothing is survived."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from mpi4py import MPI
+
+from treecast.algorithms import sums
+from treecast.algorithms.spread import copy_here
+from treecast.algorithms.sums import Task, fold, width_of
+from treecast.calls.call import Call
+from treecast.calls.table import Algorithm, Failed
+from treecast.groups.group import Group
+from treecast.groups.memory import scratch
+from treecast.groups.shape import Shape
+from treecast.transport.base import SMALL, Piece, Steps
+
+_BYTE = MPI.BYTE
+_PREFIXES = {sums.scan: Task(Shape("scan"), prefix=True), sums.exscan: Task(Shape("exscan"), prefix=True, less=True)}
+
+
+def folded(comm: MPI.Intracomm, algorithm: Algorithm) -> Callable[..., Failed]:
+    """Return the function that carries an algorithm out over a communicator that nobody else uses."""
+
+    def carry(call: Call, mine: Piece | None, out: Piece | None, *rest: Any) -> Failed:
+        call.run(_sum(call.group, comm, algorithm, (mine, out), rest))
+        return ()
+
+    return carry
+
+
+def _sum(
+    group: Group, comm: MPI.Intracomm, algorithm: Algorithm, ends: tuple[Any, Any], rest: Sequence[Any]
+) -> Steps[None]:
+    """Sum little data at all ranks, and else block b at rank b, who brings it to those who want it."""
+    yield from group.agreement.until(lambda: True)
+    (mine, out), how, ranks, me = ends, rest[-1], range(comm.size), comm.rank
+    given: Piece = out if mine is None else mine
+    width, is_scattered = width_of(given, how), algorithm is sums.reduce_scatter
+    task = _PREFIXES.get(algorithm, Task(Shape("", target=rest[0] if algorithm is sums.reduce else None)))
+    bounds = [how.entries * k // comm.size for k in range(comm.size + 1)]
+    lengths = [width * count for count in (rest[0] if is_scattered else (b - a for a, b in pairwise(bounds)))]
+    if is_little := len(given) * comm.size <= SMALL:
+        whole = scratch(len(given) * comm.size)
+        comm.Allgather([given, len(given), _BYTE], [whole, len(given), _BYTE])
+        first, length = (sum(lengths[:me]), lengths[me]) if is_scattered else (0, len(given))
+        parts = [whole[k * len(given) + first :][:length] for k in ranks]
+    else:
+        length = lengths[me]
+        whole = scratch(length * comm.size)
+        comm.Alltoallv([given, lengths, _BYTE], [whole, [length] * comm.size, _BYTE])
+        parts = [whole[k * length : (k + 1) * length] for k in ranks]
+    fold(how, parts, length // width if width else 0, prefix=task.prefix)
+    if task.prefix and not is_little:
+        places = [task.place(taker, ranks) for taker in ranks]
+        comes = lengths if places[me] is not None else [0] * comm.size
+        goes = [0 if place is None else length for place in places]
+        sums_of = [0 if place is None else place * length for place in places]
+        comm.Alltoallv([whole, (goes, sums_of), _BYTE], [out, comes, _BYTE])
+    elif is_little or is_scattered:
+        if out is not None and (place := task.place(me, ranks)) is not None:
+            copy_here(out, parts[place])
+    elif task.shape.target is None:
+        comm.Allgatherv([parts[-1], length, _BYTE], [out, lengths, _BYTE])
+    else:
+        comm.Gatherv([parts[-1], length, _BYTE], None if out is None else [out, lengths, _BYTE], task.shape.target)

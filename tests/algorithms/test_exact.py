@@ -1,0 +1,128 @@
+"""Exact sums: against whole numbers, of all bit patterns, in every order."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from treecast.algorithms.exact import Exact, add_slowly
+
+TYPES = {"float16": (11, "u2"), "bfloat16": (8, "u2"), "float32": (24, "u4"), "float64": (53, "u8")}
+"""The bits of a fraction, with the hidden one, and whole numbers of the same length."""
+
+
+def cases(name, ranks, count, random):
+    """Return bit patterns (ranks, count): a kind of trouble for each block of columns."""
+    digits, word = TYPES[name]
+    bits = 8 * np.dtype(word).itemsize
+    most = (1 << (bits - digits)) - 1  # the exponent of infinities
+
+    def pack(sign, exponent, fraction):
+        return (
+            sign.astype(np.uint64) << np.uint64(bits - 1)
+            | exponent.astype(np.uint64) << np.uint64(digits - 1)
+            | fraction.astype(np.uint64)
+        )
+
+    def some(low, high, shape=(ranks, count)):
+        return random.integers(low, high, shape, np.uint64)
+
+    sign, fraction, bias = some(0, 2), some(0, 1 << (digits - 1)), most // 2
+    kinds = [
+        some(0, 1 << bits)
+        if bits < 64
+        else random.integers(0, (1 << 64) - 1, (ranks, count), np.uint64, endpoint=True),
+        pack(sign, some(bias - 2, bias + 2), fraction),
+        pack(sign, some(0, 3), fraction),  # subnormals, and near them
+        pack(sign, some(most - 3, most), fraction),  # overflow
+        pack(sign, some(bias - min(60, bias - 1), bias + min(60, most - bias)), some(0, 2)),  # ties
+        pack(sign, some(0, 1), some(0, 1)),  # zeros
+        pack(sign, some(most - 2, most + 1), some(0, 2) * some(0, 2)),  # infinities and nan
+    ]
+    which = random.integers(0, len(kinds), count)
+    found = np.choose(which, kinds) if ranks == 1 else np.stack([kinds[k][:, j] for j, k in enumerate(which)], 1)
+    if ranks > 2:  # what cancels
+        half = random.random(count) < 0.4
+        found[-1, half] = found[0, half] ^ np.uint64(1 << (bits - 1))
+    return found.astype(word)
+
+
+def value(name, pattern):
+    if name == "bfloat16":
+        return float(np.array([int(pattern) << 16], np.uint32).view(np.float32)[0])
+    return float(np.array([pattern], TYPES[name][1]).view(name)[0])
+
+
+def rounded(name, values):
+    """Return the bits of the true sum, rounded once to nearest even, by fractions; None for a nan."""
+    digits, word = TYPES[name]
+    bits = 8 * np.dtype(word).itemsize
+    bias = (1 << (bits - digits - 1)) - 1
+    top = (2 * bias + 1) << (digits - 1)
+    if not all(map(math.isfinite, values)):
+        ends = {each for each in values if not math.isfinite(each)}
+        return top | (min(ends) < 0) << (bits - 1) if len(ends) == 1 and ends <= {math.inf, -math.inf} else None
+    total = sum(map(Fraction, values))
+    if not total:
+        return (1 << (bits - 1)) * all(math.copysign(1, each) < 0 for each in values)
+    exponent = 1 - bias
+    while abs(total) >= Fraction(2) ** (exponent + 1):
+        exponent += 1
+    steps = abs(total) / Fraction(2) ** (exponent - digits + 1)
+    whole = round(steps)  # to even
+    pattern = whole + ((exponent + bias - 1) << (digits - 1)) if exponent > 1 - bias else whole
+    return min(pattern, top) | (total < 0) << (bits - 1)
+
+
+def check(name, ranks, count, seed):
+    random = np.random.default_rng(seed)
+    given = cases(name, ranks, count, random)
+    parts = [memoryview(given[k].tobytes()).cast("B") for k in range(ranks)]
+    parts[-1] = memoryview(bytearray(parts[-1]))
+    Exact(name).fold(parts)
+    found = np.frombuffer(parts[-1], TYPES[name][1])
+    for j in range(count):
+        wanted = rounded(name, values := [value(name, each) for each in given[:, j]])
+        right = math.isnan(value(name, found[j])) if wanted is None else found[j] == wanted
+        assert right, (values, found[j], wanted)
+    return given, found
+
+
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5, 16])
+def test_sums_are_true_and_rounded_once(name, ranks):
+    given, found = check(name, ranks, 150, ranks)
+    parts = [memoryview(bytearray(row.tobytes())) for row in np.random.default_rng(1).permutation(given)]
+    Exact(name).fold(parts)
+    assert bytes(parts[-1]) == found.tobytes()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("seed", range(20))
+def test_so_are_a_million(name, seed):
+    for ranks in (2, 3, 4, 8, 16):
+        check(name, ranks, 10_000, 100 * seed + ranks)
+
+
+def test_parts_of_complex_numbers_and_other_orders_of_bytes():
+    for dtype in ("c8", "c16", ">f4", ">c16", ">f8"):
+        rows = np.array([[1e7, 3], [0.25, 1], [-1e7, 1]]).astype(dtype)
+        parts = [memoryview(bytearray(row.tobytes())) for row in rows]
+        Exact(dtype).fold(parts)
+        assert np.frombuffer(parts[-1], dtype).tolist() == [0.25, 5]
+
+
+def test_a_tie_of_bfloat16_that_is_none():
+    values = [1.0, 2.0**-8, 2.0**-40]  # 1 + half a unit, and a little
+    rows = [np.array([value]).astype(np.float32).view(np.uint32) >> 16 for value in values]
+    parts = [memoryview(bytearray(row.astype(np.uint16).tobytes())) for row in rows]
+    Exact("bfloat16").fold(parts)
+    assert value("bfloat16", np.frombuffer(parts[-1], np.uint16)[0]) == 1 + 2.0**-7
+
+
+def test_sums_that_overflow_on_the_way():
+    assert add_slowly([1.7e308] * 3 + [-1.7e308] * 3 + [2.5]) == (2.5, 0.0)
+    assert add_slowly([1.7e308, 1.7e308])[0] == math.inf
+    assert math.isnan(add_slowly([math.inf, -math.inf])[0])

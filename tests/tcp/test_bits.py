@@ -1,0 +1,157 @@
+"""The bits of sums: one pattern by the order of ranks, or by mathematics, whatever the network, the size, and who dies."""
+
+from fractions import Fraction
+from threading import current_thread
+
+import numpy as np
+import pytest
+
+from tests.tcp.threads import DeathError, run_ranks
+from treecast.errors import PlanError
+from treecast.tcp import library as mpi
+from treecast.transport.base import Ticket
+
+SIZES = (1, 999, 20_001, 70_000)
+
+
+def given(rank, count, dtype="f4"):
+    """Numbers of widths far apart, in which the order of additions shows."""
+    random = np.random.default_rng(rank)
+    return (random.standard_normal(count) * 10.0 ** random.integers(-6, 1 if dtype == "f2" else 6, count)).astype(dtype)
+
+
+def in_order(rows):
+    total = rows[0].copy()
+    for row in rows[1:]:
+        total += row
+    return total
+
+
+def truly(rows):
+    """The true sums, rounded once: by fractions to float64 and, as few are so near to a tie, to the type."""
+    return np.array([float(sum(map(Fraction, column))) for column in np.array(rows, float).T.tolist()]).astype(
+        rows[0].dtype
+    )
+
+
+RIGHT = {"by-rank": in_order, "exact": truly}
+
+
+def every_sum(comm):
+    said = []
+    for count in SIZES:
+        mine, ranks = given(comm.rank, count), range(comm.size)
+        total, prefix, before = np.empty_like(mine), np.empty_like(mine), mine.copy()
+        comm.Allreduce(mine, total)
+        said.append((total.tobytes(), comm.last.bits))
+        comm.Allreduce(mpi.IN_PLACE, before)
+        assert (before == total).all()
+        comm.Reduce(mine, before if comm.rank == 1 else None, root=1)
+        assert comm.rank != 1 or (before == total).all()
+        comm.Scan(mine, prefix)
+        right = RIGHT[comm.terms.sums]([given(rank, count)[:500] for rank in ranks[: comm.rank + 1]])
+        assert prefix[:500].tobytes() == right.tobytes()
+        counts = [count // 2, 0, *[0] * (comm.size - 3), count - count // 2]
+        block, first = np.empty(counts[comm.rank], "f4"), sum(counts[: comm.rank])
+        comm.Reduce_scatter(mine, block, counts)
+        assert (block == total[first : first + len(block)]).all()
+    return said
+
+
+@pytest.mark.parametrize("sums", RIGHT)
+@pytest.mark.parametrize(
+    ("spec", "size"), [(None, 4), ("ring:5", 5), ("torus:4x2", 8), ("complete:4", 4), ("star:3", 6)]
+)
+def test_one_pattern_on_every_network(sums, spec, size):
+    found = run_ranks(size, every_sum, spec=spec, sums=sums)
+    assert all(each == found[0] for each in found)
+    for count, (total, bits) in zip(SIZES, found[0], strict=True):
+        assert bits == sums
+        assert total[:4000] == RIGHT[sums]([given(rank, count)[:1000] for rank in range(size)]).tobytes()
+
+
+def types(comm):
+    said = []
+    for dtype in ("f2", "f8", ">f4", "c8", "c16"):
+        mine = given(comm.rank, 40_000, dtype)
+        total = np.empty_like(mine)
+        comm.Allreduce(mine, total)
+        said.append(total.tobytes())
+    comm.Allreduce(np.arange(3), total := np.zeros(3, int))
+    return [*said, comm.last.bits, total.tolist()]
+
+
+@pytest.mark.parametrize("sums", RIGHT)
+def test_types_have_one_pattern_with_and_without_a_network(sums):
+    straight, ring = (run_ranks(4, types, spec=spec, sums=sums) for spec in (None, "ring:4"))
+    assert all(each == straight[0] for each in straight + ring)
+    assert straight[0][-2:] == ["exact", [0, 4, 8]]
+
+
+def dies_after(frames, count=30_000):
+    """Return a program in which rank 2 dies at a frame in a row of sums; it returns the patterns."""
+
+    def program(comm):
+        direct, left, thread = comm.process.links[0].direct, [frames], current_thread()
+        send = direct.send
+
+        def counted(to, key, piece):
+            left[0] -= key.kind == 0
+            if left[0] > 0:
+                return send(to, key, piece)
+            if current_thread() is thread:
+                raise DeathError
+            return Ticket()
+
+        if comm.rank == 2:
+            direct.send = counted
+        said = []
+        for _ in range(3):
+            comm.Allreduce(given(comm.rank, count), total := np.empty(count, "f4"))
+            said.append(total[:500].tobytes())
+        return said
+
+    return program
+
+
+@pytest.mark.parametrize("sums", RIGHT)
+@pytest.mark.parametrize("frames", [3, 9, 16, 30])
+def test_deaths_leave_the_pattern_of_a_set_of_ranks(monkeypatch, sums, frames):
+    monkeypatch.setenv("TREECAST_RATE", "1e9")
+    found = run_ranks(4, dies_after(frames), spec="ring:4", sums=sums)
+    rest = [found[rank] for rank in (0, 1, 3)]
+    assert all(each == rest[0] for each in rest), found
+    whole, less = (
+        RIGHT[sums]([given(rank, 30_000)[:500] for rank in ranks]).tobytes() for ranks in ((0, 1, 2, 3), (0, 1, 3))
+    )
+    assert rest[0] in ([less] * k and [whole] * (3 - k) + [less] * k for k in range(4)) or rest[0] == [whole] * 3
+
+
+def permuted(comm):
+    said, total = [], np.empty(30_000, "f4")
+    for rank in range(comm.size):
+        comm.Allreduce(given((comm.rank + rank) % comm.size, len(total)), total)
+        said.append(total.tobytes())
+    return said
+
+
+def test_exact_sums_do_not_know_who_has_what():
+    found = run_ranks(4, permuted, spec="ring:4", sums="exact")
+    assert {pattern for said in found for pattern in said} == {found[0][0]}
+
+
+def refused(comm):
+    said, out = [], np.zeros(4, "f4")
+    for mine, op in ((out, mpi.PROD), (out, mpi.Op.Create(lambda one, other, _: None)), (np.zeros(4, "g"), mpi.SUM)):
+        try:
+            comm.Allreduce(mine, mine.copy(), op)
+        except PlanError as error:
+            said.append(str(error).split(":")[0])
+    comm.Allreduce(out, out.copy(), mpi.MAX)
+    return [*said, comm.last.bits]
+
+
+def test_sums_that_are_not_exact_are_refused():
+    rest = "sums='exact' has SUM and AVG of floats to 64 bits, not"
+    said = [f"{rest} PROD of float32", f"{rest} of a function of float32", f"{rest} SUM of {np.dtype('g')}", "by-rank"]
+    assert run_ranks(3, refused, sums="exact") == [said] * 3
