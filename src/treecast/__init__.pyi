@@ -15,6 +15,7 @@ from treecast.api import run as run
 from treecast.api import simulate as simulate
 from treecast.api import sweep as sweep
 from treecast.api import verify as verify
+from treecast.calls.accumulator import Accumulator as Accumulator
 from treecast.collectives import Collective as Collective
 from treecast.collectives import Demand as Demand
 from treecast.drawing.look import Look as Look

@@ -12,6 +12,7 @@ SAID = {
     "sure": ("1", True),
     "on_failed": ("raise", "raise"),
     "on_error": ("die", "die"),
+    "sums": ("exact", "exact"),
     "network": ("ring:4", "ring:4"),
 }
 

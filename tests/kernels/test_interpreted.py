@@ -147,6 +147,14 @@ def test_neighbors_of_stars():
     assert table.tolist() == [[star.neighbor(node, port) for port in range(4)] for node in range(24, 72)]
 
 
+def test_additions_that_tell_what_they_lose():
+    random = np.random.default_rng(3)
+    for dtype in (np.float32, np.float64):
+        row = (random.standard_normal(500) * 10.0 ** random.integers(-30, 30, 500)).astype(dtype)
+        high = random.standard_normal(500) * 10.0 ** random.integers(-60, 60, 500)
+        agree(KERNELS["sums.add_row"], (row, high, high * 1e-20, np.zeros(500)))
+
+
 @pytest.mark.parametrize("bridges", [1, 2])
 def test_worst_cuts(bridges):
     graph = nx.disjoint_union(nx.complete_graph(5), nx.complete_graph(7))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.tcp.threads import DeathError, run_ranks
+from treecast import Accumulator
 from treecast.errors import PlanError
 from treecast.tcp import library as mpi
 from treecast.transport.base import Ticket
@@ -155,3 +156,54 @@ def test_sums_that_are_not_exact_are_refused():
     rest = "sums='exact' has SUM and AVG of floats to 64 bits, not"
     said = [f"{rest} PROD of float32", f"{rest} of a function of float32", f"{rest} SUM of {np.dtype('g')}", "by-rank"]
     assert run_ranks(3, refused, sums="exact") == [said] * 3
+
+
+def accumulated(shares):
+    """Return a program in which rank r adds some of eight arrays, and all sum them up."""
+
+    def program(comm):
+        said = []
+        for dtype in ("f4", "f8", "c8", "f2"):
+            total = Accumulator(np.zeros((20, 1500), dtype))
+            for each in shares[comm.rank]:
+                total.add(given(each, 30_000, dtype).reshape(20, 1500))
+            found = total.allreduce(comm)
+            assert (found.dtype, found.shape) == (np.dtype(dtype), (20, 1500))
+            said.append(found.tobytes())
+        return said, comm.last.bits
+
+    return program
+
+
+def test_accumulators_have_the_same_bits_however_arrays_are_dealt_out():
+    dealt = ([range(8)], [range(5), range(5, 8)], [(7, 2), (), (3, 1, 0), (6, 5, 4)])
+    found = [each for shares in dealt for each in run_ranks(len(shares), accumulated(shares), spec=None)]
+    found += run_ranks(4, accumulated(dealt[-1]), spec="ring:4")
+    assert all(each == found[0] for each in found)
+    (singles, *_), bits = found[0]
+    assert bits == "exact"
+    assert singles[:4000] == truly([given(rank, 30_000)[:1000] for rank in range(8)]).tobytes()
+
+
+def test_accumulators_hold_sums_of_any_width():
+    total, each = Accumulator(np.zeros(3)), [1.7e308, 5e-324, -1.7e308, 1.0, 1e-200, np.inf]
+    for value in each[:5]:
+        total.add(np.array([value, -0.0, value]))
+    total.add(np.array([1.7e308, -0.0, np.inf]))
+    total.add(np.array([-1.7e308, -0.0, 1.0]))
+    copy = Accumulator(np.zeros(3))
+    copy.load_state_dict(total.state_dict())
+    (found,) = run_ranks(1, lambda comm: copy.allreduce(comm))
+    assert found.tolist() == [1.0, 0.0, np.inf]
+    assert np.signbit(found[1])
+
+
+def unlike(comm):
+    with pytest.raises(PlanError, match="one shape and type"):
+        Accumulator(np.zeros(3 + comm.rank)).allreduce(comm)
+
+
+def test_unlike_accumulators_are_refused_at_all():
+    assert run_ranks(2, unlike) == [None, None]
+    with pytest.raises(PlanError, match="not int64"):
+        Accumulator(np.zeros(3, int))

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.kernels.sums import add_row
 from treecast.transport.base import Piece
 
 _BLOCK = 1 << 12  # numbers whose sums stay in the cache while all contributions are added
@@ -27,8 +26,8 @@ Floats = NDArray[np.floating[Any]]
 class Exact(NamedTuple):
     """Exact sums of entries of a type, of complex numbers those of their parts.
 
-    ``spelled``: the type, as numpy spells it, or ``bfloat16``. ``columns``: how many float64 make a contribution to an entry, where
-    they are sums by themselves (``Accumulator``); the result is then in the first of them. 0 for entries of the type itself.
+    ``spelled``: the type, as numpy spells it, or ``bfloat16``. ``columns``: how many float64 a contribution to an entry
+    has, whose sum it is (``Accumulator``), and the result is the first of them; 0 for entries of the type itself.
 
     Examples
     --------
@@ -51,29 +50,28 @@ class Exact(NamedTuple):
 
     def fold(self, parts: Sequence[Piece]) -> None:
         """Leave the sum of contributions, contiguous bytes, in the last of them."""
-        dtype = np.dtype("f8" if self.columns else np.uint16 if self.spelled == BFLOAT16 else self.spelled)
-        if dtype.kind == "c":
-            dtype = np.dtype(f"{dtype.byteorder}f{dtype.itemsize // 2}")
+        dtype = np.dtype("f8") if self.columns else parts_of(self.spelled)
         rows = [np.frombuffer(part, dtype).reshape(-1, self.columns or 1) for part in parts]
         with np.errstate(over="ignore", invalid="ignore"):
             for first in range(0, len(rows[0]), _BLOCK):
                 here = [row[first : first + _BLOCK] for row in rows]
-                sums = self.round(*add_exactly([_widen(row[:, k]) for row in here for k in range(row.shape[1])]))
+                sums = self.round(*add_exactly([widen(row[:, k]) for row in here for k in range(row.shape[1])]))
                 here[-1][:] = 0
-                here[-1][:, 0] = _widen(sums) if self.columns else sums
+                here[-1][:, 0] = widen(sums) if self.columns else sums
 
     def round(self, high: Floats, rest: Floats) -> NDArray[Any]:
         """Return true sums, as ``add_exactly`` returns them, in the type of entries; bfloat16 as whole numbers."""
-        real = np.dtype(np.float32 if self.spelled == BFLOAT16 else self.spelled)
-        width = real.itemsize // (2 if real.kind == "c" else 1)
-        if self.spelled == BFLOAT16:
+        dtype = parts_of(self.spelled)
+        if dtype.kind == "u":
             return _to_bfloat16(_to_odd(high, rest))
-        found = high if width == high.itemsize else _to_odd(high, rest).astype(f"f{width}")
+        found = (high if dtype.itemsize == high.itemsize else _to_odd(high, rest)).astype(dtype)
         return np.where(np.isnan(found), found.dtype.type(nan), found)
 
 
 def add_exactly(rows: Sequence[Floats]) -> tuple[Floats, Floats]:
     """Return the true sums of rows of floats: the nearest float64, and in a second array the sign of what is left."""
+    from treecast.kernels.sums import add_row  # late, as all kernels: most jobs add in the order of ranks
+
     high, low, lost = rows[0].astype(np.float64), *np.zeros((2, len(rows[0])))
     for row in rows[1:]:
         add_row(row, high, low, lost)
@@ -102,7 +100,13 @@ def add_slowly(values: list[float]) -> tuple[float, float]:
     return total, float((true > total) - (true < total))
 
 
-def _widen(row: NDArray[Any]) -> Floats:
+def parts_of(spelled: str) -> np.dtype[Any]:
+    """Return the type of the floats that an entry has, that of whole numbers for bfloat16."""
+    dtype = np.dtype(np.uint16 if spelled == BFLOAT16 else spelled)
+    return np.dtype(f"{dtype.byteorder}f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+def widen(row: NDArray[Any]) -> Floats:
     """Return floats of any type as contiguous float32 or float64."""
     if row.dtype == np.uint16:
         return (row.astype(np.uint32) << 16).view(np.float32)

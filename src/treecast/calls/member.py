@@ -5,14 +5,20 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
+from treecast.algorithms.exact import Exact
+from treecast.algorithms.sums import Sums, allreduce
 from treecast.calls import objects
 from treecast.calls.call import Call, Last
 from treecast.calls.deaths import Deaths
 from treecast.calls.dump import dump, flight_record
-from treecast.calls.table import Failed, Job, Plans, Rank, Row, job_of
+from treecast.calls.table import ROWS, Failed, Given, Job, Plans, Rank, Row, job_of
 from treecast.calls.worker import Worker, done
 from treecast.groups.group import Group
 from treecast.groups.terms import Terms
+from treecast.groups.words import Words
+from treecast.transport.base import Piece
 
 
 class Member:
@@ -120,6 +126,18 @@ class Member:
         self._here[1].wait()
         self.do("run", self._job_of(plan, (sendbuf, recvbuf), op))
         self._last = *self._last[:3], plan.builder or "plan", plan.network.spec, self._last[-1]
+
+    def sum_exactly(self, mine: Piece, out: Piece, how: Exact) -> Failed:
+        """Bring the exact sum of all ranks' contributions, bytes of entries, to all ranks; return whose are missing."""
+        self._here[1].wait()
+        width = np.dtype(np.float64).itemsize * how.columns
+        sums = Sums(None, None, len(mine) // width, bits="exact", exact=how)
+        given = Given((mine, out, sums), len(mine), None, Words("", len(mine), how.spelled, "exact sum"), sums.bits)
+
+        def carry(call: Call, given: Given) -> tuple[None, Failed]:
+            return None, call(allreduce, *given.parts)
+
+        return self.do("Allreduce", Job(lambda: given, carry, words=Words("Allreduce")), row=ROWS["Allreduce"])[1]
 
     def _job_of(self, *given: Any) -> Job:
         """Return the job of a plan on buffers."""

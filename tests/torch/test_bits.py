@@ -1,0 +1,113 @@
+"""The bits of sums of tensors: by rank and exact, for all types and networks, as numpy's over sockets."""
+
+from math import fsum
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+dist = torch.distributed
+
+import treecast  # noqa: E402
+from tests.torch.ranks import run  # noqa: E402
+
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64)
+
+
+def given(rank, dtype):
+    """Numbers in which the order shows; sums of short ones fit into a float32, by way of which torch rounds them."""
+    make, size = torch.Generator().manual_seed(rank), (30_000,)
+    if dtype.itemsize == 2:
+        return (torch.randint(-255, 256, size, generator=make) * 2 ** torch.randint(0, 6, size, generator=make)).to(
+            dtype
+        )
+    return (
+        torch.randn(size, dtype=torch.float64, generator=make) * 2.0 ** torch.randint(-9, 9, size, generator=make)
+    ).to(dtype)
+
+
+def in_order(rows):
+    total = rows[0].clone()
+    for row in rows[1:]:
+        total += row
+    return total
+
+
+def truly(rows):
+    if rows[0].is_complex():
+        return torch.view_as_complex(truly([torch.view_as_real(row) for row in rows]))
+    columns = torch.stack(rows).to(torch.float64).flatten(1).T.tolist()
+    return (
+        torch.tensor([fsum(column) for column in columns], dtype=torch.float64).to(rows[0].dtype).reshape(rows[0].shape)
+    )
+
+
+def alike(one, other):
+    return bytes(one.contiguous().view(torch.uint8).numpy()) == bytes(other.contiguous().view(torch.uint8).numpy())
+
+
+def program(rank, sums):
+    wrong, ranks = [], range(dist.get_world_size())
+    for dtype in DTYPES:
+        rows = [given(each, dtype) for each in ranks]
+        right = {"by-rank": in_order, "exact": truly}[sums](rows)
+        total, block = rows[rank].clone(), torch.empty(len(right) // len(ranks), dtype=dtype)
+        dist.all_reduce(total)
+        dist.reduce_scatter(block, [*rows[rank].split(len(block))])
+        mean = rows[rank].clone()
+        dist.all_reduce(mean, dist.ReduceOp.AVG)
+        begun = dist.all_reduce(again := rows[rank][::2].clone(), async_op=True)
+        begun.wait()
+        wrong += [
+            (dtype, what)
+            for what, found, wanted in (
+                ("all_reduce", total, right),
+                ("reduce_scatter", block, right.split(len(block))[rank]),
+                ("AVG", mean, right / len(ranks)),
+                ("async", again, right[::2]),
+            )
+            if not alike(found, wanted)
+        ]
+        assert dist.group.WORLD.comm.last.bits == sums
+    return wrong
+
+
+@pytest.mark.parametrize("sums", ["by-rank", "exact"])
+@pytest.mark.parametrize("network", [None, "ring:4"])
+def test_tensors_have_one_pattern_on_every_network(sums, network):
+    assert run(4, program, sums, sums=sums, network=network) == [[]] * 4
+
+
+def accumulate(rank):
+    said = []
+    for dtype in DTYPES:
+        total = treecast.Accumulator(torch.zeros(3, 100, 100, dtype=dtype))
+        for each in range(rank, 8, dist.get_world_size()):
+            total.add(given(each, dtype).reshape(3, 100, 100))
+        found = total.allreduce(dist.group.WORLD)
+        said.append(bytes(found.contiguous().view(torch.uint8).numpy()))
+    return said
+
+
+def test_accumulators_of_tensors_have_the_same_bits_on_1_2_and_4_ranks():
+    found = [each for ranks in (1, 2, 4) for each in run(ranks, accumulate)]
+    assert all(each == found[0] for each in found)
+    assert found[0][3] == bytes(truly([given(rank, torch.float64) for rank in range(8)]).view(torch.uint8).numpy())
+
+
+def flush(rank):
+    torch.set_flush_denormal(True)
+    said = []
+    for work in (lambda: dist.all_reduce(torch.ones(3)), lambda: dist.all_reduce(torch.ones(3).to_sparse())):
+        try:
+            work()
+        except RuntimeError as error:
+            said.append(str(error))
+        torch.set_flush_denormal(False)
+    return said
+
+
+def test_flushed_denormals_and_sparse_tensors_are_refused():
+    said = run(2, flush, sums="exact")
+    assert said[0] == said[1]
+    assert "takes for 0" in said[0][0]
+    assert "dense tensors" in said[0][1]
