@@ -1,6 +1,6 @@
 """The bits of sums: one pattern by the order of ranks, or by mathematics, whatever the network, the size, and who dies."""
 
-from fractions import Fraction
+from math import fsum
 from threading import current_thread
 
 import numpy as np
@@ -29,10 +29,8 @@ def in_order(rows):
 
 
 def truly(rows):
-    """The true sums, rounded once: by fractions to float64 and, as few are so near to a tie, to the type."""
-    return np.array([float(sum(map(Fraction, column))) for column in np.array(rows, float).T.tolist()]).astype(
-        rows[0].dtype
-    )
+    """The true sums, rounded once: to float64 and, as few are so near to a tie, to the type."""
+    return np.array([fsum(column) for column in np.array(rows, float).T.tolist()]).astype(rows[0].dtype)
 
 
 RIGHT = {"by-rank": in_order, "exact": truly}

@@ -1,6 +1,7 @@
 """Exact sums that a program keeps, and adds up over ranks at last."""
 
-from typing import Any
+from importlib import import_module
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,8 @@ class Accumulator:
     """
 
     def __init__(self, like: Any) -> None:
+        is_numpys = isinstance(cast("object", like), np.ndarray)
+        self._torch: Any = None if is_numpys else import_module("torch")
         self.shape, self.dtype = tuple(like.shape), like.dtype
         self._spelled = str(self.dtype).removeprefix("torch.")
         if not Exact.adds(self._spelled):
@@ -101,13 +104,13 @@ class Accumulator:
             raise PlanError(
                 f"an Accumulator of {self._spelled} {self.shape} takes no {array.dtype} {tuple(array.shape)}"
             )
-        if isinstance(array, np.ndarray):
-            memory: Any = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        if self._torch is None:
+            memory = np.ascontiguousarray(array).reshape(-1)
         else:
-            from treecast.torch.tensors import packed, piece_of
-
-            memory = piece_of(packed(array))
-        return widen(np.frombuffer(memory, parts_of(self._spelled)))
+            memory = (
+                array.detach().resolve_conj().resolve_neg().reshape(-1).contiguous().view(self._torch.uint8).numpy()
+            )
+        return widen(memory.view(parts_of(self._spelled)))
 
     def _spell(self, values: NDArray[np.float64]) -> Any:
         """Return floats that the type has in its own form."""
@@ -116,13 +119,6 @@ class Accumulator:
             found: Any = (values.astype(np.float32).view(np.uint32) >> 16).astype(dtype)
         else:
             found = values.astype(dtype)
-        if isinstance(self.dtype, np.dtype):
-            return found.view(self.dtype).reshape(self.shape)
-        from treecast.torch.tensors import torch
-
-        whole = bytearray(found.tobytes())
-        return (
-            torch.frombuffer(whole, dtype=self.dtype).reshape(self.shape)
-            if whole
-            else torch.empty(self.shape, dtype=self.dtype)
-        )
+        if self._torch is not None:
+            found = self._torch.from_numpy(found.view(np.uint8))
+        return found.view(self.dtype).reshape(self.shape)

@@ -1,0 +1,55 @@
+"""Ranks of a job: sums over MPI have the bits that the terms say, on every way; the last line says so."""
+
+import sys
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+import treecast
+from tests.tcp.test_bits import RIGHT, given
+from treecast import mpi
+
+WORLD = MPI.COMM_WORLD
+WAYS = ({}, {"own": True}, {"network": "ring:4"}, {"survive": 1}, {"survive": 1, "network": "ring:4"})
+
+
+def check(comm, sums, count):
+    rows = [given(rank, count) for rank in range(comm.size)]
+    mine, right = rows[comm.rank], RIGHT[sums](rows)
+    total, prefix, less = np.empty_like(mine), np.empty_like(mine), np.full_like(mine, 7)
+    comm.Allreduce(mine, total)
+    assert (total.tobytes(), comm.last.bits) == (right.tobytes(), sums), (sums, count, comm.last)
+    comm.Allreduce(MPI.IN_PLACE, again := mine.copy())
+    comm.Reduce(mine, at_root := np.empty_like(mine) if comm.rank == 2 else None, root=2)
+    comm.Scan(mine, prefix)
+    comm.Exscan(mine, less)
+    comm.Iallreduce(mine, later := np.empty_like(mine)).Wait()
+    counts = [count // 4, 0, count - count // 4, 0]
+    comm.Reduce_scatter(mine, block := np.empty(counts[comm.rank], "f4"), counts)
+    first = sum(counts[: comm.rank])
+    assert all(each is None or (each == right).all() for each in (again, at_root, later))
+    assert (block == right[first : first + len(block)]).all()
+    assert (prefix == RIGHT[sums](rows[: comm.rank + 1])).all()
+    assert (less == (RIGHT[sums](rows[: comm.rank]) if comm.rank else 7)).all()
+
+
+def main():
+    for sums in RIGHT:
+        for way in WAYS:
+            comm = mpi.wrap(WORLD, sums=sums, **way)
+            for count in (1, 999, 30_000):
+                check(comm, sums, count)
+            comm.Allreduce(np.arange(3), total := np.zeros(3, int))
+            assert (total == 4 * np.arange(3)).all()
+            total = treecast.Accumulator(np.zeros(3, np.float32))
+            total.add(np.array([1e8, 1, -1e8], np.float32)[[comm.rank % 3, 1, 2]])
+            assert total.allreduce(comm).tolist() == [1e8, 4, -4e8]
+            with pytest.raises(treecast.PlanError, match="PROD of float64") if sums == "exact" else nullcontext():
+                comm.Allreduce(np.ones(3), np.ones(3), op=MPI.PROD)
+    assert mpi.wrap(WORLD).terms.sums == "any"
+    print("sums have their bits") if not WORLD.rank else None
+
+
+sys.exit(main())
