@@ -17,7 +17,7 @@ me, size = world.rank, world.size
 assert isinstance(world, MPI.Intracomm)
 assert isinstance(world, treecast.mpi.Comm)
 assert world == MPI.COMM_WORLD
-assert world.last == ((), "", "", 0.0)
+assert world.last == ((), "", "", 0.0, "")
 
 # every communicator of the same kind that is made from it is one too, and none that has no ranks here
 group = world.Get_group().Incl(range(size - 1))

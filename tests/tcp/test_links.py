@@ -142,9 +142,9 @@ def one_call(name, victim, frame):
     return lambda comm: program(comm, 1)[0][0]
 
 
-@pytest.mark.parametrize(("name", "plans"), [("Bcast", 1), ("Allgather", 1), ("Allreduce", 2)])
+@pytest.mark.parametrize(("name", "plans"), [("Bcast", 1), ("Allgather", 1), ("Allreduce", 4)])
 def test_copies_spare_a_second_plan(told_rate, counts, name, plans):
-    """A rank on the way dies: blocks come by another way, and only a sum has to be made anew."""
+    """A rank on the way dies: blocks come by another way, and only a sum, of two plans, has to be made anew."""
     found = run_ranks(4, one_call(name, 3, 1), spec="hypercube:2")
     assert isinstance(found.pop(3), DeathError)
     assert all(right for right, _ in found), found

@@ -30,9 +30,11 @@ class Accumulator:
     Examples
     --------
     >>> import numpy as np
-    >>> total = Accumulator(np.zeros(1, np.float32))
+    >>> total = treecast.Accumulator(np.zeros(1, np.float32))
     >>> for each in (1e8, 1, -1e8):
     ...     total.add(np.array([each], np.float32))
+    >>> total.rows
+    [array([1.])]
     >>> total.allreduce(comm)                                       # doctest: +SKIP
     array([1.], dtype=float32)
     """

@@ -21,6 +21,7 @@ from treecast.programs.order import Order
 from treecast.programs.program import ADD, BUFFER, READ, RECEIVE, SEND, WRITE, Place
 from treecast.programs.verdict import Findings
 from treecast.ragged import Ints, starts
+from treecast.verification.bits import Bits, bits_of
 
 _MOST_PLACES, _MOST_BITS = 2**25, 2**30
 _PRIME = 2**61 - 1
@@ -293,6 +294,16 @@ def judge_delivery(found: Findings, contents: Contents, kind: Kind, loop: int, *
             lambda p, told=told: _say(contents, *told[p], loop=loop, adds=kind.adds),
             lambda p, rank=rank, by=by: name(rank, p, by[p]),
         )
+
+
+def bits_at(contents: Contents, kind: Kind, loop: int, root: int) -> Bits:
+    """Return what the bits of sums depend on, of a program that brings all of them where the collective wants them."""
+    places = contents.places
+    value = np.full((places.ranks, loop), -1)
+    for rank in range(places.ranks):
+        place, atom = wanted_at(kind, places, loop, root, rank)
+        value[rank, atom % loop] = contents.value[places.base[rank, 1] + place]
+    return bits_of(np.arange(contents.atoms) // max(places.most, 1), (contents.left, contents.right), value)
 
 
 def _say(contents: Contents, value: int, want: int, *, loop: int, adds: bool) -> str:

@@ -10,7 +10,7 @@ from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import FormatError, TreecastError
 from treecast.networks import Network
 from treecast.networks import network as network_of
-from treecast.programs.dataflow import Contents, Name, judge_delivery, root_of
+from treecast.programs.dataflow import Contents, Name, bits_at, judge_delivery, root_of
 from treecast.programs.rules import place_of
 from treecast.programs.to_schedule import Sent, bounds_of, collective_of, one_at_a_time, schedule_of_sent, widths
 from treecast.programs.verdict import FileVerdict, Findings, Nouns, Where
@@ -44,6 +44,8 @@ class Judged:
             root = root_of(contents, COLLECTIVES[kind])
             judge_delivery(self.found, contents, COLLECTIVES[kind], loop, root=root, name=name)
             self.collective = collective_of(kind, contents.places.ranks, loop, root) if first else self.collective
+            if first and COLLECTIVES[kind].adds and not (contents.sets or self.found.counts["delivered"]):
+                self.known["bits"] = bits_at(contents, COLLECTIVES[kind], loop, root)
 
     def judge_links(
         self, sends: Ints, ends: tuple[Ints, Ints], when: tuple[Ints, Ints], spell: Where, *, named: bool

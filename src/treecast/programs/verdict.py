@@ -11,6 +11,7 @@ from treecast.programs.program import Place
 from treecast.programs.rules import place_of, rules_of
 from treecast.ragged import Ints
 from treecast.units import spell_seconds
+from treecast.verification.bits import Bits
 
 Where = Callable[[int], Place]
 """From an operation to its place in the file, in words and in numbers."""
@@ -109,7 +110,8 @@ class FileVerdict(Described):
     where another is broken are left out. ``allowed``: rules that may be broken, beside those that only warn. ``findings``: the
     first few of each rule. ``steps``: how many it takes if an arc carries one chunk in each. ``depth``: how many if arcs carry
     all at once that is there. ``busiest``: the load of the arc that carries most, ``busiest_arc``. ``bounds``: the lower bounds
-    of the collective on the network. ``seconds``: the time of the judgement. None stands for figures that are not known.
+    of the collective on the network. ``bits``: what those of its sums depend on. ``seconds``: the time of the judgement.
+    None stands for figures that are not known.
     """
 
     format: str
@@ -130,6 +132,7 @@ class FileVerdict(Described):
     busiest: int | None = None
     busiest_arc: tuple[int, int] = (-1, -1)
     bounds: tuple[Bound, ...] = ()
+    bits: Bits | None = None
     seconds: float = 0.0
 
     @property
@@ -169,6 +172,8 @@ def _(verdict: FileVerdict) -> Description:
     if verdict.busiest is not None and verdict.busiest_arc[0] >= 0:
         src, dst = verdict.busiest_arc
         lines["busiest arc"] = f"{src} > {dst}: {count_of(verdict.busiest, carried)}"
+    if verdict.bits is not None:
+        lines["bits"] = str(verdict.bits)
     if verdict.notes:
         lines["notes"] = list(verdict.notes)
     lines["judged in"] = spell_seconds(verdict.seconds)
@@ -176,4 +181,5 @@ def _(verdict: FileVerdict) -> Description:
     figures |= {name: list(figures[name]) for name in ("findings", "notes", "busiest_arc", "bounds")}
     figures["rules"] = figures.pop("counts")
     del figures["nouns"]
+    figures |= {} if verdict.bits is None else dict(describe(verdict.bits).pick("bits"))
     return Description(figures, lines, holds=verdict.holds)

@@ -12,6 +12,7 @@ from treecast.networks.description import degraded
 from treecast.schedule import Schedule, describe_job
 from treecast.schedule.tree_of_rows import first_controls
 from treecast.units import spell_seconds
+from treecast.verification.bits import bits_of_plan
 
 SHOWN = 3
 """How many breaches of each rule a report describes; it counts all."""
@@ -151,12 +152,13 @@ def _(report: Report) -> Description:
         ]
     if report.distance is not None:
         lines["total distance"] = [spell_distance(report), *spell_bounds(report.bounds, "tcd")]
+    bits = bits_of_plan(schedule) if report else None
     if report.depth_contention is not None:
         pairs = count_of(report.depth_contention, "pair")
         lines["depth contention"] = f"{pairs}: messages that may meet where steps are not synchronised"
-    return found.adding(_figures(report), lines | {"verified in": spell_seconds(report.seconds)}).joined(
-        degraded(schedule.network)
-    )
+    found = found.adding(_figures(report), lines | {"verified in": spell_seconds(report.seconds)})
+    found = found if bits is None else found.joined(describe(bits), after="transmissions")
+    return found.joined(degraded(schedule.network))
 
 
 def _figures(report: Report) -> dict[str, object]:

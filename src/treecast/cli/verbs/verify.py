@@ -1,11 +1,13 @@
 """``treecast verify``."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, cast
 
 from treecast.cli import console
 from treecast.cli.arguments import File, Flag, Json, ModelName, Output, Seed, TimeOptions, check_numbers
 from treecast.cli.files import ToldOptions, save
-from treecast.description import describe
+from treecast.description import Description, describe
 from treecast.errors import TreecastError
 from treecast.simulation.fault_sets import Kind
 
@@ -16,6 +18,7 @@ def verify(
     *,
     model: ModelName = None,
     expanded: Flag = False,
+    same_bits: Flag = False,
     sweep: Kind | None = None,
     most: int | None = None,
     liars: int = 0,
@@ -36,6 +39,8 @@ def verify(
     ----------
     expanded
         Judge every single send, slowly, instead of whole streams.
+    same_bits
+        Fail where the bits of sums differ at ranks, or depend on the size of the message or the place in it.
     sweep
         Also replay it under every set of such faults.
     most
@@ -75,6 +80,13 @@ def verify(
         schedule = schedule_of()
         costs = times.read(schedule.network) or schedule.costs
         found = found.joined(seconds_of(replace(schedule, costs=costs)), after="steps")
+    if same_bits:
+        bits = cast("Mapping[str, Any]", found.figures).get("bits")
+        if bits is None:
+            raise TreecastError(
+                "--same-bits is for right plans with sums of at most 131,072 sends: nothing tells of the bits here"
+            )
+        found = found.joined(Description({}, {"same bits": "yes" if bits["same"] else "NO"}, holds=bits["same"]))
     if sweep is not None and verdict:
         with processes(workers) as executor, console.progress("fault sets"):
             swept = sweeps.sweep(
