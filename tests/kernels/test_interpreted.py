@@ -152,7 +152,10 @@ def test_additions_that_tell_what_they_lose():
     for dtype in (np.float32, np.float64):
         row = (random.standard_normal(500) * 10.0 ** random.integers(-30, 30, 500)).astype(dtype)
         high = random.standard_normal(500) * 10.0 ** random.integers(-60, 60, 500)
-        agree(KERNELS["sums.add_row"], (row, high, high * 1e-20, np.zeros(500)))
+        lost = np.where(random.random(500) < 0.1, high, 0)
+        for name in ("begin_sums", "add_row"):
+            agree(KERNELS[f"sums.{name}"], (row, high, high * 1e-20, lost))
+        agree(KERNELS["sums.end_sums"], (high, high * 1e-16, lost))
 
 
 @pytest.mark.parametrize("bridges", [1, 2])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from treecast.transport.base import Piece
 
-_BLOCK = 1 << 12  # numbers whose sums stay in the cache while all contributions are added
+_BLOCK = 1 << 14  # numbers whose sums stay in the cache while all contributions are added
 BFLOAT16 = "bfloat16"  # which numpy has not
 Floats = NDArray[np.floating[Any]]
 
@@ -56,32 +56,32 @@ class Exact(NamedTuple):
             for first in range(0, len(rows[0]), _BLOCK):
                 here = [row[first : first + _BLOCK] for row in rows]
                 sums = self.round(*add_exactly([widen(row[:, k]) for row in here for k in range(row.shape[1])]))
-                here[-1][:] = 0
-                here[-1][:, 0] = widen(sums) if self.columns else sums
+                if self.columns:
+                    here[-1][:], sums = 0, widen(sums)
+                here[-1][:, 0] = sums
 
-    def round(self, high: Floats, rest: Floats) -> NDArray[Any]:
+    def round(self, high: Floats, rest: Floats | None) -> NDArray[Any]:
         """Return true sums, as ``add_exactly`` returns them, in the type of entries; bfloat16 as whole numbers."""
         dtype = parts_of(self.spelled)
-        if dtype.kind == "u":
-            return _to_bfloat16(_to_odd(high, rest))
-        found = (high if dtype.itemsize == high.itemsize else _to_odd(high, rest)).astype(dtype)
-        return np.where(np.isnan(found), found.dtype.type(nan), found)
+        if rest is not None and dtype.itemsize < high.itemsize:
+            high = _to_odd(high, rest)
+        return _to_bfloat16(high) if dtype.kind == "u" else high.astype(dtype, copy=False)
 
 
-def add_exactly(rows: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """Return the true sums of rows of floats: the nearest float64, and in a second array the sign of what is left."""
-    from treecast.kernels.sums import add_row  # late, as all kernels: most jobs add in the order of ranks
+def add_exactly(rows: Sequence[Floats]) -> tuple[Floats, Floats | None]:
+    """Return the true sums of rows of floats: the nearest float64, and the sign of what is left; None where nothing is."""
+    from treecast.kernels.sums import add_row, begin_sums, end_sums  # late, as all kernels: most jobs add by rank
 
-    high, low, lost = rows[0].astype(np.float64), *np.zeros((2, len(rows[0])))
+    high, low, lost = np.empty((3, len(rows[0])))
+    begin_sums(rows[0], high, low, lost)
     for row in rows[1:]:
         add_row(row, high, low, lost)
-    total = np.where(low == 0, high, high + low)  # which keeps -0
-    away = total - high
-    rest = (high - (total - away)) + (low - away)
-    bad = np.flatnonzero((lost != 0) | ~np.isfinite(total))
-    for j, column in zip(bad, np.array([row[bad] for row in rows], np.float64).T.tolist(), strict=True):
-        total[j], rest[j] = add_slowly(column)
-    return total, rest
+    others, inexact = end_sums(high, low, lost)
+    if others:
+        which = np.flatnonzero(lost)
+        for j, column in zip(which, np.array([row[which] for row in rows], np.float64).T.tolist(), strict=True):
+            high[j], low[j] = add_slowly(column)
+    return high, low if others or inexact else None
 
 
 def add_slowly(values: list[float]) -> tuple[float, float]:
@@ -125,9 +125,11 @@ def _to_odd(high: Floats, rest: Floats) -> Floats:
 def _to_bfloat16(values: Floats) -> NDArray[np.uint16]:
     """Return float64 as bfloat16: to float32 by odd, and then to nearest even."""
     short = values.astype(np.float32)
-    bits, back = short.view(np.uint32).copy(), short.astype(np.float64)
-    off = (back != values) & ~np.isnan(values)
-    bits[off & (np.abs(back) > np.abs(values))] -= 1
-    bits[off] |= 1
-    near = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    return np.where(np.isnan(values), 0x7FC0, near).astype(np.uint16)
+    bits = short.view(np.uint32)
+    if (off := short != values).any():  # also of a nan
+        back = short.astype(np.float64)
+        bits[off & (np.abs(back) > np.abs(values))] -= 1
+        bits[off] |= 1
+    near = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    near[np.isnan(values)] = 0x7FC0
+    return near

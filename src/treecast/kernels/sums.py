@@ -1,4 +1,7 @@
-"""Additions that tell what they lose."""
+"""Additions that tell what they lose: an exact sum as two float64 for each number, the second with what the first cannot hold.
+
+The error of a sum of two floats is a float, and is found as here (Knuth, The Art of Computer Programming 2, 4.2.2, Theorem B).
+"""
 
 from typing import Any
 
@@ -6,12 +9,17 @@ from treecast.kernels.compiled import njit
 
 
 @njit
-def add_row(row: Any, high: Any, low: Any, lost: Any) -> None:
-    """Add floats to sums of two float64 each, of which the second has what the first could not hold.
+def begin_sums(row: Any, high: Any, low: Any, lost: Any) -> None:
+    """Begin sums with a row of floats."""
+    for j in range(len(row)):
+        high[j] = float(row[j])
+        low[j] = 0.0
+        lost[j] = 0.0
 
-    ``lost`` gets the sizes of the errors of the second. Where it is 0, ``high + low`` is the true sum: the error of a sum of two
-    floats is a float, and is found as here (Knuth, The Art of Computer Programming 2, 4.2.2, Theorem B).
-    """
+
+@njit
+def add_row(row: Any, high: Any, low: Any, lost: Any) -> None:
+    """Add a row of floats. ``lost`` gets the sizes of what the second could not hold; where it is 0, ``high + low`` is true."""
     for j in range(len(row)):
         a = high[j]
         b = float(row[j])
@@ -24,3 +32,24 @@ def add_row(row: Any, high: Any, low: Any, lost: Any) -> None:
         z = t - a
         lost[j] += abs((a - (t - z)) + (error - z))
         low[j] = t
+
+
+@njit
+def end_sums(high: Any, low: Any, lost: Any) -> tuple[int, int]:
+    """Leave the float64 nearest to a sum in the first, and what is left in the second, which has its sign.
+
+    Return how many sums are lost, or not finite, and so are to be found otherwise; and how many of all are no float64.
+    """
+    others, inexact = 0, 0
+    for j in range(len(high)):
+        a = high[j]
+        b = low[j]
+        t = a if b == 0.0 else a + b  # which keeps -0
+        z = t - a
+        high[j] = t
+        low[j] = (a - (t - z)) + (b - z)
+        lost[j] += abs(t - t)  # a nan, of what is not finite
+    for j in range(len(high)):
+        others += lost[j] != 0.0
+        inexact += low[j] != 0.0
+    return others, inexact
