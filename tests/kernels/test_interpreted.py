@@ -156,6 +156,10 @@ def test_additions_that_tell_what_they_lose():
         for name in ("begin_sums", "add_row"):
             agree(KERNELS[f"sums.{name}"], (row, high, high * 1e-20, lost))
         agree(KERNELS["sums.end_sums"], (high, high * 1e-16, lost))
+    rows = (random.standard_normal((4, 700)) * np.where(np.arange(700) < 300, 1e30, 1)).astype(np.float32)
+    agree(
+        KERNELS["sums.add_narrow"], (rows * [[1], [1e-30], [1], [1]], np.empty(700, np.float32), np.empty(3, np.bool_))
+    )
 
 
 @pytest.mark.parametrize("bridges", [1, 2])

@@ -53,12 +53,27 @@ class Exact(NamedTuple):
         dtype = np.dtype("f8") if self.columns else parts_of(self.spelled)
         rows = [np.frombuffer(part, dtype).reshape(-1, self.columns or 1) for part in parts]
         with np.errstate(over="ignore", invalid="ignore"):
-            for first in range(0, len(rows[0]), _BLOCK):
-                here = [row[first : first + _BLOCK] for row in rows]
-                sums = self.round(*add_exactly([widen(row[:, k]) for row in here for k in range(row.shape[1])]))
-                if self.columns:
-                    here[-1][:], sums = 0, widen(sums)
-                here[-1][:, 0] = sums
+            if dtype != np.float32 or (table := _table_of(rows)) is None:
+                self._fold(rows)
+                return
+            from treecast.kernels.sums import BLOCK, add_narrow  # late, as all kernels: most jobs add by rank
+
+            total, lost = np.empty(table.shape[1], np.float32), np.empty(-(-table.shape[1] // BLOCK), np.bool_)
+            add_narrow(table, total, lost)
+            for first in (np.flatnonzero(lost) * BLOCK).tolist():
+                few = [row[first : first + BLOCK] for row in rows]
+                self._fold(few)
+                total[first : first + BLOCK] = few[-1][:, 0]
+            rows[-1][:, 0] = total
+
+    def _fold(self, rows: Sequence[NDArray[Any]]) -> None:
+        work = np.empty((3, min(_BLOCK, len(rows[0]))))  # once: new memory is slow
+        for first in range(0, len(rows[0]), _BLOCK):
+            here = [row[first : first + _BLOCK] for row in rows]
+            sums = self.round(*add_exactly([widen(row[:, k]) for row in here for k in range(row.shape[1])], work))
+            if self.columns:
+                here[-1][:], sums = 0, widen(sums)
+            here[-1][:, 0] = sums
 
     def round(self, high: Floats, rest: Floats | None) -> NDArray[Any]:
         """Return true sums, as ``add_exactly`` returns them, in the type of entries; bfloat16 as whole numbers."""
@@ -68,11 +83,25 @@ class Exact(NamedTuple):
         return _to_bfloat16(high) if dtype.kind == "u" else high.astype(dtype, copy=False)
 
 
-def add_exactly(rows: Sequence[Floats]) -> tuple[Floats, Floats | None]:
-    """Return the true sums of rows of floats: the nearest float64, and the sign of what is left; None where nothing is."""
-    from treecast.kernels.sums import add_row, begin_sums, end_sums  # late, as all kernels: most jobs add by rank
+def _table_of(rows: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
+    """Return rows of one number an entry as one table, if they lie one behind the other."""
+    places = {int(gap) for gap in np.diff([row.__array_interface__["data"][0] for row in rows])}
+    there = rows[0].size and places <= {rows[0].nbytes}
+    return (
+        np.lib.stride_tricks.as_strided(rows[0], (len(rows), rows[0].size), (rows[0].nbytes, rows[0].itemsize))
+        if there
+        else None
+    )
 
-    high, low, lost = np.empty((3, len(rows[0])))
+
+def add_exactly(rows: Sequence[Floats], work: Floats) -> tuple[Floats, Floats | None]:
+    """Return the true sums of rows of floats: the nearest float64, and the sign of what is left; None where nothing is.
+
+    ``work``: three rows of float64, in which they are returned.
+    """
+    from treecast.kernels.sums import add_row, begin_sums, end_sums  # late, as all kernels
+
+    high, low, lost = work[:, : len(rows[0])]
     begin_sums(rows[0], high, low, lost)
     for row in rows[1:]:
         add_row(row, high, low, lost)

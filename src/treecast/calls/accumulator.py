@@ -30,6 +30,7 @@ class Accumulator:
     Examples
     --------
     >>> import numpy as np
+    >>> import treecast
     >>> total = treecast.Accumulator(np.zeros(1, np.float32))
     >>> for each in (1e8, 1, -1e8):
     ...     total.add(np.array([each], np.float32))

@@ -5,7 +5,40 @@ The error of a sum of two floats is a float, and is found as here (Knuth, The Ar
 
 from typing import Any
 
+import numpy as np
+
 from treecast.kernels.compiled import njit
+
+BLOCK = 256
+
+
+@njit(arrays=True)
+def add_narrow(rows: Any, total: Any, lost: Any) -> None:
+    """Add rows (ranks, numbers) of float32 in float64, which mostly hold the sums, and round them.
+
+    ``lost`` (blocks,): whether any of ``BLOCK`` numbers is not held, or not finite; then these are to be found otherwise.
+    """
+    every, other = np.empty(BLOCK), np.empty(BLOCK)
+    for block in range(len(lost)):
+        here = slice(block * BLOCK, (block + 1) * BLOCK)
+        out = total[here]
+        high, error = every[: len(out)], other[: len(out)]
+        high[:] = rows[0, here]
+        error[:] = 0.0
+        for k in range(1, len(rows)):
+            row = rows[k, here]
+            for j in range(len(row)):
+                a = high[j]
+                b = np.float64(row[j])
+                t = a + b
+                z = t - a
+                error[j] += abs((a - (t - z)) + (b - z))
+                high[j] = t
+        out[:] = high
+        some = 0
+        for j in range(len(out)):
+            some |= error[j] + (high[j] - high[j]) != 0.0
+        lost[block] = some
 
 
 @njit
