@@ -48,23 +48,23 @@ class Exact(NamedTuple):
         except TypeError:  # a type that torch alone has
             return False
 
+    @np.errstate(over="ignore", invalid="ignore")
     def fold(self, parts: Sequence[Piece]) -> None:
         """Leave the sum of contributions, contiguous bytes, in the last of them."""
         dtype = np.dtype("f8") if self.columns else parts_of(self.spelled)
         rows = [np.frombuffer(part, dtype).reshape(-1, self.columns or 1) for part in parts]
-        with np.errstate(over="ignore", invalid="ignore"):
-            if dtype != np.float32 or (table := _table_of(rows)) is None:
-                self._fold(rows)
-                return
-            from treecast.kernels.sums import BLOCK, add_narrow  # late, as all kernels: most jobs add by rank
+        if dtype != np.float32 or (table := _table_of(rows)) is None:
+            self._fold(rows)
+            return
+        from treecast.kernels.sums import BLOCK, add_narrow  # late, as all kernels: most jobs add by rank
 
-            total, lost = np.empty(table.shape[1], np.float32), np.empty(-(-table.shape[1] // BLOCK), np.bool_)
-            add_narrow(table, total, lost)
-            for first in (np.flatnonzero(lost) * BLOCK).tolist():
-                few = [row[first : first + BLOCK] for row in rows]
-                self._fold(few)
-                total[first : first + BLOCK] = few[-1][:, 0]
-            rows[-1][:, 0] = total
+        total, lost = np.empty(table.shape[1], np.float32), np.empty(-(-table.shape[1] // BLOCK), np.bool_)
+        add_narrow(table, total, lost)
+        for first in (np.flatnonzero(lost) * BLOCK).tolist() if lost.any() else ():
+            few = [row[first : first + BLOCK] for row in rows]
+            self._fold(few)
+            total[first : first + BLOCK] = few[-1][:, 0]
+        rows[-1][:, 0] = total
 
     def _fold(self, rows: Sequence[NDArray[Any]]) -> None:
         work = np.empty((3, min(_BLOCK, len(rows[0]))))  # once: new memory is slow
@@ -85,13 +85,10 @@ class Exact(NamedTuple):
 
 def _table_of(rows: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
     """Return rows of one number an entry as one table, if they lie one behind the other."""
-    places = {int(gap) for gap in np.diff([row.__array_interface__["data"][0] for row in rows])}
-    there = rows[0].size and places <= {rows[0].nbytes}
-    return (
-        np.lib.stride_tricks.as_strided(rows[0], (len(rows), rows[0].size), (rows[0].nbytes, rows[0].itemsize))
-        if there
-        else None
-    )
+    first, *others = (row.__array_interface__["data"][0] for row in rows)
+    there = rows[0].size and others == [first + (k + 1) * rows[0].nbytes for k in range(len(others))]
+    shape, steps = (len(rows), rows[0].size), (rows[0].nbytes, rows[0].itemsize)
+    return np.lib.stride_tricks.as_strided(rows[0], shape, steps) if there else None
 
 
 def add_exactly(rows: Sequence[Floats], work: Floats) -> tuple[Floats, Floats | None]:
