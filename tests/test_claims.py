@@ -345,6 +345,10 @@ CLAIMS: dict[str, dict[str, object]] = {
         )
     }
     | {"that carries least so far": DESIGN},
+    "docs/bits.md": {
+        f"| {words}": Measured("make bench-bits")
+        for words in ("sockets", "gloo | 5.76", "Open MPI's own | 0.16", "`treecast.mpi`, ")
+    },
     "docs/mpi.md": {
         "**Lines of ranks never mix**": Test("tests/slow/jobs/test_launchers.py::test_lines_of_ranks_never_mix"),
         "(b/c + d) (c/rate": DESIGN,

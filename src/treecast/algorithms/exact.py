@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from treecast.transport.base import Piece
 
 _BLOCK = 1 << 14  # numbers whose sums stay in the cache while all contributions are added
+_FEW = 8  # of so many blocks at most one is added anew by itself
 BFLOAT16 = "bfloat16"  # which numpy has not
 Floats = NDArray[np.floating[Any]]
 
@@ -60,7 +61,10 @@ class Exact(NamedTuple):
 
         total, lost = np.empty(table.shape[1], np.float32), np.empty(-(-table.shape[1] // BLOCK), np.bool_)
         add_narrow(table, total, lost)
-        for first in (np.flatnonzero(lost) * BLOCK).tolist() if lost.any() else ():
+        if lost.sum() * _FEW > len(lost):
+            self._fold(rows)
+            return
+        for first in (np.flatnonzero(lost) * BLOCK).tolist():
             few = [row[first : first + BLOCK] for row in rows]
             self._fold(few)
             total[first : first + BLOCK] = few[-1][:, 0]
