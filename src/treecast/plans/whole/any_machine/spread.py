@@ -161,7 +161,7 @@ def _table(pairs: tuple[Ints, Ints], network: Network, classes: int) -> NDArray[
 def _ways(collective: Collective, network: Network, sent: _Sent) -> tuple[Ways, Ints]:
     """Return the hops of both exchanges, and the step of each; those of finished sums come after all contributions."""
     (pieces, _, owner, into, out), arcs = sent, arcs_of(network)
-    count, is_sum = len(pieces.of), owner.any(axis=0)
+    count, is_sum = len(pieces.of), np.any(owner, axis=0, keepdims=True)[0]
     arc, piece = np.concatenate([into.arc, out.arc]), np.concatenate([into.chunk, out.chunk])
     finished = (np.arange(len(arc)) >= len(into.arc)) & is_sum[piece]
     wait = int(into.step.max(initial=-1)) + 1
