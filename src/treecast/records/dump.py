@@ -5,10 +5,9 @@ as JSON. Any backend writes it, treecast's recorder as well.
 """
 
 import json
-import marshal
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple, cast
@@ -17,19 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import FormatError
+from treecast.ragged import Ints
+from treecast.records.plain import Plain
 
 CALL = np.dtype(
-    [(name, np.int64) for name in ("record", "number", "begun", "sent", "received")]
-    + [(name, np.int32) for name in ("rank", "group", "kind", "place", "way", "peer", "shift")]
+    [(name, np.int64) for name in ("record", "number", "begun")]
+    + [(name, np.int32) for name in ("rank", "group", "kind", "place")]
     + [("ended", np.bool_), ("completed", np.bool_)]
 )
-"""A call: its place in the record of its rank and its number in its group, nanoseconds since 1970 at its begin, elements in
-and out.
+"""A call: its place in the record of its rank and its number in its group, nanoseconds since 1970 at its begin.
 
-``kind`` and ``place``: numbers of its signature and its line in ``Tables``. ``way``: 1 for a send, 2 for a receive, with its
-``peer`` as a place in the group and ``shift`` places beyond its own, else 0. ``ended``: it ended or failed;
-``completed``: it is recorded that it ended well.
+``kind`` and ``place``: numbers of its kind and its line in ``Tables``. ``ended``: it ended or failed; ``completed``: it is
+recorded that it ended well.
 """
+KIND = np.dtype([("like", np.int32), *((name, np.int64) for name in ("way", "peer", "shift", "sent", "received"))])
+"""What calls have in common: ``like``, the number of their signature; ``way``: 1 for a send, 2 for a receive, with its ``peer`` as a
+place in the group and ``shift`` places beyond its own, else 0; elements in and out."""
 Calls = NDArray[np.void]
 SEND, RECEIVE = 1, 2
 _LIKE = {
@@ -61,18 +63,15 @@ class Signature(NamedTuple):
         return f"{self.kind}{said}{f'[{sides}]' if sides else ''}{more}"
 
 
+@dataclass
 class Tables:
-    """The texts that columns have numbers of: signatures, and lines of the program; "" is line 0."""
+    """What columns have numbers of: kinds, their signatures, and lines of the program ("" is 0); and numbers by digests."""
 
-    def __init__(self) -> None:
-        self.signatures: dict[Signature, int] = {}
-        self.places: dict[str, int] = {"": 0}
-        self.known: dict[bytes, tuple[int, ...]] = {}
-        self.lines: dict[Any, int] = {}
-
-    def listed(self) -> tuple[list[Signature], list[str]]:
-        """Return both in the order of their numbers."""
-        return list(self.signatures), list(self.places)
+    signatures: dict[Signature, int] = field(default_factory=dict[Signature, int])
+    places: dict[str, int] = field(default_factory=lambda: {"": 0})
+    kinds: dict[tuple[int, ...], int] = field(default_factory=dict[tuple[int, ...], int])
+    known: dict[int, int] = field(default_factory=dict[int, int])
+    lines: dict[int, int] = field(default_factory=dict[int, int])
 
 
 @dataclass
@@ -87,7 +86,7 @@ class Dump:
 
     rank: int
     calls: Calls
-    groups: list[str]
+    groups: list[str] = field(default_factory=list[str])
     words: dict[str, str] = field(default_factory=dict[str, str])
     members: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     status: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
@@ -145,25 +144,11 @@ def _plain(value: object) -> str:
     return str(value)[:80] if isinstance(value, str | int | float | None) else "?"
 
 
-def _kind_of(entry: dict[str, Any], tables: Tables) -> tuple[int, ...]:
-    """Return the number of a call's signature, its way, peer and shift, its elements in and out."""
-    get = entry.get
-    said = get("profiling_name"), get("input_sizes"), get("output_sizes"), get("input_dtypes"), get("output_dtypes")
-    said += tuple(map(get, ("treecast", "root", "op", "splits")))
-    try:
-        bits = marshal.dumps(said)  # calls alike are checked once; lists that hold one another cost nothing
-    except ValueError:
-        raise FormatError("the sizes or datatypes of a call are no plain lists") from None
-    if bits not in tables.known:
-        tables.known[bits] = _check_kind(entry, tables)
-    return tables.known[bits]
-
-
-def _check_kind(entry: dict[str, Any], tables: Tables) -> tuple[int, ...]:
-    """Return what ``_kind_of`` does for a call that is not known yet."""
-    name, further = entry["profiling_name"], entry.get("treecast")
+def _kind_of(entry: dict[str, Any], tables: Tables) -> int:
+    """Return the number of a call's kind."""
+    name, further = entry.get("profiling_name"), entry.get("treecast")
     if not isinstance(name, str):
-        raise FormatError("the name of a call is no text")
+        raise FormatError("an entry is no call: each has a profiling_name, which is a text")
     ins, outs = _sizes(entry.get("input_sizes") or ()), _sizes(entry.get("output_sizes") or ())
     types = _types(entry.get("input_dtypes") or ()), _types(entry.get("output_dtypes") or ())
     said = {**entry, **cast(dict[str, Any], further)} if isinstance(further, dict) else entry
@@ -174,96 +159,116 @@ def _check_kind(entry: dict[str, Any], tables: Tables) -> tuple[int, ...]:
     sizes = tuple(each for each, letter in zip(elements, "io", strict=True) if letter in sides)
     signature = Signature(kind, sizes, tuple(sorted({*types[0], *types[1]} - {""})), more)
     way, peer, shift = 0, 0, 0
-    if match:
+    if match and entry.get("is_p2p"):
         way, peer = SEND if match[1] == "send" else RECEIVE, int(match[3][:9])
         shift = peer - int(match[2][:9])
-    number = tables.signatures.setdefault(signature, len(tables.signatures))
-    sums = [min(sum(each), _MOST) for each in elements]
-    return number, way, peer, shift, *sums
+    like = tables.signatures.setdefault(signature, len(tables.signatures))
+    row = like, way, peer, shift, *(min(sum(each), _MOST) for each in elements)
+    return tables.kinds.setdefault(row, len(tables.kinds))
 
 
 def _place_of(frames: object, tables: Tables) -> int:
     """Return the number of the line of the user's program that made a call: the first outside of libraries."""
-    if not isinstance(frames, list):
-        return 0
-    for frame in cast(list[Any], frames):
-        if not isinstance(frame, dict):
-            return 0
-        said = cast(dict[str, Any], frame)
+    for frame in cast(list[Any], frames if isinstance(frames, list) else ()):
+        said = cast(dict[str, Any], frame if isinstance(frame, dict) else {})
         file, line, name = said.get("filename"), said.get("line"), said.get("name")
         if not (isinstance(file, str) and isinstance(line, int) and isinstance(name, str)):
             return 0
-        if (number := tables.lines.get(key := (file, line, name))) is None:
+        if not _INSIDE.search(file):
             where = f"{PurePosixPath(file).name[:80]}:{line}{f' ({name[:60]})' if name else ''}"
-            number = 0 if _INSIDE.search(file) else tables.places.setdefault(where, len(tables.places))
-            tables.lines[key] = number
-        if number:
-            return number
+            return tables.places.setdefault(where, len(tables.places))
     return 0
 
 
-def _group_of(entry: dict[str, Any]) -> tuple[str, str]:
-    found = entry.get("process_group")
+def _group_of(found: object, own: object) -> tuple[str, str]:
+    """Return the name and the title of a call's group, by what the call says of it or the rank's own number of it."""
     if isinstance(found, list | tuple) and len(cast(list[object], found)) == 2:
         name, words = cast(list[object], found)
         return _plain(name), _plain(words)
-    return (_plain(found) if isinstance(found, str) else _plain(entry.get("pg_id", "0"))), ""
+    return (_plain(found) if isinstance(found, str) else _plain("0" if own is None else own)), ""
 
 
-def read_dump(data: Any, rank: int, tables: Tables, written: float = 0.0) -> Dump:
-    """Return the record of a rank from plain data in the form of PyTorch's flight recorder. Raises FormatError."""
-    if not isinstance(data, dict) or not isinstance(cast(dict[str, Any], data).get("entries"), list):
-        raise FormatError("it has no list of entries: write the dump of a flight recorder")
-    data = cast(dict[str, Any], data)
-    entries: list[Any] = data["entries"]
-    if any(not isinstance(entry, dict) or "profiling_name" not in entry for entry in entries):
-        raise FormatError("an entry is no call: each has a profiling_name")
+_COLUMNS = ("record_id", "collective_seq_id", "seq_id", "p2p_seq_id", "time_created_ns", "retired")
+_COLUMNS += ("time_discovered_completed_ns", "state", "frames", "process_group", "pg_id")
+_OF_KIND = ("profiling_name", "input_sizes", "output_sizes", "input_dtypes", "output_dtypes", "is_p2p")
+_OF_KIND += ("treecast", "root", "op", "splits")
 
+
+def _whole(values: Ints, what: str, most: int = _MOST) -> Ints:
+    """Return the whole numbers of a column, 0 for none. Raises FormatError."""
+    found = np.where(values & 1, values >> 1, 0)
+    if ((values & 1 == 0) & (values > 2)).any() or (len(found) and not -1 <= found.min() <= found.max() < most):
+        raise FormatError(f"{what} is not a number from 0 to {most - 1}")
+    return found
+
+
+def _numbered(marks: Ints, known: dict[int, int], number: Callable[[int], int]) -> Ints:
+    """Return a number for each row: that known of its mark, else what ``number`` returns of the first row with it."""
+    alike, first, which = np.unique(marks, return_index=True, return_inverse=True)
+    for mark, row in sorted(zip(alike.tolist(), first.tolist(), strict=True), key=lambda pair: pair[1]):
+        if mark not in known:
+            known[mark] = number(row)
+    return np.array([known[mark] for mark in alike.tolist()], np.int64)[which]
+
+
+def read_dump(found: Plain, rank: int, tables: Tables, written: float = 0.0) -> Dump:
+    """Return the record of a rank from plain data in the form of PyTorch's flight recorder. Raises FormatError.
+
+    ``rank``: whose it is if the record does not say. Calls that are alike are checked once.
+    """
     # 1. The columns.
-    calls, where = np.zeros(len(entries), CALL), [_group_of(entry) for entry in entries]
-    names = list(dict.fromkeys(name for name, _ in where))
-    place = {name: number for number, name in enumerate(names)}
-    kinds = [_kind_of(entry, tables) for entry in entries]
-    for column, values in zip(
-        ("kind", "way", "peer", "shift", "sent", "received"), zip(*kinds, strict=True), strict=False
-    ):
-        calls[column] = values
-    calls["way"] = np.where([bool(entry.get("is_p2p")) for entry in entries], calls["way"], 0) if entries else 0
-    calls["rank"], calls["group"] = rank, [place[name] for name, _ in where]
-    calls["place"] = [_place_of(entry.get("frames"), tables) for entry in entries]
-    calls["record"] = _ints((e.get("record_id", i) for i, e in enumerate(entries)), "record_id")
-    numbers = (
-        (e.get("p2p_seq_id") if e.get("is_p2p") else e.get("collective_seq_id", e.get("seq_id"))) for e in entries
+    items = found.items(found.root)
+    values = {found.plain(key): value for key, value in zip(items[::2], items[1::2], strict=False)}
+    entries = values.pop("entries", 0)
+    table = found.table(entries, (*_COLUMNS, *_OF_KIND))
+    column, rows = dict(zip((*_COLUMNS, *_OF_KIND), table.T, strict=True)), table[:, len(_COLUMNS) :]
+    data = {key: found.plain(value) for key, value in values.items()}
+    said = data.get("rank")
+    dump = Dump(said if isinstance(said, int) and 0 <= said < 1 << 30 else rank, np.zeros(len(table), CALL), written=written)
+    calls, local = dump.calls, dict[str, str]()
+
+    def kind(row: int) -> int:
+        return _kind_of({key: found.plain(each) for key, each in zip(_OF_KIND, rows[row].tolist(), strict=True)}, tables)
+
+    def group(row: int) -> int:
+        own = found.plain(int(column["pg_id"][row]))
+        name, words = _group_of(found.plain(int(column["process_group"][row])), own)
+        local[_plain(own)], dump.words[name] = name, words
+        if name not in dump.groups:
+            dump.groups.append(name)
+        return dump.groups.index(name)
+
+    calls["kind"] = _numbered(found.digests(rows), tables.known, kind)
+    calls["group"] = _numbered(found.digests(table[:, -2 - len(_OF_KIND) : -len(_OF_KIND)]), {}, group)
+    lines = column["frames"]
+    calls["place"] = _numbered(
+        found.digests(lines[:, None]), tables.lines, lambda row: _place_of(found.plain(int(lines[row])), tables)
     )
-    calls["number"] = _ints(numbers, "collective_seq_id")
-    calls["begun"] = _ints((entry.get("time_created_ns") for entry in entries), "time_created_ns", 1 << 62)
-    calls["completed"] = [entry.get("state") == "completed" for entry in entries]
-    over = [bool(entry.get("retired") or entry.get("time_discovered_completed_ns")) for entry in entries]
-    calls["ended"] = np.array(over, bool) | calls["completed"]
-    calls = calls[np.argsort(calls["record"], kind="stable")]
+    calls["record"] = np.where(column["record_id"], _whole(column["record_id"], "record_id"), np.arange(len(table)))
+    to_one = column["is_p2p"] > 2
+    number = np.where(column["collective_seq_id"], column["collective_seq_id"], column["seq_id"])
+    calls["number"] = _whole(np.where(to_one, column["p2p_seq_id"], number), "collective_seq_id")
+    calls["begun"] = _whole(column["time_created_ns"], "time_created_ns", 1 << 62)
+    states = [each for each in np.unique(column["state"]).tolist() if found.plain(each) == "completed"]
+    calls["completed"] = np.isin(column["state"], states)
+    calls["ended"] = calls["completed"] | (column["retired"] > 2) | (column["time_discovered_completed_ns"] > 2)
+    dump.calls = calls[np.argsort(calls["record"], kind="stable")]
 
     # 2. The groups.
-    first = next((entry["profiling_name"].split(":")[0][:20] for entry in entries), "")
+    first = _plain(found.plain(int(rows[0, 0]))).split(":")[0][:20] if len(rows) else ""
     further = data.get("treecast")
     own = isinstance(further, dict)
-    dump = Dump(rank, calls, names, backend="treecast" if own else first, version=_plain(data.get("version", "")))
-    dump.vague, dump.words = first == "gloo" and not own, dict(where)
-    dump.written = written
+    dump.backend, dump.version = "treecast" if own else first, _plain(data.get("version", ""))
+    dump.vague = first == "gloo" and not own
     if own and isinstance(taken := cast(dict[str, Any], further).get("taken_ns"), int):
         dump.written = taken / 1e9
-    _read_groups(
-        dump, data, {_plain(entry.get("pg_id")): name for entry, (name, _) in zip(entries, where, strict=True)}
-    )
-    dump.size = max([0, *(_size_by(calls[i], tables, dump) for i in range(min(len(calls), 50)))])
+    _read_groups(dump, data, local)
+    kinds, names = list(tables.kinds), list(tables.signatures)
+    for number, place in {(int(each["kind"]), int(each["group"])) for each in dump.calls[:50]}:
+        like, _, _, _, sent, received = kinds[number]  # an allgather of all tells how many there are
+        if sent and dump.words.get(dump.groups[place]) == "default_pg" and re.search("all_?gather", names[like].kind):
+            dump.size = max(dump.size, received // sent)
     return dump
-
-
-def _size_by(call: Any, tables: Tables, dump: Dump) -> int:
-    """Return the size of the first group as an allgather tells it, 0 for other calls."""
-    gathers = "all_?gather" if dump.words.get(dump.groups[int(call["group"])]) == "default_pg" else "^$"
-    signatures = tables.listed()[0]
-    kind = signatures[int(call["kind"])].kind if call["sent"] else ""
-    return int(call["received"] // call["sent"]) if kind and re.search(gathers, kind) else 0
 
 
 def _read_groups(dump: Dump, data: dict[str, Any], local: dict[str, str]) -> None:

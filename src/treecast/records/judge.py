@@ -82,13 +82,12 @@ def _find_early(job: Job) -> list[int]:
     """Return ranks whose records are older than others': these ended calls of all that those had not made."""
     if job.vague:
         return []
-    found, made = set[int](), job.made
-    rooted = np.array([sig.kind in ROOTED or "+" in sig.kind for sig in job.signatures] or [False])
-    good = made[made["completed"] & ~rooted[made["kind"]]] if len(made) else made
-    most = dict[int, int]()
-    for group, number, rank in zip(good["group"].tolist(), good["number"].tolist(), good["rank"].tolist(), strict=True):
-        if number == job.end[rank, group][1] and number > most.get(group, 0):
-            most[group] = number
+    found, most = set[int](), dict[int, int]()
+    for (rank, group), (_, ended) in job.end.items():
+        if group < job.several and ended > most.get(group, 0) and (row := job.made_by(rank, group, ended)) is not None:
+            kind = job.signatures[int(row["like"])].kind
+            if row["completed"] and kind not in ROOTED and "+" not in kind:
+                most[group] = ended
     for group, number in most.items():
         for rank in job.groups[group].members:
             if rank in job.dumps and not job.is_cut(rank, group) and job.end.get((rank, group), (0, 0))[0] < number:
@@ -114,7 +113,7 @@ def _was_running(job: Job, taken: float | None) -> bool:
 
 def _find_behind(job: Job) -> list[Verdict]:
     """Return a verdict on a rank that comes late again and again, by the median over calls that all made."""
-    made = job.made
+    made = job.common
     if not len(made):
         return []
     starts, counts = job.runs()

@@ -23,9 +23,9 @@ class Counts(NamedTuple):
     missing: tuple[int, ...] = ()
 
 
-def is_ras(head: str) -> bool:
-    """Return whether a text begins as the output of ``ncclras`` does."""
-    return "Job summary" in head and "Communicators" in head
+def is_ras(head: bytes) -> bool:
+    """Return whether a file begins as the output of ``ncclras`` does."""
+    return b"Job summary" in head and b"Communicators" in head
 
 
 def read_ras(text: str) -> list[Counts]:

@@ -18,8 +18,9 @@ def find_strays(job: Job) -> dict[int, tuple[int, int]]:
     words = {words: number for number, words in enumerate(dict.fromkeys(group.words for group in job.groups))}
     titles = np.array([words[group.words] for group in job.groups] or [0], np.int64)
     calls = job.calls
-    token = titles[calls["group"]] * (len(job.signatures) + 1) + calls["kind"]
-    token = (token * 3 + calls["way"]) * (1 << 24) + np.where(calls["way"] > 0, calls["shift"], 0)
+    kinds = job.kinds[calls["kind"]]
+    token = titles[calls["group"]] * (len(job.signatures) + 1) + kinds["like"]
+    token = (token * 3 + kinds["way"]) * (1 << 24) + kinds["shift"]
     rows = {rank: (job.span(rank), len(job.of(rank))) for rank in job.dumps if len(job.of(rank))}
     if any(calls["record"][begin] > 0 for begin, _ in rows.values()):
         rows = _begin_together(job, rows, titles)
@@ -47,7 +48,7 @@ def _begin_together(job: Job, rows: dict[int, tuple[int, int]], titles: Ints) ->
     keys, places = dict[int, Ints](), dict[int, Ints]()
     for rank in rows:
         mine = job.of(rank)
-        of_all = np.flatnonzero(mine["way"] == 0)
+        of_all = np.flatnonzero(job.kinds["way"][mine["kind"]] == 0)
         key = titles[mine["group"][of_all]] * (1 << 40) + mine["number"][of_all]
         keys[rank], first = np.unique(key, return_index=True)
         places[rank] = of_all[first]

@@ -5,9 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import networkx as nx
-import numpy as np
 
-from treecast.records.dump import RECEIVE, SEND
 from treecast.records.job import Job, spell_ranks
 from treecast.records.steps import find_strays
 from treecast.records.verdict import Verdict
@@ -33,98 +31,57 @@ class Waits:
         self.held = {rank: job.first_held(rank) for rank in job.dumps}
         self.guessed = set[tuple[int, int]]()
         self.of: Waiting = {rank: {} for rank in range(job.size)}
-        self._first = {call for calls in self.held.values() for call in calls}
+        self._stands = {rank: set(zip(*self._meeting(calls), strict=True)) for rank, calls in self.held.items()}
         self._missing = dict[tuple[int, int], dict[int, str]]()
         for rank, calls in self.held.items():
-            for call in calls:
-                (self._to_one if job.calls["way"][call] else self._to_all)(rank, call)
-        for rank in job.dumps:
-            if not self.held[rank] and len(job.of(rank)):
-                self._failed(rank)
+            if calls:
+                for call, group, number in zip(calls, *self._meeting(calls), strict=True):
+                    self._add(rank, call, self._who_lacks(group, number), "absent")
+            elif len(mine := job.of(rank)):
+                self._failed(rank, job.span(rank) + len(mine) - 1)
         self.behind = defaultdict[int, set[int]](set)
         for rank, others in self.of.items():
             for other in others:
                 self.behind[other].add(rank)
 
-    def _to_all(self, rank: int, call: int) -> None:
-        """Add those for whom a rank waits in a call of a whole group."""
-        row = self.job.calls[call]
-        group, number = int(row["group"]), int(row["number"])
-        for other, reason in self._who_lacks(group, number).items():
-            if other != rank:
-                self.of[rank][other] = Wait(reason, call)
-        if not self.of[rank]:
-            self._guess(rank, call, "absent", self.job.groups[group].may)
+    def _meeting(self, calls: list[int]) -> tuple[list[int], list[int]]:
+        return self.job.meets[calls].tolist(), self.job.turns[calls].tolist()
 
     def _who_lacks(self, group: int, number: int) -> dict[int, str]:
         """Return members that keep a call of their group from its end: no record, did not make it, stand before it."""
-        key = group, number
+        key, job = (group, number), self.job
         if key not in self._missing:
-            job, found = self.job, dict[int, str]()
+            found = self._missing[key] = dict[int, str]()
             rows = job.at(group, number)
             open_at = set(rows["rank"][~rows["ended"]].tolist())
-            for other in job.groups[group].members:
+            for other in job.groups[group].members if group >= 0 else ():
                 if other not in job.dumps:
                     found[other] = "no record"
                 elif job.is_cut(other, group):
                     continue
                 elif job.end.get((other, group), (0, 0))[0] < number:
                     found[other] = "absent"
-                elif other in open_at and not self._stands_in(other, group, number):
+                elif other in open_at and key not in self._stands[other]:
                     found[other] = "held"
-            self._missing[key] = found
         return self._missing[key]
 
-    def _stands_in(self, rank: int, group: int, number: int) -> bool:
-        first = self.job.calls[self.held[rank]]
-        return bool(((first["group"] == group) & (first["number"] == number) & (first["way"] == 0)).any())
+    def _add(self, rank: int, call: int, lack: dict[int, str], guess: str) -> None:
+        """Add those whom a rank waits for. Where nobody lacks, somebody does who may be in the group."""
+        job, group = self.job, self.job.groups[int(self.job.calls["group"][call])]
+        for other, reason in lack.items():
+            if other != rank:
+                self.of[rank][other] = Wait(reason, call)
+        if not self.of[rank] and not job.way[call]:
+            may = [other for other in group.may if guess == "absent" or other not in job.dumps]
+            self.of[rank] = {other: Wait(guess, call) for other in may}
+            self.guessed |= {(rank, other) for other in may if len(may) > 1}
 
-    def _to_one(self, rank: int, call: int) -> None:
-        """Add the peer of a send or receive that has not made its part: the n-th send meets the n-th receive."""
-        job, row = self.job, self.job.calls[call]
-        group = job.groups[int(row["group"])]
-        peer = group.members[int(row["peer"])] if row["peer"] < len(group.members) else rank
-        if peer == rank:
-            return
-        if peer not in job.dumps:
-            self.of[rank][peer] = Wait("no record", call)
-            return
-        mine = self._posted(rank, int(row["group"]), int(row["way"]), peer)
-        theirs = self._posted(peer, int(row["group"]), SEND + RECEIVE - int(row["way"]), rank)
-        if any(len(calls := job.of(each)) and calls["record"][0] > 0 for each in (rank, peer)):
-            mine, theirs = ([each for each in some if not job.calls["ended"][each]] for some in (mine, theirs))
-        place = mine.index(call)
-        if place >= len(theirs):
-            self.of[rank][peer] = Wait("absent", call)
-        elif not job.calls["ended"][theirs[place]] and theirs[place] not in self._first:
-            self.of[rank][peer] = Wait("held", call)
-
-    def _posted(self, rank: int, group: int, way: int, peer: int) -> list[int]:
-        """Return the sends, or receives, of a rank to or from another."""
-        calls, members = self.job.of(rank), self.job.groups[group].members
-        which = (calls["way"] == way) & (calls["group"] == group) & (calls["peer"] == members.index(peer))
-        return (self.job.span(rank) + np.flatnonzero(which)).tolist()
-
-    def _failed(self, rank: int) -> None:
+    def _failed(self, rank: int, call: int) -> None:
         """Add those for whom a rank waited in its last call, which failed: it cannot have ended if a member never made it."""
-        job, call = self.job, self.job.span(rank) + len(self.job.of(rank)) - 1
-        row = job.calls[call]
-        if row["completed"] or row["way"]:
-            return
-        group, number = int(row["group"]), int(row["number"])
-        for other, reason in self._who_lacks(group, number).items():
-            if other != rank and reason != "held":
-                self.of[rank][other] = Wait("failed", call)
-        if not self.of[rank]:
-            self._guess(rank, call, "failed", [other for other in job.groups[group].may if other not in job.dumps])
-
-    def _guess(self, rank: int, call: int, reason: str, may: Iterable[int]) -> None:
-        """A call that does not end lacks somebody: those who may be in its group."""
-        may = list(may)
-        for other in may:
-            self.of[rank][other] = Wait(reason, call)
-            if len(may) > 1:
-                self.guessed.add((rank, other))
+        if not self.job.calls["completed"][call] and not self.job.way[call]:
+            (group,), (number,) = self._meeting([call])
+            lack = {other: "failed" for other, reason in self._who_lacks(group, number).items() if reason != "held"}
+            self._add(rank, call, lack, "failed")
 
     # -- whom all wait for ----------------------------------------------------------------------------------------------
     def blame(self) -> list[Verdict]:
@@ -181,13 +138,13 @@ class Waits:
         row, said = job.calls[call], f"{job.spell(call)}{job.line(call)}"
         group, number = int(row["group"]), int(row["number"])
         members = job.groups[group].members
-        if row["way"]:
+        if job.way[call]:
             return Verdict(
                 "stalled", (rank,), f"both sides of {said} are there, and it does not end", True, 0, chain, since=call
             )
         open_at = set((rows := job.at(group, number))["rank"][~rows["ended"]].tolist())
         ended = [q for q in members if q != rank and q not in open_at and job.end.get((q, group), (0, 0))[1] >= number]
-        if ended and len(open_at) > 1 and job.signatures[int(row["kind"])].kind in ROOTED:
+        if ended and len(open_at) > 1 and job.signatures[job.kinds["like"][row["kind"]]].kind in ROOTED:
             text = f"some ended {said} and some do not: their roots may differ, which is not recorded"
             return Verdict("stalled", (rank,), text, True, 0, chain, since=call)
         if ended:

@@ -63,9 +63,9 @@ class Why(Described):
     def at(self, where: str) -> Description:
         """Return the report with a table of one call at all ranks, side by side: ``GROUP:NUMBER``. Raises FormatError."""
         job, (name, _, number) = self.job, where.rpartition(":")
-        groups = [n for n, group in enumerate(job.groups) if name in (group.name, group.words)]
+        groups = [n for n, group in enumerate(job.groups[: job.several]) if name in (group.name, group.words)]
         if not groups or not number.isdecimal():
-            known = list_few([group.name for group in job.groups], 8)
+            known = list_few([group.name for group in job.groups[: job.several]], 8)
             raise FormatError(f"{where[:60]!r} is no call: write GROUP:NUMBER, as in 0:12; groups are {known}")
         rows = list[tuple[object, ...]]()
         for group in groups:
@@ -78,7 +78,7 @@ class Why(Described):
                     rows.append((rank, str(job.groups[group]), said, "", ""))
                 else:
                     place = job.places[int(job.calls["place"][row["call"]])]
-                    what = str(job.signatures[int(row["kind"])])
+                    what = str(job.signatures[int(row["like"])])
                     rows.append((rank, str(job.groups[group]), what, "ended" if row["ended"] else "not ended", place))
         table = Table(("rank", "group", "call", "state", "line"), rows)
         return describe(self).adding({"at": [list(row) for row in rows]}, {}, table)
