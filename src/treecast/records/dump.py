@@ -224,11 +224,15 @@ def read_dump(found: Plain, rank: int, tables: Tables, written: float = 0.0) -> 
     column, rows = dict(zip((*_COLUMNS, *_OF_KIND), table.T, strict=True)), table[:, len(_COLUMNS) :]
     data = {key: found.plain(value) for key, value in values.items()}
     said = data.get("rank")
-    dump = Dump(said if isinstance(said, int) and 0 <= said < 1 << 30 else rank, np.zeros(len(table), CALL), written=written)
+    dump = Dump(
+        said if isinstance(said, int) and 0 <= said < 1 << 30 else rank, np.zeros(len(table), CALL), written=written
+    )
     calls, local = dump.calls, dict[str, str]()
 
     def kind(row: int) -> int:
-        return _kind_of({key: found.plain(each) for key, each in zip(_OF_KIND, rows[row].tolist(), strict=True)}, tables)
+        return _kind_of(
+            {key: found.plain(each) for key, each in zip(_OF_KIND, rows[row].tolist(), strict=True)}, tables
+        )
 
     def group(row: int) -> int:
         own = found.plain(int(column["pg_id"][row]))

@@ -51,7 +51,7 @@ def spell_ranks(ranks: Iterable[int], most: int = 12) -> str:
 class Job:
     """The calls of all ranks. ``ranks``: how many there are, where that is known. ``groups``: those of the program, then the pairs.
 
-    ``kinds``: a row of ``KIND`` for each kind of call. ``meets`` and ``turns``: of each call the group in which it meets others,
+    ``kinds``: a row of ``KIND`` for each kind of call, ``way``: that of each call. ``meets`` and ``turns``: of each call the group in which it meets others,
     -1 where that is not known, and its number there. ``made``: what ranks made, sorted by group, number and rank; ``common``: the
     part in groups of the program. ``end``: of groups and ranks the last number begun and the last ended; nothing where a record is too
     short.
@@ -64,6 +64,7 @@ class Job:
         self.vague = bool(dumps) and all(dump.vague for dump in dumps)
         self.backend = next(iter(Counter(d.backend for d in dumps if d.backend).most_common(1)), ("?", 0))[0]
         self._collect()
+        self.way = self.kinds["way"].astype(np.int8)[self.calls["kind"]]
         self._name_members(ranks)
         self._pair()
         self._put_together()
@@ -172,7 +173,9 @@ class Job:
             np.maximum.reduceat(each, starts).tolist() if len(starts) else []
             for each in (numbers, np.where(self.made["ended"][order], numbers, 0))
         ]
-        self.end = dict(zip(zip(rows["rank"].tolist(), rows["group"].tolist(), strict=True), zip(*ends, strict=True), strict=True))
+        self.end = dict(
+            zip(zip(rows["rank"].tolist(), rows["group"].tolist(), strict=True), zip(*ends, strict=True), strict=True)
+        )
         sends = self.calls[(self.way > 0) & ~self.calls["ended"]]
         mixed = set(zip(sends["rank"].tolist(), sends["group"].tolist(), strict=True))
         for rank, dump in self.dumps.items():
@@ -182,11 +185,6 @@ class Job:
                     self.end[key_] = max(last, begun), max(done, 0 if dump.vague else ended)
 
     # -- asking ---------------------------------------------------------------------------------------------------------
-    @property
-    def way(self) -> Ints:
-        """Of each call whether it is a send, a receive, or neither, as in ``KIND``."""
-        return self.kinds["way"][self.calls["kind"]]
-
     def of(self, rank: int) -> Calls:
         """Return the calls of a rank, in the order in which it made them."""
         return self.calls[slice(*self._span.get(rank, (0, 0)))]
@@ -215,7 +213,7 @@ class Job:
         """Return the first call of a rank that has not ended, with those made in one batch with it."""
         begin, stop = self._span[rank]
         held = begin + np.flatnonzero(~self.calls["ended"][begin:stop])
-        mine, to_one = self.calls[held], self.kinds["way"][self.calls["kind"][held]] > 0
+        mine, to_one = self.calls[held], self.way[held] > 0
         alike = (mine["group"] == mine["group"][:1]) & (mine["number"] == mine["number"][:1]) & (to_one == to_one[:1])
         return held[alike].tolist()
 

@@ -113,7 +113,13 @@ class Plain:
                     (found,) = struct.unpack(">d", self._data[number : number + 8])
                 else:
                     found = [self.plain(item) for item in self.items(value)]
-                    found = dict(zip(found[::2], found[1::2], strict=True)) if kind == DICT else tuple(found) if kind == TUPLE else found
+                    found = (
+                        dict(zip(found[::2], found[1::2], strict=True))
+                        if kind == DICT
+                        else tuple(found)
+                        if kind == TUPLE
+                        else found
+                    )
             except (TypeError, RecursionError):
                 raise FormatError("it is too deep, or has keys that are no texts") from None
             self._made[value] = found

@@ -58,7 +58,11 @@ def _odd(job: Job, group: int, number: int) -> Verdict:
     (usual, most), (_, second), *_ = Counter(kinds.values()).most_common()
     sure = most > second
     if not sure and job.groups[group].words not in ("", "undefined"):
-        alike = [n for n, other in enumerate(job.groups[: job.several]) if n != group and other.words == job.groups[group].words]
+        alike = [
+            n
+            for n, other in enumerate(job.groups[: job.several])
+            if n != group and other.words == job.groups[group].words
+        ]
         elsewhere = Counter(
             kind for n in alike for kind in job.at(n, number)["like"].tolist() if kind in kinds.values()
         )
