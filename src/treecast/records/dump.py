@@ -30,8 +30,8 @@ CALL = np.dtype(
 recorded that it ended well.
 """
 KIND = np.dtype([("like", np.int32), *((name, np.int64) for name in ("way", "peer", "shift", "sent", "received"))])
-"""What calls have in common: ``like``, the number of their signature; ``way``: 1 for a send, 2 for a receive, with its ``peer`` as a
-place in the group and ``shift`` places beyond its own, else 0; elements in and out."""
+"""What calls have in common: ``like``, the number of their signature; ``way``: 1 for a send, 2 for a receive, with its ``peer``
+as a place in the group and ``shift`` places beyond its own, else 0; elements in and out."""
 Calls = NDArray[np.void]
 SEND, RECEIVE = 1, 2
 _LIKE = {
@@ -76,7 +76,7 @@ class Tables:
 
 @dataclass
 class Dump:
-    """The record of a rank. ``groups``: the names of groups in the order of their numbers in ``calls``.
+    """The record of a rank. ``groups``: the numbers of groups in ``calls``, by name.
 
     ``words`` and ``members``: of some groups a title, and the ranks in them. ``status``: of some groups the last number begun and
     the last ended. ``local``: of some groups how many the rank joined before. ``alone``: it is in no group but the first.
@@ -86,7 +86,7 @@ class Dump:
 
     rank: int
     calls: Calls
-    groups: list[str] = field(default_factory=list[str])
+    groups: dict[str, int] = field(default_factory=dict[str, int])
     words: dict[str, str] = field(default_factory=dict[str, str])
     members: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     status: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
@@ -106,33 +106,28 @@ class Dump:
         return len(self.calls) > 0 and int(self.calls["record"][0]) > 0 and bool(self.calls["ended"].any())
 
 
-def _ints(values: Iterable[object], what: str, most: int = _MOST) -> list[int]:
+def _ints(values: Iterable[object], what: str) -> tuple[int, ...]:
     """Return whole numbers, 0 for none. Raises FormatError."""
-    found = [0 if value is None else value for value in values]
-    for value in found:
-        if not isinstance(value, int) or not -1 <= value < most:
-            raise FormatError(f"{what} is not a number from 0 to {most - 1}")
-    return cast(list[int], found)
+    found = tuple(0 if value is None else value for value in values)
+    if not all(isinstance(value, int) and -1 <= value < _MOST for value in found):
+        raise FormatError(f"{what} is not a number from 0 to {_MOST - 1}")
+    return cast(tuple[int, ...], found)
 
 
-def _sizes(value: object) -> tuple[tuple[int, ...], ...]:
-    """Return the shapes of tensors. Whatever is no list of lists of numbers raises FormatError before it is walked."""
-    if not isinstance(value, list | tuple):
-        raise FormatError("the sizes of a call are no lists: write [[2, 3]]")
-    for shape in cast(list[object], value):
-        if not isinstance(shape, list | tuple):
-            raise FormatError("the sizes of a call are no lists of lists: write [[2, 3]]")
-        for side in cast(list[object], shape):
-            if side.__class__ is not int or not 0 <= cast(int, side) < _MOST:
-                raise FormatError("the sizes of a call are no numbers: write [[2, 3]]")
-    return tuple(map(tuple, cast(list[list[int]], value)))
+def _elements(shapes: Any) -> tuple[int, ...]:
+    """Return how many elements tensors have. Whatever is no list of lists of numbers raises FormatError before it is walked."""
+    try:
+        return tuple(math.prod(_ints(iter(shape), "a size")) for shape in shapes or ())
+    except TypeError:
+        raise FormatError("the sizes of a call are no lists of lists of numbers: write [[2, 3]]") from None
 
 
-def _types(value: object) -> tuple[str, ...]:
-    found = [value] if isinstance(value, str) else value
-    if not isinstance(found, list | tuple) or any(not isinstance(each, str) for each in cast(list[object], found)):
-        raise FormatError("the datatypes of a call are no names")
-    return tuple(cast(list[str], found))
+def _dict(value: Any) -> dict[str, Any]:
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return list(cast(list[Any], value)) if isinstance(value, list | tuple) else []
 
 
 def is_exchange(kind: str) -> bool:
@@ -145,33 +140,30 @@ def _plain(value: object) -> str:
 
 
 def _kind_of(entry: dict[str, Any], tables: Tables) -> int:
-    """Return the number of a call's kind."""
-    name, further = entry.get("profiling_name"), entry.get("treecast")
-    if not isinstance(name, str):
-        raise FormatError("an entry is no call: each has a profiling_name, which is a text")
-    ins, outs = _sizes(entry.get("input_sizes") or ()), _sizes(entry.get("output_sizes") or ())
-    types = _types(entry.get("input_dtypes") or ()), _types(entry.get("output_dtypes") or ())
-    said = {**entry, **cast(dict[str, Any], further)} if isinstance(further, dict) else entry
+    """Return the number of a call's kind. Raises FormatError."""
+    name = entry["profiling_name"]
+    types = [each for key in ("input_dtypes", "output_dtypes") for each in _list(entry[key]) or [entry[key] or ""]]
+    if not all(isinstance(each, str) for each in (name, *types)):
+        raise FormatError("an entry is no call: each has a profiling_name and datatypes, which are texts")
+    said = {**entry, **_dict(entry["treecast"])}
     more = tuple(f"{key} {_plain(said[key])}" for key in ("root", "op", "splits") if said.get(key) is not None)
     kind, match = name.split(":")[-1].split(" ")[0][:80], _TO_ONE.search(name)
     sides = _LIKE.get(kind, "" if is_exchange(kind) or kind.endswith("_v") else "io")
-    elements = [tuple(map(math.prod, side)) for side in (ins, outs)]
-    sizes = tuple(each for each, letter in zip(elements, "io", strict=True) if letter in sides)
-    signature = Signature(kind, sizes, tuple(sorted({*types[0], *types[1]} - {""})), more)
+    elements = {"i": _elements(entry["input_sizes"]), "o": _elements(entry["output_sizes"])}
+    signature = Signature(kind, tuple(elements[side] for side in sides), tuple(sorted({*types} - {""})), more)
     way, peer, shift = 0, 0, 0
-    if match and entry.get("is_p2p"):
+    if match and entry["is_p2p"]:
         way, peer = SEND if match[1] == "send" else RECEIVE, int(match[3][:9])
         shift = peer - int(match[2][:9])
     like = tables.signatures.setdefault(signature, len(tables.signatures))
-    row = like, way, peer, shift, *(min(sum(each), _MOST) for each in elements)
+    row = like, way, peer, shift, *(min(sum(each), _MOST) for each in elements.values())
     return tables.kinds.setdefault(row, len(tables.kinds))
 
 
-def _place_of(frames: object, tables: Tables) -> int:
+def _place_of(frames: Any, tables: Tables) -> int:
     """Return the number of the line of the user's program that made a call: the first outside of libraries."""
-    for frame in cast(list[Any], frames if isinstance(frames, list) else ()):
-        said = cast(dict[str, Any], frame if isinstance(frame, dict) else {})
-        file, line, name = said.get("filename"), said.get("line"), said.get("name")
+    for frame in map(_dict, _list(frames)):
+        file, line, name = (frame.get(key) for key in ("filename", "line", "name"))
         if not (isinstance(file, str) and isinstance(line, int) and isinstance(name, str)):
             return 0
         if not _INSIDE.search(file):
@@ -180,26 +172,18 @@ def _place_of(frames: object, tables: Tables) -> int:
     return 0
 
 
-def _group_of(found: object, own: object) -> tuple[str, str]:
+def _group_of(found: Any, own: object) -> tuple[str, str]:
     """Return the name and the title of a call's group, by what the call says of it or the rank's own number of it."""
-    if isinstance(found, list | tuple) and len(cast(list[object], found)) == 2:
-        name, words = cast(list[object], found)
-        return _plain(name), _plain(words)
-    return (_plain(found) if isinstance(found, str) else _plain("0" if own is None else own)), ""
+    if len(both := _list(found)) == 2:
+        return _plain(both[0]), _plain(both[1])
+    return _plain(found if isinstance(found, str) else "0" if own is None else own), ""
 
 
-_COLUMNS = ("record_id", "collective_seq_id", "seq_id", "p2p_seq_id", "time_created_ns", "retired")
-_COLUMNS += ("time_discovered_completed_ns", "state", "frames", "process_group", "pg_id")
-_OF_KIND = ("profiling_name", "input_sizes", "output_sizes", "input_dtypes", "output_dtypes", "is_p2p")
-_OF_KIND += ("treecast", "root", "op", "splits")
-
-
-def _whole(values: Ints, what: str, most: int = _MOST) -> Ints:
-    """Return the whole numbers of a column, 0 for none. Raises FormatError."""
-    found = np.where(values & 1, values >> 1, 0)
-    if ((values & 1 == 0) & (values > 2)).any() or (len(found) and not -1 <= found.min() <= found.max() < most):
-        raise FormatError(f"{what} is not a number from 0 to {most - 1}")
-    return found
+_OF_GROUP = "process_group", "pg_id"
+_SIDES = ("input_sizes", "output_sizes", "input_dtypes", "output_dtypes")
+_OF_CALL = ("record_id", "collective_seq_id", "seq_id", "p2p_seq_id", "time_created_ns", "retired", "state", "frames")
+_OF_KIND = ("profiling_name", *_SIDES, "is_p2p", "treecast", "root", "op", "splits")
+_KEYS = (*_OF_CALL, "time_discovered_completed_ns", *_OF_GROUP, *_OF_KIND)
 
 
 def _numbered(marks: Ints, known: dict[int, int], number: Callable[[int], int]) -> Ints:
@@ -218,59 +202,58 @@ def read_dump(found: Plain, rank: int, tables: Tables, written: float = 0.0) -> 
     """
     # 1. The columns.
     items = found.items(found.root)
-    values = {found.plain(key): value for key, value in zip(items[::2], items[1::2], strict=False)}
-    entries = values.pop("entries", 0)
-    table = found.table(entries, (*_COLUMNS, *_OF_KIND))
-    column, rows = dict(zip((*_COLUMNS, *_OF_KIND), table.T, strict=True)), table[:, len(_COLUMNS) :]
-    data = {key: found.plain(value) for key, value in values.items()}
-    said = data.get("rank")
-    dump = Dump(
-        said if isinstance(said, int) and 0 <= said < 1 << 30 else rank, np.zeros(len(table), CALL), written=written
-    )
-    calls, local = dump.calls, dict[str, str]()
+    whole = {found.plain(key): value for key, value in zip(items[::2], items[1::2], strict=False)}
+    table = found.table(whole.pop("entries", 0), _KEYS)
+    data = {str(key): found.plain(value) for key, value in whole.items()}
+    column: dict[str, Ints] = dict(zip(_KEYS, table.T, strict=True))
+    rows, calls = table[:, -len(_OF_KIND) :], np.zeros(len(table), CALL)
+    said, own, local = data.get("rank"), _dict(data.get("treecast")), dict[str, str]()
+    dump = Dump(said if isinstance(said, int) and 0 <= said < 1 << 30 else rank, calls, written=written)
 
     def kind(row: int) -> int:
-        return _kind_of(
-            {key: found.plain(each) for key, each in zip(_OF_KIND, rows[row].tolist(), strict=True)}, tables
-        )
+        return _kind_of(dict(zip(_OF_KIND, map(found.plain, rows[row].tolist()), strict=True)), tables)
 
     def group(row: int) -> int:
-        own = found.plain(int(column["pg_id"][row]))
-        name, words = _group_of(found.plain(int(column["process_group"][row])), own)
-        local[_plain(own)], dump.words[name] = name, words
-        if name not in dump.groups:
-            dump.groups.append(name)
-        return dump.groups.index(name)
+        whole, number = (found.plain(int(column[key][row])) for key in _OF_GROUP)
+        name, words = _group_of(whole, number)
+        local[_plain(number)], dump.words[name] = name, words
+        return dump.groups.setdefault(name, len(dump.groups))
+
+    def place(row: int) -> int:
+        return _place_of(found.plain(int(column["frames"][row])), tables)
 
     calls["kind"] = _numbered(found.digests(rows), tables.known, kind)
-    calls["group"] = _numbered(found.digests(table[:, -2 - len(_OF_KIND) : -len(_OF_KIND)]), {}, group)
-    lines = column["frames"]
-    calls["place"] = _numbered(
-        found.digests(lines[:, None]), tables.lines, lambda row: _place_of(found.plain(int(lines[row])), tables)
+    calls["group"] = _numbered(found.digests(np.stack([column[key] for key in _OF_GROUP], 1)), {}, group)
+    calls["place"] = _numbered(found.digests(column["frames"][:, None]), tables.lines, place)
+    of_all, to_one = column["collective_seq_id"] != 0, column["is_p2p"] > 2
+    column["number"] = np.choose(
+        2 * to_one + of_all, [column["seq_id"], column["collective_seq_id"], *[column["p2p_seq_id"]] * 2]
     )
-    calls["record"] = np.where(column["record_id"], _whole(column["record_id"], "record_id"), np.arange(len(table)))
-    to_one = column["is_p2p"] > 2
-    number = np.where(column["collective_seq_id"], column["collective_seq_id"], column["seq_id"])
-    calls["number"] = _whole(np.where(to_one, column["p2p_seq_id"], number), "collective_seq_id")
-    calls["begun"] = _whole(column["time_created_ns"], "time_created_ns", 1 << 62)
+    for name, key, most in (
+        ("record", "record_id", _MOST),
+        ("number", "number", _MOST),
+        ("begun", "time_created_ns", 1 << 62),
+    ):
+        values = np.where(column[key] & 1, column[key] >> 1, 0)
+        if ((column[key] & 1 == 0) & (column[key] > 2)).any() or (values < -1).any() or (values >= most).any():
+            raise FormatError(f"{key} is not a number from 0 to {most - 1}")
+        calls[name] = values if key != "record_id" else np.where(column[key], values, np.arange(len(table)))
     states = [each for each in np.unique(column["state"]).tolist() if found.plain(each) == "completed"]
     calls["completed"] = np.isin(column["state"], states)
     calls["ended"] = calls["completed"] | (column["retired"] > 2) | (column["time_discovered_completed_ns"] > 2)
     dump.calls = calls[np.argsort(calls["record"], kind="stable")]
 
-    # 2. The groups.
-    first = _plain(found.plain(int(rows[0, 0]))).split(":")[0][:20] if len(rows) else ""
-    further = data.get("treecast")
-    own = isinstance(further, dict)
-    dump.backend, dump.version = "treecast" if own else first, _plain(data.get("version", ""))
-    dump.vague = first == "gloo" and not own
-    if own and isinstance(taken := cast(dict[str, Any], further).get("taken_ns"), int):
-        dump.written = taken / 1e9
+    # 2. Who wrote it, its groups, and of how many ranks it tells: as an allgather of all has blocks.
+    dump.backend = _plain(found.plain(int(rows[0, 0]))).split(":")[0][:20] if len(rows) else ""
+    dump.version, dump.vague = _plain(data.get("version", "")), dump.backend == "gloo" and not own
+    if own:
+        dump.backend, taken = "treecast", own.get("taken_ns")
+        dump.written = taken / 1e9 if isinstance(taken, int) else written
     _read_groups(dump, data, local)
-    kinds, names = list(tables.kinds), list(tables.signatures)
-    for number, place in {(int(each["kind"]), int(each["group"])) for each in dump.calls[:50]}:
-        like, _, _, _, sent, received = kinds[number]  # an allgather of all tells how many there are
-        if sent and dump.words.get(dump.groups[place]) == "default_pg" and re.search("all_?gather", names[like].kind):
+    kinds, signatures, titles = list(tables.kinds), list(tables.signatures), [dump.words[name] for name in dump.groups]
+    for number, place in dump.calls[["kind", "group"]][:50].tolist():
+        name, sent, received = signatures[kinds[number][0]].kind, *kinds[number][-2:]
+        if titles[place] == "default_pg" and sent and re.search("all_?gather", name):
             dump.size = max(dump.size, received // sent)
     return dump
 
@@ -278,33 +261,28 @@ def read_dump(found: Plain, rank: int, tables: Tables, written: float = 0.0) -> 
 def _read_groups(dump: Dump, data: dict[str, Any], local: dict[str, str]) -> None:
     """Add what a record says of its groups. ``local``: from the rank's own numbers of groups to their names."""
     # 1. Titles and members. gloo keeps one nameless row, of the group made last: the world at ranks in no other group.
-    rows: Any = data.get("pg_config")
-    for key, row in cast(dict[str, Any], rows).items() if isinstance(rows, dict) else ():
-        said = cast(dict[str, Any], row if isinstance(row, dict) else {"name": key, "ranks": row})
+    known, first = _dict(data.get("pg_status")), next(iter(dump.groups), "")
+    for key, row in _dict(data.get("pg_config")).items():
+        said = _dict(row) or {"name": key, "ranks": row}
         try:
             ranks = said.get("ranks") or ()
-            ranks = json.loads(ranks) if isinstance(ranks, str) else ranks
-            found = tuple(_ints(cast(list[object], ranks), "a member"))
+            found = _ints(json.loads(ranks) if isinstance(ranks, str) else ranks, "a member")
         except (ValueError, TypeError, RecursionError):
             raise FormatError("the members of a group are no ranks: write [0, 1, 2]") from None
         name = _plain(said.get("name", key))
-        if name == "":
-            dump.alone = bool(found)
-            if found and len(dump.groups) == 1 and dump.words[dump.groups[0]] == "default_pg":
-                dump.members[dump.groups[0]] = found
-        else:
+        if name:
             dump.words[name] = _plain(said.get("desc", "")) or dump.words.get(name, "")
-            dump.members |= {name: found} if found else {}
+        else:
+            dump.alone, name = bool(found), first if len(dump.groups) == 1 and dump.words[first] == "default_pg" else ""
+        dump.members |= {name: found} if found and name else {}
 
     # 2. How far each has come, by the rank's own numbers of groups; these rise as the names do.
-    status = cast(dict[str, Any], data.get("pg_status") or {})
     named = [name for name in dump.words if name.isdigit()]
-    if len(status) == len(dump.words) == len(named) and all(key.isdigit() for key in status):
-        for key, name in zip(sorted(status, key=int), sorted(named, key=int), strict=True):
-            local.setdefault(key, name)
-    for key, row in status.items():
-        if key in local and isinstance(row, dict):
-            last = [cast(dict[str, Any], row).get(f"last_{word}_collective", -1) for word in ("enqueued", "completed")]
+    if len(known) == len(dump.words) == len(named) and all(key.isdigit() for key in known):
+        local = dict(zip(sorted(known, key=int), sorted(named, key=int), strict=True)) | local
+    for key, row in known.items():
+        if key in local:
+            last = [_dict(row).get(f"last_{word}_collective", -1) for word in ("enqueued", "completed")]
             begun, ended = _ints([int(each) if isinstance(each, str) else each for each in last], "a status")
             dump.status[local[key]] = begun, ended
     dump.local = {name: int(key) for key, name in local.items() if key.isdigit() and len(key) < 10}

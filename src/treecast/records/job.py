@@ -221,11 +221,15 @@ class Job:
         """Return whether the record of a rank is too short to say how far it came in a group."""
         return group < self.several and (rank, group) not in self.end and self.dumps[rank].is_cut
 
+    def signature(self, call: int) -> Signature:
+        """Return the signature of a call."""
+        return self.signatures[int(self.kinds["like"][self.calls["kind"][call]])]
+
     def spell(self, call: int) -> str:
         """Return a call in words: what it is, and which of its group."""
         row = self.calls[call]
         kind, group = self.kinds[row["kind"]], self.groups[int(row["group"])]
-        what = str(self.signatures[int(kind["like"])])
+        what = str(self.signature(call))
         if kind["way"] and kind["peer"] < len(group.members):
             what += f" {'to' if kind['way'] == SEND else 'from'} rank {group.members[kind['peer']]}"
         return f"{what}, call {row['number']:,} of {group}"

@@ -1,7 +1,7 @@
 """Who waits for whom, and whom all wait for in the end."""
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from dataclasses import replace
 from typing import NamedTuple
 
 import networkx as nx
@@ -39,10 +39,8 @@ class Waits:
                     self._add(rank, call, self._who_lacks(group, number), "absent")
             elif len(mine := job.of(rank)):
                 self._failed(rank, job.span(rank) + len(mine) - 1)
-        self.behind = defaultdict[int, set[int]](set)
-        for rank, others in self.of.items():
-            for other in others:
-                self.behind[other].add(rank)
+        self.graph = nx.DiGraph((rank, other) for rank, others in self.of.items() for other in sorted(others))
+        self.graph.add_nodes_from(self.of)
 
     def _meeting(self, calls: list[int]) -> tuple[list[int], list[int]]:
         return self.job.meets[calls].tolist(), self.job.turns[calls].tolist()
@@ -86,133 +84,83 @@ class Waits:
     # -- whom all wait for ----------------------------------------------------------------------------------------------
     def blame(self) -> list[Verdict]:
         """Return verdicts on the ranks that others wait for and that wait for nobody, or for one another."""
-        graph = nx.DiGraph((rank, other) for rank, others in self.of.items() for other in others)
-        graph.add_nodes_from(range(self.job.size))
-        found = list[tuple[Verdict, set[int]]]()
-        for part in map(sorted, nx.attracting_components(graph)):
-            waiting = self._who_wait(part)
+        found, back = list[tuple[Verdict, set[int]]](), self.graph.reverse(copy=False)
+        for part in map(sorted, nx.attracting_components(self.graph)):
+            waiting = nx.ancestors(self.graph, part[0]).difference(part)
             if waiting or any(self.held.get(rank) for rank in part):
-                chain = self._chain(part)
-                found.append((self._circle(part, chain) if len(part) > 1 else self._root(part[0], chain), waiting))
+                way = max(nx.multi_source_dijkstra_path(back, set(part)).values(), key=len)
+                verdict = self._circle(part) if len(part) > 1 else self._root(part[0])
+                found.append((replace(verdict, chain=tuple(reversed(way))), waiting))
         return sorted(_join(found), key=lambda verdict: -verdict.waiting)
 
-    def _who_wait(self, part: Iterable[int]) -> set[int]:
-        seen, todo = set(part), list(part)
-        while todo:
-            fresh = self.behind[todo.pop()] - seen
-            seen |= fresh
-            todo += fresh
-        return seen.difference(part)
-
-    def _chain(self, part: list[int]) -> tuple[int, ...]:
-        """Return a longest of the shortest ways in which ranks wait for these; it ends with one of them."""
-        after, level, last = dict[int, int](), list(part), part[0]
-        while level:
-            last, before, level = level[0], level, list[int]()
-            for rank, other in ((one, each) for one in before for each in sorted(self.behind[one])):
-                if other not in after and other not in part:
-                    after[other] = rank
-                    level.append(other)
-        way = [last]
-        while way[-1] in after:
-            way.append(after[way[-1]])
-        return tuple(way)
-
-    def _root(self, rank: int, chain: tuple[int, ...]) -> Verdict:
+    def _root(self, rank: int) -> Verdict:
         """Return the verdict on a rank that waits for nobody."""
+        # 1. It left no record, or stands outside all calls.
         job = self.job
         if rank not in job.dumps:
-            calls = [self.of[other][rank].call for other in self.behind[rank]]
-            since = min((int(job.calls["begun"][call]) for call in calls), default=0)
+            since = [int(job.calls["begun"][self.of[other][rank].call]) for other in self.graph.predecessors(rank)]
             text = f"{rank} left no record: it died, froze, or its file is not here"
-            return Verdict("ended", (rank,), text, True, 0, chain, since=since)
+            return Verdict("ended", (rank,), text, since=min(since, default=0))
         if not self.held[rank]:
-            mine = job.of(rank)
-            last = job.span(rank) + len(mine) - 1
-            said = f"its last, {job.spell(last)}{job.line(last)}, is over" if len(mine) else "it made none"
+            last = job.span(rank) + len(job.of(rank)) - 1
+            said = f"its last, {job.spell(last)}{job.line(last)}, is over" if len(job.of(rank)) else "it made none"
             where = f"; it is in {job.dumps[rank].stack}" if job.dumps[rank].stack else ""
-            return Verdict(
-                "absent", (rank,), f"{rank} stands outside all recorded calls: {said}{where}", True, 0, chain
-            )
-        call = self.held[rank][0]
-        row, said = job.calls[call], f"{job.spell(call)}{job.line(call)}"
-        group, number = int(row["group"]), int(row["number"])
-        members = job.groups[group].members
-        if job.way[call]:
-            return Verdict(
-                "stalled", (rank,), f"both sides of {said} are there, and it does not end", True, 0, chain, since=call
-            )
-        open_at = set((rows := job.at(group, number))["rank"][~rows["ended"]].tolist())
-        ended = [q for q in members if q != rank and q not in open_at and job.end.get((q, group), (0, 0))[1] >= number]
-        if ended and len(open_at) > 1 and job.signatures[job.kinds["like"][row["kind"]]].kind in ROOTED:
-            text = f"some ended {said} and some do not: their roots may differ, which is not recorded"
-            return Verdict("stalled", (rank,), text, True, 0, chain, since=call)
-        if ended:
-            text = f"{rank} does not end {said}, which {len(ended)} of {len(members) - 1} others ended"
-            return Verdict("stuck", (rank,), text, True, 0, chain)
-        if cut := [q for q in members if q in job.dumps and job.is_cut(q, group)]:
-            text = (
-                f"{said}, does not end, and the records of {spell_ranks(cut)} are too short to say whether they made it"
-            )
-            return Verdict("cannot", (), text, True, 0, chain)
-        text = f"all are there in {said}, alike as far as recorded, and it does not end"
-        return Verdict("stalled", (rank,), text, True, 0, chain, since=call)
+            return Verdict("absent", (rank,), f"{rank} stands outside all recorded calls: {said}{where}")
 
-    def _circle(self, part: list[int], chain: tuple[int, ...]) -> Verdict:
-        """Return the verdict on ranks that wait for one another."""
-        job, all_of_it = self.job, part
-        firm = [q for q in part if any((r, q) not in self.guessed for r in self.behind[q])]
-        part = firm or part
-        at = {rank: self._stand(rank) for rank in job.dumps if self.held[rank]}
-        count = {where: list(at.values()).count(where) for where in set(at.values())}
-        mine = {rank: at[rank] for rank in part if rank in at}
-        few = min((count[where] for where in mine.values()), default=0)
-        odd = [rank for rank in mine if count[mine[rank]] == few]
-        ring = self._ring(all_of_it)
-        pairs = [(a, b) for a, b in zip(ring, [*ring[1:], *ring[:1]], strict=True) if b in self.of[a]]
-        lines = tuple(f"{a} waits for {b} in {job.spell(c := self.of[a][b].call)}{job.line(c)}" for a, b in pairs)
-        text = f"{spell_ranks(all_of_it)} wait for one another"
+        # 2. It stands in a call.
+        call = self.held[rank][0]
+        said, group, number = f"{job.spell(call)}{job.line(call)}", int(job.meets[call]), int(job.turns[call])
+        if job.way[call]:
+            return Verdict("stalled", (rank,), f"both sides of {said} are there, and it does not end", since=call)
+        members, rows = job.groups[group].members, job.at(group, number)
+        open_at = set(rows["rank"][~rows["ended"]].tolist())
+        ended = [q for q in members if q != rank and q not in open_at and job.end.get((q, group), (0, 0))[1] >= number]
+        cut = [q for q in members if q in job.dumps and job.is_cut(q, group)]
+        if ended and len(open_at) > 1 and job.signature(call).kind in ROOTED:
+            text = f"some ended {said} and some do not: their roots may differ, which is not recorded"
+        elif ended:
+            text = f"{rank} does not end {said}, which {len(ended)} of {len(members) - 1} others ended"
+            return Verdict("stuck", (rank,), text)
+        elif cut:
+            who = spell_ranks(cut)
+            text = f"{said}, does not end, and the records of {who} are too short to say whether they made it"
+            return Verdict("cannot", (), text)
+        else:
+            text = f"all are there in {said}, alike as far as recorded, and it does not end"
+        return Verdict("stalled", (rank,), text, since=call)
+
+    def _circle(self, ranks: list[int]) -> Verdict:
+        """Return the verdict on ranks that wait for one another: odd is who left the order of its like, or stands apart."""
+        job, text = self.job, f"{spell_ranks(ranks)} wait for one another"
+        part = [q for q in ranks if any((r, q) not in self.guessed for r in self.graph.predecessors(q))] or ranks
+        count = Counter(map(frozenset, self._stands.values()))
+        alone = {q: count[where] for q in part if (where := frozenset(self._stands.get(q, ())))}
+        odd = [q for q, many in alone.items() if many == min(alone.values())]
+        lines = tuple(
+            f"{a} waits for {b} in {job.spell(c := self.of[a][b].call)}{job.line(c)}"
+            for a, b in nx.find_cycle(self.graph.subgraph(ranks), ranks[0])
+        )
         if strays := {rank: stray for rank, stray in find_strays(job).items() if rank in part}:
             rank = min(strays, key=lambda rank: int(job.calls["begun"][strays[rank][0]]))
             made, theirs = strays[rank]
-            odd, text = (
-                [rank],
-                f"{rank} left the order of its like: it made {job.spell(made)}{job.line(made)}, they {job.spell(theirs)}",
-            )
-            text += f"; so {spell_ranks(all_of_it)} wait for one another"
-        named = odd if odd and len(odd) < len(mine) else part
-        return Verdict("crossed", tuple(named), text, len(named) < len(part), 0, chain, lines)
-
-    def _stand(self, rank: int) -> tuple[tuple[int, int], ...]:
-        first = self.job.calls[self.held[rank]]
-        return tuple(sorted(set(zip(first["group"].tolist(), first["number"].tolist(), strict=True))))
-
-    def _ring(self, part: list[int]) -> list[int]:
-        way, rank = list[int](), part[0] if part else None
-        while rank is not None and rank not in way:
-            way.append(rank)
-            rank = next((other for other in sorted(self.of[rank]) if other in part), None)
-        return way[way.index(rank) :] if rank is not None else way
+            did = f"it made {job.spell(made)}{job.line(made)}, they {job.spell(theirs)}"
+            odd, text = [rank], f"{rank} left the order of its like: {did}; so {text}"
+        named = odd if odd and len(odd) < len(alone) else part
+        return Verdict("crossed", tuple(named), text, len(named) < len(part), lines=lines)
 
 
 def _join(found: list[tuple[Verdict, set[int]]]) -> list[Verdict]:
     """Return one verdict for those of a kind; ranks that stand together in one call are one finding."""
-    parts = defaultdict[object, list[tuple[Verdict, set[int]]]](list)
+    parts, joined = defaultdict[object, list[tuple[Verdict, set[int]]]](list), list[Verdict]()
     for verdict, waiting in found:
-        key = {"stalled": ("stalled", verdict.text.partition(" of ")[0]), "ended": ("ended", verdict.ranks)}
-        parts[key.get(verdict.kind, (verdict.kind, verdict.ranks if verdict.kind == "crossed" else ()))].append(
-            (verdict, waiting)
-        )
-    joined = list[Verdict]()
+        apart = verdict.ranks if verdict.kind in ("ended", "crossed") else ()
+        call = verdict.text.partition(" of ")[0] if verdict.kind == "stalled" else ""
+        parts[verdict.kind, apart, call].append((verdict, waiting))
     for some in parts.values():
-        some.sort(key=lambda pair: -len(pair[1]))
-        first = some[0][0]
+        first, _ = max(some, key=lambda pair: len(pair[1]))
         ranks = tuple(sorted({rank for verdict, _ in some for rank in verdict.ranks}))
-        waiting = set[int]().union(*(waiting for _, waiting in some)).difference(ranks)
-        lines = (
-            first.lines if first.kind == "stalled" else tuple(v.text for v, _ in some) if len(some) > 1 else first.lines
-        )
-        joined.append(
-            Verdict(first.kind, ranks, first.text, first.sure, len(waiting), first.chain, lines, since=first.since)
-        )
+        waiting = len(set[int]().union(*(waiting for _, waiting in some)).difference(ranks))
+        texts = [verdict.text for verdict, _ in sorted(some, key=lambda pair: -len(pair[1]))]
+        lines = first.lines if first.kind == "stalled" or not texts[1:] else tuple(texts)
+        joined.append(replace(first, ranks=ranks, waiting=waiting, lines=lines))
     return joined
