@@ -17,7 +17,7 @@ _MADE = np.dtype(
     + [("ended", np.bool_), ("completed", np.bool_)]
 )
 """What a rank made under one number of a group: one call, or several that go as one; ``call`` is the first, ``like`` the number
-of the signature. Each two ranks that send to one another are a group of two for each direction, whose n-th send meets the n-th receive."""
+of the signature. Two ranks of which one sends to the other are a group as well, whose n-th send meets the n-th receive."""
 _UNNAMED = ("", "undefined", "?", "None")
 
 
@@ -49,12 +49,12 @@ def spell_ranks(ranks: Iterable[int], most: int = 12) -> str:
 
 
 class Job:
-    """The calls of all ranks. ``ranks``: how many there are, where that is known. ``groups``: those of the program, then the pairs.
+    """The calls of all ranks, ``calls``. ``ranks``: how many there are, where that is known.
 
-    ``kinds``: a row of ``KIND`` for each kind of call, ``way``: that of each call. ``meets`` and ``turns``: of each call the group in which it meets others,
-    -1 where that is not known, and its number there. ``made``: what ranks made, sorted by group, number and rank; ``common``: the
-    part in groups of the program. ``end``: of groups and ranks the last number begun and the last ended; nothing where a record is too
-    short.
+    ``groups``: those of the program, ``several``, then the pairs. ``kinds``: a row of ``KIND`` for each kind of call, ``way``: that
+    of each call. ``meets`` and ``turns``: of each call the group in which it meets others, -1 where that is not known, and its
+    number there. ``made``: what ranks made, sorted by group, number and rank; ``common``: the part in groups of the program.
+    ``end``: of ranks and groups the last number begun and the last ended; nothing where a record is too short.
     """
 
     def __init__(self, dumps: Sequence[Dump], tables: Tables, ranks: int | None = None) -> None:
@@ -118,7 +118,7 @@ class Job:
         return not dump.alone and all(own - 1 > sum(0 < k < other for k in local) for other, own in above.items())
 
     def _pair(self) -> None:
-        """Give each call the group in which it meets others. Where a record of two is cut, only sends that have not ended count."""
+        """Give each call the group in which it meets others. Where a record of two is cut, sends that ended do not count."""
         self.meets, self.turns = self.calls["group"].astype(np.int64), self.calls["number"].copy()
         self.several = len(self.groups)
         which = np.flatnonzero(self.way)
@@ -167,27 +167,27 @@ class Job:
     def _count_ends(self) -> None:
         key = self.made["rank"] * np.int64(len(self.groups)) + self.made["group"]
         order = np.argsort(key, kind="stable")
-        starts = np.flatnonzero(np.diff(key[order], prepend=-1))
-        rows, numbers = self.made[order[starts]], self.made["number"][order]
-        ends = [
-            np.maximum.reduceat(each, starts).tolist() if len(starts) else []
-            for each in (numbers, np.where(self.made["ended"][order], numbers, 0))
-        ]
-        self.end = dict(
-            zip(zip(rows["rank"].tolist(), rows["group"].tolist(), strict=True), zip(*ends, strict=True), strict=True)
-        )
+        made, starts = self.made[order], np.flatnonzero(np.diff(key[order], prepend=-1))
+        numbers = np.stack([made["number"], made["number"] * made["ended"]])
+        last: list[list[int]] = np.maximum.reduceat(numbers, starts, 1).tolist() if len(starts) else [[], []]
+        keys = made[["rank", "group"]][starts].tolist()
+        self.end: dict[tuple[int, int], tuple[int, int]] = dict(zip(keys, zip(*last, strict=True), strict=True))
         sends = self.calls[(self.way > 0) & ~self.calls["ended"]]
         mixed = set(zip(sends["rank"].tolist(), sends["group"].tolist(), strict=True))
         for rank, dump in self.dumps.items():
             for name, (begun, ended) in dump.status.items():
-                if (key_ := (rank, self._key(dump, name))) not in mixed:  # its numbers mix sends with calls of all
-                    last, done = self.end.get(key_, (0, 0))
-                    self.end[key_] = max(last, begun), max(done, 0 if dump.vague else ended)
+                if (pair := (rank, self._key(dump, name))) not in mixed:  # its numbers mix sends with calls of all
+                    most, done = self.end.get(pair, (0, 0))
+                    self.end[pair] = max(most, begun), max(done, 0 if dump.vague else ended)
 
     # -- asking ---------------------------------------------------------------------------------------------------------
     def of(self, rank: int) -> Calls:
         """Return the calls of a rank, in the order in which it made them."""
         return self.calls[slice(*self._span.get(rank, (0, 0)))]
+
+    def ends_any(self, rank: int) -> bool:
+        """Return whether the record of a rank has calls that ended, or none at all."""
+        return bool(self.of(rank)["ended"].any()) or not len(self.of(rank))
 
     def span(self, rank: int) -> int:
         """Return the number of the first call of a rank."""

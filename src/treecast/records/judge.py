@@ -42,21 +42,13 @@ def judge(
 
     # 2. Where nobody waits: who is late, and who is out of step all the same.
     found = found or _find_behind(job)
-    whole = all(bool(job.of(rank)["ended"].any()) for rank in job.dumps if len(job.of(rank)))
-    if not found and whole:
-        for rank, (made, theirs) in sorted(find_strays(job).items())[:3]:
-            notes.append(
-                f"{rank} made {job.spell(made)}, ranks of its kind {job.spell(theirs)}: it may hang another day"
-            )
-    held = sum(map(bool, waits.held.values()))
+    held, whole = sum(map(bool, waits.held.values())), all(job.ends_any(rank) for rank in job.dumps)
+    for rank, (made, theirs) in sorted(find_strays(job).items())[:3] if whole and not found else ():
+        said = f"{rank} made {job.spell(made)}, ranks of its kind {job.spell(theirs)}"
+        notes.append(f"{said}: it may hang another day")
     if not found and held and not runs:
-        found = [
-            Verdict(
-                "cannot",
-                (),
-                f"{count_of(held, 'rank')} in calls that do not end, and too little is recorded to say why",
-            )
-        ]
+        text = f"{count_of(held, 'rank')} in calls that do not end, and too little is recorded to say why"
+        found = [Verdict("cannot", (), text)]
     return (found or [Verdict("alright", (), "no rank waits for another, and all calls agree")])[:_MOST], notes
 
 
@@ -123,7 +115,7 @@ def _find_behind(job: Job) -> list[Verdict]:
     late, ranks = late[full] / 1e9, made["rank"][full]
     order = np.argsort(ranks, kind="stable")
     names, begins = np.unique(ranks[order], return_index=True)
-    parts = dict(zip(names.tolist(), np.split(late[order], begins[1:]), strict=True)) if len(names) else {}
+    parts = dict(zip(names.tolist(), np.split(late[order], begins[1:]), strict=False))
     medians = {rank: float(np.median(part)) for rank, part in parts.items()}
     for rank, part in parts.items():
         others = max((median for other, median in medians.items() if other != rank), default=0.0)
@@ -157,18 +149,16 @@ def judge_counts(counts: list[Counts]) -> list[Verdict]:
 
 def limits_of(job: Job) -> list[str]:
     """Return what the records do not show."""
-    mine = {rank: job.of(rank) for rank in job.dumps}
-    found, some = list[str](), [rank for rank, calls in mine.items() if len(calls) and not calls["ended"].any()]
-    if lost := [rank for rank in range(job.size) if rank not in job.dumps]:
-        found.append(f"rank{'s' * (len(lost) > 1)} {spell_ranks(lost)} (no record)")
-    if cut := [rank for rank, dump in job.dumps.items() if dump.is_cut]:
-        found.append(f"first calls of {count_of(len(cut), 'rank')} (records begin late)")
-    if some:
-        found.append(f"calls that ended of {count_of(len(some), 'rank')}")
-    if several := sum(group.is_open for group in job.groups):
-        found.append(f"members of {count_of(several, 'group')}")
-    if not any(signature.more for signature in job.signatures):
-        found.append("roots, operations of sums, splits")
-    if job.vague:
-        found.append("sends and receives, and whether calls ended or failed (gloo)")
-    return found
+    lost = [rank for rank in range(job.size) if rank not in job.dumps]
+    cut = [rank for rank, dump in job.dumps.items() if dump.is_cut]
+    some = [rank for rank in job.dumps if not job.ends_any(rank)]
+    several = sum(group.is_open for group in job.groups)
+    found = {
+        f"rank{'s' * (len(lost) > 1)} {spell_ranks(lost)} (no record)": lost,
+        f"first calls of {count_of(len(cut), 'rank')} (records begin late)": cut,
+        f"calls that ended of {count_of(len(some), 'rank')}": some,
+        f"members of {count_of(several, 'group')}": several,
+        "roots, operations of sums, splits": not any(signature.more for signature in job.signatures),
+        "sends and receives, and whether calls ended or failed (gloo)": job.vague,
+    }
+    return [said for said, is_so in found.items() if is_so]

@@ -52,7 +52,7 @@ def _unpack(data: bytes) -> bytes:
 
 
 class Plain:
-    """Plain data as tables: ``root`` and all others are values as in ``kernels.records.plain``, and ``plain`` returns what they are.
+    """Plain data as tables. ``root`` and all others are values as in ``kernels.records.plain``; ``plain`` returns what they are.
 
     Raises FormatError for bytes that are neither a pickle nor JSON, hold anything but plain data, or are broken.
 
@@ -98,7 +98,7 @@ class Plain:
         return found
 
     def plain(self, value: int) -> Any:
-        """Return what a value is, 1 and 0 for true and false, None for 0; what is there twice is one object. Raises FormatError."""
+        """Return what a value is, 1 and 0 for true and false, None for 0; what is there twice is one object."""
         from treecast.kernels.records.plain import DICT, FLOAT, TEXT, TUPLE
 
         kind, number = value >> 1 & 7, value >> 4
