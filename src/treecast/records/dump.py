@@ -251,9 +251,10 @@ def read_dump(found: Plain, rank: int, tables: Tables, written: float = 0.0) -> 
         dump.written = taken / 1e9 if isinstance(taken, int) else written
     _read_groups(dump, data, local)
     kinds, signatures, titles = list(tables.kinds), list(tables.signatures), [dump.words[name] for name in dump.groups]
-    for number, place in dump.calls[["kind", "group"]][:50].tolist():
-        name, sent, received = signatures[kinds[number][0]].kind, *kinds[number][-2:]
-        if titles[place] == "default_pg" and sent and re.search("all_?gather", name):
+    begin: list[tuple[int, int]] = dump.calls[["kind", "group"]][:50].tolist()
+    for number, title in begin:
+        like, *_, sent, received = kinds[number]
+        if titles[title] == "default_pg" and sent and re.search("all_?gather", signatures[like].kind):
             dump.size = max(dump.size, received // sent)
     return dump
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -51,7 +51,7 @@ def spell_ranks(ranks: Iterable[int], most: int = 12) -> str:
 class Job:
     """The calls of all ranks, ``calls``. ``ranks``: how many there are, where that is known.
 
-    ``groups``: those of the program, ``several``, then the pairs. ``kinds``: a row of ``KIND`` for each kind of call, ``way``: that
+    ``groups``: those of the program, ``several``, then the pairs. ``kinds``: a row of ``KIND`` for each kind, ``way``: that
     of each call. ``meets`` and ``turns``: of each call the group in which it meets others, -1 where that is not known, and its
     number there. ``made``: what ranks made, sorted by group, number and rank; ``common``: the part in groups of the program.
     ``end``: of ranks and groups the last number begun and the last ended; nothing where a record is too short.
@@ -60,7 +60,7 @@ class Job:
     def __init__(self, dumps: Sequence[Dump], tables: Tables, ranks: int | None = None) -> None:
         self.dumps = {dump.rank: dump for dump in dumps}
         self.signatures, self.places = list(tables.signatures), list(tables.places)
-        self.kinds = np.array(list(tables.kinds) or [(0,) * len(KIND)], KIND)
+        self.kinds = np.array(list(tables.kinds) or [(0,) * 6], KIND)
         self.vague = bool(dumps) and all(dump.vague for dump in dumps)
         self.backend = next(iter(Counter(d.backend for d in dumps if d.backend).most_common(1)), ("?", 0))[0]
         self._collect()
@@ -126,15 +126,14 @@ class Job:
             return
         rows, kinds = self.calls[which], self.kinds[self.calls["kind"][which]]
         peers, peer = np.unique(rows["group"].astype(np.int64) << 32 | kinds["peer"], return_inverse=True)
-        groups = [(self.groups[key >> 32].members, key & (1 << 32) - 1) for key in peers.tolist()]
-        other = np.array([members[k] if k < len(members) else -1 for members, k in groups])[peer]
+        known_to: list[list[int]] = np.stack([peers >> 32, peers & (1 << 32) - 1], 1).tolist()
+        other = np.array([m[k] if k < len(m := self.groups[g].members) else -1 for g, k in known_to])[peer]
         cut = np.array([len(mine := self.of(rank)) > 0 and mine["record"][0] > 0 for rank in range(self.size)])
         known = (other >= 0) & (other != rows["rank"]) & ~(rows["ended"] & (cut[rows["rank"]] | cut[other]))
         source, sink = (np.where((kinds["way"] == SEND) == way, rows["rank"], other) for way in (True, False))
         pairs, pair = np.unique(np.stack([rows["group"], source, sink], 1)[known], axis=0, return_inverse=True)
-        for group, *members in pairs.tolist():
-            about = self.groups[group]
-            self.groups.append(GroupOfRanks(about.name, about.words, tuple(members)))
+        both: list[tuple[int, int, int]] = pairs.tolist()
+        self.groups += [replace(self.groups[group], members=(one, other)) for group, one, other in both]
         self.meets[which] = -1
         self.meets[which[known]] = self.several + pair.ravel()
         key = self.meets[which] * self.size + rows["rank"]
@@ -155,9 +154,9 @@ class Job:
             self.made["like"] = self.kinds["like"][calls["kind"][starts]]
             for name, join in (("begun", np.minimum), ("ended", np.logical_and), ("completed", np.logical_or)):
                 self.made[name] = join.reduceat(calls[name], starts)
-        together = dict[tuple[int, ...], int]()
+        together, like = dict[tuple[int, ...], int](), self.kinds["like"][calls["kind"]]
         for row in np.flatnonzero(stops - starts > 1).tolist():
-            likes = tuple(self.kinds["like"][calls["kind"][starts[row] : stops[row]]].tolist())
+            likes: tuple[int, ...] = tuple(like[starts[row] : stops[row]].tolist())
             if likes not in together:
                 together[likes] = len(self.signatures)
                 self.signatures.append(Signature(" + ".join(str(self.signatures[like]) for like in likes), (), ()))

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import networkx as nx
 
@@ -86,11 +86,10 @@ class Waits:
         """Return verdicts on the ranks that others wait for and that wait for nobody, or for one another."""
         found, back = list[tuple[Verdict, set[int]]](), self.graph.reverse(copy=False)
         for part in map(sorted, nx.attracting_components(self.graph)):
-            waiting = nx.ancestors(self.graph, part[0]).difference(part)
-            if waiting or any(self.held.get(rank) for rank in part):
-                way = max(nx.multi_source_dijkstra_path(back, set(part)).values(), key=len)
-                verdict = self._circle(part) if len(part) > 1 else self._root(part[0])
-                found.append((replace(verdict, chain=tuple(reversed(way))), waiting))
+            ways: dict[int, list[int]] = nx.multi_source_dijkstra_path(back, set(part))
+            if ways.keys() - part or any(self.held.get(rank) for rank in part):
+                verdict, way = self._circle(part) if len(part) > 1 else self._root(part[0]), max(ways.values(), key=len)
+                found.append((replace(verdict, chain=tuple(reversed(way))), ways.keys() - part))
         return sorted(_join(found), key=lambda verdict: -verdict.waiting)
 
     def _root(self, rank: int) -> Verdict:
@@ -136,9 +135,10 @@ class Waits:
         count = Counter(map(frozenset, self._stands.values()))
         alone = {q: count[where] for q in part if (where := frozenset(self._stands.get(q, ())))}
         odd = [q for q, many in alone.items() if many == min(alone.values())]
+        ring: list[tuple[int, int]] = list(cast(Any, nx).find_cycle(self.graph.subgraph(ranks), ranks[0]))
+        calls = [self.of[a][b].call for a, b in ring]
         lines = tuple(
-            f"{a} waits for {b} in {job.spell(c := self.of[a][b].call)}{job.line(c)}"
-            for a, b in nx.find_cycle(self.graph.subgraph(ranks), ranks[0])
+            f"{a} waits for {b} in {job.spell(call)}{job.line(call)}" for (a, b), call in zip(ring, calls, strict=True)
         )
         if strays := {rank: stray for rank, stray in find_strays(job).items() if rank in part}:
             rank = min(strays, key=lambda rank: int(job.calls["begun"][strays[rank][0]]))
