@@ -24,9 +24,9 @@ def parse(data, behind, stack, memo, cells, texts, boxes):
 
     ``data``, uint8. ``behind``, int64 (256,), says of each opcode how many bytes follow it: -1 where it is not of plain data,
     100 + n where n bytes follow that say how many more do. ``stack`` and ``memo`` (zeros) have room for a value of each opcode
-    that there may be. ``cells``: a value in a list, and the next. ``texts``: begin, length, digest. ``boxes``, lists, dicts (keys and
-    values in turn) and tuples: the first cell, the last, digest, length. A number in the memo may not be beyond the opcodes so
-    far, as four bytes would make room for all below it. What a list gets once it is in another changes no digest but its own.
+    that there may be. ``cells``: a value in a list, and the next. ``texts``: begin, length, digest. ``boxes``, lists, tuples and
+    dicts (keys and values in turn): the first cell, the last, digest, length. A number in the memo may not be beyond the opcodes
+    so far, as four bytes would make room for all below it. What a list gets once it is in another changes no digest but its own.
     """
     at, size, opcodes, top, filled, written, boxed, puts = 0, len(data), 0, 0, 0, 0, 0, 0
     while at < size:
@@ -144,10 +144,10 @@ def parse(data, behind, stack, memo, cells, texts, boxes):
 
 @njit(work=lambda box, cells, texts, boxes, keys, known, table: 40 * len(table))
 def tabulate(box, cells, texts, boxes, keys, known, table):
-    """Fill a row of a table for each dict in a list with its values of some keys, 0 for none; return -1, or the row that is no dict.
+    """Fill a row of a table for each dict in a list with its values of some keys, 0 for none.
 
-    ``keys``: the digests of their texts; their columns stand in this order. ``known``, zeros (texts,), gets 2 + the column of each text, 1
-    for others.
+    Return -1, or the row of what is no dict. ``keys``: the digests of their texts; their columns stand in this order. ``known``,
+    zeros (texts,), gets 2 + the column of each text, 1 for others.
     """
     row, entry = 0, boxes[box, 0]
     while entry >= 0:
