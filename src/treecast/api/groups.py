@@ -79,7 +79,12 @@ def _of_records(folder: Path) -> tuple[list[Call], dict[str, set[int]]]:
     job = Job(found.dumps, found.tables)
     lacking = [rank for rank in range(job.size) if rank not in job.dumps or job.of(rank)["record"][:1].any()]
     if lacking or (job.meets < 0).any():
-        who = f"ranks {spell_ranks(lacking)} lack calls" if lacking else "some sends have no known receiver"
+        many = len(lacking) > 1
+        who = (
+            f"rank{'s' * many} {spell_ranks(lacking)} lack{'s' * (not many)} calls"
+            if lacking
+            else "some sends have no known receiver"
+        )
         raise FormatError(f"{who}: only the records of all ranks from their first calls on tell whether a job can hang")
     names = [
         f"{group}" if number < job.several else f"{group} {group.members[0]}>{group.members[1]}"

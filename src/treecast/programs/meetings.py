@@ -42,9 +42,9 @@ class Call(NamedTuple):
 class Deadlock(Described):
     """Whether calls on several groups can hang. It is true when they cannot.
 
-    ``kind``: ``cannot``, ``may``, ``always`` or ``unknown``. ``text``: why. ``lines``: what is held, or comes before
-    what in a circle.    ``order``: the meetings, (group, number from 1), in an order in which all ranks may make them, on one stream, too; empty where
-    there is none.
+    ``kind``: ``cannot``, ``may``, ``always`` or ``unknown``. ``text``: why. ``lines``: what is held, or comes before what in a
+    circle. ``order``: the meetings, (group, number from 1), in an order in which all ranks may make them, on one stream, too;
+    empty where there is none.
 
     >>> from treecast.programs.meetings import find_deadlock
     >>> calls = [Call(rank, group, group) for rank in (0, 1) for group in ("tp", "dp")]
@@ -88,7 +88,7 @@ def _(found: Deadlock) -> Description:
 
 
 class _Program:
-    """Calls rank by rank, as columns: ``rank``, ``meeting``; ``before``: two columns, calls of the rank that come before, or -1."""
+    """Calls rank by rank, as columns. ``before``: of each at most two of its rank that must be over before, else -1."""
 
     def __init__(self, calls: Sequence[Call], members: Mapping[str, Iterable[int]]) -> None:
         calls = sorted(calls, key=lambda call: call.rank)
