@@ -28,12 +28,14 @@ class _Source(NamedTuple):
 
 @dataclass
 class Found:
-    """All that was read. ``refused``: a line for each file that was not. ``counts``: what NCCL's RAS tells."""
+    """All that was read. ``refused``: a line for each file that was not. ``counts``: what NCCL's RAS tells
+    of communicators whose ranks differ, ``has_counts``: whether it was asked."""
 
     dumps: list[Dump] = field(default_factory=list[Dump])
     tables: Tables = field(default_factory=Tables)
     refused: list[str] = field(default_factory=list[str])
     counts: list[Counts] = field(default_factory=list[Counts])
+    has_counts: bool = False
 
 
 def _sources(path: str | os.PathLike[str], found: Found) -> Iterator[_Source]:
@@ -103,6 +105,7 @@ def read(paths: Sequence[str | os.PathLike[str]], pattern: str = "") -> Found:
             head = source.data[:4096].lstrip()
             if is_ras(head):
                 found.counts += read_ras(source.data.decode(errors="replace"))
+                found.has_counts = True
             elif source.name.endswith(_TEXTS) and head[:1] not in (b"\x80", b"{"):
                 text = source.data.decode(errors="replace")
                 found.dumps += read_log(text, found.tables)
@@ -120,7 +123,7 @@ def read(paths: Sequence[str | os.PathLike[str]], pattern: str = "") -> Found:
         for dump in found.dumps:
             if re.search(rf"(?<!\d){dump.rank}(?!\d)", name):
                 dump.stack = stack
-    if not found.dumps and not found.counts:
+    if not found.dumps and not found.has_counts:
         why = "; ".join(found.refused[:3]) or ("no file tells of calls" if seen else "there are no files")
         raise FormatError(f"no record of a job in {', '.join(map(repr, map(str, paths)))}: {why}")
     return found

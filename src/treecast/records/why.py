@@ -150,7 +150,7 @@ def why(
         limits=tuple(limits_of(job)) if found.dumps else (),
         refused=tuple(found.refused),
         clock="two sets of records" if two else "as told" if taken is not None else "the times of the files",
-        source=", ".join([*versions[:3], *["NCCL's RAS"] * bool(found.counts)]),
+        source=", ".join([*versions[:3], *["NCCL's RAS"] * found.has_counts]),
         quiet=quiet_seconds(job, taken),
         waits={r: {q: f"{why}: {job.spell(call)}" for q, (why, call) in out.items()} for r, out in waits.of.items()},
         job=job,
