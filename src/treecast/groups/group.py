@@ -253,6 +253,12 @@ class Group:
         agreement.number = agreement.next()
         unlike.note(call := agreement.number // PARTS, said[1])
         unlike.quick.append((call, said[0], began, ended))
+        if self.waiting.record.note is not None:
+            past = self.made if self.made.call == call else None  # it took long, and was described
+            now = time_ns() - int(ended * 1e9)
+            made = past or Made.over(self.ident, call, said[0], began, ended, clock=now)
+            made.ended = now + int(ended * 1e9)
+            self.waiting.record.note(made)
         unlike.note_end(call)
         if agreement.states:
             self._catch_up()
@@ -387,6 +393,7 @@ class Group:
         self._take_back(False)
         self.unlike.is_inside = False
         self.made.ended = time_ns()
+        self.waiting.record.tell(self.made)
 
     def leave(self) -> None:
         """Leave a call in which ranks make unlike calls: nothing of it touches memory any more."""

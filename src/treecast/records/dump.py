@@ -80,6 +80,7 @@ class Dump:
 
     ``words`` and ``members``: of some groups a title, and the ranks in them. ``status``: of some groups the last number begun and
     the last ended. ``local``: of some groups how many the rank joined before. ``alone``: it is in no group but the first.
+    ``gone``: its process ended in the middle.
     ``vague``: the record does not tell calls that ended from those that failed, and knows no sends (gloo). ``written``: seconds.
     ``name``: the file.
     """
@@ -92,6 +93,7 @@ class Dump:
     status: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     local: dict[str, int] = field(default_factory=dict[str, int])
     alone: bool = False
+    gone: bool = False
     vague: bool = False
     backend: str = ""
     version: str = ""
@@ -249,6 +251,7 @@ def read_dump(found: Plain, rank: int, tables: Tables, written: float = 0.0) -> 
     if own:
         dump.backend, taken = "treecast", own.get("taken_ns")
         dump.written = taken / 1e9 if isinstance(taken, int) else written
+        dump.gone = bool(own.get("gone"))
     _read_groups(dump, data, local)
     kinds, signatures, titles = list(tables.kinds), list(tables.signatures), [dump.words[name] for name in dump.groups]
     begin: list[tuple[int, int]] = dump.calls[["kind", "group"]][:50].tolist()

@@ -61,7 +61,7 @@ def _firm(job: Job, blamed: list[Verdict], notes: list[str]) -> list[Verdict]:
             text = f"{1 + len(later)} of {job.size} ranks that are waited for left no record"
             ended = [Verdict("cannot", (), text, waiting=first.waiting)]
         else:
-            text = first.text + (f"; {spell_ranks(later)} left none either, and are waited for later" if later else "")
+            text = first.text + (f"; {spell_ranks(later)} left none or died, too, and are waited for later" if later else "")
             ended = [replace(first, text=text, awaited=later, sure=not later)]
     firm = [verdict for verdict in blamed if verdict.kind not in ("stalled", "cannot", "ended")]
     if firm and ended:

@@ -13,6 +13,7 @@ from treecast.records.dump import Dump, Tables, read_dump
 from treecast.records.logs import read_log, read_stack
 from treecast.records.plain import MOST_BYTES, Plain
 from treecast.records.ras import Counts, is_ras, read_ras
+from treecast.records.ring import MAGIC, read_ring
 
 _TEXTS = (".log", ".txt", ".err", ".out", ".stack", ".pyspy")
 _PACKED = re.compile(r"\.(gz|json|pkl|pickle)$")
@@ -24,6 +25,7 @@ class _Source(NamedTuple):
     name: str
     data: bytes
     written: float
+    place: str = ""
 
 
 @dataclass
@@ -52,7 +54,7 @@ def _sources(path: str | os.PathLike[str], found: Found) -> Iterator[_Source]:
             elif file.name.endswith((".tar", ".tar.gz", ".tgz")):
                 yield from _members(file, found)
             else:
-                yield _Source(file.name, file.read_bytes(), status.st_mtime)
+                yield _Source(file.name, file.read_bytes(), status.st_mtime, str(file))
     except OSError as error:
         raise FormatError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
 
@@ -112,7 +114,9 @@ def read(paths: Sequence[str | os.PathLike[str]], pattern: str = "") -> Found:
                 if stack := read_stack(text):
                     stacks[source.name] = stack
             else:
-                found.dumps.append(read_dump(Plain(source.data), -1, found.tables, source.written))
+                is_ring = head.startswith(MAGIC)
+                data = read_ring(source.data, source.place, source.written) if is_ring else Plain(source.data)
+                found.dumps.append(read_dump(data, -1, found.tables, source.written))
                 found.dumps[-1].name = source.name
         except FormatError as error:
             found.refused.append(f"{source.name}: {error}")
@@ -142,7 +146,7 @@ def _name_ranks(found: Found, pattern: str) -> None:
         dump.rank = rank
     kept = dict[int, Dump]()
     for dump in sorted(found.dumps, key=lambda dump: (dump.name != "", dump.written)):
-        if (older := kept.get(dump.rank)) and older.name:
+        if (older := kept.get(dump.rank)) and older.name and not older.backend == dump.backend == "treecast":
             found.refused.append(f"{older.name}: {dump.name} is newer, and of rank {dump.rank}, too")
         kept[dump.rank] = dump
     found.dumps = [kept[rank] for rank in sorted(kept)]

@@ -61,6 +61,8 @@ class Waits:
                     found[other] = "absent"
                 elif other in open_at and key not in self._stands[other]:
                     found[other] = "held"
+            if not found:
+                found.update(dict.fromkeys((other for other in open_at if job.dumps[other].gone), "absent"))
         return self._missing[key]
 
     def _add(self, rank: int, call: int, lack: dict[int, str], guess: str) -> None:
@@ -100,6 +102,14 @@ class Waits:
             since = [int(job.calls["begun"][self.of[other][rank].call]) for other in self.graph.predecessors(rank)]
             text = f"{rank} left no record: it died, froze, or its file is not here"
             return Verdict("ended", (rank,), text, since=min(since, default=0))
+        if job.dumps[rank].gone:
+            last = (self.held[rank] or [job.span(rank) + len(job.of(rank)) - 1])[0]
+            said = (
+                f"{'in' if self.held[rank] else 'after'} {job.spell(last)}{job.line(last)}"
+                if len(job.of(rank))
+                else "before any call"
+            )
+            return Verdict("ended", (rank,), f"{rank} died {said}: its process ended without a word")
         if not self.held[rank]:
             last = job.span(rank) + len(job.of(rank)) - 1
             said = f"its last, {job.spell(last)}{job.line(last)}, is over" if len(job.of(rank)) else "it made none"

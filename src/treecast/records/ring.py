@@ -1,0 +1,63 @@
+"""Reads the ring of a rank, which stays when its process is killed, in the form of PyTorch's flight recorder."""
+
+import json
+import os
+import pickle
+import socket
+import time
+from struct import Struct
+from typing import Any
+
+from treecast.errors import FormatError
+from treecast.records.plain import Plain
+
+MAGIC = b"treecast ring 1\n"
+HEAD = Struct("<16s4I")
+"""``MAGIC``, the length of the head's JSON, where rows begin, the bytes of a row, and how many there are."""
+ROW, NUMBER = Struct("<Q3qH?"), Struct("<Q")
+"""Of a row: the number of the call in the record, 0 while it is written; nanoseconds since 1970 at its begin and its end, its number in
+its group, the length of what describes it, JSON, and whether it failed."""
+
+
+def read_ring(data: bytes, place: str, written: float) -> Plain:
+    """Return the record in a ring. ``place``: its file, which tells whether the process lives, if it is still the one it maps.
+
+    Raises FormatError.
+    """
+    try:
+        _, length, begin, wide, many = HEAD.unpack_from(data)
+        head: dict[str, Any] = json.loads(data[HEAD.size : HEAD.size + length])
+        entries = list[dict[str, Any]]()
+        for at in range(begin, min(begin + many * max(wide, ROW.size), len(data) - wide + 1), max(wide, ROW.size)):
+            number, began, ended, call, length, failed = ROW.unpack_from(data, at)
+            if number:
+                entry: dict[str, Any] = json.loads(data[at + ROW.size : at + ROW.size + length])
+                entry |= {
+                    "record_id": number - 1,
+                    "collective_seq_id": call,
+                    "time_created_ns": began,
+                    "retired": ended > 0,
+                }
+                entry["state"] = "completed" if ended and not failed else "started"
+                entries.append(entry)
+        about = head["treecast"]
+        is_here = (
+            about["host"] == socket.gethostname() and os.path.exists(place) and os.stat(place).st_ino == about["file"]
+        )
+        about["taken_ns"] = time.time_ns() if is_here else int(written * 1e9)
+        about["gone"] = is_here and not about["closed"] and about["pid"] != os.getpid() and _is_free(place)
+        return Plain(pickle.dumps({"version": "2.10", **head, "entries": entries}))
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, OSError, RecursionError) as error:
+        raise FormatError(f"the ring cannot be read: {type(error).__name__}") from None
+
+
+def _is_free(place: str) -> bool:
+    """Return whether no process has locked a file."""
+    import fcntl  # not everywhere, nor are rings
+
+    with open(place, "rb") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True
