@@ -1,7 +1,7 @@
 """The last calls of a rank in a file that it maps: whatever ends the process, they stay, and readers see that it has ended.
 
-``records.ring`` says what the file holds. The process locks it, and the system unlocks it when the process ends. So a file that is
-neither locked nor said to be closed is of a process that ended in the middle.
+``records.ring`` says what the file holds. The process locks it, and the system unlocks it when the process ends. So a file that
+is neither locked nor said to be closed is of a process that ended in the middle.
 """
 
 import fcntl

@@ -148,7 +148,7 @@ def _kind_of(entry: dict[str, Any], tables: Tables) -> int:
     if not all(isinstance(each, str) for each in (name, *types)):
         raise FormatError("an entry is no call: each has a profiling_name and datatypes, which are texts")
     said = {**entry, **_dict(entry["treecast"])}
-    more = tuple(f"{key} {_plain(said[key])}" for key in ("root", "op", "splits") if said.get(key) is not None)
+    more = tuple(f"{key} {_plain(said[key])}" for key in ("root", "op", "splits") if said.get(key) not in (None, ""))
     kind, match = name.split(":")[-1].split(" ")[0][:80], _TO_ONE.search(name)
     sides = _LIKE.get(kind, "" if is_exchange(kind) or kind.endswith("_v") else "io")
     elements = {"i": _elements(entry["input_sizes"]), "o": _elements(entry["output_sizes"])}

@@ -35,9 +35,12 @@ def judge(
         notes.append(f"later calls of {count_of(len(unlike) - 1, 'other group')} differ as well")
     if found and not unlike[0][1]:
         blamed = []  # they wait since the calls differ
-    if runs and blamed:
+    alive = [
+        verdict for verdict in blamed if not all(rank in job.dumps and job.dumps[rank].gone for rank in verdict.ranks)
+    ]
+    if runs and alive:
         notes.append("the job was running when it was recorded: two sets of records a minute apart would tell more")
-        blamed = []
+        blamed = [verdict for verdict in blamed if verdict not in alive]
     found += _firm(job, blamed, notes)
 
     # 2. Where nobody waits: who is late, and who is out of step all the same.
@@ -49,6 +52,8 @@ def judge(
     if not found and held and not runs:
         text = f"{count_of(held, 'rank')} in calls that do not end, and too little is recorded to say why"
         found = [Verdict("cannot", (), text)]
+    if not found and job.dumps and all(dump.gone for dump in job.dumps.values()):
+        found = [Verdict("cannot", (), "all processes ended without a word; which was the first is not recorded")]
     return (found or [Verdict("alright", (), "no rank waits for another, and all calls agree")])[:_MOST], notes
 
 
@@ -61,7 +66,9 @@ def _firm(job: Job, blamed: list[Verdict], notes: list[str]) -> list[Verdict]:
             text = f"{1 + len(later)} of {job.size} ranks that are waited for left no record"
             ended = [Verdict("cannot", (), text, waiting=first.waiting)]
         else:
-            text = first.text + (f"; {spell_ranks(later)} left none or died, too, and are waited for later" if later else "")
+            text = first.text + (
+                f"; {spell_ranks(later)} left none or died, too, and are waited for later" if later else ""
+            )
             ended = [replace(first, text=text, awaited=later, sure=not later)]
     firm = [verdict for verdict in blamed if verdict.kind not in ("stalled", "cannot", "ended")]
     if firm and ended:
@@ -82,7 +89,8 @@ def _find_early(job: Job) -> list[int]:
                 most[group] = ended
     for group, number in most.items():
         for rank in job.groups[group].members:
-            if rank in job.dumps and not job.is_cut(rank, group) and job.end.get((rank, group), (0, 0))[0] < number:
+            recorded = rank in job.dumps and not job.dumps[rank].gone and not job.is_cut(rank, group)
+            if recorded and job.end.get((rank, group), (0, 0))[0] < number:
                 found.add(rank)
     return sorted(found)
 

@@ -1,6 +1,7 @@
 """Reads what people have of a job: folders, files and archives of records, with the ranks that their names tell."""
 
 import os
+import pickle
 import re
 import tarfile
 from collections.abc import Iterator, Sequence
@@ -115,7 +116,8 @@ def read(paths: Sequence[str | os.PathLike[str]], pattern: str = "") -> Found:
                     stacks[source.name] = stack
             else:
                 is_ring = head.startswith(MAGIC)
-                data = read_ring(source.data, source.place, source.written) if is_ring else Plain(source.data)
+                ring = read_ring(source.data, source.place, source.written) if is_ring else {}
+                data = Plain(pickle.dumps(ring) if is_ring else source.data)
                 found.dumps.append(read_dump(data, -1, found.tables, source.written))
                 found.dumps[-1].name = source.name
         except FormatError as error:

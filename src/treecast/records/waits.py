@@ -87,9 +87,11 @@ class Waits:
     def blame(self) -> list[Verdict]:
         """Return verdicts on the ranks that others wait for and that wait for nobody, or for one another."""
         found, back = list[tuple[Verdict, set[int]]](), self.graph.reverse(copy=False)
+        gone = {rank for rank, dump in self.job.dumps.items() if dump.gone}
+        gone = gone if len(gone) < len(self.job.dumps) else set[int]()  # a job that somebody ended
         for part in map(sorted, nx.attracting_components(self.graph)):
             ways: dict[int, list[int]] = nx.multi_source_dijkstra_path(back, set(part))
-            if ways.keys() - part or any(self.held.get(rank) for rank in part):
+            if ways.keys() - part or any(self.held.get(rank) for rank in part) or gone.intersection(part):
                 verdict, way = self._circle(part) if len(part) > 1 else self._root(part[0]), max(ways.values(), key=len)
                 found.append((replace(verdict, chain=tuple(reversed(way))), ways.keys() - part))
         return sorted(_join(found), key=lambda verdict: -verdict.waiting)
