@@ -253,12 +253,7 @@ class Group:
         agreement.number = agreement.next()
         unlike.note(call := agreement.number // PARTS, said[1])
         unlike.quick.append((call, said[0], began, ended))
-        if self.waiting.record.note is not None:
-            past = self.made if self.made.call == call else None  # it took long, and was described
-            now = time_ns() - int(ended * 1e9)
-            made = past or Made.over(self.ident, call, said[0], began, ended, clock=now)
-            made.ended = now + int(ended * 1e9)
-            self.waiting.record.note(made)
+        self.waiting.record.tell_past(self.made, self.ident, *unlike.quick[-1])
         unlike.note_end(call)
         if agreement.states:
             self._catch_up()

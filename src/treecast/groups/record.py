@@ -3,7 +3,7 @@
 import os
 from collections import deque
 from collections.abc import Callable
-from time import time_ns
+from time import perf_counter_ns, time_ns
 
 from treecast.groups.words import NO_WORDS, Words, site
 
@@ -56,4 +56,12 @@ class Record:
     def tell(self, made: Made) -> None:
         """Have who else keeps calls note one."""
         if self.note is not None:
+            self.note(made)
+
+    def tell_past(self, last: Made, group: int, call: int, words: Words, began: float, ended: float) -> None:
+        """Tell of a call that has gone past its group, by the clock of the process; ``last``: this one, if it was described."""
+        if self.note is not None:
+            clock = time_ns() - perf_counter_ns()
+            made = last if last.call == call else Made.over(group, call, words, began, ended, clock=clock)
+            made.ended = clock + int(ended * 1e9)
             self.note(made)

@@ -6,7 +6,7 @@ import pickle
 import socket
 import time
 from pathlib import Path
-from struct import Struct, error
+from struct import Struct
 from typing import Any
 
 from treecast.errors import FormatError
