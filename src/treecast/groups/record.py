@@ -53,15 +53,20 @@ class Record:
         self.tell(made)
         return made
 
+    def end(self, made: Made) -> None:
+        """Note the end of a call, or of a part of it."""
+        made.ended = time_ns()
+        self.tell(made)
+
     def tell(self, made: Made) -> None:
         """Have who else keeps calls note one."""
         if self.note is not None:
             self.note(made)
 
-    def tell_past(self, last: Made, group: int, call: int, words: Words, began: float, ended: float) -> None:
-        """Tell of a call that has gone past its group, by the clock of the process; ``last``: this one, if it was described."""
+    def tell_past(self, last: Made, group: int, past: tuple[int, Words, float, float]) -> None:
+        """Tell of a call that has gone past its group: its number, words, and times by the clock; ``last``: it if it was described."""
         if self.note is not None:
             clock = time_ns() - perf_counter_ns()
-            made = last if last.call == call else Made.over(group, call, words, began, ended, clock=clock)
-            made.ended = clock + int(ended * 1e9)
+            made = Made.over(group, *past, clock=clock)
+            made.place = last.place if last.call == made.call else -1
             self.note(made)

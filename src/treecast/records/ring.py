@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import socket
+import struct
 import time
 from pathlib import Path
 from struct import Struct
@@ -62,7 +63,7 @@ def read_ring(data: bytes, place: str, written: float) -> dict[str, Any]:
         ArithmeticError,
         OSError,
         RecursionError,
-        StructError,
+        struct.error,
     ) as error:
         raise FormatError(f"the ring cannot be read: {type(error).__name__}") from None
 

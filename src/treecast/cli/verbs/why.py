@@ -38,8 +38,9 @@ def why(
 ) -> int:
     """Say which ranks keep a job waiting, what they do, and who waits for them, by the records that its ranks left.
 
-    Records are dumps of flight recorders (PyTorch's, treecast's), as pickle or JSON, also packed; the rings that treecast's ranks
-    keep; logs with lines of PyTorch's watchdog; the output of ncclras; stacks of py-spy beside them. Any of the ranks may be missing.
+    Records are dumps of flight recorders (PyTorch's, treecast's), as pickle or JSON, also packed; the rings that treecast's
+    ranks keep; logs with lines of PyTorch's watchdog; the output of ncclras; stacks of py-spy beside them. Any of the ranks may
+    be missing.
 
     Example: treecast why records
 
