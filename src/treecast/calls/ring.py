@@ -15,7 +15,7 @@ from typing import Any
 from treecast.calls.dump import entry_of, groups_of
 from treecast.groups.record import KEPT, Made
 from treecast.groups.waiting import Waiting
-from treecast.records.ring import HEAD, MAGIC, NUMBER, ROW
+from treecast.records.ring import ENDED, HEAD, MAGIC, NUMBER, ROW
 
 _HEAD, _ROW = 1 << 16, 512
 
@@ -49,20 +49,21 @@ class Ring:
 
     def note(self, made: Made) -> None:
         """Keep a call, or its end. A row is 0 while it is written: the process may end there."""
-        if not made.call:
-            return
-        if made.place < 0:
-            self._many += 1
+        if made.place > 0:
+            at = _HEAD + (made.place - 1) % KEPT * _ROW
+            ENDED.pack_into(self._map, at + NUMBER.size + ENDED.size, made.ended)
+            self._map[at + ROW.size - 1] = bool(made.error)
+        elif made.call:
+            if len(self._waiting.groups) != self._groups:
+                self._write_head()
+            about = self._known.get(key := (made.group, made.words, made.site))
+            if about is None:
+                about = self._known[key] = self._describe(made)
+            at, self._many = _HEAD + self._many % KEPT * _ROW, self._many + 1
+            ROW.pack_into(self._map, at, 0, made.began, made.ended, made.call, len(about), bool(made.error))
+            self._map[at + ROW.size : at + ROW.size + len(about)] = about
             made.place = self._many
-        if len(self._waiting.groups) != self._groups:
-            self._write_head()
-        about = self._known.get(key := (made.group, made.words, made.site))
-        if about is None:
-            about = self._known[key] = self._describe(made)
-        at = _HEAD + (made.place - 1) % KEPT * _ROW
-        ROW.pack_into(self._map, at, 0, made.began, made.ended, made.call, len(about), bool(made.error))
-        self._map[at + ROW.size : at + ROW.size + len(about)] = about
-        NUMBER.pack_into(self._map, at, made.place)
+            NUMBER.pack_into(self._map, at, made.place)
 
     def _describe(self, made: Made) -> bytes:
         if len(self._known) > KEPT:

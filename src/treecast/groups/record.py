@@ -64,7 +64,7 @@ class Record:
             self.note(made)
 
     def tell_past(self, last: Made, group: int, past: tuple[int, Words, float, float]) -> None:
-        """Tell of a call that has gone past its group: its number, words, and times by the clock; ``last``: it if it was described."""
+        """Tell of a call that has gone past its group: number, words, and times; ``last``: this one, if it was described."""
         if self.note is not None:
             clock = time_ns() - perf_counter_ns()
             made = Made.over(group, *past, clock=clock)

@@ -16,7 +16,7 @@ from treecast.files import write_whole
 MAGIC = b"treecast ring 1\n"
 HEAD = Struct("<16s4I")
 """``MAGIC``, the length of the head's JSON, where rows begin, the bytes of a row, and how many there are."""
-ROW, NUMBER = Struct("<Q3qH?"), Struct("<Q")
+ROW, NUMBER, ENDED = Struct("<Q3qH?"), Struct("<Q"), Struct("<q")
 """Of a row: the number of the call in the record, 0 while it is written; nanoseconds since 1970 at its begin and its end, its
 number in its group, the length of what describes it, JSON, and whether it failed."""
 
