@@ -147,6 +147,8 @@ def test_a_file_of_no_shape_is_not_described_as_empty():
     said = str(describe(judge_msccl(broken("shape")[0].replace(b'type="s"', b'type="send"'))))
     assert "not 'send'" in said
     assert "0 gpus" not in said
+    (finding,) = judge_msccl(RIGHT["TACCL"].replace(b'coll="allgather"', b'coll="all_gather"')).findings
+    assert finding.text.endswith("not 'all_gather'; did you mean 'allgather'?")
     assert "gpus" in str(describe(judge_msccl(broken("race")[0])))
 
 
