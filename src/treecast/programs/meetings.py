@@ -46,7 +46,7 @@ class Deadlock(Described):
     circle. ``order``: the meetings, (group, number from 1), in an order in which all ranks may make them, on one stream, too;
     empty where there is none.
 
-    >>> from treecast.programs.meetings import find_deadlock
+    >>> from treecast.programs.meetings import Call, find_deadlock
     >>> calls = [Call(rank, group, group) for rank in (0, 1) for group in ("tp", "dp")]
     >>> find_deadlock(calls).kind, find_deadlock(calls, slots=2).kind
     ('may', 'cannot')
