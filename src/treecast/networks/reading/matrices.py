@@ -10,12 +10,15 @@ from itertools import combinations
 
 from treecast.networks.reading.machine import Draft, Link, Machine, Node
 from treecast.networks.reading.registry import matches, reader
-from treecast.networks.reading.text import lines_of
+from treecast.networks.reading.text import lines_of, whole_number
 from treecast.networks.reading.views import PCIE, joins_all
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_CELL = re.compile(r"NV[0-9]{1,5}|PIX|PXB|PHB|NODE|SYS|SOC|X(?![A-Z])")
-_BRIDGED, _IN_NODE = ("PIX", "PXB"), ("PIX", "PXB", "PHB", "NODE")
+_OVER_PCIE = ("PIX", "PXB", "PHB", "NODE", "SYS", "SOC")
+_CELL = re.compile(rf"NV[0-9]{{1,5}}|{'|'.join(_OVER_PCIE)}|X")
+_GLUED = re.compile(rf"(?:{_CELL.pattern})+")
+_BRIDGED, _IN_NODE = _OVER_PCIE[:2], _OVER_PCIE[:4]
+_STATUS = {"OK", "CNS", "GNS", "TNS", "NS", "U"}
 _LEAST_SWITCHED = 6  # links a pair from which a clique is a switch
 _MOST = 512
 _TITLE = re.compile(r"=+\s*(.*?)\s*=+\s*$")
@@ -32,16 +35,20 @@ def machine_of_nvidia(data: bytes) -> Machine:
     labels, cells = _header(lines), dict[str, tuple[int, list[str]]]()
     gpus = [label for label in labels if label.startswith("GPU")]
     for number, line in enumerate(lines, 1):
-        name, _, rest = line.strip().partition("\t" if "\t" in line.strip() else " ")
-        if name in gpus and name not in cells and _CELL.search(rest):
-            cells[name] = number, _CELL.findall(rest)[: len(gpus)]
+        name, *words = line.split() or [""]
+        if name in gpus and name not in cells and words and words[0] not in (*labels, "CPU", "NUMA"):
+            cells[name] = number, [cell for word in words for cell in _cells(word)][: len(gpus)]
     for place, gpu in enumerate(gpus):
         if gpu not in cells:
             raise ValueError(f"it has no row of {gpu}, which its first line names")
         number, row = cells[gpu]
-        if len(row) < len(gpus) or row[place] != "X":
-            raise ValueError(f"line {number}: the row of {gpu} has not {len(gpus)} cells with X at place {place + 1}")
+        if len(row) < len(gpus) or row[place] != "X" or row.count("X") > 1:
+            raise ValueError(
+                f"line {number}: the row of {gpu} has not {len(gpus)} cells with X at place {place + 1}, and nowhere else"
+            )
     table = [cells[gpu][1] for gpu in gpus]
+    if not _STATUS.isdisjoint(cell for row in table for cell in row):
+        raise ValueError("it says whether GPUs reach each other (topo -p2p), and no links: give nvidia-smi topo -m")
     found = _draft(gpus, table)
     pairs = {(i, j): table[i][j] for i, j in combinations(range(len(gpus)), 2)}
     bonded = {ends: int(cell[2:]) for ends, cell in pairs.items() if cell[:2] == "NV"}
@@ -58,6 +65,8 @@ def machine_of_nvidia(data: bytes) -> Machine:
         found.links += [Link(gpu, "nvswitch", cables=min(many), called="NVLink") for gpu in gpus]
     else:
         found.links += [Link(gpus[i], gpus[j], cables=some, called="NVLink") for (i, j), some in bonded.items() if some]
+        odd = {ends: cell for ends, cell in pairs.items() if ends not in bonded and cell not in _OVER_PCIE}
+        found.links += [Link(gpus[i], gpus[j], cables=0, called=cell) for (i, j), cell in odd.items()]
     if len(gpus) > 1 and not joins_all(found.machine("", facts)):
         groups = [
             _groups(len(gpus), [ends for ends, cell in pairs.items() if cell in words])
@@ -65,6 +74,15 @@ def machine_of_nvidia(data: bytes) -> Machine:
         ]
         _join_over_pcie(found, gpus, *groups)
     return found.machine("nvidia-smi topo -m", facts)
+
+
+def _cells(word: str) -> list[str]:
+    """Return the cells in a word, which may be glued together.
+
+    >>> _cells("PXBSYS"), _cells("MX")
+    (['PXB', 'SYS'], ['MX'])
+    """
+    return _CELL.findall(word) if _GLUED.fullmatch(word) else [word]
 
 
 def _draft(gpus: Sequence[str], table: Sequence[Sequence[str]]) -> Draft:
@@ -105,9 +123,9 @@ def machine_of_rocm(data: bytes) -> Machine:
             numa[f"GPU{found[1]}"] = found[2]
         elif (found := re.match(r"(GPU\d+)\s+(.*\S)", line)) and not found[2].startswith("GPU"):
             tables.setdefault(title, {})[found[1]] = found[2].split()
-    types, hops = tables.get("Link Type", {}), tables.get("Hops", {})
+    types, hops, weights = (tables.get(name, {}) for name in ("Link Type", "Hops", "Weight"))
     gpus = list(types)
-    for name, table in (("Link Type", types), ("Hops", hops)):
+    for name, table in (("Link Type", types), ("Hops", hops), ("Weight", weights)):
         for gpu in gpus if table else ():
             if len(table.get(gpu, ())) != len(gpus):
                 raise ValueError(f"the table {name!r} has not {len(gpus)} cells in the row of {gpu}")
@@ -115,8 +133,11 @@ def machine_of_rocm(data: bytes) -> Machine:
         raise ValueError("its table 'Link Type between two GPUs' is empty")
     found = _draft(gpus, list(types.values()))
     found.remark("XGMI has 1, 2 or 4 links a pair on some machines (MI200), which the table does not say: give the XML")
-    for (_, u), (j, v) in combinations(enumerate(gpus), 2):
-        if types[u][j] == "XGMI" and (not hops or hops[u][j] == "1"):
+    joined = [(u, v, j) for (_, u), (j, v) in combinations(enumerate(gpus), 2) if types[u][j] == "XGMI"]
+    # some drivers say one hop of every pair: a weight grows with each link on the way
+    least = min((_weight(weights[u][j]) for u, _, j in joined if weights), default=0)
+    for u, v, j in joined:
+        if (not hops or hops[u][j] == "1") and (not weights or _weight(weights[u][j]) == least):
             found.links.append(Link(u, v, called="XGMI"))
     if any("PCIE" in row for row in types.values()):
         of = [numa.get(gpu, "") for gpu in gpus]
@@ -128,6 +149,10 @@ def machine_of_rocm(data: bytes) -> Machine:
         "hops": dict(Counter(cell for gpu in hops for cell in hops[gpu])),
     }
     return found.machine("rocm-smi --showtopo", facts)
+
+
+def _weight(cell: str) -> int:
+    return whole_number(cell, "a weight")
 
 
 def _groups(many: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
