@@ -5,6 +5,7 @@ Type checkers read them here, and so does ``__init__.py``, which imports each wh
 
 from treecast.api import advise as advise
 from treecast.api import bounds as bounds
+from treecast.api import cables as cables
 from treecast.api import demand as demand
 from treecast.api import diff as diff
 from treecast.api import elect as elect

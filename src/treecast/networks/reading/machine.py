@@ -32,7 +32,8 @@ class Node(NamedTuple):
 class Link(NamedTuple):
     """Cables between two nodes: the rate of one each way, in Gbit/s (0: the file says none), and their name in the file.
 
-    Of no cables it is a word of the file of which people must say how many it stands for.
+    ``ports``: the names of the ports at both ends of one cable, where the file says them. Of no cables it is a word of the
+    file of which people must say how many it stands for.
     """
 
     u: str
@@ -41,6 +42,7 @@ class Link(NamedTuple):
     cables: int = 1
     one_way: bool = False
     called: str = ""
+    ports: tuple[str, ...] = ()
 
 
 class Complaint(NamedTuple):

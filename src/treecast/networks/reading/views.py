@@ -27,7 +27,7 @@ def sums(machine: Machine) -> tuple[dict[tuple[str, str], float], dict[tuple[str
     """
     place = {name: number for number, name in enumerate(machine.nodes)}
     both, one = defaultdict[tuple[str, str], float](float), defaultdict[tuple[str, str], float](float)
-    for u, v, rate, cables, one_way, _ in machine.links:
+    for u, v, rate, cables, one_way, *_ in machine.links:
         ends = (u, v) if one_way or place[u] < place[v] else (v, u)
         (one if one_way else both)[ends] += (rate or 1.0) * cables
     for u, v in list(one):
@@ -98,7 +98,7 @@ def by_hosts(machine: Machine) -> Machine:
 
 def counted(machine: Machine, links_called: Mapping[str, int]) -> Machine:
     """Return a machine whose words for links stand for as many as people say. Raises ValueError where nobody says it of one."""
-    for u, v, _, cables, _, word in machine.links:
+    for u, v, _, cables, _, word, _ in machine.links:
         if not cables and word not in links_called:
             raise ValueError(
                 f"{called(machine, u)} to {called(machine, v)} is {word[:40]!r}, which treecast does not know: "
