@@ -8,6 +8,7 @@ from treecast.api import bounds as bounds
 from treecast.api import cables as cables
 from treecast.api import demand as demand
 from treecast.api import diff as diff
+from treecast.api import doctor as doctor
 from treecast.api import elect as elect
 from treecast.api import export as export
 from treecast.api import judge as judge

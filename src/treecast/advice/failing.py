@@ -139,18 +139,26 @@ class _Case:
 
     @cached_property
     def slope(self) -> float:
-        """The least steps of each message, where there are many: in bytes at a time, the time that each byte of a block needs."""
-        asked = job(self.kind, self.network, **self.words)
-        cost = Cost(0.0, 1.0)
-        found = bound_seconds(asked.collective, asked.network, 1, asked.model, block=1, cost=cost)
-        if found is None or not found.seconds:
-            raise PlanError(f"{self.kind} has no bound by its bytes here: take another collective, or all-port")
-        return found.seconds
+        return slope_of(self.kind, self.network, **self.words)
 
     @cached_property
     def steps(self) -> float:
         """The steps of a plan for each message, of some."""
         return plan(self.kind, self.network, messages=_MESSAGES, **self.words).steps / _MESSAGES
+
+
+def slope_of(kind: str, network: Network, **words: Any) -> float:
+    """Return how many steps each further message of a collective needs, at least: times the bytes of a block, bytes at a time.
+
+    >>> from treecast.networks import network
+    >>> slope_of("allgather", network("ring:5"))
+    2.0
+    """
+    asked = job(kind, network, **words)
+    found = bound_seconds(asked.collective, asked.network, 1, asked.model, block=1, cost=Cost(0.0, 1.0))
+    if found is None or not found.seconds:
+        raise PlanError(f"{kind} has no bound by its bytes here: take another collective, or all-port")
+    return found.seconds
 
 
 def _alike(network: Network, parts: list[Part]) -> list[list[Part]]:

@@ -1,12 +1,15 @@
-"""Questions of whoever has a cluster: which cable hurts."""
+"""Questions of whoever has a cluster: which cable hurts, and how far a benchmark is from what the cables allow."""
 
+import os
 from typing import TYPE_CHECKING, Any
 
+from treecast.files import read_whole
 from treecast.keywords import checks_keywords
 from treecast.networks import NodeName
 from treecast.plans.job import place_of
 
 if TYPE_CHECKING:
+    from treecast.advice.doctor import Diagnosis
     from treecast.advice.failing import Failures
     from treecast.models import Model
 
@@ -63,3 +66,49 @@ def cables(
 
     where = place_of(collective, network)
     return failures(where, collective, size=bytes, rate=rate, plans=plans, root=root, model=model)
+
+
+@checks_keywords
+def doctor(
+    log: "str | os.PathLike[str]", network: Any, *, collective: str = "", rate: float | str | None = None
+) -> "Diagnosis":
+    """Set the log of a benchmark beside the network: what its cables allow at each size, and what its rings load.
+
+    Parameters
+    ----------
+    log : str or path
+        The file of what nccl-tests, rccl-tests, OSU or IMB printed; ``NCCL INFO`` lines among it say the rings.
+    network
+        A Network, its spelling, or the file of the fabric or host. Hosts of the log are found by their names.
+    collective : str
+        The collective, where the log does not tell, or has several.
+    rate : float or str, optional
+        The rate of a link in bytes a second, or ``"100Gbit/s"``, where the file says none.
+
+    Returns
+    -------
+    Diagnosis
+        ``sizes``: of each line the seconds, the least seconds, and both as bus bandwidths; ``rings``: what they load.
+
+    Raises
+    ------
+    FormatError
+        When the log has no table of a collective.
+    PlanError
+        When nothing says how fast links are, or ranks are not found.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, treecast
+    >>> log = pathlib.Path(tempfile.mkdtemp()) / "osu.txt"
+    >>> _ = log.write_text("# OSU MPI Allgather Latency Test v7.3\\n# Size  Avg Latency(us)\\n1000000  400.0\\n")
+    >>> (size,) = treecast.doctor(log, "ring:8", rate="100Gbit/s").sizes
+    >>> f"{size.least * 1e6:.0f} us, {size.busbw / size.most:.0%} of what is possible"
+    '280 us, 70% of what is possible'
+    """
+    from treecast.advice.doctor import diagnose
+    from treecast.advice.logs import read_log
+    from treecast.networks import network as find_network
+
+    text = read_whole(os.fspath(log)).decode("utf-8", "replace")
+    return diagnose(find_network(network), read_log(text, collective), collective, rate)
