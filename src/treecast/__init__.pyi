@@ -13,6 +13,7 @@ from treecast.api import elect as elect
 from treecast.api import export as export
 from treecast.api import judge as judge
 from treecast.api import paths as paths
+from treecast.api import place as place
 from treecast.api import run as run
 from treecast.api import simulate as simulate
 from treecast.api import sweep as sweep

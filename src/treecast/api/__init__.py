@@ -3,7 +3,7 @@
 The command line calls these as well, so that both can do the same.
 """
 
-from treecast.api.clusters import cables, doctor
+from treecast.api.clusters import cables, doctor, place
 from treecast.api.others import advise, diff, export, judge, paths
 from treecast.api.schedules import bounds, elect, run, simulate, sweep, verify
 from treecast.collectives import Demand
@@ -20,6 +20,7 @@ __all__ = [
     "export",
     "judge",
     "paths",
+    "place",
     "run",
     "simulate",
     "sweep",

@@ -1,6 +1,7 @@
-"""Questions of whoever has a cluster: which cable hurts, and how far a benchmark is from what the cables allow."""
+"""Questions of whoever has a cluster: which cable hurts, how far a benchmark is from its cables, which rank goes where."""
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from treecast.files import read_whole
@@ -11,6 +12,7 @@ from treecast.plans.job import place_of
 if TYPE_CHECKING:
     from treecast.advice.doctor import Diagnosis
     from treecast.advice.failing import Failures
+    from treecast.advice.placing import Placement
     from treecast.models import Model
 
 
@@ -112,3 +114,52 @@ def doctor(
 
     text = read_whole(os.fspath(log)).decode("utf-8", "replace")
     return diagnose(find_network(network), read_log(text, collective), collective, rate)
+
+
+@checks_keywords
+def place(
+    network: Any,
+    shape: str = "ring",
+    *,
+    hosts: Sequence[NodeName] = (),
+    slots: int | None = None,
+    rate: float | str | None = None,
+) -> "Placement":
+    """Find which rank goes where: an order of hosts in which what they send loads the busiest cable least.
+
+    Parameters
+    ----------
+    network
+        A Network, its spelling, or the file of the fabric.
+    shape : str
+        Who sends to whom: ``"ring"``, ``"tree"`` (two binary trees), or the mesh of all ranks, neighbours first, as in
+        ``"tp8,pp2,dp4"``: each row along each axis is a ring, and the first ranks share a host.
+    hosts : sequence of str or int
+        The hosts of the job, in the order of today; by default all, by name.
+    slots : int, optional
+        The ranks of a host, for the files of launchers.
+    rate : float or str, optional
+        The rate of a link in bytes a second, or ``"100Gbit/s"``, where the file says none.
+
+    Returns
+    -------
+    Placement
+        ``hosts`` in the best order that was found, by exchanges of two hosts from several starts, what it loads, and the order of
+        today; ``written("slurm")`` tells a launcher.
+
+    Raises
+    ------
+    PlanError
+        When a host is none, or ranks do not fill the hosts.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> found = treecast.place("ring:8", hosts=[0, 4, 1, 5, 2, 6, 3, 7])
+    >>> found.today.most, found.load.most, found.gain
+    (3.0, 1.0, 3.0)
+    """
+    from treecast.advice.placing import place as placed
+    from treecast.networks import network as find_network
+
+    return placed(find_network(network), shape, hosts=hosts, slots=slots, rate=rate)
