@@ -3,17 +3,17 @@
 Type checkers read them here, and so does ``__init__.py``, which imports each when it is first used.
 """
 
+from treecast.advice.doctor import doctor as doctor
+from treecast.advice.failing import cables as cables
+from treecast.advice.placing import place as place
 from treecast.api import advise as advise
 from treecast.api import bounds as bounds
-from treecast.api import cables as cables
 from treecast.api import demand as demand
 from treecast.api import diff as diff
-from treecast.api import doctor as doctor
 from treecast.api import elect as elect
 from treecast.api import export as export
 from treecast.api import judge as judge
 from treecast.api import paths as paths
-from treecast.api import place as place
 from treecast.api import run as run
 from treecast.api import simulate as simulate
 from treecast.api import sweep as sweep

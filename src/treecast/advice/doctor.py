@@ -1,17 +1,22 @@
 """A benchmark's log beside the network: what its cables allow at each size, what its rings load, and a better order."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from treecast.advice.failing import slope_of
-from treecast.advice.logs import Log, bus_factor
+from treecast.advice.logs import Log, bus_factor, read_log
 from treecast.advice.orders import Loads, Search, ring
 from treecast.description import Description, Table, count_of, describe, list_few
 from treecast.errors import PlanError
+from treecast.files import read_whole
+from treecast.keywords import checks_keywords
 from treecast.lower_bounds import best, bounds
 from treecast.networks import Network
+from treecast.networks import network as find_network
 from treecast.networks.without import Without
 from treecast.plans.job import job
 from treecast.schedule.sizes import sizes_as_said
@@ -62,9 +67,49 @@ class Diagnosis:
     remarks: tuple[str, ...] = ()
 
 
-def diagnose(network: Network, log: Log, kind: str = "", rate: float | str | None = None) -> Diagnosis:
-    """Return what the cables allow for each size of a log's table: see ``treecast.doctor``."""
-    kind = kind or next(iter(log.tables))
+@checks_keywords
+def doctor(
+    log: str | os.PathLike[str], network: Any, *, collective: str = "", rate: float | str | None = None
+) -> Diagnosis:
+    """Set the log of a benchmark beside the network: what its cables allow at each size, and what its rings load.
+
+    Parameters
+    ----------
+    log : str or path
+        The file of what nccl-tests, rccl-tests, OSU or IMB printed; ``NCCL INFO`` lines among it say the rings.
+    network
+        A Network, its spelling, or the file of the fabric or host. Hosts of the log are found by their names.
+    collective : str
+        The collective, where the log does not tell, or has several.
+    rate : float or str, optional
+        The rate of a link in bytes a second, or ``"100Gbit/s"``, where the file says none.
+
+    Returns
+    -------
+    Diagnosis
+        ``sizes``: of each line the seconds, the least seconds, and both as bus bandwidths; ``rings``: what they load.
+
+    Raises
+    ------
+    FormatError
+        When the log has no table of a collective.
+    PlanError
+        When nothing says how fast links are, or ranks are not found.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, treecast
+    >>> log = pathlib.Path(tempfile.mkdtemp()) / "osu.txt"
+    >>> _ = log.write_text("# OSU MPI Allgather Latency Test v7.3\\n# Size  Avg Latency(us)\\n1000000  400.0\\n")
+    >>> (size,) = treecast.doctor(log, "ring:8", rate="100Gbit/s").sizes
+    >>> f"{size.least * 1e6:.0f} us, {size.busbw / size.most:.0%} of what is possible"
+    '280 us, 70% of what is possible'
+    """
+    network, read = find_network(network), read_log(read_whole(os.fspath(log)).decode("utf-8", "replace"), collective)
+    return _diagnosed(network, read, collective or next(iter(read.tables)), rate)
+
+
+def _diagnosed(network: Network, log: Log, kind: str, rate: float | str | None) -> Diagnosis:
     if kind not in log.tables:
         raise PlanError(f"the log has no table of {kind}, but of {', '.join(log.tables)}")
     per_second = network.chunk_rate if rate is None else parse_rate(rate)

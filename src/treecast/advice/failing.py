@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from treecast.description import Description, Table, count_of, describe, list_few
 from treecast.errors import PlanError
+from treecast.keywords import checks_keywords
 from treecast.lower_bounds.seconds import bound_seconds
-from treecast.models import Cost
-from treecast.networks import Network
+from treecast.models import Cost, Model
+from treecast.networks import Network, NodeName
 from treecast.networks.arcs import arcs_of
 from treecast.networks.cables import cables_of
 from treecast.networks.without import Without
 from treecast.plans import plan
-from treecast.plans.job import job
+from treecast.plans.job import job, place_of
 from treecast.progress import report
 from treecast.schedule.sizes import sizes_as_said, spell_total
 from treecast.units import parse_rate, spell_seconds
@@ -70,22 +71,61 @@ class Failures:
     planned: float | None = None
 
 
-def failures(
-    network: Network,
-    kind: str = "alltoall",
+@checks_keywords
+def cables(
+    network: Any,
+    collective: str = "alltoall",
     *,
-    size: int | str | None = None,
+    bytes: int | str | None = None,  # noqa: A002
     rate: float | str | None = None,
     plans: int | None = None,
-    **words: Any,
+    root: NodeName | None = None,
+    model: str | Model | None = None,
 ) -> Failures:
-    """Return how much longer a collective takes without each cable and each switch: see ``treecast.cables``."""
-    cables = [Part("cable", each.name, (each.u, each.v), each.arcs) for each in cables_of(network)]
+    """Return what each cable and each switch would cost if it died alone, the dearest first.
+
+    Parameters
+    ----------
+    network
+        A Network, its spelling, a file, or a networkx graph. Cables of a file have the names of their ports, if it says them.
+    collective : str
+        The collective that gets longer: by lower bounds, without start-up times.
+    bytes : int or str, optional
+        How much data there is, all blocks together: ``"16MiB"``; 1 GB by default.
+    rate : float or str, optional
+        The rate of a link in bytes a second, or ``"100Gbit/s"``, where the file says none.
+    plans : int, optional
+        For how many of the dearest plans are made as well; by default 3 where at most 64 ranks take part, else none.
+    root : int or str, optional
+        The node that all data comes from, or goes to.
+    model : Model or str, optional
+        The machine; ``all-port`` by default.
+
+    Returns
+    -------
+    Failures
+        ``found``: parts that look alike, the share by which the collective gets longer (``more``), and the ranks that are cut
+        off. Parts that look alike from all around, to a colour refinement, are tried once.
+
+    Raises
+    ------
+    PlanError
+        When no bound is known, and for too many parts.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> found = treecast.cables([("a", "b", 2), ("b", "c", 2), ("c", "a")], "alltoall", rate="100Gbit/s")
+    >>> [(each.parts[0].name, len(each.parts), each.more) for each in found.found]
+    [('a - b #0', 4, 0.5), ('a - c', 1, 0.5)]
+    """
+    network, words = place_of(collective, network), {"root": root, "model": model}
+    lines = [Part("cable", each.name, (each.u, each.v), each.arcs) for each in cables_of(network)]
     relays = [] if network.relays is None else np.flatnonzero(network.relays).tolist()
-    parts = [*cables, *(Part("switch", network.label(u), (u,)) for u in relays)]
+    parts = [*lines, *(Part("switch", network.label(u), (u,)) for u in relays)]
     if len(parts) > _MOST_PARTS:
         raise PlanError(f"{network.spec} has {len(parts):,} cables and switches: at most {_MOST_PARTS:,} will do")
-    groups, whole, found = _alike(network, parts), _Case(network, kind, words), list[Failure]()
+    groups, whole, found = _alike(network, parts), _Case(network, collective, words), list[Failure]()
     if len(groups) > _MOST_GROUPS:
         raise PlanError(f"{network.spec} has {len(groups):,} cables that differ: at most {_MOST_GROUPS:,} will do")
     usual = whole.slope
@@ -100,9 +140,9 @@ def failures(
     for number, place in enumerate(dear):
         report(number, len(dear), "plans")
         found[place] = replace(found[place], planned=whole.without(found[place].parts[0]).steps / usual - 1)
-    result = Failures(network, kind, tuple(found), planned=whole.steps / usual - 1 if dear else None)
+    result = Failures(network, collective, tuple(found), planned=whole.steps / usual - 1 if dear else None)
     per_second = network.chunk_rate if rate is None else parse_rate(rate)
-    sizes = sizes_as_said(whole.collective, size or _USUAL)
+    sizes = sizes_as_said(whole.collective, bytes or _USUAL)
     if per_second is None or sizes is None:
         return result
     seconds = usual * sizes.least(whole.collective) / per_second

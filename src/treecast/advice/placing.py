@@ -3,12 +3,15 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from treecast.advice.orders import Edges, Loads, Search, groups_of, ring, tree
 from treecast.demands.layouts import Mesh
 from treecast.description import Description, count_of, describe, list_few
 from treecast.errors import PlanError, did_you_mean
+from treecast.keywords import checks_keywords
 from treecast.networks import Network, NodeName
+from treecast.networks import network as find_network
 from treecast.units import parse_rate
 
 SHAPES: Mapping[str, Callable[[int], Edges]] = {"ring": ring, "tree": tree}
@@ -50,15 +53,50 @@ class Placement:
         return "".join(f"{line}\n" for line in FORMS[form](self))
 
 
+@checks_keywords
 def place(
-    network: Network,
+    network: Any,
     shape: str = "ring",
     *,
     hosts: Sequence[NodeName] = (),
     slots: int | None = None,
     rate: float | str | None = None,
 ) -> Placement:
-    """Return an order of hosts for a shape: see ``treecast.place``."""
+    """Find which rank goes where: an order of hosts in which what they send loads the busiest cable least.
+
+    Parameters
+    ----------
+    network
+        A Network, its spelling, or the file of the fabric.
+    shape : str
+        Who sends to whom: ``"ring"``, ``"tree"`` (two binary trees), or the mesh of all ranks, neighbours first, as in
+        ``"tp8,pp2,dp4"``: each row along each axis is a ring, and the first ranks share a host.
+    hosts : sequence of str or int
+        The hosts of the job, in the order of today; by default all, by name.
+    slots : int, optional
+        The ranks of a host, for the files of launchers.
+    rate : float or str, optional
+        The rate of a link in bytes a second, or ``"100Gbit/s"``, where the file says none.
+
+    Returns
+    -------
+    Placement
+        ``hosts`` in the best order that was found, by exchanges of two hosts from several starts, what it loads, and the order of
+        today; ``written("slurm")`` tells a launcher.
+
+    Raises
+    ------
+    PlanError
+        When a host is none, or ranks do not fill the hosts.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> found = treecast.place("ring:8", hosts=[0, 4, 1, 5, 2, 6, 3, 7])
+    >>> found.today.most, found.load.most, found.gain
+    (3.0, 1.0, 3.0)
+    """
+    network = find_network(network)
     nodes = [network.node(host) for host in hosts] or sorted(
         network.ranks.tolist(),
         key=lambda u: [int(part) if part.isdigit() else part for part in _parts(network.label(u))],

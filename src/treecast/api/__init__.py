@@ -3,26 +3,10 @@
 The command line calls these as well, so that both can do the same.
 """
 
-from treecast.api.clusters import cables, doctor, place
 from treecast.api.others import advise, diff, export, judge, paths
 from treecast.api.schedules import bounds, elect, run, simulate, sweep, verify
 from treecast.collectives import Demand
 
 demand = Demand.of
 
-__all__ = [
-    "advise",
-    "bounds",
-    "cables",
-    "diff",
-    "doctor",
-    "elect",
-    "export",
-    "judge",
-    "paths",
-    "place",
-    "run",
-    "simulate",
-    "sweep",
-    "verify",
-]
+__all__ = ["advise", "bounds", "diff", "elect", "export", "judge", "paths", "run", "simulate", "sweep", "verify"]

@@ -36,8 +36,10 @@ def cables(
 
     Example: treecast cables fabric.ibnetdiscover alltoall
     """
-    from treecast import api
+    from treecast.advice import failing
 
     with console.progress("cables and switches", after=1):
-        found = api.cables(broken.less(network), collective, bytes=size, rate=rate, plans=plans, root=root, model=model)
+        found = failing.cables(
+            broken.less(network), collective, bytes=size, rate=rate, plans=plans, root=root, model=model
+        )
     return show_drawn(found, output, as_json)

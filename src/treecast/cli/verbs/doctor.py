@@ -25,8 +25,8 @@ def doctor(
 
     Example: treecast doctor nccl-tests.log --network fabric.ibnetdiscover
     """
-    from treecast import api
+    from treecast.advice import doctor
 
     with console.progress("orders", after=1):
-        found = api.doctor(log, broken.less(network), collective=collective, rate=rate)
+        found = doctor.doctor(log, broken.less(network), collective=collective, rate=rate)
     return console.show(found, as_json)

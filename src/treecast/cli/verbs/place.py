@@ -34,7 +34,7 @@ def place(
 
     Example: treecast place fabric.ibnetdiscover --for tp8,dp12 --write slurm -o hosts.txt
     """
-    from treecast import api
+    from treecast.advice import placing
     from treecast.files import write_whole
 
     if (output is not None and write is None) or (write is not None and as_json and output is None):
@@ -42,7 +42,7 @@ def place(
             "-o wants --write and its launcher, as in --write hostfile; --json and --write print one each"
         )
     with console.progress("orders", after=1):
-        found = api.place(broken.less(network), shape, hosts=hosts, slots=slots, rate=rate)
+        found = placing.place(broken.less(network), shape, hosts=hosts, slots=slots, rate=rate)
     if write is not None and output is None:
         console.show_text(found.written(write).removesuffix("\n"))
         return 0
