@@ -279,7 +279,7 @@ GRAPHML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedef
         ("net.txt", b"a,b,2,3\n", "line 1 is no link: write two names, and a capacity if you like, as in: a b 2"),
         ("net.txt", b"a,b\nb c\n", "line 2 is no link"),
         ("net.txt", b"a b\nb, c\n", "line 2 is no link"),
-        ("net.txt", b"node1 slots=4\nnode2 slots=4\n", "line 1 has a setting, 'slots=4', no node: write two names"),
+        ("net.txt", b"node1 gpus=4\nnode2 gpus=4\n", "line 1 has a setting, 'gpus=4', no node: write two names"),
         ("net.txt", b"n1 4\nn2 4\n", "one column is of names, the other of numbers, which is no list of links"),
         ("net.txt", b"10.0.0.1 n1\n10.0.0.2 n2\n", "one column is of names, the other of numbers"),
         ("net.txt", b"Host n1\nUser me\n", "no name stands in two of its lines, so they are no links of a network"),

@@ -1,6 +1,6 @@
-"""Tables of GPUs: ``nvidia-smi topo -m`` and ``rocm-smi --showtopo``.
+"""Tables of GPUs: ``nvidia-smi topo -m`` and those of other makers like it, ``rocm-smi --showtopo``, ``amd-smi topology``.
 
-Neither says rates. Links over PCIe have none until somebody says it.
+None says rates. Links over PCIe have none until somebody says it.
 """
 
 import re
@@ -15,29 +15,40 @@ from treecast.networks.reading.views import PCIE, joins_all
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _OVER_PCIE = ("PIX", "PXB", "PHB", "NODE", "SYS", "SOC")
-_CELL = re.compile(rf"NV[0-9]{{1,5}}|{'|'.join(_OVER_PCIE)}|X")
+_OTHERS = {
+    "HCCS": "HCCS",
+    "HCCS_SW": "HCCS",
+    "SIO": "SIO",
+    "MDF": "MDF",
+}  # links of other makers, one where a word says it
+_CELL = re.compile(rf"(?:NV|XL)[0-9]{{1,5}}|{'|'.join([*_OVER_PCIE, *sorted(_OTHERS, reverse=True)])}|X|S")
+_LABEL = r"(?:GPU|NPU)(?: ?[0-9]+/)?[0-9]+"
 _GLUED = re.compile(rf"(?:{_CELL.pattern})+")
 _BRIDGED, _IN_NODE = _OVER_PCIE[:2], _OVER_PCIE[:4]
 _STATUS = {"OK", "CNS", "GNS", "TNS", "NS", "U"}
 _LEAST_SWITCHED = 6  # links a pair from which a clique is a switch
 _MOST = 512
-_TITLE = re.compile(r"=+\s*(.*?)\s*=+\s*$")
+_TITLE = re.compile(r"=+\s*(.*?)\s*=+\s*$|([A-Z ]+) TABLE:\s*$")
+_AMD = re.compile(r"(GPU\d+|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d)\s+(.*\S)")
 
 
 @reader(
     "nvidia-smi",
     summary="nvidia-smi topo -m",
-    recognises=matches(rb"^\s*(\x1b\[[0-9;]*m)*\s*GPU0(?:\s+\S.*(?<!X\s))?\s*$(?s:.*)^\s*GPU0\s+X\b"),
+    recognises=matches(
+        rb"^\s*(\x1b\[[0-9;]*m)*\s*[GN]PU ?0(?:/0)?(?:\s+\S.*(?<!X\s))?\s*$(?s:.*)^\s*[GN]PU ?0(?:/0)?\s+[XS]\b"
+    ),
 )
 def machine_of_nvidia(data: bytes) -> Machine:
     """Return the node of an ``nvidia-smi topo -m``."""
-    lines = [_ESCAPES.sub("", line) for line in lines_of(data)]
+    lines = [re.sub(r"\b([GN]PU) (?=[0-9]+/)", r"\1", _ESCAPES.sub("", line)) for line in lines_of(data)]
     labels, cells = _header(lines), dict[str, tuple[int, list[str]]]()
-    gpus = [label for label in labels if label.startswith("GPU")]
+    gpus = [label for label in labels if re.fullmatch(_LABEL, label)]
     for number, line in enumerate(lines, 1):
         name, *words = line.split() or [""]
         if name in gpus and name not in cells and words and words[0] not in (*labels, "CPU", "NUMA"):
-            cells[name] = number, [cell for word in words for cell in _cells(word)][: len(gpus)]
+            row = [cell for word in words for cell in _cells(word)][: len(gpus)]
+            cells[name] = number, ["X" if cell == "S" else cell for cell in row]
     for place, gpu in enumerate(gpus):
         if gpu not in cells:
             raise ValueError(f"it has no row of {gpu}, which its first line names")
@@ -51,7 +62,7 @@ def machine_of_nvidia(data: bytes) -> Machine:
         raise ValueError("it says whether GPUs reach each other (topo -p2p), and no links: give nvidia-smi topo -m")
     found = _draft(gpus, table)
     pairs = {(i, j): table[i][j] for i, j in combinations(range(len(gpus)), 2)}
-    bonded = {ends: int(cell[2:]) for ends, cell in pairs.items() if cell[:2] == "NV"}
+    bonded = {ends: int(cell[2:]) for ends, cell in pairs.items() if re.fullmatch("(NV|XL)[0-9]+", cell)}
     sums = Counter(sum(many for ends, many in bonded.items() if i in ends) for i in range(len(gpus)))
     facts = {
         "gpus": len(gpus),
@@ -64,16 +75,20 @@ def machine_of_nvidia(data: bytes) -> Machine:
         found.nodes["nvswitch"] = Node("nvswitch", "nvswitch")
         found.links += [Link(gpu, "nvswitch", cables=min(many), called="NVLink") for gpu in gpus]
     else:
-        found.links += [Link(gpus[i], gpus[j], cables=some, called="NVLink") for (i, j), some in bonded.items() if some]
+        for (i, j), some in bonded.items():
+            called = "NVLink" if pairs[i, j][0] == "N" else "XeLink"
+            found.links += [Link(gpus[i], gpus[j], cables=some, called=called)] if some else []
         odd = {ends: cell for ends, cell in pairs.items() if ends not in bonded and cell not in _OVER_PCIE}
-        found.links += [Link(gpus[i], gpus[j], cables=0, called=cell) for (i, j), cell in odd.items()]
+        for (i, j), cell in odd.items():
+            found.links.append(Link(gpus[i], gpus[j], cables=int(cell in _OTHERS), called=_OTHERS.get(cell, cell)))
     if len(gpus) > 1 and not joins_all(found.machine("", facts)):
         groups = [
             _groups(len(gpus), [ends for ends, cell in pairs.items() if cell in words])
             for words in (_BRIDGED, _IN_NODE)
         ]
         _join_over_pcie(found, gpus, *groups)
-    return found.machine("nvidia-smi topo -m", facts)
+    tool = "npu-smi" if gpus[0][0] == "N" else "xpu-smi" if "/" in gpus[0] else "nvidia-smi"
+    return found.machine(f"{tool} topo -m", facts)
 
 
 def _cells(word: str) -> list[str]:
@@ -100,28 +115,32 @@ def _header(lines: Sequence[str]) -> list[str]:
     labels = list[str]()
     for line in lines:
         words = re.sub(r"(?i)CPU Affinity|NUMA Affinity|GPU NUMA ID", " ", line).split()
-        if not words or "X" in words or (not labels and words[0] != "GPU0"):
+        if not words or not {"X", "S"}.isdisjoint(words) or (not labels and not re.fullmatch("[GN]PU0(/0)?", words[0])):
             if labels:
                 break
             continue
-        labels += [label for word in words for label in re.findall(r"(?:GPU|NIC)[0-9]+|\S+", word)]
+        labels += [label for word in words for label in re.findall(rf"{_LABEL}|NIC[0-9]+|\S+", word)]
     found = list(dict.fromkeys(labels))
-    if "GPU0" not in found:
+    if not {"GPU0", "GPU0/0", "NPU0"} & set(found):
         raise ValueError("it has no line of columns, as in GPU0 GPU1 CPU Affinity")
     return found
 
 
-@reader("rocm-smi", summary="rocm-smi --showtopo", recognises=matches(rb"^=+\s*Link Type between two GPUs\s*=+"))
+@reader(
+    "rocm-smi",
+    summary="rocm-smi --showtopo",
+    recognises=matches(rb"^=+\s*Link Type between two GPUs\s*=+|^LINK TYPE TABLE:"),
+)
 def machine_of_rocm(data: bytes) -> Machine:
     """Return the node of a ``rocm-smi --showtopo``."""
     tables, numa, title = dict[str, dict[str, list[str]]](), dict[str, str](), ""
     for line in lines_of(data):
         line = _ESCAPES.sub("", line)
         if found := _TITLE.match(line):
-            title = found[1].partition(" between")[0]
+            title = (found[1] or (found[2] or "").capitalize().replace(" type", " Type")).partition(" between")[0]
         elif found := re.match(r"GPU\[(\d+)\].*Numa Node:\s*(\d+)", line):
             numa[f"GPU{found[1]}"] = found[2]
-        elif (found := re.match(r"(GPU\d+)\s+(.*\S)", line)) and not found[2].startswith("GPU"):
+        elif (found := _AMD.match(line)) and not _AMD.match(found[2]):
             tables.setdefault(title, {})[found[1]] = found[2].split()
     types, hops, weights = (tables.get(name, {}) for name in ("Link Type", "Hops", "Weight"))
     gpus = list(types)

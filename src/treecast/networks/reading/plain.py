@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 from treecast.networks.reading.drawn import Drawn
+from treecast.networks.reading.frames import NETWORKX
 from treecast.networks.reading.links import Parts, unquoted
 from treecast.networks.reading.machine import Machine
 from treecast.networks.reading.registry import reader
@@ -96,7 +97,8 @@ def _rows(text: str) -> Iterator[_Row]:
             words.pop()  # a comma before the attributes
         most = len(heads) or (2 if brace else 3)
         if not all(words[:2]) or not 2 <= len(words) <= most or any(word != word.strip(",") for word in words):
-            raise ValueError(f"line {number} is no link: {_HINT}")
+            hint = "" if len(words) in (2, 3) else f" (of adjacency lists {NETWORKX.format('read_adjlist')})"
+            raise ValueError(f"line {number} is no link: {_HINT}{hint}")
         try:
             said = _attributes("{" + attributes) if brace else dict[str, Any](zip(heads or _USUAL, words, strict=False))
         except ValueError as error:
