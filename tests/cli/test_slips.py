@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         (
             "reliability p.tc --cut-links 123-213",
-            "'treecast reliability --help' shows the usage; plan, run and paths have it",
+            "'treecast reliability --help' shows the usage; plan, run and cables have it",
         ),
         ("show p.tc --sweep nodes", "'treecast show --help' shows the usage; verify has it"),
         (

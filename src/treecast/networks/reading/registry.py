@@ -23,7 +23,9 @@ from treecast.networks.reading.machine import Machine
 HEAD = 1 << 16
 """How many of the first bytes of a file tell its kind."""
 _OF_MACHINES = (".xml", ".ibnetdiscover", ".conf", ".yaml", ".yml", ".json", ".textproto", ".topo", ".txt")
-SUFFIXES = frozenset([".graphml", ".edges", ".edgelist", ".dot", ".gv", *_OF_MACHINES])
+SUFFIXES = frozenset([".graphml", ".gml", ".edges", ".edgelist", ".csv", ".mtx", ".npy", ".dot", ".gv"]).union(
+    _OF_MACHINES
+)
 """A name that ends so is that of a file, also where nobody writes ``file:`` before it."""
 _MOST, _MOST_OF_GRAPHS = 1 << 26, 1 << 28
 
