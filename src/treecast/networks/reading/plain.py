@@ -5,10 +5,9 @@ import codecs
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
-from itertools import pairwise
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from treecast.networks.reading.drawn import Drawn
 from treecast.networks.reading.frames import NETWORKX
@@ -17,23 +16,16 @@ from treecast.networks.reading.machine import Machine
 from treecast.networks.reading.registry import reader
 
 _TUPLE = re.compile(r"(?<![^\s,])\([^()]*\)(?![^\s,])")
-_ARROW = re.compile(r"\s*(<-+>|<=+>|-+>|=+>|(?<=\s)--+(?=\s)|(?<=\w)--(?=\w))\s*")
+_ARROW = re.compile(r"(.+?)\s*(<-+>|-+>|=+>|(?<=\s)--+(?=\s)|(?<=\w)--(?=\w))\s*(.+?)(?:[\s,;]+([0-9]{1,9}))?")
 _HINT = "write two names, and a capacity if you like, as in: a b 2"
 _USUAL = ("source", "target", "capacity")
 _ENDS = (
-    *(_USUAL[:2], ("source", "destination"), ("src", "dst"), ("src", "dest"), ("from", "to"), ("u", "v")),
-    *(("tail", "head"), ("start", "end"), ("node1", "node2"), ("node_a", "node_b")),
+    _USUAL[:2],
+    *(tuple(words.split()) for words in ("source destination", "src dst", "src dest", "from to", "u v")),
 )
-_COUNTED = re.compile(r"(\S+) ([0-9]{1,9})")
+_SIGNS = re.compile("->|=>|--|^[<>=-]+$")
 _NUMBER = re.compile(r"[0-9.]+")
-
-
-class _Row(NamedTuple):
-    number: int
-    u: str
-    v: str
-    said: dict[str, Any]
-    one_way: bool = False
+_Row = tuple[int, str, str]
 
 
 @reader("links", summary="links, two names a line", recognises=lambda head: False, suffixes=(".edges", ".edgelist"))
@@ -57,39 +49,42 @@ def parts_of_text(data: bytes) -> Parts | Machine:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError("it is no text in UTF-8, and no GraphML: " + _HINT) from None
-    rows, found, seen = list(_rows(text)), Drawn("a list of links"), dict[object, int]()
-    remarks = _check(rows)
-    for number, u, v, said, one_way in rows:
+    found, rows, seen = Drawn("a list of links"), list[_Row](), dict[object, int]()
+    for number, said in _lines(text):
+        ends = next((pair for pair in _ENDS if said.keys() >= set(pair)), ())
+        if not ends or not all(said[end] and not _SIGNS.search(said[end]) for end in ends):
+            raise ValueError(f"line {number} is no link between two ends: {_HINT}, or a -> b")
+        (u, v), one_way = (said.pop(end) for end in ends), str(said.pop("type", "")).lower() in ("directed", "->")
         try:
             found.edge(u, v, said, one_way)
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from None
-        ends = (u, v) if one_way else frozenset((u, v))
-        if ends in seen:  # some lists write every link both ways: is that one cable or two?
+        pair = (u, v) if one_way else frozenset((u, v))
+        if pair in seen:  # some lists write every link both ways: is that one cable or two?
             raise ValueError(
-                f"line {number} gives the link between {u!r} and {v!r} again, as line {seen[ends]}: "
+                f"line {number} gives the link between {u!r} and {v!r} again, as line {seen[pair]}: "
                 "write it once, with its capacity behind it"
             )
-        seen[ends] = number
-    found.remarks += remarks
+        seen[pair] = number
+        rows.append((number, u, v))
+    found.remarks += _doubts(rows)
     return found.parts()
 
 
-def _rows(text: str) -> Iterator[_Row]:
-    """Yield the links of a text. Raises ValueError when a line is none."""
+def _lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield what each line says, by the names of its columns. Raises ValueError when it is no link."""
     separator, heads = "", list[str]()
     for number, line in enumerate(text.split("\n"), 1):
-        line = line.partition("#")[0].strip()
-        if not line:
+        if not (line := line.partition("#")[0].strip()):
             continue
         front, brace, attributes = line.partition("{")
         front = _TUPLE.sub(lambda name: unquoted(name[0]), front).strip()
-        arrows = [] if brace or heads else _ARROW.split(front)
-        if len(arrows) > 1:
-            yield from _chain(number, arrows)
+        if not heads and not brace and (arrow := _ARROW.fullmatch(front)):
+            u, v = ("_".join(name.strip("\"', ").split()) for name in (arrow[1], arrow[3]))
+            kind = "->" if arrow[2][-1] == ">" and arrow[2][0] != "<" else ""
+            yield number, {"source": u, "target": v, "capacity": arrow[4] or 1, "type": kind}
             continue
-        first = not separator
-        separator = separator or _separator(front)
+        first, separator = not separator, separator or _separator(front)
         words = _words(front, separator)
         if first and not brace and (heads := _heads(words, text)):
             continue
@@ -99,34 +94,15 @@ def _rows(text: str) -> Iterator[_Row]:
         if not all(words[:2]) or not 2 <= len(words) <= most or any(word != word.strip(",") for word in words):
             hint = "" if len(words) in (2, 3) else f" (of adjacency lists {NETWORKX.format('read_adjlist')})"
             raise ValueError(f"line {number} is no link: {_HINT}{hint}")
-        try:
-            said = _attributes("{" + attributes) if brace else dict[str, Any](zip(heads or _USUAL, words, strict=False))
-        except ValueError as error:
-            raise ValueError(f"line {number}: {error}") from None
-        if brace:
-            said = dict(zip(_USUAL, words, strict=False)) | said
-        yield _row(number, {key: value for key, value in said.items() if value != ""})
-
-
-def _row(number: int, said: dict[str, Any]) -> _Row:
-    """Return the link of a line whose columns have names."""
-    u, v = next((pair for pair in _ENDS if said.keys() >= set(pair)), _USUAL[:2])
-    if u not in said or v not in said:
-        raise ValueError(f"line {number} names one end of a link, or none: give both")
-    ends = said.pop(u), said.pop(v)
-    one_way = str(said.pop("type", "")).lower() == "directed"
-    if "cables" in said:
-        said["capacity"] = said.pop("cables")
-    return _Row(number, *ends, said, one_way)
+        said = {head: word for head, word in zip(heads or _USUAL, words, strict=False) if word}
+        yield number, said | (_attributes(number, "{" + attributes) if brace else {})
 
 
 def _separator(front: str) -> str:
     """Return what stands between the columns of a first line: blanks, commas or semicolons."""
-    if ";" in front:
-        return ";"
     words = front.split()
     within = len(words) > 1 and words[0].count(",") == words[1].count(",")  # commas in names, as of networkx's grids
-    return " " if within and all(word == word.strip(",") for word in words) else ","
+    return ";" if ";" in front else " " if within and all(word == word.strip(",") for word in words) else ","
 
 
 def _words(front: str, separator: str) -> list[str]:
@@ -139,52 +115,40 @@ def _words(front: str, separator: str) -> list[str]:
 
 def _heads(words: list[str], text: str) -> list[str]:
     """Return the names of columns, if a first line is that: the words for ends of links, which are no nodes of other lines."""
-    heads = [word.lower() for word in words]
+    heads = ["capacity" if word.lower() == "cables" else word.lower() for word in words]
     pair = next((pair for pair in _ENDS if set(pair) <= set(heads)), ())
     found = [word for word, head in zip(words, heads, strict=True) if head in pair]
     alone = all(len(re.findall(rf"(?<![\w.-]){re.escape(word)}(?![\w.-])", text)) == 1 for word in found)
     return heads if pair and alone and len(set(heads)) == len(heads) else []
 
 
-def _chain(number: int, arrows: list[str]) -> Iterator[_Row]:
-    """Yield the links of a line of names with arrows between them; a number behind the second of two names is a capacity."""
-    names, capacity = [" ".join(name.split()).strip("\"',; ") for name in arrows[::2]], "1"
-    if len(names) == 2 and (found := _COUNTED.fullmatch(names[1])) and " " not in names[0]:
-        names[1], capacity = found[1], found[2]
-    if not all(names):
-        raise ValueError(f"line {number} has an arrow that does not stand between two names: write a -> b")
-    for (u, v), arrow in zip(pairwise(names), arrows[1::2], strict=True):
-        one_way = arrow.endswith(">") and not arrow.startswith("<")
-        yield _Row(number, "_".join(u.split()), "_".join(v.split()), {"capacity": capacity}, one_way)
-
-
-def _check(rows: Sequence[_Row]) -> tuple[str, ...]:
+def _doubts(rows: list[_Row]) -> tuple[str, ...]:
     """Return remarks on what may be no list of links. Raises ValueError when it is none: settings, counts, or pairs alone."""
-    many = Counter(name for row in rows for name in (row.u, row.v))
-    setting = next((row for row in rows if "=" in row.u + row.v), None)
-    if setting is not None:
-        raise ValueError(
-            f"line {setting.number} has a setting, {setting.v if '=' in setting.v else setting.u!r}, no node: {_HINT}"
-        )
-    counts = {(bool(_NUMBER.fullmatch(row.u)), bool(_NUMBER.fullmatch(row.v))) for row in rows}
-    if counts in ({(True, False)}, {(False, True)}):
+    many = Counter(name for _, *ends in rows for name in ends)
+    for number, *ends in rows:
+        if settings := [name for name in ends if "=" in name]:
+            raise ValueError(f"line {number} has a setting, {settings[0]!r}, no node: {_HINT}")
+    if {tuple(bool(_NUMBER.fullmatch(name)) for name in ends) for _, *ends in rows} in (
+        {(True, False)},
+        {(False, True)},
+    ):
         raise ValueError(f"one column is of names, the other of numbers, which is no list of links: {_HINT}")
-    alone = [row for row in rows if many[row.u] == many[row.v] == 1]
+    alone = [row for row in rows if many[row[1]] == many[row[2]] == 1]
     if len(alone) > 1 and len(alone) == len(rows):
         raise ValueError(f"no name stands in two of its lines, so they are no links of a network: {_HINT}")
-    if len(rows) > 2 and alone[:1] == [rows[0]]:
-        ends = f"{rows[0].u!r} and {rows[0].v!r}"
+    if len(rows) > 2 and alone[:1] == rows[:1]:
+        number, u, v = alone[0]
         raise ValueError(
-            f"line {rows[0].number} has {ends}, which no other line has: names of columns are source,target,capacity"
+            f"line {number} has {u!r} and {v!r}, which no other line has: names of columns are source,target,capacity"
         )
-    said = [f"{row.u} and {row.v} (line {row.number})" for row in alone[: len(rows) > 1]]
+    said = [f"{u} and {v} (line {number})" for number, u, v in alone[: len(rows) > 1]]
     return tuple(f"{ends} stand in no other line: is this a list of links?" for ends in said)
 
 
-def _attributes(text: str) -> dict[str, Any]:
+def _attributes(number: int, text: str) -> dict[str, Any]:
     found: Any = None
     with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
         found = ast.literal_eval(text)
     if not isinstance(found, dict):
-        raise ValueError(f"{text[:40]!r} is no dict of attributes, as in {{'capacity': 2}}")
+        raise ValueError(f"line {number}: {text[:40]!r} is no dict of attributes, as in {{'capacity': 2}}")
     return {str(key): value for key, value in cast("dict[Any, Any]", found).items()}
