@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from treecast.description import Description, Table, count_of, describe, list_few
 from treecast.errors import PlanError
 from treecast.keywords import checks_keywords
-from treecast.lower_bounds.seconds import bound_seconds
-from treecast.models import Cost, Model
+from treecast.lower_bounds import best, bounds
+from treecast.models import Model
 from treecast.networks import Network, NodeName
 from treecast.networks.arcs import arcs_of
 from treecast.networks.cables import cables_of
@@ -28,6 +28,7 @@ _ROUNDS = 12  # of colours: by then parts that differ within a fabric have been 
 _MESSAGES = 24  # of plans, so that rounding up to steps says little
 _MOST_PLANNED = 64  # ranks of networks on which plans are made without being asked for
 _USUAL = "1GB"
+_MANY = 5040  # messages, of which all numbers of trees up to 10 get as many
 _LEAST = 5e-4  # a share that is told
 _NAMED = 2  # parts in a row
 
@@ -195,10 +196,14 @@ def slope_of(kind: str, network: Network, **words: Any) -> float:
     2.0
     """
     asked = job(kind, network, **words)
-    found = bound_seconds(asked.collective, asked.network, 1, asked.model, block=1, cost=Cost(0.0, 1.0))
-    if found is None or not found.seconds:
+    if asked.model.routing or asked.model.combining or asked.collective.lengths is not None:
         raise PlanError(f"{kind} has no bound by its bytes here: take another collective, or all-port")
-    return found.seconds
+
+    def steps(messages: int) -> int:
+        many = replace(asked.collective, messages=messages, owners=())
+        return best(bounds(many, asked.network, 1, asked.model), "steps").value
+
+    return (steps(_MANY << 10) - steps(_MANY)) / ((_MANY << 10) - _MANY)
 
 
 def _alike(network: Network, parts: list[Part]) -> list[list[Part]]:
