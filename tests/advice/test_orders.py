@@ -9,7 +9,7 @@ import pytest
 
 import treecast
 from tests.advice.test_failing import clos
-from treecast.advice.orders import Edges, Loads, Search, groups_of, ring, tree
+from treecast.advice.orders import Loads, Search, Sends, groups_of, ring, tree
 from treecast.errors import PlanError
 
 SHAPES = {"ring": ring, "tree": tree, "mesh": lambda hosts: groups_of("tp2,dp3", hosts)}
@@ -27,25 +27,25 @@ def shuffled(seed: int) -> treecast.Network:
     return treecast.network(found)
 
 
-def busiest(loads: Loads, edges: Edges, order: Sequence[int]) -> float:
-    return float(loads.of(edges, order).max())
+def busiest(loads: Loads, sends: Sends, order: Sequence[int]) -> float:
+    return float(loads.of(sends, order).max())
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_found_is_the_best_of_all(shape: str, seed: int) -> None:
     network = shuffled(seed)
-    loads, edges, nodes = Loads(network), SHAPES[shape](6), network.ranks.tolist()
-    best = min(busiest(loads, edges, order) for order in permutations(nodes))
-    found = Search(loads, edges, nodes).best
+    loads, sends, nodes = Loads(network), SHAPES[shape](6), network.ranks.tolist()
+    best = min(busiest(loads, sends, order) for order in permutations(nodes))
+    found = Search(loads, sends, nodes).best
     assert sorted(found) == nodes
-    assert busiest(loads, edges, found) == pytest.approx(best)
+    assert busiest(loads, sends, found) == pytest.approx(best)
 
 
 @pytest.mark.parametrize("places", [2, 3, 5, 6, 8, 13])
 def test_trees_reach_all_and_no_place_is_inner_twice(places: int) -> None:
-    edges = tree(places)
-    trees = [edges[start::4] + edges[start + 1 :: 4] for start in (0, 2)]
+    sends = tree(places)
+    trees = [sends[start::4] + sends[start + 1 :: 4] for start in (0, 2)]
     for some in trees:
         assert nx.is_tree(nx.Graph(some))
         assert nx.Graph(some).number_of_nodes() == places

@@ -31,11 +31,11 @@ def test_hosts_that_take_turns_between_leaves_come_together() -> None:
 
 def test_groups_are_placed_no_worse_than_by_chance() -> None:
     network = treecast.network(clos(2, 2, 4))
-    found, loads, edges = treecast.place(network, "tp2,dp4,pp2"), Loads(network), groups_of("tp2,dp4,pp2", 8)
+    found, loads, sends = treecast.place(network, "tp2,dp4,pp2"), Loads(network), groups_of("tp2,dp4,pp2", 8)
     assert (found.slots, len(found.hosts)) == (2, 8)
     chance = random.Random(0)
     for _ in range(200):
-        load = loads.of(edges, chance.sample(network.ranks.tolist(), 8))
+        load = loads.of(sends, chance.sample(network.ranks.tolist(), 8))
         assert (load.max(), load.sum()) >= (found.load.most - 1e-9, found.load.whole - 1e-9)
 
 

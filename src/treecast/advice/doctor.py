@@ -171,10 +171,10 @@ def _rings(network: Network, log: Log, places: Sequence[int], per_second: float)
     loads, nodes = Loads(network), list(dict.fromkeys(places))
     load = np.zeros(len(loads.ends))
     for each in rings:
-        edges = [(u, v) for u, v in ring(len(each)) if places[each[u]] != places[each[v]]]
-        load += loads.of(edges, [places[rank] for rank in each]) / len(rings)
+        sends = [(u, v) for u, v in ring(len(each)) if places[each[u]] != places[each[v]]]
+        load += loads.of(sends, [places[rank] for rank in each]) / len(rings)
     search = Search(loads, ring(len(nodes)), nodes)
-    other = loads.of(search.edges, search.best)
+    other = loads.of(search.sends, search.best)
     if not load.max() or not other.max():
         return None
     most, order = float(load.max()), tuple(network.labels(np.array(search.best)))

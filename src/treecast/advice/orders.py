@@ -18,11 +18,11 @@ from treecast.progress import report
 
 _TURNS, _EACH = 3000, 100  # exchanges that are tried from each start, at most and of each rank
 _FEW, _CHANCES = 16, 6  # ranks up to which orders by chance are starts, too, and how many
-Edges = list[tuple[int, int]]
+Sends = list[tuple[int, int]]
 """Which places send to which: as often as a pair stands there."""
 
 
-def ring(places: int) -> Edges:
+def ring(places: int) -> Sends:
     """Return who sends to whom in a ring: each place to the next.
 
     >>> ring(3)
@@ -31,7 +31,7 @@ def ring(places: int) -> Edges:
     return [(i, (i + 1) % places) for i in range(places)] if places > 1 else []
 
 
-def tree(places: int) -> Edges:
+def tree(places: int) -> Sends:
     """Return who sends to whom in two binary trees, up and down; a place that has two below it in one has none in the other.
 
     Source: Sanders, Speck & Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan" (2009).
@@ -39,7 +39,7 @@ def tree(places: int) -> Edges:
     >>> tree(2)
     [(1, 0), (0, 1), (0, 1), (1, 0)]
     """
-    found = Edges()
+    found = Sends()
     for i in range(1, places):
         low = i & -i
         above = (i ^ low) | low << 1
@@ -49,7 +49,7 @@ def tree(places: int) -> Edges:
     return found
 
 
-def groups_of(mesh: str, hosts: int) -> Edges:
+def groups_of(mesh: str, hosts: int) -> Sends:
     """Return who sends to whom where ranks lie on a mesh, and each row along each axis is a ring: ``tp8,pp2,dp4``.
 
     Neighbours share a host where there are several ranks a host. Raises PlanError when they do not fill the hosts.
@@ -58,7 +58,7 @@ def groups_of(mesh: str, hosts: int) -> Edges:
     if shape.ranks % hosts:
         raise PlanError(f"{mesh} has {shape.ranks:,} ranks, which {hosts:,} hosts do not share evenly")
     number, each = np.arange(shape.ranks).reshape(shape.sizes[::-1]), shape.ranks // hosts
-    found = Edges()
+    found = Sends()
     for axis in range(number.ndim):
         if number.shape[axis] > 1:
             ends = zip(
@@ -100,10 +100,10 @@ class Loads:
             self._known[u, v] = np.array(list(loads), np.int64), np.array(list(loads.values()), np.float64)
         return self._known[u, v]
 
-    def of(self, edges: Edges, order: Sequence[int]) -> NDArray[np.float64]:
+    def of(self, sends: Sends, order: Sequence[int]) -> NDArray[np.float64]:
         """Return the load on each cable of each link, where place i is node ``order[i]``."""
         found = np.zeros(len(self.ends))
-        for u, v in edges:
+        for u, v in sends:
             links, loads = self.of_pair(order[u], order[v])
             found[links] += loads
         return found
@@ -115,13 +115,13 @@ class Loads:
 
 
 class Search:
-    """The search for an order of ranks in which edges load the busiest cable least, and then all cables least."""
+    """The search for an order of ranks in which sends load the busiest cable least, and then all cables least."""
 
-    def __init__(self, loads: Loads, edges: Edges, nodes: Sequence[int], seed: int = 0) -> None:
-        self.loads, self.edges, self.nodes = loads, edges, list(nodes)
+    def __init__(self, loads: Loads, sends: Sends, nodes: Sequence[int], seed: int = 0) -> None:
+        self.loads, self.sends, self.nodes = loads, sends, list(nodes)
         self.random = np.random.default_rng(seed)
         self._of: list[list[int]] = [[] for _ in nodes]
-        for number, (u, v) in enumerate(edges):
+        for number, (u, v) in enumerate(sends):
             self._of[u].append(number)
             self._of[v].append(number)
 
@@ -147,7 +147,7 @@ class Search:
 
     def _climb(self, start: Sequence[int]) -> tuple[tuple[float, float], list[int]]:
         """Exchange two places as long as that gains: first for the load of all cables, then for that of the busiest."""
-        order, load = list(start), self.loads.of(self.edges, start)
+        order, load = list(start), self.loads.of(self.sends, start)
         for busiest in (False, True):
             value = self._value(load, busiest)
             pairs: list[list[int]] = self.random.integers(
@@ -167,9 +167,9 @@ class Search:
                     order[i], order[j] = order[j], order[i]
         return self._value(load, True), order
 
-    def _add(self, load: NDArray[np.float64], edges: set[int], order: Sequence[int], sign: float) -> None:
-        for number in edges:
-            u, v = self.edges[number]
+    def _add(self, load: NDArray[np.float64], sends: set[int], order: Sequence[int], sign: float) -> None:
+        for number in sends:
+            u, v = self.sends[number]
             links, loads = self.loads.of_pair(order[u], order[v])
             load[links] += sign * loads
 

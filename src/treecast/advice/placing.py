@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treecast.advice.orders import Edges, Loads, Search, groups_of, ring, tree
+from treecast.advice.orders import Loads, Search, Sends, groups_of, ring, tree
 from treecast.demands.layouts import Mesh
 from treecast.description import Description, count_of, describe, list_few
 from treecast.errors import PlanError, did_you_mean
@@ -14,7 +14,7 @@ from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
 from treecast.units import parse_rate
 
-SHAPES: Mapping[str, Callable[[int], Edges]] = {"ring": ring, "tree": tree}
+SHAPES: Mapping[str, Callable[[int], Sends]] = {"ring": ring, "tree": tree}
 
 
 @dataclass(frozen=True)
@@ -109,16 +109,16 @@ def place(
         raise PlanError(
             f"{shape!r} is none of {', '.join(SHAPES)}, and no mesh like tp8,pp2,dp4{did_you_mean(shape, SHAPES)}"
         )
-    edges = SHAPES[shape](len(nodes)) if shape in SHAPES else groups_of(shape, len(nodes))
+    sends = SHAPES[shape](len(nodes)) if shape in SHAPES else groups_of(shape, len(nodes))
     each = slots or (1 if shape in SHAPES else Mesh.of(shape).ranks // len(nodes))
     if shape not in SHAPES and each * len(nodes) != Mesh.of(shape).ranks:
         raise PlanError(
             f"{shape} on {count_of(len(nodes), 'host')} is {Mesh.of(shape).ranks / len(nodes):g} ranks a host, not {each}"
         )
     loads = Loads(network)
-    found = Search(loads, edges, nodes).best
+    found = Search(loads, sends, nodes).best
     per_second = network.chunk_rate if rate is None else parse_rate(rate)
-    before, after = (_loaded(loads, edges, order) for order in (nodes, found))
+    before, after = (_loaded(loads, sends, order) for order in (nodes, found))
     if after.most >= before.most - 1e-9 and after.whole >= before.whole - 1e-9:
         found, after = nodes, before  # nobody moves for nothing
     return Placement(network, shape, tuple(map(network.label, found)), each, after, before, per_second)
@@ -129,8 +129,8 @@ def _parts(label: str) -> list[str]:
     return re.split(r"([0-9]+)", label)
 
 
-def _loaded(loads: Loads, edges: Edges, order: Sequence[int]) -> Load:
-    load = loads.of(edges, order)
+def _loaded(loads: Loads, sends: Sends, order: Sequence[int]) -> Load:
+    load = loads.of(sends, order)
     return Load(float(load.max(initial=0.0)), float(load @ loads.cables), loads.busiest(load))
 
 

@@ -51,7 +51,7 @@ def parts_of_dot(data: bytes) -> Parts | Machine:
         said = {key: value for key, value in of.items() if key != "shape"}
         found.node(named[name], said | {"relay": relay, "label": "" if "\\" in label else label})
     for u, v, of in graph.links:
-        found.edge(named[u], named[v], of, kind == "digraph")
+        found.join(named[u], named[v], of, kind == "digraph")
     return found.parts()
 
 

@@ -20,7 +20,7 @@ class Drawn:
     """The graph that has been read so far, of a ``format``; attributes that nobody reads are named in a remark.
 
     >>> found = Drawn("example")
-    >>> found.edge("a", "b", {"capacity": 2, "km": 7})
+    >>> found.join("a", "b", {"capacity": 2, "km": 7})
     >>> found.parts().remarks
     ("passed over: km ('capacity' says how many cables a link has)",)
     """
@@ -32,7 +32,7 @@ class Drawn:
     rates: list[tuple[str, str, float, bool]] = field(default_factory=list[tuple[str, str, float, bool]])
     remarks: tuple[str, ...] = ()
     loops: int = 0
-    edges: int = 0
+    joined: int = 0
 
     def node(self, name: str, said: Mapping[str, object]) -> None:
         """Add a node: ``relay`` says that it takes no part, its label how it is called."""
@@ -41,16 +41,16 @@ class Drawn:
         labels = ("_".join(str(said.get(label, "")).split())[:256] for label in LABELS)
         self.labels[name] = next(filter(None, labels), "")
 
-    def edge(self, u: str, v: str, said: Mapping[str, object], one_way: bool = False) -> None:
+    def join(self, u: str, v: str, said: Mapping[str, object], one_way: bool = False) -> None:
         """Add a link, or an arc: ``capacity`` says how many cables it has, ``rate`` how much one carries."""
         self._pass(said)
         self.links.join(u, v, said.get("capacity"), one_way)
         rates = (_gigabits(spelled.format(said[name])) for name, spelled in _RATES.items() if name in said)
-        if len(self.rates) == self.edges and (rate := next(filter(None, rates), 0.0)):
+        if len(self.rates) == self.joined and (rate := next(filter(None, rates), 0.0)):
             self.rates.append((u, v, rate, one_way))
         else:
             self.passed |= {f"{name}, {_BARE}": None for name in ("rate", "bandwidth") if name in said}
-        self.edges += 1
+        self.joined += 1
         self.loops += u == v
 
     def _pass(self, said: Mapping[str, object]) -> None:
@@ -62,13 +62,13 @@ class Drawn:
         missing = many.pop("", 0)
         names = label_or_name([self.labels.get(name, "") for name in parts.names], parts.names)
         facts |= {
-            "edges": self.edges,
+            "edges": self.joined,
             "loops": self.loops,
             "labels_twice": sum(count > 1 for count in many.values()),
             "labels_missing": missing,
         }
         remarks = (*passed_over(self.passed), *self.remarks)
-        if not self.rates or len(self.rates) < self.edges:
+        if not self.rates or len(self.rates) < self.joined:
             return parts._replace(names=names, remarks=remarks, facts=facts)
         kinds = zip(parts.names, names, parts.relays.tolist(), strict=True)
         nodes = {name: Node("switch" if relay else "host", called) for name, called, relay in kinds}

@@ -44,7 +44,7 @@ def parts_of_gml(data: bytes) -> Parts | Machine:
     for name, about in graph.nodes(data=True):
         found.node(str(name), about)
     for u, v, about in graph.edges(data=True):
-        found.edge(str(u), str(v), about, one_way)
+        found.join(str(u), str(v), about, one_way)
     return found.parts(directed=one_way)
 
 
@@ -78,7 +78,7 @@ def parts_of_json(data: bytes) -> Parts | Machine:
     for link in tables(said[key], key):
         ends = [next((link.pop(word) for word in words if word in link), None) for words in _ENDS]
         u, v = (_end(end, names, given) for end in ends)
-        found.edge(u, v, link, one_way)
+        found.join(u, v, link, one_way)
     return found.parts(directed=one_way)
 
 

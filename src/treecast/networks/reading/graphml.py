@@ -67,7 +67,7 @@ class _Found:
         """Read a link."""
         u, v, said = unquoted(_needed(edge, "source")), unquoted(_needed(edge, "target")), self._said(edge)
         one_way = _WAYS.get(edge.of.get("directed", ""), _is_directed(graph))
-        self.drawn.edge(u, v, said, one_way)
+        self.drawn.join(u, v, said, one_way)
 
     def hyperedge(self, _: Element, __: Element) -> None:
         """Refuse a hyperedge."""

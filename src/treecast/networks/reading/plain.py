@@ -56,7 +56,7 @@ def parts_of_text(data: bytes) -> Parts | Machine:
             raise ValueError(f"line {number} is no link between two ends: {_HINT}, or a -> b")
         (u, v), one_way = (said.pop(end) for end in ends), str(said.pop("type", "")).lower() in ("directed", "->")
         try:
-            found.edge(u, v, said, one_way)
+            found.join(u, v, said, one_way)
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from None
         pair = (u, v) if one_way else frozenset((u, v))
