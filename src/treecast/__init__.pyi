@@ -3,6 +3,9 @@
 Type checkers read them here, and so does ``__init__.py``, which imports each when it is first used.
 """
 
+from treecast.advice.doctor import doctor as doctor
+from treecast.advice.failing import cables as cables
+from treecast.advice.placing import place as place
 from treecast.api import advise as advise
 from treecast.api import bounds as bounds
 from treecast.api import deadlock as deadlock
