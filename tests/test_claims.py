@@ -161,8 +161,19 @@ CLAIMS: dict[str, dict[str, object]] = {
         "67 steps instead of 34": Test(
             "tests/test_shown.py::test_a_degraded_fabric_takes_as_many_steps_as_the_page_says"
         ),
+        "a dead spine costs an alltoall 9 %": Test("tests/cli/test_cables.py::test_cables"),
+        "the least time by the cables at each size": Test(
+            "tests/advice/test_doctor.py::test_times_are_those_of_the_cables"
+        ),
+        "63 % here": Test("tests/cli/test_doctor.py::test_doctor"),
+        "load the busiest cable least": Test(
+            "tests/advice/test_placing.py::test_hosts_that_take_turns_between_leaves_come_together"
+        ),
     },
     "docs/machines.md": {
+        "XGMI where the weight is least": Test(
+            "tests/networks/test_machines.py::test_links_of_rocm_are_where_a_weight_is_least"
+        ),
         "The unit is the least rate": Test("tests/networks/test_machines.py::test_units_are_the_largest_that_fit"),
         "rounded by more than 5 %": Test("tests/networks/test_machines.py::test_units_are_the_largest_that_fit"),
         "65,536 names": Test("tests/networks/test_strangers.py::test_attacks_are_refused_in_one_line"),
