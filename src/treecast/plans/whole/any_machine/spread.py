@@ -123,8 +123,9 @@ def _spread(
         raise
     # 3. their times
     owned = owned_by(job.collective, owners)
-    ways, step = _ways(owned, network, pieces, owner, (into, out))
-    first = Timed(ways, machine, step, int(step.max(initial=-1)) + 1)
+    late = wanted.latency
+    ways, step = _ways(owned, network, pieces, owner, (into, out), late)
+    first = Timed(ways, machine, step, int(step.max(initial=-late)) + late)
     return there_and_back(listed(ways, machine, [step]) if demand.sums else first, least=least), owned
 
 
@@ -141,12 +142,13 @@ def _ways(
     pieces: _Pieces,
     owner: NDArray[np.bool_],
     both: tuple[Exchange, Exchange],
+    late: int,
 ) -> tuple[Ways, Ints]:
     """Return the hops of both exchanges, and the step of each; those of finished sums come after all contributions."""
     arcs, count, (into, out), is_sum = arcs_of(network), len(pieces.of), both, np.any(owner, axis=0, keepdims=True)[0]
     arc, piece = np.concatenate([into.arc, out.arc]), np.concatenate([into.chunk, out.chunk])
     finished = (np.arange(len(arc)) >= len(into.arc)) & is_sum[piece]
-    wait = int(into.step.max(initial=-1)) + 1
+    wait = int(into.step.max(initial=-late)) + late
     step = np.concatenate([into.step, out.step]) + wait * finished
     payload = piece + count * finished
     key, leaves = payload * network.nodes, finished & owner[arcs.tail[arc], piece]
