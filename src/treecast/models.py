@@ -66,7 +66,7 @@ class Model:
     (True, False, 'one-port,half')
     >>> mine = treecast.Model("mine", ports=2, latency=3)
     >>> treecast.plan("broadcast", "complete:9", model=mine).steps, mine.spelling
-    (5, 'one-port,ports=2,latency=3')
+    (6, 'one-port,ports=2,latency=3')
     """
 
     name: str
@@ -116,7 +116,7 @@ class Model:
     def spelling(self) -> str:
         """The name by which ``model`` finds this machine: its own, if it is known by that. Raises PlanError if none does."""
         numbers = [f"ports={self.ports}"] * (self.room > 1) + [f"latency={self.latency}"] * (self.latency > 1)
-        presets = ["one-port", *MODELS] if numbers else MODELS
+        presets = ("one-port", "all-port", "whispering") if numbers else MODELS
         names = [self.name, *(",".join([preset, *more, *numbers]) for more, preset in product(_ENDINGS, presets))]
         if found := next((name for name in names if _known(name) == self.normal), ""):
             return found
