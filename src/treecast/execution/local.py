@@ -121,7 +121,7 @@ def run(
 
     def do(sends: Sends) -> tuple[int, int, Callable[[], None]]:
         sent, heard = _find_sent(state, sends)
-        said = state.memory.copy() if collective.shared else state.memory  # of sums so far, as they are now
+        said = state.memory.copy() if collective.shared else state.memory  # the sums so far change
         return len(sent), len(sent) - len(heard), partial(_receive, state, sends, heard, said)
 
     went = carry_out(schedule, faults, began, do, progress)
@@ -197,7 +197,10 @@ def _find_sent(state: _State, sends: Sends) -> tuple[Ints, Ints]:
 
 
 def _receive(state: _State, sends: Sends, heard: Ints, said: Bytes) -> None:
-    """Let nodes take in the sends of a step that reach them: add them to sums, or keep the first copy; ``said``: of nodes then."""
+    """Let nodes take in the sends of a step that reach them: add them to sums, or keep the first copy.
+
+    ``said``: the memory of all nodes when they were sent.
+    """
     src, dst, chunk, tree = sends.src[heard], sends.dst[heard], sends.chunk[heard], sends.tree[heard]
     if state.schedule.sparing:
         state.received_over[state.schedule.network.arc(src, sends.port[heard]), chunk] = True

@@ -3,7 +3,8 @@
 *Theorem.* A node with room for r chunks in a step, over its arcs or its port, that lacks n chunks of which the nearest holder is
 d steps away or more, takes d - 1 + ⌈n / r⌉ steps: none of them comes before step d - 1. A node that alone has n chunks which have
 e steps to go or more takes as long, as they have left it e - 1 steps before the end. Over x ways each counts x times. With a
-latency L, an arc is L steps. Where messages combine, distances alone count. A sum runs backwards: each of its contributions has to come to each that wants it.
+latency L, an arc is L steps. Where messages combine, distances alone count. A sum runs backwards: each of its contributions has
+to come to each that wants it.
 """
 
 from collections.abc import Sequence

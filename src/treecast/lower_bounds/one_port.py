@@ -72,9 +72,9 @@ def in_turns(network: Network, root: int, last: tuple[int, ...] = (), late: int 
     """Return in how many steps one message can reach all ranks at best, as nodes tell those in turn to which only they lead.
 
     A node tells first whoever needs longest. On trees these are the fewest steps (Slater, Cockayne & Hedetniemi 1981). Elsewhere
-    nodes are counted to which all ways from the root lead over one arc. A chunk that leaves the root in step M - 1 or later
-    takes as many steps from there on. ``last``: how many steps have to follow when a node has been told; where it is 0, the
-    node itself need not be. If none are given, all ranks have to be told, and that is all. ``late``: in how many steps a node hears.
+    nodes are counted to which all ways from the root lead over one arc. A chunk that leaves the root in step M - 1 or later takes
+    as many steps from there on. ``last``: how many steps have to follow when a node has been told; where it is 0, the node itself
+    need not be. If none are given, all ranks have to be told, and that is all. ``late``: in how many steps a node hears.
 
     >>> from treecast.networks import network
     >>> in_turns(network("tree:2,3"), 0), in_turns(network("path:5"), 2), in_turns(network("ring:5"), 0)

@@ -7,10 +7,10 @@ its demand (first arrivals form a tree or a path; sums run backwards), and those
 those of its contributions. x link-disjoint paths cross each cut x times, so they cost x times the cheapest at least
 (Edmonds 1973, Menger). A step costs W at most. ∎
 
-Prices belong to the resources of a send in a step: an arc, a link, or the ports of two nodes. So W is the sum of all of
-these, each times its room. By the duality of linear programs the best prices give the least steps a message of all schedules, for many
-messages and one copy. Multiplicative weights come near them in a few turns (Garg & Könemann 2007); as small whole
-numbers they are a proof of their own, which nobody has to trust the search for.
+Prices belong to the resources of a send in a step: an arc, a link, or the ports of two nodes. So W is the sum of all of these,
+each times its room. By the duality of linear programs the best prices give the least steps a message of all schedules, for many
+messages and one copy. Multiplicative weights come near them in a few turns (Garg & Könemann 2007); as small whole numbers they
+are a proof of their own, which nobody has to trust the search for.
 
 *By steps.* In step t of the data of one root, only arcs whose tail is t arcs or fewer from the root carry anything, and
 with one port no more than k(t) nodes send. So the sends of T steps cost Y(0) + … + Y(T-1) at most.
@@ -46,8 +46,8 @@ _LEVELS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 20, 24, 30, 60, 120, 840)  # whole price
 class Prices(NamedTuple):
     """Whole prices of resources: all cheapest trees or paths of one message cost ``ways``, the sends of a step at most ``room``.
 
-    ``taken``: int64 (arcs, width), the resources of a send over each arc, as indices into ``prices`` and ``rooms``, which says how
-    many sends take each at once.
+    ``taken``: int64 (arcs, width), the resources of a send over each arc, as indices into ``prices`` and ``rooms``, which says
+    how many sends take each at once.
     """
 
     prices: Ints
@@ -235,7 +235,7 @@ def _by_best_owner(demands: "list[_Demand | _Classes]", network: Network, price:
 
 
 def taken_by(model: Model, network: Network) -> tuple[Ints, Ints]:
-    """Return the resources that a send over each arc takes for itself alone, and their room: int64 (arcs, width), (resources,)."""
+    """Return the resources that a send over each arc takes for itself alone, int64 (arcs, width), and their room."""
     found = takes(model, network)
     alone: Ints = found.resource[:, (found.key < 0).all(axis=0)]
     used, taken = np.unique(alone, return_inverse=True)

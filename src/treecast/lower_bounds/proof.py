@@ -3,9 +3,10 @@
 A proof is a price for a send over each arc. All data pays D for its cheapest trees or paths at least, and the sends of a step
 cost W at most, so M messages in x copies take ⌈M x D / W⌉ steps or more (``prices`` has the theorem). Here D follows from cuts
 that are raised one after the other (Fulkerson 1974; past relays that is D or less), or from Dijkstra's paths, and W from the
-dearest sends that fit in a step: all arcs, one of each link, a matching, or a flow. Where all data is at one root, the first steps sell
-less: only the arcs that it can have reached. Or a proof is a price for a send over each arc in each of T steps: if the cheapest
-sends in time cost more than T steps sell, T are too few (``windows`` has the theorem). No floating point number takes part.
+dearest sends that fit in a step: all arcs, one of each link, a matching, or a flow. Where all data is at one root, the first
+steps sell less: only the arcs that it can have reached. Or a proof is a price for a send over each arc in each of T steps: if the
+cheapest sends in time cost more than T steps sell, T are too few (``windows`` has the theorem). No floating point number takes
+part.
 """
 
 from collections.abc import Iterable, Sequence
@@ -358,12 +359,11 @@ def _flowing(arcs: list[_Arc], cables: list[int], ports: int, *, half: bool) -> 
     for (u, v, price), cable in zip(arcs, cables, strict=True):
         for key in ((u, v, cable), (v, u, cable)) if half else ((u, v, cable),):
             dearest[key] = max(dearest.get(key, 0), price)
-    graph: nx.MultiDiGraph[object] = nx.MultiDiGraph()
+    graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()  # from 0 to ways out, which are odd, to ways in, and back to 0
     for (u, v, _), price in dearest.items():
-        graph.add_edge(("out", u), ("in", v), capacity=1, weight=-price)
-    for way, node in list(graph.nodes):
-        ends = (("root", -1), (way, node)) if way == "out" else ((way, node), ("root", -1))
-        graph.add_edge(*ends, capacity=ports, weight=0)
+        graph.add_edge(2 * u + 1, 2 * v + 2, capacity=1, weight=-price)
+    for node in list(graph.nodes):
+        graph.add_edge(*((0, node) if node % 2 else (node, 0)), capacity=ports, weight=0)
     return -int(nx.network_simplex(graph)[0]) // (2 if half else 1)
 
 

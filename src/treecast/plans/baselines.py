@@ -32,7 +32,7 @@ def one_tree_steps(schedule: Schedule) -> int:
     collective, network = schedule.collective, schedule.network
     if collective.lengths is None or collective.all_source:
         return 0
-    flits, ports = collective.lengths.flits, schedule.model.ports
+    flits, ports = collective.lengths.flits, "one" if schedule.model.room else "all"
     with_control = collective.direction == "to" and bool(schedule.rows.control.any())
 
     def steps(tree: Tree) -> int:

@@ -18,8 +18,9 @@ from treecast.schedule import Claims, Payloads, Rows
 def reverse_in_time(network: Network, collective: Collective, built: Built, late: int = 1) -> Built:
     """Return the rows backwards in time: broadcast becomes reduce, scatter gather, allgather reduce-scatter.
 
-    ``late``: in how many steps a chunk arrives, there and back. A stream goes backwards too, so within each block of M chunks the last chunk becomes the first. The rows must be of a
-    schedule on ``network.reversed()``, which is another network where arcs lead one way only. Raises PlanError when it is not.
+    ``late``: in how many steps a chunk arrives, there and back. A stream goes backwards too, so within each block of M chunks the
+    last chunk becomes the first. The rows must be of a schedule on ``network.reversed()``, which is another network where arcs
+    lead one way only. Raises PlanError when it is not.
     """
     rows, claims = built.rows, built.claims
     cable = network.reversed().cable(rows.src, rows.port)

@@ -35,7 +35,8 @@ class Messages:
 
     ``step``, ``src``, ``dst``, ``port`` and ``tree``, int64 (messages,), are those of rows, but every message takes one step.
     ``place`` counts the messages from one source to one destination from 0. Message m has the chunks of payload m, and needs the
-    messages ``needs[needs_start[m]:needs_start[m + 1]]``, in ascending order: all of them end where it begins, and have arrived by then.
+    messages ``needs[needs_start[m]:needs_start[m + 1]]``, in ascending order: all of them end where it begins, and have arrived
+    by then.
     """
 
     schedule: Schedule

@@ -244,7 +244,9 @@ class Schedule(Described):
         if self.network.parallel_arcs:
             raise ScheduleError("a schedule over parallel arcs is not sparing: nodes keep account of links")
         if self.model.latency > 1:
-            raise ScheduleError("a schedule is not sparing where chunks arrive late: nodes keep account of what has arrived")
+            raise ScheduleError(
+                "a schedule is not sparing where chunks arrive late: nodes keep account of what has arrived"
+            )
         table = self.rows.payloads
         order = np.argsort(table.first, kind="stable")
         if bool((table.stop[order][:-1] > table.first[order][1:]).any()):

@@ -131,9 +131,9 @@ def _lines(messages: Messages, node: int, some: Ints, one: Ints, together: list[
 def network_file(network: Network, model: Model, *, cost: Cost, speed: float) -> bytes:
     """Return a network as a file for SimGrid, whose nodes do ``speed`` operations in a second.
 
-    With half-duplex links both ways share one link. Where ports are counted, all sends of a node go over a link of its own of so many
-    times the rate, and all its receives over another. ``cost`` is that of each arc; parallel arcs are one link of so many times the rate. Raises FormatError
-    when the network has too many nodes for routes between all of them.
+    With half-duplex links both ways share one link. Where ports are counted, all sends of a node go over a link of its own of so
+    many times the rate, and all its receives over another. ``cost`` is that of each arc; parallel arcs are one link of so many
+    times the rate. Raises FormatError when the network has too many nodes for routes between all of them.
     """
     if network.nodes > _MOST_NODES:
         raise FormatError(

@@ -99,12 +99,12 @@ def priced_disjoint_paths(network, ends, order, copies, table, taken, room, shar
     """Choose so many ways for each pair anew, pair after pair in a certain ``order``, at the least total price.
 
     ``network``: first, target, source, behind and entering. The ways of pair p, from ``ends[0][p]`` to ``ends[1][p]``, are the
-    arcs in ``way[p]``, one way behind the other, and ``length[p]`` says how long each is; 0 where it has none yet. ``inner``:
-    so many arcs, the first ones, lead from where ways come into a node to where they go out; they cost nothing, and no way
-    names them. Without such the ways of a pair may share nodes, though no arc. Arc ``inner + a`` takes the resources
-    ``taken[a]``, and those that take resource r are ``sharing[1][sharing[0][r]] …``. ``load`` counts the ways over each
-    resource; one that n ways use for each send it has ``room`` for adds ``table[n]`` to the ``price`` of its arcs. The arcs into v are ``entering[behind[v]] …``.
-    Return whether there are so many ways for all pairs.
+    arcs in ``way[p]``, one way behind the other, and ``length[p]`` says how long each is; 0 where it has none yet. ``inner``: so
+    many arcs, the first ones, lead from where ways come into a node to where they go out; they cost nothing, and no way names
+    them. Without such the ways of a pair may share nodes, though no arc. Arc ``inner + a`` takes the resources ``taken[a]``, and
+    those that take resource r are ``sharing[1][sharing[0][r]] …``. ``load`` counts the ways over each resource; one that n ways
+    use for each send it has ``room`` for adds ``table[n]`` to the ``price`` of its arcs. The arcs into v are
+    ``entering[behind[v]] …``. Return whether there are so many ways for all pairs.
     """
     (first, target, source, behind, entering), (start, goal), (begin, sharers) = network, ends, sharing
     used = np.zeros(len(target), np.bool_)

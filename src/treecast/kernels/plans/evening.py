@@ -62,7 +62,8 @@ def even(changes, tail, head, into, entering, wanted, room, roots, relay, deeper
             above = tail[up[t, above]]
             longer -= 1
         children[t, x] += 1  # before anybody leaves
-        worse = deeper * longer + _count(a, 1, wanted, room, load) + (_count(join, 1, wanted, room, load) if join >= 0 else 0)
+        worse = deeper * longer + _count(a, 1, wanted, room, load)
+        worse += _count(join, 1, wanted, room, load) if join >= 0 else 0
         worse += _leaving(t, old, -1, tail, relay, up, children, wanted, room, load)
         if worse > most[i]:
             _leaving(t, old, 1, tail, relay, up, children, wanted, room, load)

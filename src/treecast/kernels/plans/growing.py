@@ -19,13 +19,12 @@ def grow(roots, first, head, wanted, room, ports, late, later, passes, ties, loa
 
     The next arc of a tree is the cheapest that leads out of it: it costs 1 for each send so far that takes one of its resources,
     divided by the ``room`` of that, int64 (resources,), and ``later`` for each step in which its head hears later. ``wanted``,
-    int64 (arcs, width): the resources of arcs. A node sends to so many ``ports`` at once, 0: to all, and what it sends has arrived
-    ``late`` steps later. Each tree grows anew in each of so many ``passes``. ``ties``, float64
-    (trees, arcs): which of equal arcs a tree takes first. ``load``, int64 (resources,): zeros, which become the loads of all
-    trees.
+    int64 (arcs, width): the resources of arcs. A node sends to so many ``ports`` at once, 0: to all, and what it sends has
+    arrived ``late`` steps later. Each tree grows anew in each of so many ``passes``. ``ties``, float64 (trees, arcs): which of
+    equal arcs a tree takes first. ``load``, int64 (resources,): zeros, which become the loads of all trees.
     """
     n = up.shape[1]
-    hears, told = np.zeros(n, np.int64), np.zeros(n, np.int64)  # when a node of the tree hears, and how many it has told
+    hears, told = np.zeros(n, np.int64), np.zeros(n, np.int64)  # when a node of the tree hears, how many it has told
     for _ in range(passes):
         for t in range(len(roots)):
             for v in range(n):

@@ -32,9 +32,9 @@ def place(first, after, begin, before, wanted, ranked, colour, period, server, l
     """Fill ``began``, int64 (sends,), with the step in which each send begins; return how many found no place in the end.
 
     Send i waits for ``before[begin[i]] … before[begin[i+1]-1]``, and ``after[first[i]] … after[first[i+1]-1]`` wait for it, until
-    ``late`` steps after it began. It takes the resources ``wanted[i]``, int64 (sends, width), and of resource r one of the servers
-    ``server[r] … server[r+1]-1``. ``ranked``: the sends in order, each before those that wait for it. ``colour``: the remainder that its step is to have; -1: any. ``budget``: after how many places to
-    give up.
+    ``late`` steps after it began. It takes the resources ``wanted[i]``, int64 (sends, width), and of resource r one of the
+    servers ``server[r] … server[r+1]-1``. ``ranked``: the sends in order, each before those that wait for it. ``colour``: the
+    remainder that its step is to have; -1: any. ``budget``: after how many places to give up.
     """
     sends, width = wanted.shape
     slot = np.full((server[-1], period), -1, np.int64)

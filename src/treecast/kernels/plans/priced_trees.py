@@ -21,12 +21,12 @@ def _count(a, weight, resource, load, price, steep, room):
 
 
 @njit
-def _nearest(first, leaving, end, resource, price, later, ports, late, hears, told, wanted, cost, via):
+def _nearest(first, leaving, end, resource, price, later, telling, hears, told, wanted, cost, via):
     """Return the wanted node that is cheapest to reach from a tree, -1 if none is; ``via``: by which arc to come to each node.
 
     ``hears``: the step in which each node of the tree has it, -1 for the others; ``told``: to how many it passes it on.
     """
-    nodes = len(cost)
+    nodes, (ports, late) = len(cost), telling
     done = np.zeros(nodes, np.bool_)
     for v in range(nodes):
         via[v] = -1
@@ -57,20 +57,20 @@ def _nearest(first, leaving, end, resource, price, later, ports, late, hears, to
     ),
 )
 def grow(
-    first, leaving, ends, resource, roots, root, targets, target, back, weight, passes, later, ports, late, room, order, by
+    first, leaving, ends, resource, roots, root, targets, target, back, weight, passes, later, telling, room, order, by
 ):
     """Fill ``by``, int32 (trees, N), with the arc over which each node of a tree is joined to it, -1 for others; return how many.
 
     Tree t begins at all of ``root[roots[t]] … root[roots[t+1]-1]`` and leads to all targets, or if ``back[t]`` from there to
     them. Its chunks are ``weight[t]``. A node that is to join pays for the resources on its way, e^(10 (load - room) / room)
-    each, and ``later`` for each step in which it hears later. A node sends to so many ``ports`` at once, 0: to all, and what it
-    sends has arrived ``late`` steps later. Each tree is grown anew in each of the ``passes``, in the ``order`` given, int64
+    each, and ``later`` for each step in which it hears later. ``telling``: to how many a node sends at once, 0: to all, and how
+    many steps later that has arrived. Each tree is grown anew in each of the ``passes``, in the ``order`` given, int64
     (passes, trees). ``first``, ``leaving``, ``ends``: of the arcs forwards, and then backwards. ``resource``: int64 (arcs,
     width). ``room``: float64 (resources,), the load at which each is full. Fewer than all trees are returned where one has no
     way.
     """
     # 1. nothing is loaded
-    trees, nodes = by.shape
+    (trees, nodes), (ports, late) = by.shape, telling
     load = np.zeros(len(room))
     price = np.full(len(load), math.exp(-10.0))
     hears, told = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
@@ -101,8 +101,7 @@ def grow(
                     resource,
                     price,
                     later,
-                    ports,
-                    late,
+                    telling,
                     hears,
                     told,
                     wanted,

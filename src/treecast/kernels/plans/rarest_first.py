@@ -42,12 +42,12 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, st
     In each step arcs ask one after the other: those first that could carry the rarest chunk, or by ``by_need`` those whose head
     lacks most; equal ones in any order. A head passes a chunk on as soon as it has arrived. ``network``: first, head, tail, into
     and entering. Arc a takes the resources ``taken[0][a]`` under the keys ``taken[1][a]``; -1: each send under its own. Resource
-    r has the servers ``taken[2][r] … taken[2][r+1]-1``, and a send arrives ``taken[3]`` steps after it began. ``has``: bool (N, chunks), which becomes true where anybody has a chunk. ``wants``:
-    who is to have which, and ``shut``: who must not, bool (N, chunks). ``fixed``, int64 (sends, 3): the step, arc and chunk of
-    sends that take place anyway, in order of steps; chunk -1: one of no interest. ``alone``: sends are in the way of no others
-    but these, and their chunks may come earlier. ``together``: whether an arc carries all that it can at once. ``state``: of the
-    random numbers. After ``most`` steps it gives up: the steps are -1. Where there are many arcs for each resource, as in an
-    orbit, some are looked at.
+    r has the servers ``taken[2][r] … taken[2][r+1]-1``, and a send arrives ``taken[3]`` steps after it began. ``has``: bool (N,
+    chunks), which becomes true where anybody has a chunk. ``wants``: who is to have which, and ``shut``: who must not, bool (N,
+    chunks). ``fixed``, int64 (sends, 3): the step, arc and chunk of sends that take place anyway, in order of steps; chunk -1:
+    one of no interest. ``alone``: sends are in the way of no others but these, and their chunks may come earlier. ``together``:
+    whether an arc carries all that it can at once. ``state``: of the random numbers. After ``most`` steps it gives up: the steps
+    are -1. Where there are many arcs for each resource, as in an orbit, some are looked at.
     """
     (first, head, tail, into, entering), (resource, key, server, late) = network, taken
     resources, busy = len(server) - 1, np.zeros((server[-1], 2), np.int64)

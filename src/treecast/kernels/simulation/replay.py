@@ -17,10 +17,10 @@ _LAST = -(1 << 63)  # the last bit of a word, as an int64
 def replay(start, row, time, src, dst, arc, late, node_dies, arc_dies, back, begins, arrival, via, moved):
     """Replay all moves once.
 
-    ``src, dst, arc``: by row. ``late``: in how many steps a chunk arrives. ``node_dies, arc_dies``: the step of each fault, int64 (N,) and (arcs,). ``arrival``, int32
-    (atoms, N), and ``via``, the row of the first arrival, are lowered; ``moved``, bool (moves,), is set where a node sent it,
-    whether or not it arrives. ``back``: of a sparing schedule the arc back of each row, of any other one empty. ``begins``:
-    int32 (N,), the step from which each node sends; NEVER for one that is not started.
+    ``src, dst, arc``: by row. ``late``: in how many steps a chunk arrives. ``node_dies, arc_dies``: the step of each fault, int64
+    (N,) and (arcs,). ``arrival``, int32 (atoms, N), and ``via``, the row of the first arrival, are lowered; ``moved``, bool
+    (moves,), is set where a node sent it, whether or not it arrives. ``back``: of a sparing schedule the arc back of each row, of
+    any other one empty. ``begins``: int32 (N,), the step from which each node sends; NEVER for one that is not started.
     """
     sparing = len(back) > 0
     said = np.empty(len(arc_dies) if sparing else 0, np.int64)  # the step at which an atom went over each arc first
@@ -106,10 +106,11 @@ def first_failing(sets, elements, moves, sizes, late, back, order, own, given, w
     """Replay the moves under 64 fault sets at once, one bit of a word each; faults are there from the start.
 
     ``sets``: int64 (m, f), ``elements``: of each its node (or -1), and its arcs, int64 (elements, 2), -1 for none. ``moves``:
-    start, row, time, src, dst and arc; ``sizes``: how many nodes and arcs there are. ``late``: in how many steps a chunk arrives. ``order``: int64 (atoms,), in which atoms
-    are replayed; the ``own`` first ones are those of the initiator, and a node sends others from when it has the first.
-    ``given``, ``wanted``: which nodes hold, and must get, each atom, where they begin and the nodes. ``lacking``: int64 (m,),
-    gets how many living nodes do not get an atom that a living node held. Return (set, node, atom) of the first, or -1s.
+    start, row, time, src, dst and arc; ``sizes``: how many nodes and arcs there are. ``late``: in how many steps a chunk arrives.
+    ``order``: int64 (atoms,), in which atoms are replayed; the ``own`` first ones are those of the initiator, and a node sends
+    others from when it has the first. ``given``, ``wanted``: which nodes hold, and must get, each atom, where they begin and the
+    nodes. ``lacking``: int64 (m,), gets how many living nodes do not get an atom that a living node held. Return (set, node,
+    atom) of the first, or -1s.
     """
     (element_node, element_arcs), (start, row, time, src, dst, arc), (nodes, arcs) = elements, moves, sizes
     (given_start, given_node), (wanted_start, wanted_node) = given, wanted

@@ -198,7 +198,9 @@ def patched_sums(schedule: Schedule, left: Network) -> Patch | None:
     made = Collective.over(left, collective.kind, collective.messages, root=root)
     if kind.backwards:
         both = _turned(schedule.plain(), kind.backwards, left)
-        return both and _patch(schedule, left, made, reverse_in_time(left, made, both[0], schedule.model.latency), both[1:])
+        return both and _patch(
+            schedule, left, made, reverse_in_time(left, made, both[0], schedule.model.latency), both[1:]
+        )
     plain, forward = schedule.plain(), kind.there_and_back
     back = find_backwards(forward)
     adding = plain.rows.pieces

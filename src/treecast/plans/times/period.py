@@ -92,7 +92,11 @@ def periods(ways: Ways, machine: Model) -> Iterator[Period]:
 
 def _two_sides(wanted: Takes) -> bool:
     """Return whether each send takes one resource of either of two kinds, as over one port."""
-    return wanted.resource.shape[1] == 2 and wanted.room.max() == 1 and not np.isin(wanted.resource[:, 0], wanted.resource[:, 1]).any()
+    return (
+        wanted.resource.shape[1] == 2
+        and wanted.room.max() == 1
+        and not np.isin(wanted.resource[:, 0], wanted.resource[:, 1]).any()
+    )
 
 
 class Repeated(NamedTuple):

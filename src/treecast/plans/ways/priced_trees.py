@@ -81,8 +81,8 @@ def trees_by_price(
 ) -> tuple[Collective, Ways]:
     """Return the ways of a demand by trees that grow by price, and the collective with the owners of its sums.
 
-    ``room``: the load at which a resource with room for one send is full. ``later``: see ``LATER``. ``seed``: of the order of trees, and of
-    owners. Raises PlanError where someone has no way.
+    ``room``: the load at which a resource with room for one send is full. ``later``: see ``LATER``. ``seed``: of the order of
+    trees, and of owners. Raises PlanError where someone has no way.
     """
     from treecast.kernels.plans.priced_trees import grow
 
@@ -108,8 +108,8 @@ def trees_by_price(
     ends = (arcs.tail.astype(np.int64), arcs.head.astype(np.int64))
     weight = shares.size[share] * (0.0 if machine.combining else 1.0)  # combined, another chunk costs nothing
     columns = (wanted.resource, roots, root, targets, target, back, weight)
-    ports, late, full = wanted.ports, wanted.latency, float(room) * wanted.room
-    if grow(sides, leaving, ends, *columns, _PASSES, later, ports, late, full, order, by) < trees:
+    telling, full = (wanted.ports, wanted.latency), float(room) * wanted.room
+    if grow(sides, leaving, ends, *columns, _PASSES, later, telling, full, order, by) < trees:
         raise PlanError(f"some node of {network.spec} that wants data has no way from it")
     # 3. their hops
     owned = owned_by(collective, owners)

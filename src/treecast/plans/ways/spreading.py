@@ -70,12 +70,12 @@ def exchanged(
 ) -> Exchange:
     """Return the sends of an exchange in which all get the chunks that they want, if anybody has them.
 
-    ``wanted``: the table of the machine. ``has``, ``wants``: who has which chunks, and who is to have which, bool (N, chunks). Arcs
-    are asked by how much their heads lack, ``by_need``, or else by the rarity of the chunk they would carry. ``fixed``: sends
-    that take place anyway; chunk -1: one of no interest. ``together``: whether messages combine. ``alone``: sends are in the way
-    of no others but the fixed ones, so each node gets each chunk as early as it can. ``shut``: who must not get which, bool
-    (N, chunks). ``back``: from the last step to the first, over arcs turned round, so it brings sums together. Raises PlanError
-    when somebody cannot be reached.
+    ``wanted``: the table of the machine. ``has``, ``wants``: who has which chunks, and who is to have which, bool (N, chunks).
+    Arcs are asked by how much their heads lack, ``by_need``, or else by the rarity of the chunk they would carry. ``fixed``:
+    sends that take place anyway; chunk -1: one of no interest. ``together``: whether messages combine. ``alone``: sends are in
+    the way of no others but the fixed ones, so each node gets each chunk as early as it can. ``shut``: who must not get which,
+    bool (N, chunks). ``back``: from the last step to the first, over arcs turned round, so it brings sums together. Raises
+    PlanError when somebody cannot be reached.
     """
     from treecast.kernels.plans.rarest_first import spread
 
