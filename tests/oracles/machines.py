@@ -4,8 +4,6 @@ It shares nothing with treecast. A state says which chunks each node has, and wh
 more than another, sooner or later, one is enough.
 """
 
-from itertools import product
-
 
 def fewest_steps(nodes, arcs, has, wants, ports=0, latency=1, half=False):
     """Return the fewest steps after which all have what they want; ``has``, ``wants``: sets of chunks by node, as bits."""
@@ -80,14 +78,27 @@ def _best(states):
     return set(kept)
 
 
-def tiny_cases():
-    """Yield tiny networks, their arcs, and machines: ports, latency, half duplex."""
-    networks = {
-        "path:3": [(0, 1), (1, 2)],
-        "path:4": [(0, 1), (1, 2), (2, 3)],
-        "ring:4": [(0, 1), (1, 2), (2, 3), (0, 3)],
-        "complete:4": [(u, v) for v in range(4) for u in range(v)],
-        "complete:5": [(u, v) for v in range(5) for u in range(v)],
-    }
-    for (spec, links), ports, latency, half in product(networks.items(), (0, 1, 2, 3), (1, 2, 3), (False, True)):
-        yield spec, [*links, *((v, u) for u, v in links)], ports, latency, half
+TINY = (
+    ("broadcast", 1, ("path:3", "path:4", "ring:4", "complete:4", "complete:5")),
+    ("broadcast", 2, ("path:3", "ring:4")),
+    ("scatter", 1, ("path:3", "path:4")),
+    ("allgather", 1, ("path:3",)),
+)
+"""Collectives, messages and networks that are searched in moments."""
+
+
+def tiny_optimum(kind, messages, spec, ports, latency, half):
+    """Return the fewest steps of one of these."""
+    name, size = spec.split(":")
+    nodes = int(size)
+    links = [
+        (u, v)
+        for v in range(nodes)
+        for u in range(v)
+        if name == "complete" or v - u in (1, *[nodes - 1] * (name == "ring"))
+    ]
+    every = (1 << (messages if kind == "broadcast" else nodes)) - 1
+    one_each = [1 << v for v in range(nodes)]
+    has = one_each if kind == "allgather" else [every] + [0] * (nodes - 1)
+    wants = one_each if kind == "scatter" else [every] * nodes
+    return fewest_steps(nodes, [*links, *((v, u) for u, v in links)], has, wants, ports, latency, half)
