@@ -299,6 +299,18 @@ class Takes(NamedTuple):
         """How many resources there are."""
         return len(self.room)
 
+    @property
+    def servers(self) -> tuple["Ints", "Ints"]:
+        """The first server of each resource of an arc, int64 (arcs, width), and how many more stand behind: int64 (servers,)."""
+        import numpy as np
+
+        from treecast.ragged import starts
+
+        first = starts(self.room)
+        spare = np.zeros(first[-1], np.int64)
+        spare[first[:-1]] = self.room - 1
+        return first[self.resource], spare
+
 
 def takes(machine: Model, network: "Network") -> Takes:
     """Return the table of a machine on a network, arcs as ``arcs_of`` numbers them.

@@ -41,16 +41,16 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, st
 
     In each step arcs ask one after the other: those first that could carry the rarest chunk, or by ``by_need`` those whose head
     lacks most; equal ones in any order. A head passes a chunk on as soon as it has arrived. ``network``: first, head, tail, into
-    and entering. Arc a takes the resources ``taken[0][a]`` under the keys ``taken[1][a]``; -1: each send under its own. Resource
-    r has the servers ``taken[2][r] … taken[2][r+1]-1``, and a send arrives ``taken[3]`` steps after it began. ``has``: bool (N,
-    chunks), which becomes true where anybody has a chunk. ``wants``: who is to have which, and ``shut``: who must not, bool (N,
-    chunks). ``fixed``, int64 (sends, 3): the step, arc and chunk of sends that take place anyway, in order of steps; chunk -1:
-    one of no interest. ``alone``: sends are in the way of no others but these, and their chunks may come earlier. ``together``:
-    whether an arc carries all that it can at once. ``state``: of the random numbers. After ``most`` steps it gives up: the steps
-    are -1. Where there are many arcs for each resource, as in an orbit, some are looked at.
+    and entering. Arc a takes the resources whose first servers are ``taken[0][a]``, under the keys ``taken[1][a]``; -1: each send
+    under its own. So many more servers stand behind each as ``taken[2]`` says, and a send arrives ``taken[3]`` steps after it
+    began. ``has``: bool (N, chunks), which becomes true where anybody has a chunk. ``wants``: who is to have which, and ``shut``:
+    who must not, bool (N, chunks). ``fixed``, int64 (sends, 3): the step, arc and chunk of sends that take place anyway, in order
+    of steps; chunk -1: one of no interest. ``alone``: sends are in the way of no others but these, and their chunks may come
+    earlier. ``together``: whether an arc carries all that it can at once. ``state``: of the random numbers. After ``most`` steps
+    it gives up: the steps are -1. Where there are many arcs for each resource, as in an orbit, some are looked at.
     """
-    (first, head, tail, into, entering), (resource, key, server, late) = network, taken
-    resources, busy = len(server) - 1, np.zeros((server[-1], 2), np.int64)
+    (first, head, tail, into, entering), (resource, key, spare, late) = network, taken
+    busy = np.zeros((len(spare), 2), np.int64)
     nodes, chunks = has.shape
     arcs, width = resource.shape
     can, place, live, listed = np.zeros(arcs, np.int64), np.empty(arcs, np.int64), np.empty(arcs, np.int64), 0
@@ -71,7 +71,7 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, st
         for c in range(chunks):
             if has[tail[a], c] and not got[head[a], c]:
                 listed = _count(a, 1, can, live, place, listed)
-    few, some = arcs <= _LOOKED_AT * resources, _LOOKED_AT * resources
+    few, some = arcs <= _LOOKED_AT * len(busy), _LOOKED_AT * len(busy)
     while left > 0:
         if step == most:
             return sends, -1
@@ -79,9 +79,8 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, st
         while others < len(fixed) and fixed[others, 0] == step:
             a = fixed[others, 1]
             for j in range(width):
-                r = resource[a, j]
-                at = max(server[r], find_server(busy, server[r], server[r + 1], key[a, j], step))
-                busy[at, 0], busy[at, 1] = step + 1, key[a, j]
+                s = max(resource[a, j], find_server(busy, spare, resource[a, j], key[a, j], step))
+                busy[s, 0], busy[s, 1] = step + 1, key[a, j]
             if fixed[others, 2] >= 0:
                 coming[head[a], fixed[others, 2]] = True
             others += 1
@@ -107,8 +106,7 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, st
                 a = asking[i] % arcs
                 free = True
                 for j in range(width):
-                    r = resource[a, j]
-                    free = free and find_server(busy, server[r], server[r + 1], key[a, j], step) >= 0
+                    free = free and find_server(busy, spare, resource[a, j], key[a, j], step) >= 0
                 while free:
                     best = -1
                     for k in range(chunks):  # equally rare ones from somewhere on
@@ -118,9 +116,8 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, st
                     if best < 0:
                         break
                     for j in range(0 if alone else width):
-                        r = resource[a, j]
-                        at = find_server(busy, server[r], server[r + 1], key[a, j], step)
-                        busy[at, 0], busy[at, 1] = step + 1, key[a, j]
+                        s = find_server(busy, spare, resource[a, j], key[a, j], step)
+                        busy[s, 0], busy[s, 1] = step + 1, key[a, j]
                     coming[head[a], best] = True
                     held[best] += 1
                     lacks[head[a]] -= 1

@@ -1,21 +1,19 @@
 """Servers: a resource under as many keys at once as it has room for; each of its servers is taken under one until a step."""
 # pyright: basic
 
-from treecast.kernels.compiled import inline
+from treecast.kernels.compiled import njit
 
 
-@inline
-def find_server(busy, first, stop, key, now):
-    """Return which of the servers ``first … stop-1`` takes a send of a key in step ``now``, -1 if none does.
+@njit
+def find_server(busy, spare, first, key, now):
+    """Return which server of a resource, the ``first`` and ``spare[first]`` behind it, takes a send of a key now; -1: none does.
 
     ``busy``: int64 (servers, 2), until which step each is taken, and under which key. A negative key is one of its own.
     """
-    found = -1
-    for s in range(first, stop):
-        if busy[s, 0] <= now:
-            if found < 0:
+    found = first
+    if busy[first, 0] > now and (key < 0 or busy[first, 1] != key):
+        found = -1
+        for s in range(first + 1, first + 1 + spare[first]):
+            if found < 0 and (busy[s, 0] <= now or (key >= 0 and busy[s, 1] == key)):
                 found = s
-        elif key >= 0 and busy[s, 1] == key:
-            found = s
-            break
     return found

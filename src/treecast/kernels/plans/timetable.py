@@ -9,19 +9,18 @@ from treecast.kernels.plans.servers import find_server
 
 
 @njit(arrays=True, work=lambda first, after, waits, arc, *others: 100 * len(arc))
-def time_sends(first, after, waits, arc, lasts, resource, key, server, late, ranked, pool, room, together, began):
+def time_sends(first, after, waits, arc, lasts, resource, key, spare, late, ranked, pool, room, together, began):
     """Fill ``began``, int64 (sends,), with the step in which each send begins; return the number of steps, or -1 in a circle.
 
     Send i goes for ``lasts[i]`` steps over any of the arcs in one pool with ``arc[i]``, which becomes the one that it takes, and
-    waits for ``waits[i]`` others, which is counted down. Those that wait
-    for it are ``after[first[i]] … after[first[i+1]-1]``, and may begin ``late`` steps later. Arc a takes the resources
-    ``resource[a]`` under the keys ``key[a]``; -1: each send under its own. Resource r has the servers
-    ``server[r] … server[r+1]-1``. ``ranked``: the sends in order. ``pool``: the pool of each arc. Pool p has room for its sends
-    in ``room[p] … room[p+1]-1``. ``together``: whether all sends of a pool that are ready go at once. All others int32,
-    ``first``, ``server`` and ``room`` int64.
+    waits for ``waits[i]`` others, which is counted down. Those that wait for it are ``after[first[i]] … after[first[i+1]-1]``,
+    and may begin ``late`` steps later. Arc a takes the resources whose first servers are ``resource[a]``, under the keys
+    ``key[a]``; -1: each send under its own. ``spare``: how many more servers stand behind each. ``ranked``: the sends in order.
+    ``pool``: the pool of each arc. Pool p has room for its sends in ``room[p] … room[p+1]-1``. ``together``: whether all sends of
+    a pool that are ready go at once. All others int32, ``first`` and ``room`` int64.
     """
     sends, pools, width = len(arc), len(room) - 1, resource.shape[1]
-    busy = np.zeros((server[-1], 2), np.int64)
+    busy = np.zeros((len(spare), 2), np.int64)
     alone = width == 1 and len(busy) == len(pool)  # no pool is in another's way, so none is asked before another
     rank, heap = np.empty(sends, np.int32), np.empty(sends, np.int32)
     fresh, sent = np.empty(sends, np.int32), np.empty(sends, np.int32)
@@ -56,10 +55,13 @@ def time_sends(first, after, waits, arc, lasts, resource, key, server, late, ran
             while a >= 0 and size[p] > 0:
                 free = True
                 for j in range(width):
-                    low, high = server[resource[a, j]], server[resource[a, j] + 1]
-                    if find_server(busy, low, high, key[a, j], step) < 0:
-                        for s in range(low, high):
-                            soonest = busy[s, 0] if soonest < 0 else min(soonest, busy[s, 0])
+                    r = resource[a, j]
+                    if busy[r, 0] > step and (key[a, j] < 0 or busy[r, 1] != key[a, j]):
+                        if spare[r] > 0 and find_server(busy, spare, r, key[a, j], step) >= 0:
+                            continue
+                        soonest = busy[r, 0] if soonest < 0 else min(soonest, busy[r, 0])
+                        for s in range(r + 1, r + 1 + spare[r]):
+                            soonest = min(soonest, busy[s, 0])
                         free = False
                         break
                 while free:
@@ -71,8 +73,9 @@ def time_sends(first, after, waits, arc, lasts, resource, key, server, late, ran
                     end = max(end, until)
                     for j in range(width):
                         r = resource[a, j]
-                        s = find_server(busy, server[r], server[r + 1], key[a, j], step)
-                        busy[s, 0], busy[s, 1] = max(until, busy[s, 0]), key[a, j]
+                        if spare[r] > 0:
+                            r = find_server(busy, spare, r, key[a, j], step)
+                        busy[r, 0], busy[r, 1] = max(until, busy[r, 0]), key[a, j]
                     free = together and size[p] > 0
                 a = other[a]
         kept = 0

@@ -136,11 +136,10 @@ def listed(
     arc, ranked = ways.arc.astype(np.int32), np.lexsort(keys[::-1])
     waits = np.bincount(follow, minlength=count)
     room, step = starts(np.bincount(pool[arc], minlength=int(pool.max(initial=-1)) + 1)), np.empty(count, np.int64)
-    columns = (follow, waits, arc, lasts, wanted.resource, wanted.key)
-    narrow = (column.astype(np.int32, copy=False) for column in columns)
-    order = (column.astype(np.int32, copy=False) for column in (ranked, pool))
-    servers, late = starts(wanted.room), wanted.latency
-    steps = int(time_sends(first, *narrow, servers, late, *order, room, machine.combining, step))
+    (servers, spare), late = wanted.servers, wanted.latency
+    columns = (follow, waits, arc, lasts, servers, wanted.key, spare, ranked, pool)
+    *narrow, ranked, pool = (column.astype(np.int32, copy=False) for column in columns)
+    steps = int(time_sends(first, *narrow, late, ranked, pool, room, machine.combining, step))
     if pools is not None:
         ways = replace(ways, arc=arc.astype(np.int64))
     if steps < 0:

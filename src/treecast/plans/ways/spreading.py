@@ -19,7 +19,6 @@ from treecast.networks.core import Ints
 from treecast.plans.times.timetable import Timed
 from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.plans.ways.ways import Ways, pairs_of
-from treecast.ragged import starts
 from treecast.schedule import Payloads
 
 
@@ -82,7 +81,8 @@ def exchanged(
     nodes, chunks = has.shape
     sent = np.empty((nodes * chunks, 3), np.int32)
     arcs, number = arcs_of(network).turned if back else (arcs_of(network), np.arange(len(wanted.resource)))
-    taken = (wanted.resource[number], wanted.key[number], starts(wanted.room), wanted.latency)
+    servers, spare = wanted.servers
+    taken = (servers[number], wanted.key[number], spare, wanted.latency)
     closed = np.zeros_like(has) if shut is None else shut & ~wants
     wants, closed = np.ascontiguousarray(wants), np.ascontiguousarray(closed)
     columns = (arcs[:5], taken, has.copy(), wants, closed, np.stack(fixed, axis=1))
