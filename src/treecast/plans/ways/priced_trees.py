@@ -59,16 +59,16 @@ def owners_of(collective: Collective, network: Network, seed: int = 0) -> Ints:
     demand, _ = collective.classes
     if collective.results and not collective.all_source:
         return np.full(demand.sums, collective.root)
-    every, owners, far = np.arange(network.nodes), np.empty(demand.sums, np.int64), far_apart(network)
+    owners = demand.want[demand.wants[: demand.sums]].astype(np.int64)
+    several = np.flatnonzero(np.diff(demand.wants[: demand.sums + 1]) > 1)
+    if not len(several):
+        return owners
+    every, load, far = np.arange(network.nodes), np.zeros(network.nodes), far_apart(network)
     far = np.where(far < 0, 2 * network.nodes, far)
-    load = np.zeros(network.nodes)
     ties = 1e-3 * np.random.default_rng(seed).random((demand.sums, network.nodes))
-    for k in range(demand.sums):
+    for k in several:
         wants = demand.want[demand.wants[k] : demand.wants[k + 1]]
         gives = demand.holder[demand.holders[demand.part[k] : demand.part[k + 1]]]
-        if len(wants) == 1:
-            owners[k] = wants[0]
-            continue
         reach = far[gives].max(axis=0) + far[:, wants].max(axis=1)
         aside = ~np.isin(every, wants)
         owners[k] = int(np.argmin(load / demand.size[k] + 2 * reach + aside + ties[k]))

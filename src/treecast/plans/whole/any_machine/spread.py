@@ -4,6 +4,7 @@ A sum runs backwards: from the last step to the first, it goes out from its owne
 Copies, and finished sums, go forwards. Both are timed together, so that finished sums go out while others come in.
 """
 
+from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Collective
 from treecast.errors import PlanError
-from treecast.models import Model, takes
+from treecast.models import Model, Takes, takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -26,9 +27,11 @@ from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.plans.whole.any_machine.known import least_steps, machines
 from treecast.ragged import places
 from treecast.schedule import Payloads
+from treecast.steps import NEVER
 
 _LOOK, _LOOK_LONGER = 2**3, 2**-2  # units of work for a chunk at an arc in a step; of demands, which nobody else plans
 _TRIES = 150
+_MORE = 1  # steps than the fewest of a spread before: others are not timed
 
 
 class _Pieces(NamedTuple):
@@ -39,10 +42,10 @@ class _Pieces(NamedTuple):
     size: Ints
 
 
-def _pieces(collective: Collective, machine: Model) -> _Pieces:
+def _pieces(collective: Collective, *, together: bool) -> _Pieces:
     """Return the pieces of a collective: single chunks, or where messages combine all chunks of a class together."""
     demand, first = collective.classes
-    if machine.combining:
+    if together:
         return _Pieces(np.arange(len(demand)), first, demand.size)
     of = np.repeat(np.arange(len(demand)), demand.size)
     return _Pieces(of, first[of] + places(demand.size), np.ones_like(of))
@@ -73,28 +76,46 @@ def spread(job: Job[Network]) -> Built:
 
     It is not proved how near the bound this is: each schedule shows it.
     """
-    least, several = least_steps(job), machines(job.model)
+    least, several = least_steps(job), [(each, takes(each, job.network)) for each in machines(job.model)]
     demand, _ = job.collective.classes
     if not len(demand):
         return NOTHING
     takes_part = _table(demand.held, job.network, len(demand)) | _table(demand.wanted, job.network, len(demand))
     narrow = (False,) if takes_part[job.network.ranks].all() else (True, False)
     every = product(range(1, _TRIES), (False, True), narrow, several)
-    found = (
-        _spread(job, machine, seed, by_need=by_need, narrow=narrow, least=least)
-        for seed, by_need, narrow, machine in affordable(every, lambda how: _work(job) // len(several))
-    )
-    timed, owned = best_of((each for each in found if each), lambda each: each[0].cost, least)
-    return timed.built()._replace(collective=owned)
+
+    def timed() -> Iterator[tuple[Timed, Collective]]:
+        fewest = NEVER
+        for seed, by_need, narrow, (machine, wanted) in affordable(every, lambda how: _work(job) // len(several)):
+            sent = _sent(job, wanted, seed, by_need=by_need, narrow=narrow, together=machine.combining)
+            if sent and sent.steps <= fewest + _MORE:  # to time those of many more anew takes longest, and seldom helps
+                fewest = min(fewest, sent.steps)
+                yield _timed(job, machine, sent, least)
+
+    found, owned = best_of(timed(), lambda each: each[0].cost, least)
+    return found.built()._replace(collective=owned)
 
 
-def _spread(
-    job: Job[Network], machine: Model, seed: int, *, by_need: bool, narrow: bool, least: int
-) -> tuple[Timed, Collective] | None:
-    """Return a spread, and the collective with the owners of its sums; None where those alone that want chunks cannot do it."""
+class _Sent(NamedTuple):
+    """What goes as one, who completes each sum, bool (N, pieces), the sends that bring sums there, and the others."""
+
+    pieces: _Pieces
+    owners: Ints
+    owner: NDArray[np.bool_]
+    into: Exchange
+    out: Exchange
+
+    @property
+    def steps(self) -> int:
+        """The steps of both, one after the other."""
+        return sum(int(sent.step.max(initial=-1)) + 1 for sent in (self.into, self.out))
+
+
+def _sent(job: Job[Network], wanted: Takes, seed: int, *, by_need: bool, narrow: bool, together: bool) -> _Sent | None:
+    """Return the sends of a spread; None where those alone that want chunks cannot do it."""
     # 1. who gives, wants and completes each piece, and who is to have none of it
-    (demand, _), network, together = job.collective.classes, job.network, machine.combining
-    of, *_ = pieces = _pieces(job.collective, machine)
+    (demand, _), network = job.collective.classes, job.network
+    of, *_ = pieces = _pieces(job.collective, together=together)
     owners, is_sum = owners_of(job.collective, network, seed), of < demand.sums
     gives, wants = (_table(pairs, network, len(demand))[:, of] for pairs in (demand.held, demand.wanted))
     owner = np.zeros((network.nodes, len(of)), np.bool_)
@@ -103,7 +124,6 @@ def _spread(
     if narrow and network.relays is not None:
         aside[network.relays] = False
     # 2. the sends that bring sums to their owners, and the others
-    wanted = takes(machine, network)
 
     def sends(has: NDArray[np.bool_], lacks: NDArray[np.bool_], *, back: bool) -> Exchange:
         sent = exchanged(
@@ -116,17 +136,20 @@ def _spread(
     try:
         into = sends(owner, gives & is_sum & ~owner, back=True)
         has = np.where(is_sum, owner, gives)
-        out = sends(has, wants & ~has, back=False)
+        return _Sent(pieces, owners, owner, into, sends(has, wants & ~has, back=False))
     except PlanError:
         if narrow:
             return None
         raise
-    # 3. their times
-    owned = owned_by(job.collective, owners)
-    late = wanted.latency
-    ways, step = _ways(owned, network, pieces, owner, (into, out), late)
+
+
+def _timed(job: Job[Network], machine: Model, sent: _Sent, least: int) -> tuple[Timed, Collective]:
+    """Return the times of the sends of a spread, found anew, and the collective with the owners of its sums."""
+    owned = owned_by(job.collective, sent.owners)
+    late = machine.latency
+    ways, step = _ways(owned, job.network, sent, late)
     first = Timed(ways, machine, step, int(step.max(initial=-late)) + late)
-    return there_and_back(listed(ways, machine, [step]) if demand.sums else first, least=least), owned
+    return there_and_back(listed(ways, machine, [step]) if len(sent.into.step) else first, least=least), owned
 
 
 def _table(pairs: tuple[Ints, Ints], network: Network, classes: int) -> NDArray[np.bool_]:
@@ -136,16 +159,10 @@ def _table(pairs: tuple[Ints, Ints], network: Network, classes: int) -> NDArray[
     return found
 
 
-def _ways(
-    collective: Collective,
-    network: Network,
-    pieces: _Pieces,
-    owner: NDArray[np.bool_],
-    both: tuple[Exchange, Exchange],
-    late: int,
-) -> tuple[Ways, Ints]:
+def _ways(collective: Collective, network: Network, sent: _Sent, late: int) -> tuple[Ways, Ints]:
     """Return the hops of both exchanges, and the step of each; those of finished sums come after all contributions."""
-    arcs, count, (into, out), is_sum = arcs_of(network), len(pieces.of), both, np.any(owner, axis=0, keepdims=True)[0]
+    (pieces, _, owner, into, out), arcs = sent, arcs_of(network)
+    count, is_sum = len(pieces.of), np.any(owner, axis=0, keepdims=True)[0]
     arc, piece = np.concatenate([into.arc, out.arc]), np.concatenate([into.chunk, out.chunk])
     finished = (np.arange(len(arc)) >= len(into.arc)) & is_sum[piece]
     wait = int(into.step.max(initial=-late)) + late
