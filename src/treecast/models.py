@@ -263,7 +263,11 @@ def model(name: str | Model) -> Model:
         raise PlanError(f"{name!r} is no model: one partner in a step is for one-port")
     if wrong := [value for value in numbers.values() if not (value.isascii() and value.isdigit() and int(value[:9]))]:
         raise PlanError(f"{name!r} is no model: {wrong[0]!r} is no whole number from 1")
-    counted = {f"{word}={n}": ({word: int(n)}, _NUMBERS[word].format(n)) for word, n in numbers.items()}
+    counted = {
+        f"{word}={numbers[word]}": ({word: int(numbers[word])}, said.format(numbers[word]))
+        for word, said in _NUMBERS.items()
+        if word in numbers
+    }
     for suffix, (change, summary) in (_CHANGES | counted).items():
         wider = replace(found, **change)
         if suffix in suffixes and wider != found:
