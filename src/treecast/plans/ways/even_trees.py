@@ -34,20 +34,31 @@ _SEEDS = (1, 2, 3)
 
 
 def even_ways(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
-    """Yield the ways of even trees, of data that everybody wants in one copy, and the collective of a message for each tree.
+    """Yield the ways of even trees, of data that everybody wants in one copy, and the collective of a message for each tree."""
+    for seed, trees, deeper in product(_SEEDS, _TREES, _DEEPER):
+        if roots := roots_of(job, trees):
+            yield of_one_chunk(job, trees, even_trees(job.network, job.model, roots, deeper, seed))
 
-    Those of one root stand together.
+
+def roots_of(job: Job[Network], trees: int) -> list[int]:
+    """Return the roots of so many trees of each source of data that everybody wants in one copy; none of other data, or of more.
+
+    Equal ones stand together.
     """
     collective, network = job.collective, job.network
     if job.copies > 1 or collective.personal or collective.traits.adds or collective.lengths or job.model.combining:
-        return
+        return []
     roots = collective.ranks if collective.all_source else np.array([collective.root])
+    few = trees <= collective.messages and trees * len(roots) * network.nodes <= _FEW
+    return np.repeat(roots, trees).tolist() if few else []
+
+
+def of_one_chunk(job: Job[Network], trees: int, ways: Ways) -> tuple[Collective, Ways]:
+    """Return the collective of a message for each of so many trees of each source, and ways numbered as its chunks."""
+    collective = job.collective
     block = collective.ranks[:, None] if collective.all_source else np.zeros((1, 1), np.int64)  # a relay has one, too
-    for seed, trees, deeper in product(_SEEDS, _TREES, _DEEPER):
-        if trees <= collective.messages and trees * len(roots) * network.nodes <= _FEW:
-            ways = even_trees(network, job.model, np.repeat(roots, trees).tolist(), deeper, seed)
-            chunk = (block * trees + np.arange(trees)).ravel()
-            yield job.of(trees).collective, replace(ways, payloads=Payloads.of_ranges(chunk, chunk + 1))
+    chunk = (block * trees + np.arange(trees)).ravel()
+    return job.of(trees).collective, replace(ways, payloads=Payloads.of_ranges(chunk, chunk + 1))
 
 
 def even_trees(network: Network, machine: Model, roots: list[int], deeper: float, seed: int = 1) -> Ways:

@@ -1,4 +1,4 @@
-"""Plans for any machine: the ways of plans for all ports, or trees of even loads, timed anew.
+"""Plans for any machine: the ways of plans for all ports, or trees of even loads, or grown ones, timed anew.
 
 Communication model: any in which nodes keep the chunks that they relay, and messages have no routes.
 The ways of a schedule hold on every machine, and copies are a property of ways alone. So every collective that has a plan for all
@@ -26,6 +26,7 @@ from treecast.plans.registry import Builder, any_machine, builders, every_port
 from treecast.plans.search import best_of
 from treecast.plans.times.timetable import Timed, listed, there_and_back
 from treecast.plans.ways.even_trees import CHANGES, even_ways
+from treecast.plans.ways.grown_trees import grown_ways
 from treecast.plans.ways.ways import Ways
 from treecast.steps import NEVER
 
@@ -108,7 +109,7 @@ def known_few(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
                     yield collective or small.collective, ways
 
 
-MAKERS = ((known_few, 0), (even_ways, CHANGES))
+MAKERS = ((known_few, 0), (even_ways, CHANGES), (grown_ways, 0))
 """The makers of ways of few messages for any machine, and the changes of each tree that take time, for each arc."""
 
 

@@ -1,0 +1,52 @@
+"""Inner loop that grows trees whose loads are even and whose nodes hear early, arc by arc, each beside all others."""
+# pyright: basic
+
+import numpy as np
+
+from treecast.kernels.compiled import inline, njit
+
+
+@inline
+def _count(a, more, wanted, load):
+    """Count an arc more, or less, in the loads of its resources."""
+    for j in range(wanted.shape[1]):
+        load[wanted[a, j]] += more
+
+
+@njit(work=lambda roots, first, head, *others: 40.0 * len(roots) * len(head) * len(first))
+def grow(roots, first, head, wanted, later, serial, passes, ties, load, up):
+    """Fill ``up``, int64 (trees, N), with the arc by which each node hears in the tree of each root, -1 at the root.
+
+    The next arc of a tree is the cheapest that leads out of it: it costs 1 for each send so far that takes one of its resources,
+    and ``later`` for each step in which its head hears later. ``wanted``, int64 (arcs, width): the resources of arcs.
+    ``serial``: a node sends to one after the other. Each tree grows anew in each of so many ``passes``. ``ties``, float64
+    (trees, arcs): which of equal arcs a tree takes first. ``load``, int64 (resources,): zeros, which become the loads of all
+    trees.
+    """
+    n = up.shape[1]
+    hears, free = np.zeros(n, np.int64), np.zeros(n, np.int64)  # when a node of the tree hears, and may send on
+    for _ in range(passes):
+        for t in range(len(roots)):
+            for v in range(n):
+                if up[t, v] >= 0:
+                    _count(up[t, v], -1, wanted, load)
+                up[t, v], hears[v] = -1, -1
+            hears[roots[t]], free[roots[t]] = 0, 0
+            for _size in range(1, n):
+                best, least, tail = -1, 0.0, 0
+                for u in range(n):
+                    for a in range(first[u], first[u + 1] if hears[u] >= 0 else first[u]):
+                        if hears[head[a]] < 0:
+                            cost = later * free[u] + ties[t, a]
+                            for j in range(wanted.shape[1]):
+                                cost += load[wanted[a, j]]
+                            if best < 0 or cost < least:
+                                best, least, tail = a, cost, u
+                if best < 0:
+                    break
+                v = head[best]
+                up[t, v], hears[v] = best, free[tail] + 1
+                free[v] = hears[v]
+                if serial:
+                    free[tail] = hears[v]
+                _count(best, 1, wanted, load)
