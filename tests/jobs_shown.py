@@ -17,6 +17,7 @@ NOT_RUN = {
     "python benchmarks/mpi.py": "minutes of a quiet machine: make bench-mpi",
     "srun ": "needs Slurm; tests/tcp/test_meeting.py has its variables",
     "smpirun ": "needs SimGrid: make simgrid",
+    "treecast why records --dumps ": "needs a job: tests/slow/records/test_ring.py",
     "treecast cast ": "writes to /scratch by ssh; tests/slow/cast/test_launch.py has a stand-in for ssh",
     "until treecast launch ": "runs until nobody dies: tests/slow/mpi/test_solvers.py",
     "for k in ": "needs torch: tests/torch/test_comeback.py",

@@ -27,6 +27,8 @@ ALLOWED = (
     Allowed("edge", "*", r"add_edges?(?:_from)?|in_edges|\.edges\(", "networkx's names"),
     Allowed("edge", "src/treecast/networks/reading/graphml.py", "", "GraphML's word"),
     Allowed("edge", "src/treecast/networks/reading/dot.py", r'"edge"', "DOT's word"),
+    Allowed("edge", "src/treecast/networks/reading/graph_files.py", "", "the word of GML and of JSON"),
+    Allowed("edge", "src/treecast/networks/reading/drawn.py", r'"edges"', "the word of graphs in files"),
     Allowed("edge", "src/treecast/formats/graphs.py", r"<edge |</edge>|edgedefault|for=\"edge\"", "GraphML's word"),
     Allowed("edge", "*", r"edgecolors?|pad_edge", "options of matplotlib and rich"),
     Allowed("edge", "src/treecast/drawing/*", "", "the edge of a picture or of a cell"),

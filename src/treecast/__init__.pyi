@@ -3,8 +3,12 @@
 Type checkers read them here, and so does ``__init__.py``, which imports each when it is first used.
 """
 
+from treecast.advice.doctor import doctor as doctor
+from treecast.advice.failing import cables as cables
+from treecast.advice.placing import place as place
 from treecast.api import advise as advise
 from treecast.api import bounds as bounds
+from treecast.api import deadlock as deadlock
 from treecast.api import demand as demand
 from treecast.api import diff as diff
 from treecast.api import elect as elect
@@ -52,6 +56,7 @@ from treecast.plans import plan as plan
 from treecast.plans import program as program
 from treecast.plans import repair as repair
 from treecast.plans.built import Job as Job
+from treecast.programs.meetings import Deadlock as Deadlock
 from treecast.protocols import agrees as agrees
 from treecast.records.verdict import Verdict as Verdict
 from treecast.records.why import Why as Why

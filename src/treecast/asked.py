@@ -36,6 +36,13 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _called(text: str) -> tuple[str, int]:
+    word, equals, many = text.rpartition("=")
+    if not word or not equals or not re.fullmatch(r"[0-9]{1,5}", many):
+        raise TreecastError(f"{text!r} is no word and its number of links: write it as in MX=1")
+    return word, int(many)
+
+
 def _one_of(*words: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in words:
@@ -76,6 +83,9 @@ class Asked:
     )
     pcie_rate: float = _option(0.0, _gbits, "Of a matrix: the rate of PCIe, as in 126Gbit/s.")
     gpu: str = _option("", str, "Of a matrix: the GPU, as in H100, which tells the rate of its links.")
+    links_called: tuple[tuple[str, int], ...] = _option(
+        (), _called, "Of a matrix: how many links a word stands for, as in MX=1; 0 where it is none."
+    )
     uplinks: int = _option(1, _count, "Of a Slurm file: how many cables a line between switches stands for.")
     node: tuple[str, ...] = _option((), str, "Of a fabric's file: the file of a node, or PATTERN=FILE for some hosts.")
     keep_relays: bool = _option(False, _yes, "Of a node's file: keep relays that do nothing.")
@@ -136,5 +146,7 @@ def read_asked(spelling: str) -> tuple[str, Asked]:
             value = option.read(text)
         except TreecastError as error:
             raise NetworkError(f"{name}: {error}") from None
-        asked = replace(asked, **{field_of(name): (*asked.node, value) if option.kind is tuple else value})
+        field_name = field_of(name)
+        several = (*getattr(asked, field_name), value) if option.kind is tuple else value
+        asked = replace(asked, **{field_name: several})
     return path, asked

@@ -1,6 +1,7 @@
 """Reading files, and writing them whole: a temporary file beside the target, then a rename; nothing half-written is left."""
 
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -103,10 +104,15 @@ _MOST_FOLDER = 2**32
 def read_folder(path: str | os.PathLike[str], listing: str) -> bytes:
     """Return the contents of the files of a folder that one of them lists, a name a line, one behind the other.
 
+    Of a pattern as ``*.et`` those are taken whose names fit, in the order of the numbers in them, with nothing between them.
     Raises FormatError when a file cannot be read, lies outside the folder, or all are too large.
     """
     folder, parts, total = Path(path), list[bytes](), 0
-    names = read_whole(folder / listing).decode(errors="replace").split()
+    if "*" in listing:
+        fitting = [file.name for file in folder.glob(listing)]
+        names = sorted(fitting, key=lambda name: [int(part[:9]) for part in re.findall(r"\d+", name)])
+    else:
+        names = read_whole(folder / listing).decode(errors="replace").split()
     for name in names:
         if Path(name).name != name:
             raise FormatError(f"{listing} in {spell_path(path)} names {name[:60]!r}, which is no file of that folder")
@@ -114,7 +120,7 @@ def read_folder(path: str | os.PathLike[str], listing: str) -> bytes:
         total += len(parts[-1])
         if total > _MOST_FOLDER:
             raise FormatError(f"the files of {spell_path(path)} are too large: the most are {_MOST_FOLDER:,} bytes")
-    return b"\n".join(parts)
+    return (b"" if "*" in listing else b"\n").join(parts)
 
 
 def _stdin() -> BinaryIO:

@@ -60,3 +60,19 @@ def test_a_file_is_a_network_without_a_prefix(tmp_path, monkeypatch):
 
 def test_networks_called_lists_them():
     assert treecast.networks() == treecast.families()
+
+
+def test_what_a_file_says_and_what_is_usual(capsys, tmp_path):
+    assert (
+        main(["plan", "all-gather", "examples/fabric.ibnetdiscover", "--bytes", "1GB", "-o", str(tmp_path / "p.tc")])
+        == 0
+    )
+    shown = capsys.readouterr()
+    assert "nobody says how long a send takes to start: 2us is taken (--latency)" in shown.err
+    assert "collective     allgather of" in shown.out
+    assert "allgather" in (tmp_path / "p.tc").read_text()
+    (tmp_path / "m.txt").write_text("\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n")
+    assert main(["plan", "allreduce", str(tmp_path / "m.txt"), "--bytes", "1GB", "--latency", "5us"]) == 2
+    assert "(of a matrix of GPUs --gpu H100 says the rate)" in capsys.readouterr().err
+    assert main(["plan", "broadcast", "examples/fabric.ibnetdiscover", "--root", "host0_0"]) == 2
+    assert "did you mean 'host0-0'?" in capsys.readouterr().err

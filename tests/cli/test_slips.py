@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         (
             "reliability p.tc --cut-links 123-213",
-            "'treecast reliability --help' shows the usage; plan, run and paths have it",
+            "'treecast reliability --help' shows the usage; plan, run and cables have it",
         ),
         ("show p.tc --sweep nodes", "'treecast show --help' shows the usage; verify has it"),
         (
@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("simulate p.tc --cut-links", "--cut-links has no value: write one or more behind it"),
         ("run p.tc --input p.tc --lying-nodes", "--lying-nodes has no value: write one or more behind it"),
         ("plan broadcst star:3", "did you mean 'broadcast'?"),
-        ("plan Broadcast star:3", "did you mean 'broadcast'?"),
+        ("plan Broadcas star:3", "did you mean 'broadcast'?"),
         ("plan broadcast Star:3", "write star:N, as in star:5; did you mean 'star:3'?"),
         ("plan broadcast strar:3", "did you mean 'star:3'?"),
         ("plan broadcast Mesh:4,4", "did you mean 'mesh:4x4'?"),

@@ -1,6 +1,8 @@
 """Chakra's traces: carried out on real bytes they deliver in the steps of the schedule or fewer, and changes are noticed."""
 
 import doctest
+from contextlib import suppress
+from random import Random
 
 import pytest
 
@@ -8,6 +10,7 @@ from tests.interpreters.chakra import fields, interpret, pieces
 from tests.interpreters.jobs import chunks_of_ranks
 from tests.interpreters.memory import WrongError
 from treecast import formats
+from treecast.errors import TreecastError
 from treecast.formats import chakra
 from treecast.plans import plan
 
@@ -80,3 +83,87 @@ def test_every_cut_is_noticed():
 
 def test_examples_run():
     assert doctest.testmod(chakra).failed == 0
+
+
+def together(files):
+    return b"".join(files[name] for name in sorted(files, key=lambda name: int(name.split(".")[1])))
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "more"),
+    [
+        ("broadcast", "star:4", {"messages": 5, "copies": 3}),
+        ("allgather", "torus:3x4", {"messages": 2}),
+        ("allreduce", "hypercube:3", {}),
+        ("alltoall", "ring:5", {}),
+        ("reduce", "path:3", {"model": "one-port"}),
+    ],
+)
+def test_our_own_folders_are_read_back_and_judged(tmp_path, kind, spec, more):
+    schedule = plan(kind, spec, **more)
+    formats.save(schedule, tmp_path / "out.chakra", size=300 * chunks_of_ranks(schedule))
+    verdict, schedule_of = formats.judge(tmp_path / "out.chakra")
+    assert verdict.holds
+    again = schedule_of()
+    assert sorted(again) == sorted(schedule)
+    assert again.collective == schedule.collective
+
+
+def node(number, kind, peer=None, needs=b"", more=b""):
+    """Return a node as other writers have it: numbers of their own, wide fields between, needs one by one."""
+    said = b"\x08" + bytes([number]) + b"\x18" + bytes([kind]) + more
+    said += b"".join(b"\x28" + bytes([other]) for other in needs)
+    for name, value in (
+        ((b"comm_size", 8), (b"comm_dst" if kind == 5 else b"comm_src", peer)) if peer is not None else ()
+    ):
+        about = b"\x0a" + bytes([len(name)]) + name + b"\x68" + bytes([value])
+        said += b"\x52" + bytes([len(about)]) + about
+    return bytes([len(said)]) + said
+
+
+HEAD = b"\x07\x0a\x050.0.4"
+WIDE = b"\x31" + bytes(8) + b"\x3d" + bytes(4)
+
+
+def test_traces_of_others_are_judged_for_matching_and_order():
+    def ring(size, circle):
+        """Each rank sends to the next and receives from the one before; in a circle it receives first."""
+        for rank in range(size):
+            needs = (b"\x02", b"") if circle else (b"", b"\x01")
+            yield HEAD + node(1, 5, (rank + 1) % size, needs[0], WIDE) + node(2, 6, (rank - 1) % size, needs[1])
+
+    right, _ = chakra.judge(b"".join(ring(4, False)), formats.Told(collective="allgather"))
+    assert right.counts["pairs"] == right.counts["order"] == 0
+    assert right.counts["delivered"]  # it takes three such rounds
+    wrong, _ = chakra.judge(b"".join(ring(4, True)), formats.Told())
+    assert wrong.counts["order"] == 1
+    assert "rank 0, node " in wrong.findings[0].where
+    alone, _ = chakra.judge(HEAD + node(1, 5, 1) + HEAD, formats.Told())
+    assert alone.counts["pairs"] == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (HEAD + node(1, 7), "is a collective"),
+        (HEAD + node(1, 5), "no send or receive of this rank with a comm_dst"),
+        (HEAD + node(1, 4, None, b"\x09"), "needs node 9"),
+        (HEAD + node(1, 4)[:-1], "cut off"),
+        (HEAD + node(1, 4) + node(1, 4), "stands there twice"),
+        (HEAD + node(1, 5, 0), "rank 0 has no message with rank 0"),
+    ],
+)
+def test_what_is_no_trace_is_refused_with_the_node(data, says):
+    with pytest.raises(TreecastError, match=says):
+        chakra.judge(data, formats.Told())
+
+
+def test_changed_bytes_are_refused_or_judged():
+    chance, data, judged = Random(3), together(written(plan("allgather", "ring:3"))), 0
+    for _ in range(400):
+        other = bytearray(data)
+        for _ in range(chance.randrange(1, 4)):
+            other[chance.randrange(len(other))] = chance.randrange(256)
+        with suppress(TreecastError):
+            judged += chakra.judge(bytes(other), formats.Told())[0].ranks > 0
+    assert judged

@@ -152,6 +152,7 @@ GOOD = ["0+1 1234>2134 port=0 tree=0 0"]
         (b"treecast 1\nnetwork star:4\nrows 0\n", "does not say its collective"),
         (b"treecast 1\nnetwork star:4\nnetwork star:5\nrows 0\n", "line 3: 'network star:5' is none of the lines"),
         (written(*GOOD, more="colour red\n"), "line 4: 'colour red' is none of the lines"),
+        (written(*GOOD, more="rooot 0\n"), "did you mean 'root'"),
         (written(*GOOD, network=""), "network '' cannot stand in a file"),
         (written(*GOOD, network="mesh:" + "1x" * 3000 + "1"), "cannot stand in a file"),
         (written(*GOOD, network="star:99"), "star:99 is no network"),

@@ -11,6 +11,7 @@ from tests.formats.msccl_files import RIGHT, WRONG, broken, relayed_allgather, s
 from tests.interpreters.memory import WrongError
 from tests.interpreters.msccl import interpret
 from treecast import formats
+from treecast.description import describe
 from treecast.errors import FormatError, TreecastError
 from treecast.formats import Told, decode
 from treecast.formats.msccl.judge import judge
@@ -130,6 +131,25 @@ def test_every_breach_says_where():
         breach = judge_msccl(*broken(rule)).findings[0]
         assert len(breach.at) == 3
         assert re.match(rf"{rule}: gpu \d tb \d step \d: .+", str(breach))
+
+
+def test_a_race_names_the_place_and_who_reads_and_writes():
+    (finding,) = judge_msccl(*broken("race")).findings
+    both = {finding.where: "writes" if "it writes" in finding.text else "reads"}
+    assert re.search(
+        r"^it (writes|reads) o 0, which gpu 1 tb \d step 0.* (writes|reads), and nothing says", finding.text
+    )
+    assert set(re.findall("writes|reads", finding.text)) == {"writes", "reads"}
+    assert both[finding.where] == ("reads" if "tb 1" in finding.where else "writes")  # tb 1 copies what tb 0 receives
+
+
+def test_a_file_of_no_shape_is_not_described_as_empty():
+    said = str(describe(judge_msccl(broken("shape")[0].replace(b'type="s"', b'type="send"'))))
+    assert "not 'send'" in said
+    assert "0 gpus" not in said
+    (finding,) = judge_msccl(RIGHT["TACCL"].replace(b'coll="allgather"', b'coll="all_gather"')).findings
+    assert finding.text.endswith("not 'all_gather'; did you mean 'allgather'?")
+    assert "gpus" in str(describe(judge_msccl(broken("race")[0])))
 
 
 def test_queues_are_as_long_as_the_protocol_says():

@@ -253,6 +253,27 @@ def test_what_a_circle_is_depends_on_how_long_messages_are():
     assert traces.judge(same, Told())[0].counts["order"]
 
 
+@pytest.mark.parametrize("size", [2, 3, 4, 9])
+def test_a_circle_says_how_many_it_leaves_out(size):
+    """Each rank receives from the one before it before it sends to the next one."""
+    lines = ["r: recv 8b from {} tag 0", "s: send 8b to {} tag 0", "s requires r"]
+    own = [[line.format((rank - 1 + 2 * (k == 1)) % size) for k, line in enumerate(lines)] for rank in range(size)]
+    (finding,) = goal.judge(ranks(*own), Told())[0].findings
+    left_out = 2 * size - 6
+    assert finding.text.count("rank ") == min(2 * size, 6)
+    assert (f", which waits, over {left_out} more, for {finding.where}, in a circle of {2 * size}" in finding.text) == (
+        left_out > 0
+    )
+    assert finding.text.endswith("in a circle") == (left_out <= 0)
+
+
+def test_what_is_missing_is_counted_in_blocks_where_nobody_names_bytes():
+    data = ranks(["s: send 8b to 1 tag 0"], ["r: recv 8b from 0 tag 0"], [])
+    (verdict, _) = goal.judge(data, Told(collective="broadcast"))
+    assert verdict.findings[0].text == "rank 2 wants 1 chunk, and at most 0 can get there"
+    assert "bytes" in goal.judge(data, Told(collective="broadcast", size=8))[0].findings[0].text
+
+
 def test_comments_that_are_wrong_are_found_out():
     data = as_goal(plan("broadcast", "path:3", messages=2), size=20)
     second = b"// step 1 port 0 tree 0 chunks 0\n"  # of node 1

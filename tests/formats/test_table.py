@@ -103,6 +103,30 @@ def test_a_wrong_line_is_named():
             formats.decode((head + line).encode())
 
 
+def test_columns_stand_in_any_order_and_some_may_be_left_out():
+    """As data frames write them: reordered, fewer, with an index of their own, and empty where nothing is said."""
+    text = formats.encode(plan("allgather", "torus:3x3", messages=2), "csv", size=180).decode()
+    schedule = formats.decode(text.encode())
+    job = [line for line in text.splitlines() if line.startswith("#")]
+    rows = list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
+
+    def again(names, change=lambda row: row):
+        body = [
+            ",".join(str(cell) for cell in change([row.get(name, k) for name in names])) for k, row in enumerate(rows)
+        ]
+        return formats.decode("\n".join([*job, ",".join(names), *body]).encode())
+
+    assert again(["chunks", "dst", "src", "step", "tree"]) == schedule
+    assert again(["", "tree", "bytes", "step", "port", "src", "dst", "chunks"]) == schedule
+    assert again(list(rows[0]), lambda cells: [*cells[:3], "", "", "", *cells[6:8], ""]) == schedule
+    for names, why in (
+        (["step", "src", "dst"], "there is no column chunks"),
+        (["stp", "src", "dst"], "did you mean 'step'"),
+    ):
+        with pytest.raises(FormatError, match=why):
+            again(names)
+
+
 def test_it_is_verified_from_a_file(tmp_path):
     schedule = plan("broadcast", "star:4", messages=3, copies=2)
     formats.save(schedule, tmp_path / "plan.csv")

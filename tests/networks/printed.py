@@ -208,6 +208,51 @@ YED = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://
 <edge source="n0" target="n1"><data key="w">3</data></edge><edge source="n1" target="n0"/>
 <edge source="n1" target="n2"/><edge source="n1" target="n2"/><edge source="n2" target="n2"/></graph></graphml>
 """
+GML = """Creator "by hand"
+graph [
+  node [ id 3 label "New York" type "city" ]
+  node [ id 1 label "Bern" ]
+  node [ id 2 label "Bern" ]
+  edge [ source 3 target 1 LinkSpeedRaw 2500000000.0 ]
+  edge [ source 1 target 2 LinkSpeedRaw 10000000000.0 ]
+]
+"""
+LINKED = """{"directed": false, "multigraph": false, "graph": {}, "nodes": [{"id": "h1", "type": "host"}, {"id": "h2"},
+{"id": "s1", "type": "Switch"}], "links": [{"source": "h1", "target": "s1", "capacity": 2},
+{"source": {"id": "h2"}, "target": 2}]}
+"""
+MATRIX = ",a,b,c d\na,0,2,1\nb,2,0,\nc d,1,0,0\n"
+SPARSE = """%%MatrixMarket matrix coordinate integer symmetric
+% a ring of four, one link of which is two
+4 4 4
+2 1 2
+3 2 1
+4 3 1
+4 1 1
+"""
+AMD = """WEIGHT TABLE:
+             0000:0c:00.0 0000:22:00.0 0000:38:00.0
+0000:0c:00.0 0            15           30
+0000:22:00.0 15           0            15
+0000:38:00.0 30           15           0
+LINK TYPE TABLE:
+             0000:0c:00.0 0000:22:00.0 0000:38:00.0
+0000:0c:00.0 SELF         XGMI         XGMI
+0000:22:00.0 XGMI         SELF         XGMI
+0000:38:00.0 XGMI         XGMI         SELF
+"""
+XPU = """         GPU 0/0  GPU 0/1  GPU 1/0  CPU Affinity
+GPU 0/0  S        MDF      XL4      0-127
+GPU 0/1  MDF      S        XL4      0-127
+GPU 1/0  XL4      XL4      S        128-255
+"""
+NPU = """\t   NPU0       NPU1       NPU2       CPU Affinity
+NPU0       X          HCCS       HCCS_SW    144-167
+NPU1       HCCS       X          SIO        144-167
+NPU2       HCCS_SW    SIO        X          96-119
+"""
+TACOS = "3\nSrc,Dest,Latency (ns),Bandwidth (GB/s)\n0,1,500,50\n1,2,500,50\n2,0,500,50\n1,0,500,50\n"
+SIMAI = "4 2 1 1 3 H100\n3\n0 3 400Gbps 0.0005ms 0\n1 3 400Gbps 0.0005ms 0\n2 3 200Gbps 0.0005ms 0\n"
 
 
 def nccl(gpus: int = 4, links: str = "ring", kind: str = "nvlink", sm: int = 80, bridged: bool = True) -> str:
@@ -255,6 +300,15 @@ FILES = {
     "yed.graphml": YED,
     "nccl.xml": nccl(),
     "switch.xml": nccl(8, "switch"),
+    "zoo.gml": GML,
+    "links.json": LINKED,
+    "matrix.csv": MATRIX,
+    "ring.mtx": SPARSE,
+    "amd.txt": AMD,
+    "xpu.txt": XPU,
+    "npu.txt": NPU,
+    "tacos.csv": TACOS,
+    "simai.txt": SIMAI,
     "fabric.topo": Fabric().text(),
     "ports.topo": Fabric().by_ports(),
 }

@@ -57,7 +57,7 @@ def test_what_is_missing_is_named_and_put_back(tmp_path: Path, fabric: Fabric) -
     spec = written(tmp_path, fabric.text())
     assert texts(treecast.machine(tmp_path / "net.ibnetdiscover"), "degraded") == [
         "1 host lacks a rail: 1 has 1 of 2 (host0-1)",
-        "3 cables between switches are missing: of 2 pairs 1 has none, 1 has 1 of 2; worst is leaf0-0 with 4 of 6",
+        "3 cables between switches are missing: leaf0-0 - spine1 has none, leaf1-1 - spine2 has 1 of 2",
     ]
     lacking = treecast.network(spec)
     assert lacking.remarks == ("1 host lacks a rail", "3 cables between switches are missing")

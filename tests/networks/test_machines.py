@@ -84,9 +84,39 @@ def test_matrices(tmp_path: Path) -> None:
     assert joined(read(tmp_path, "rocm.txt")) == {"gpu0-gpu1": 1, "gpu1-gpu2": 1}  # two hops of XGMI are no link
 
 
+def test_links_of_rocm_are_where_a_weight_is_least(tmp_path: Path) -> None:
+    """As some drivers print it: one hop of every pair, and a weight of 15 for each link on the way."""
+    weights = FILES["rocm.txt"].partition("\n===")[2].partition("\n===")[0].replace("Hops", "Weight")
+    weights = re.sub(r"\b[12]\b", lambda hops: str(15 * int(hops[0])), weights)
+    text = re.sub(r"(?m)^(GPU\d.*)\b2\b", r"\g<1>1", FILES["rocm.txt"])
+    assert joined(read(tmp_path, "rocm.txt", text="===" + weights + text)) == {"gpu0-gpu1": 1, "gpu1-gpu2": 1}
+
+
+def test_words_that_a_matrix_has_of_its_own(tmp_path: Path) -> None:
+    text = PAIRS.replace("NV4", "MX ").replace("SYS", "MXL")
+    with pytest.raises(NetworkError, match="gpu0 to gpu1 is 'MX', which treecast does not know: --links-called MX=1"):
+        read(tmp_path, "mx.txt", text=text)
+    with pytest.raises(NetworkError, match="gpu0 to gpu2 is 'MXL'"):
+        read(tmp_path, "mx.txt", " with links-called MX=2", text)
+    where = read(tmp_path, "mx.txt", " with links-called MX=2 links-called MXL=0", text)
+    assert [link[:4] for link in where.view.links] == [("GPU0", "GPU1", 0.0, 2)]
+    with pytest.raises(
+        NetworkError, match="links-called: 'MX' is no word and its number of links: write it as in MX=1"
+    ):
+        read(tmp_path, "mx.txt", " with links-called MX", text)
+
+
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
+        (
+            PAIRS.replace("SYS     SYS      X", "SYS     X      X"),
+            "has not 4 cells with X at place 3, and nowhere else",
+        ),
+        (
+            PAIRS.replace("NV4", "OK ").replace("SYS", "CNS"),
+            "it says whether GPUs reach each other .*: give nvidia-smi",
+        ),
         (PAIRS.replace("PIX      X", "SYS      X"), "GPU2 to GPU3 is PIX, and back SYS: correct one"),
         (PAIRS.replace("GPU2    SYS     SYS      X      PIX\n", ""), "it has no row of GPU2"),
         (
@@ -130,6 +160,11 @@ def test_nccl_that_is_degraded(tmp_path: Path) -> None:
     assert lost.remarks[0] == "1 GPU has fewer links than most"
     slow = read(tmp_path, "slow.xml", text=nccl(8).replace('PCIe" link_width="16"', 'PCIe" link_width="4"', 1))
     assert slow.remarks == ("1 device with a PCIe link slower than others of their kind",)
+    for width in (0, 63, 255):  # what the kernel says of virtual devices: 16 lanes are taken, not 255
+        text = nccl(4, "none", bridged=False).replace('link_width="16"', f'link_width="{width}"')
+        unknown = read(tmp_path, "unknown.xml", text=text)
+        assert unknown.machine.links[0].rate == 16 * 15.754
+        assert "8 PCIe links of unknown speed or width, taken as 8 GT/s or 16 lanes" in str(unknown)
 
 
 @pytest.mark.parametrize(

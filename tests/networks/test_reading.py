@@ -119,6 +119,11 @@ def test_laughs_are_refused_at_once(tmp_path: Path) -> None:
         "a, b , 2\nb, c, 1\n",
         "# head\r\n\r\na\tb\t2.0\r\n b  c # one\r\n",
         "a b {'capacity': 2, 'km': [1, 2]}\nb c {}\n",
+        "a;b;2\nb;c\n",
+        "a -- b 2\nb <-> c",
+        "a--b\nb -- c\n a -> b\n b=>a\n",
+        "Source,Target,Type,Id,Label,capacity\na,b,Undirected,0,,2\nb,c,,,,\n",
+        '"from" "to" "km" "cables"\n"a" "b" 7 2\n"b" "c" 8 1\n',
     ],
 )
 def test_edge_lists(tmp_path: Path, text: str) -> None:
@@ -126,6 +131,23 @@ def test_edge_lists(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     found = treecast.network(str(path))
     assert arcs_by_label(found) == {("a", "b"): 2, ("b", "a"): 2, ("b", "c"): 1, ("c", "b"): 1}
+
+
+def test_edge_lists_with_arrows_names_of_blanks_and_rates(tmp_path: Path) -> None:
+    path = tmp_path / "net.csv"
+    path.write_text("New York,Chicago\nChicago,Denver\nDenver,New York\n")
+    assert set(treecast.network(path).labels()) == {"New_York", "Chicago", "Denver"}
+    path.write_text("New York -> Chicago\nChicago -> Denver\nDenver -> New York\n")
+    ring = [("New_York", "Chicago"), ("Chicago", "Denver"), ("Denver", "New_York")]
+    assert arcs_by_label(treecast.network(path)) == dict.fromkeys(ring, 1)
+    path.write_text("u v\nv w\nw u\n")  # these are no names of columns: lines use them
+    assert set(treecast.network(path).labels()) == {"u", "v", "w"}
+    path.write_text("src,dst,rate,km\na,b,400Gbit/s,1\nb,c,12.5GB/s,2\n")
+    where = treecast.network(path)
+    assert (where.chunk_rate, where.arcs) == (12.5e9, 10)
+    assert "passed over: km" in str(where)
+    path.write_text("a b\nb c\nd e\n")
+    assert treecast.network(path).notes == ("d and e (line 3) stand in no other line: is this a list of links?",)
 
 
 def test_names_with_commas_between_blanks(tmp_path: Path) -> None:

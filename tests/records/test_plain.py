@@ -12,7 +12,12 @@ import pytest
 
 import treecast
 from tests.records.jobs import make_job, write
-from treecast.records.plain import load
+from treecast.records.plain import Plain
+
+
+def load(data):
+    found = Plain(data)
+    return found.plain(found.root)
 
 
 class Runs:

@@ -1,5 +1,6 @@
 """Who keeps a job waiting: each fault's rank is named and nobody else, with all records and with some."""
 
+import json
 import os
 import pickle
 import random
@@ -182,6 +183,35 @@ def test_of_ras_those_behind_are_awaited_whoever_is_listed(tmp_path):
     file.write_text(RAS.format(few=1, low=640, named="  Rank 5 -- GPU 5 on node n0\n", many=2, high=641))
     (verdict,) = treecast.why(file).verdicts
     assert (verdict.kind, verdict.ranks) == ("absent", (5,))
+
+
+def test_of_ras_as_json_those_behind_and_those_silent_are_named(tmp_path):
+    def rank(number, sums, gathers=7):
+        return {"rank": number, "pid": 9, "collective_counts": {"AllGather": gathers, "AllReduce": sums}}
+
+    def ask(ranks, missing=(), text=json.dumps):
+        about = {
+            "hash": "0xc0ffee",
+            "size": 4,
+            "ranks": ranks,
+            "missing_ranks": [{"rank": r, "pid": 3} for r in missing],
+        }
+        (tmp_path / "ras.json").write_text(text({"nccl_version": "2.28.9", "communicators": [about]}))
+        return treecast.why(tmp_path / "ras.json").verdicts
+
+    (verdict,) = ask([rank(k, 640 - (k == 2)) for k in range(4)])
+    assert (verdict.kind, verdict.ranks, verdict.waiting) == ("absent", (2,), 3)
+    assert "AllReduce 640" in verdict.text
+    (verdict,) = ask([rank(k, 640) for k in range(3)], (3,))
+    assert (verdict.kind, verdict.ranks) == ("ended", (3,))
+    (lost_comma,) = ask(
+        [rank(k, 640) for k in range(3)], (3,), lambda x: json.dumps(x, indent=1).replace("3,\n", "3\n")
+    )
+    assert lost_comma == verdict
+    (verdict,) = ask([rank(k, 640) for k in range(4)])
+    assert verdict.kind == "alright"
+    with pytest.raises(treecast.FormatError, match="RAS cannot be read"):
+        ask([{"rank": 1}])
 
 
 def test_a_stack_beside_records_says_where_an_absent_rank_is(tmp_path):

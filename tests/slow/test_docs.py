@@ -36,7 +36,7 @@ def test_commands_run(name, least, whole, tmp_path, monkeypatch, capsys):
     Quick runs check fewer sizes of the theorems; tests/papers checks more of them.
     """
     shutil.copy(ROOT / "README.md", tmp_path)
-    for example in ("cluster.graphml", "fabric.ibnetdiscover"):
+    for example in ("cluster.graphml", "fabric.ibnetdiscover", "allreduce.log"):
         shutil.copy(ROOT / "examples" / example, tmp_path)
     (tmp_path / "data").mkdir()
     for node in range(1, 7):  # of tree:2,2, for docs/trees.md

@@ -16,7 +16,7 @@ def test_commands_print_what_is_shown_below_them(page, tmp_path, monkeypatch, ca
         assert main(arguments) == 0, arguments
         return capsys.readouterr().out
 
-    for file in ("README.md", "examples/cluster.graphml", "examples/fabric.ibnetdiscover"):
+    for file in ("README.md", "examples/cluster.graphml", "examples/fabric.ibnetdiscover", "examples/allreduce.log"):
         shutil.copy(ROOT / file, tmp_path)
     monkeypatch.chdir(tmp_path)
     assert len(shown(page)) >= 5

@@ -6,6 +6,7 @@ from functools import cache
 from itertools import pairwise
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -299,3 +300,9 @@ def test_a_second_source_in_a_tree_is_refused_even_where_it_does_no_harm(kind):
     assert not faults_found(schedule, graph(schedule.network))
     for method in ("fast", "expanded"):
         assert broken(verify(schedule, method=method)) == {"copies"}
+
+
+def test_a_broken_plan_is_not_set_against_bounds_of_right_ones():
+    schedule = plan("allgather", "ring:4")
+    assert "the lower bound" in str(verify(schedule))
+    assert "the lower bound" not in str(verify(schedule.select(np.arange(len(schedule)) > 0)))

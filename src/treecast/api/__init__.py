@@ -3,10 +3,24 @@
 The command line calls these as well, so that both can do the same.
 """
 
+from treecast.api.groups import deadlock
 from treecast.api.others import advise, diff, export, judge, paths
 from treecast.api.schedules import bounds, elect, run, simulate, sweep, verify
 from treecast.collectives import Demand
 
 demand = Demand.of
 
-__all__ = ["advise", "bounds", "diff", "elect", "export", "judge", "paths", "run", "simulate", "sweep", "verify"]
+__all__ = [
+    "advise",
+    "bounds",
+    "deadlock",
+    "diff",
+    "elect",
+    "export",
+    "judge",
+    "paths",
+    "run",
+    "simulate",
+    "sweep",
+    "verify",
+]

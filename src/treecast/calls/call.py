@@ -74,6 +74,7 @@ class Call:
         except Exception as error:
             made, events = self.group.made, self.group.transport.events
             made.error = f"{type(error).__name__}: {error}"
+            self.group.waiting.record.tell(made)
             events.tell("failed", f"{made.words.name}, call {made.call}: {made.error}", made.group, made.call)
             raise
 

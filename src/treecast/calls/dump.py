@@ -7,6 +7,7 @@ for stands under ``treecast`` in each entry. Calls that it has no name for go by
 import os
 import pickle
 import socket
+from collections.abc import Iterable
 from pathlib import Path
 from time import perf_counter_ns, time_ns
 from typing import Any
@@ -69,7 +70,6 @@ def entry_of(made: Made, group: Group, number: int) -> dict[str, Any]:
 def flight_record(waiting: Waiting) -> dict[str, Any]:
     """Return the record of the last calls: entries, the ranks of each group, and how far each has come."""
     known, now = list(waiting.groups.values()), time_ns() - perf_counter_ns()
-    groups = [(str(group.ident), group) for group in known]
     made = {(each.group, each.call): each for each in list(waiting.record.calls) if each.group in waiting.groups}
     for group in known:  # calls that went past it have the times of another clock; one that took long was noted twice
         made |= {(group.ident, each[0]): Made.over(group.ident, *each, clock=now) for each in list(group.unlike.quick)}
@@ -77,10 +77,16 @@ def flight_record(waiting: Waiting) -> dict[str, Any]:
     return {
         "version": VERSION,
         "entries": [entry_of(each, waiting.groups[each.group], k) for k, each in enumerate(last)],
-        "pg_config": {name: {"name": name, "desc": _title(group), "ranks": str(group.seats)} for name, group in groups},
-        "pg_status": {name: _status_of(group) for name, group in groups},
+        "pg_config": groups_of(known),
+        "pg_status": {str(group.ident): _status_of(group) for group in known},
         "treecast": {"taken_ns": time_ns(), "host": socket.gethostname(), "pid": os.getpid()},
     }
+
+
+def groups_of(groups: Iterable[Group]) -> dict[str, dict[str, str]]:
+    """Return the names, titles and ranks of groups as in a flight record."""
+    found = [(str(group.ident), group) for group in groups]
+    return {name: {"name": name, "desc": _title(group), "ranks": str(group.seats)} for name, group in found}
 
 
 def _status_of(group: Group) -> dict[str, int]:

@@ -21,6 +21,7 @@ from time import time
 
 from treecast import __version__
 from treecast.calls.dump import dump
+from treecast.calls.ring import Ring
 from treecast.groups.group import Group
 from treecast.groups.waiting import Waiting
 from treecast.jobs.program import note
@@ -35,6 +36,7 @@ _QUIET = frozenset({"decided", "fetched"})
 _GRAVE = frozenset({"lost", "evicted", "failed", "wrong"})
 """Events at the first of which TREECAST_DUMP keeps the record."""
 _TOLD = Counter[str]()
+_RINGS = list[Ring]()
 
 
 def attach(transport: Transport, waiting: Waiting) -> None:
@@ -69,6 +71,10 @@ def attach(transport: Transport, waiting: Waiting) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         events.sinks.append(append)
     if folder:
+        if current_thread() is not main_thread() or not _RINGS:  # one of each process, of its first communicator
+            _RINGS.append(ring := Ring(waiting, rank, folder))
+            waiting.record.note = ring.note
+            events.sinks.append(lambda event: ring.close() if event.name == "ended" else None)
         dump_on_signal(keep)
         events.sinks.append(keep_first)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from cyclopts import Parameter, Token
 
@@ -25,19 +25,29 @@ if TYPE_CHECKING:
     from treecast.simulation.faults import Faults
 
 
-def _read_by(parse: Callable[[str], int]) -> Callable[[Any, Sequence[Token]], int]:
-    def read(type_: Any, tokens: Sequence[Token]) -> int:
+_Read = TypeVar("_Read")
+
+
+def _read_by(parse: Callable[[str], _Read]) -> Callable[[Any, Sequence[Token]], _Read]:
+    def read(type_: Any, tokens: Sequence[Token]) -> _Read:
         return parse(tokens[0].value)
 
     return read
+
+
+def _kind(text: str) -> str:
+    """Return a collective by its name here: ``all-reduce`` and ``ALL_TO_ALL`` are read, too."""
+    plain = {name.replace("-", ""): name for name in COLLECTIVES}
+    return plain.get(text.lower().replace("-", "").replace("_", ""), text)
 
 
 File = Annotated[str, Parameter(allow_leading_hyphen=True, help="The schedule; - is standard input.")]
 Kind = Annotated[
     str,
     Parameter(
+        converter=_read_by(_kind),
         help=f"The collective: {', '.join(COLLECTIVES)}; distribute, dispatch, combine; or several of groups at once, as "
-        "'allreduce tp + alltoall dp'."
+        "'allreduce tp + alltoall dp'.",
     ),
 ]
 Spec = Annotated[
@@ -188,6 +198,7 @@ class JobOptions(DemandOptions):
 
 
 _Signed = Parameter(show_default=False, allow_leading_hyphen=True)  # so that -1us is answered as a time that is none
+_USUAL_LATENCY = "2us"
 _Amount = Annotated[str | None, _Signed]
 
 
@@ -241,6 +252,20 @@ class DataOptions(TimeOptions):
         ),
     ] = None
     chunk: Annotated[_Amount, Parameter(help="The bytes of a chunk: 64KiB.")] = None
+
+    def filled(self, network: str, counted: bool) -> Self:
+        """Return the options with a usual latency where bytes and a rate are known, and a remark on it; a file may say the rate.
+
+        ``counted``: whether somebody says into how many messages the bytes are cut.
+        """
+        from treecast.networks import network as find
+
+        if self.size is None or self.latency is not None or self.chunk is not None or counted:
+            return self
+        if self.rate is None and find(network).chunk_rate is None:
+            return self
+        console.warn(f"nobody says how long a send takes to start: {_USUAL_LATENCY} is taken (--latency)")
+        return replace(self, latency=_USUAL_LATENCY)
 
     def timed(self, schedule: "Schedule") -> "Schedule":
         """Return a schedule with the bytes and costs that are said; the others stay as planned."""

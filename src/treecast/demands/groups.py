@@ -57,13 +57,13 @@ def groups(text: str, mesh: str, messages: int | Sequence[int] = 1) -> Demand:
         if len(said) != 2:
             raise PlanError(f"write a collective and an axis, as in 'allreduce tp', not {' '.join(said)!r}")
         kind, axes = said[0], said[1].split(".")
-        for group in _along(ranks, axes):
+        for group in along(ranks, axes):
             rows.extend(_rows(kind, group, count))
     return Demand.of(rows)
 
 
-def _along(mesh: Mesh, axes: Sequence[str]) -> list[Ints]:
-    """Return the ranks of each group along some axes."""
+def along(mesh: Mesh, axes: Sequence[str]) -> list[Ints]:
+    """Return the ranks of each group along some axes of a mesh. Raises PlanError for an axis that it has not."""
     for axis in axes:
         if axis not in mesh.names:
             raise PlanError(f"{axis} is no axis of the mesh: there is {', '.join(mesh.names)}")

@@ -8,6 +8,7 @@ import codecs
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from treecast.errors import FormatError
@@ -196,7 +197,7 @@ def judge(
 def _bytes_of(path: str | os.PathLike[str]) -> bytes:
     if os.path.isdir(path):
         for known in importers().values():
-            if known.folder and os.path.isfile(os.path.join(path, known.folder)):
+            if known.folder and any(Path(path).glob(known.folder)):
                 return read_folder(path, known.folder)
     if not os.path.exists(path) and os.fspath(path).partition(":")[0] in families():
         raise FormatError(f"{path} is {_PLAN_FIRST}")

@@ -1,16 +1,22 @@
 """Chakra's execution traces, which ASTRA-sim takes as a custom collective: sends, receives and their dependencies.
 
 A file for each rank has messages of Protocol Buffers, each behind its length: first the version, then the nodes of a graph, those
-that others depend on first. The few fields that are needed are written by hand, so that nothing has to be installed.
+that others depend on first. The few fields that are needed are written and read by hand, so that nothing has to be installed.
+Attributes named ``treecast``, which other readers skip, say the job and the chunks of each message.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from treecast.formats.registry import ADDING, BYTES, exporter
+from treecast.errors import FormatError
+from treecast.formats.operations.judge import judge_listed
+from treecast.formats.operations.reading import LONGEST, MOST_RANKS, Listed, Reading, comments_of, comments_of_job
+from treecast.formats.registry import ADDING, BYTES, Told, begins_like, exporter, judged
 from treecast.programs.messages import chunk_places, messages_of, of_schedule
 from treecast.programs.program import ADD, RECEIVE, SEND, Program
+from treecast.programs.verdict import FileVerdict
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
 
@@ -18,7 +24,10 @@ _VERSION = "0.0.4"
 _TYPES = {ADD: ("add", 4), SEND: ("send", 5), RECEIVE: ("receive", 6)}
 """By kind of operation: the name of a node, and its type."""
 _ID, _NAME, _TYPE, _NEEDS, _MICROSECONDS, _ATTRIBUTE = 1, 2, 3, 5, 7, 10  # fields of a node
-_INT32, _INT64, _BOOL = 7, 9, 27  # fields of an attribute: readers take one of another type as 0
+_CONTROL, _COLLECTIVE = 4, 7  # a field of other writers' nodes, and a type of them
+_INT32, _INT64, _BOOL, _TEXT = 7, 9, 27, 29  # fields of an attribute: readers take one of another type as 0
+_OURS = "treecast"
+_FIRST = re.compile(rb"..?\x0a[\x01-\x20]\d{1,4}\.\d", re.DOTALL)
 
 
 @exporter(
@@ -32,15 +41,25 @@ def encode(schedule: Schedule, *, size: int | None = None, adding: float = 0.0) 
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
     program, carried = of_schedule(messages, begins)
     microseconds = np.ceil(adding * messages.numbers(begins) / 1000).astype(np.int64)
-    first = _behind_length(_message((1, _VERSION)))
+    sends = np.flatnonzero(program.kind == SEND)
+    said = dict(zip(sends.tolist(), comments_of(messages, carried[sends]), strict=True))
+    job = [_attribute(_OURS, _TEXT, line) for line in comments_of_job(messages, begins)]
     return (
-        (f"rank.{rank}.et", first + b"".join(_trace(program, carried, some, microseconds)))
+        (
+            f"rank.{rank}.et",
+            _behind_length(_message((1, _VERSION), *((2, each) for each in (job if rank == 0 else []))))
+            + b"".join(_trace(program, (carried, microseconds), some, said)),
+        )
         for rank, some in enumerate(program.of_ranks())
     )
 
 
-def _trace(program: Program, carried: Ints, some: Ints, microseconds: Ints) -> Iterator[bytes]:
-    """Yield the nodes of a rank, one for each of ``some`` operations; ``microseconds``: how long each message is added."""
+def _trace(program: Program, about: tuple[Ints, Ints], some: Ints, comments: dict[int, str]) -> Iterator[bytes]:
+    """Yield the nodes of a rank, one for each of ``some`` operations.
+
+    ``about``: the message that each carries, and for how many microseconds each message is added.
+    """
+    carried, microseconds = about
     number = dict(zip(some.tolist(), range(1, len(some) + 1), strict=True))
     sends = program.kind[some] == SEND
     rank = program.rank[some]
@@ -57,8 +76,13 @@ def _trace(program: Program, carried: Ints, some: Ints, microseconds: Ints) -> I
         fields: list[tuple[int, int | str | bytes]] = [(_ID, number[one]), (_NAME, f"{name} {m}"), (_TYPE, type_)]
         fields += [(_NEEDS, b"".join(map(_varint, needs)))] if needs else []
         fields += [(_MICROSECONDS, long)] if kind == ADD and long else []
-        fields += [(_ATTRIBUTE, _message((1, called), (field, value))) for called, field, value in said]
+        fields += [(_ATTRIBUTE, _attribute(*each)) for each in said]
+        fields += [(_ATTRIBUTE, _attribute(_OURS, _TEXT, comments[one]))] if one in comments else []
         yield _behind_length(_message(*fields))
+
+
+def _attribute(name: str, field: int, value: int | str) -> bytes:
+    return _message((1, name), (field, value))
 
 
 def _message(*fields: tuple[int, int | str | bytes]) -> bytes:
@@ -88,3 +112,119 @@ def _varint(number: int) -> bytes:
 
 def _behind_length(data: bytes) -> bytes:
     return _varint(len(data)) + data
+
+
+# -- read ---------------------------------------------------------------------------------------------------------------
+
+
+@judged("chakra", recognises=begins_like(_FIRST), folder="*.et")
+def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
+    """Return the verdict on the traces of all ranks, and a function that makes their schedule, if attributes say it."""
+    return judge_listed(read_traces(data), told)
+
+
+def read_traces(data: bytes) -> Listed:
+    """Return the operations of the traces of all ranks, one behind the other. Raises FormatError with the node that is none."""
+    reading, nodes, at = Reading("chakra", "node"), dict[int, tuple[int, list[int]]](), 0
+    while at < len(data):
+        length, at = _read_varint(data, at)
+        fields = _fields(data[at : at + length], length)
+        at += length
+        if isinstance(fields.get(_ID, [b""])[0], bytes):  # not a node, but the version with which each trace begins
+            _wait(reading, nodes)
+            reading.ranks, nodes = reading.ranks + 1, {}
+            if reading.ranks > MOST_RANKS:
+                raise FormatError(f"more than {MOST_RANKS:,} ranks are too many to judge")
+            for one in fields.get(2, []):
+                _comment(reading, _fields(one), 0)
+        else:
+            _read_node(reading, nodes, fields)
+    _wait(reading, nodes)
+    return reading.listed(eager=True)
+
+
+def _read_node(reading: Reading, nodes: dict[int, tuple[int, list[int]]], fields: dict[int, list[int | bytes]]) -> None:
+    """Read a node of the present rank."""
+    number, said = int(fields[_ID][0]), dict[str, int]()
+    rank, type_ = reading.ranks - 1, fields.get(_TYPE, [0])[0]
+    for one in fields.get(_ATTRIBUTE, []):
+        about = _fields(one)
+        name = _text(about.get(1, [b""])[0])
+        if name == _OURS:
+            _comment(reading, about, number)
+        for field, (value, *_) in about.items():
+            if field > 1 and isinstance(value, int):
+                said[name] = value
+    kind = {5: SEND, 6: RECEIVE}.get(int(type_) if isinstance(type_, int) else 0, 0)
+    own, peer = ("comm_src", "comm_dst") if kind == SEND else ("comm_dst", "comm_src")
+    if type_ == _COLLECTIVE:
+        raise FormatError(
+            f"rank {rank}, node {number} is a collective, whose messages a simulator chooses: give its sends and receives"
+        )
+    if number in nodes or (kind and (peer not in said or said.get(own, rank) != rank)):
+        raise FormatError(
+            f"rank {rank}, node {number} stands there twice, or is no send or receive of this rank with a {peer}"
+        )
+    row = (rank, kind, said[peer], said.get("comm_tag", 0), said.get("comm_size", 0)) if kind else (rank, 0, 0, 0, 0)
+    needs = [other for field in (_CONTROL, _NEEDS) for each in fields.get(field, []) for other in _numbers(each)]
+    if max(row[2:]) >= 10**LONGEST:
+        raise FormatError(f"rank {rank}, node {number}: numbers have at most {LONGEST} digits")
+    nodes[number] = reading.add(row, number), needs
+
+
+def _wait(reading: Reading, nodes: dict[int, tuple[int, list[int]]]) -> None:
+    """Let the nodes of a rank wait for those that they need."""
+    for number, (one, needs) in nodes.items():
+        for other in needs:
+            if other not in nodes:
+                raise FormatError(f"rank {reading.ranks - 1}, node {number} needs node {other}, which is not there")
+            reading.wait(one, nodes[other][0])
+
+
+def _comment(reading: Reading, about: dict[int, list[int | bytes]], number: int) -> None:
+    for text in about.get(_TEXT, []):
+        reading.comment(_text(text), number)
+
+
+def _text(value: int | bytes) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else ""
+
+
+def _numbers(value: int | bytes) -> Iterator[int]:
+    """Yield numbers, one by itself or many that are packed."""
+    at = 0
+    while isinstance(value, bytes) and at < len(value):
+        number, at = _read_varint(value, at)
+        yield number
+    if isinstance(value, int):
+        yield value
+
+
+def _fields(data: int | bytes, length: int | None = None) -> dict[int, list[int | bytes]]:
+    """Return the fields of a message: numbers, and bytes of all others. Raises FormatError where it is cut off."""
+    found, at = dict[int, list[int | bytes]](), 0
+    if isinstance(data, int) or (length is not None and len(data) < length):
+        raise FormatError("a trace is cut off, or no trace of Chakra's")
+    while at < len(data):
+        key, at = _read_varint(data, at)
+        wide = {1: 8, 5: 4}.get(key & 7, 0)
+        value: int | bytes = 0
+        if key & 7 in (0, 2):
+            value, at = _read_varint(data, at)
+            wide = value if key & 7 == 2 else 0
+        if (key & 7) in (3, 4, 6, 7) or at + wide > len(data):
+            raise FormatError("a trace is cut off, or no trace of Chakra's")
+        found.setdefault(key >> 3, []).append(value if key & 7 == 0 else data[at : at + wide])
+        at += wide
+    return found
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return a number of at most 63 bits, and where it ends. Raises FormatError."""
+    number = shift = 0
+    while at < len(data) and shift < 63:
+        number |= (data[at] & 127) << shift
+        shift, at = shift + 7, at + 1
+        if data[at - 1] < 128:
+            return number, at
+    raise FormatError("a trace is cut off, or no trace of Chakra's")

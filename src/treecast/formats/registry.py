@@ -144,7 +144,8 @@ class Importer:
     returns the schedule that the bytes of a file hold, and raises FormatError when they hold none. ``judge``, of a format that
     says more than a schedule does, judges the bytes of a file by rules of its own. It takes facts that the file does not say as
     well, and returns the verdict, and a function that makes the schedule of a right file. ``folder``, of a format that is a
-    folder of files: the name of that which lists the others, a line each, in the order in which they are read as one.
+    folder of files: the name of that which lists the others, a line each, in the order in which they are read as one, or a
+    pattern of their names.
     """
 
     name: str

@@ -6,17 +6,18 @@ schedule, and how many bytes all blocks have.
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from functools import cache, partial
 
 import numpy as np
 
 from treecast.description import spell_range
-from treecast.errors import FormatError, TreecastError, shorten
+from treecast.errors import FormatError, TreecastError, did_you_mean, shorten
 from treecast.formats.native.header import Header, is_whole, number, one_line, read_word, schedule_of, text_of
 from treecast.formats.native.text import read_ranges
 from treecast.formats.operations.reading import comments_of_job
-from treecast.formats.registry import BYTES, begins_with, exporter, importer
+from treecast.formats.registry import BYTES, begins_like, exporter, importer
 from treecast.networks import Network
 from treecast.programs.messages import chunk_places, messages_of, sizes_of
 from treecast.ragged import Ints
@@ -24,6 +25,9 @@ from treecast.schedule import Payloads, Rows, Schedule
 
 _COLUMNS = ("step", "src", "dst", "src_label", "dst_label", "port", "tree", "chunks", "bytes")
 _HEAD = ",".join(_COLUMNS)
+_NEEDED = ("step", "src", "dst", "chunks")
+_UNSAID = -2
+"""A port or the bytes of a message that says none."""
 
 
 @exporter("csv", suffix=".csv", summary="a table of messages, for spreadsheets and data frames", settings=(BYTES,))
@@ -42,11 +46,14 @@ def encode(schedule: Schedule, *, size: int | None = None) -> bytes:
     return out.getvalue().encode()
 
 
-@importer("csv", recognises=begins_with(b"# network ", _HEAD.encode()))
+@importer("csv", recognises=begins_like(re.compile(rb"# network |(#[^\n]*\n)*[\w,]*\bstep,")))
 def decode(data: bytes) -> Schedule:
-    """Return the schedule of a table: a row for each message. Raises FormatError with the line where it stops being one."""
+    """Return the schedule of a table: a row for each message. Raises FormatError with the line where it stops being one.
+
+    Columns stand in any order. Labels, port, tree and bytes may be left out, or empty, and columns without a name are skipped.
+    """
     lines = iter(text_of(data, "table of messages").splitlines())
-    header, before = _header(lines)
+    header, names, before = _header(lines)
     size = header.pop("bytes", None)
     if not {"network", "collective"} <= set(header):
         raise FormatError(
@@ -56,7 +63,7 @@ def decode(data: bytes) -> Schedule:
     said: list[tuple[Payloads, Ints, Ints]] = []
 
     def rows(network: Network) -> Rows:
-        payloads, columns = _columns(lines, before, network)
+        payloads, columns = _columns(lines, names, before, network)
         said.append((payloads, columns["payload"], columns.pop("bytes")))
         return Rows.of(payloads, steps=np.ones_like(columns["step"]), **columns)
 
@@ -68,7 +75,7 @@ def decode(data: bytes) -> Schedule:
 
 def _check_bytes(begins: Ints, payloads: Payloads, payload: Ints, said: Ints) -> None:
     """Raise FormatError when a message does not have the bytes of its chunks."""
-    wrong = np.flatnonzero(sizes_of(payloads, begins)[payload] != said)
+    wrong = np.flatnonzero((sizes_of(payloads, begins)[payload] != said) & (said != _UNSAID))
     if len(wrong):
         message = int(wrong[0])
         chunks = ";".join(spell_range(*pair) for pair in payloads.ranges(int(payload[message])))
@@ -77,12 +84,22 @@ def _check_bytes(begins: Ints, payloads: Payloads, payload: Ints, said: Ints) ->
         )
 
 
-def _header(lines: Iterator[str]) -> tuple[Header, int]:
-    """Return the words of the lines before the table, and how many lines there are; leave off behind the names of its columns."""
+def _header(lines: Iterator[str]) -> tuple[Header, list[str], int]:
+    """Return the words of the lines before the table, its columns, and how many lines there are; leave off behind the columns."""
     header: Header = {}
     for place, line in enumerate(lines, 1):
-        if line == _HEAD:
-            return header, place
+        names = [name.strip() for name in line.split(",")]
+        if not line.startswith("#") and set(names) & set(_COLUMNS):
+            for name in names:
+                if name and (name not in _COLUMNS or names.count(name) > 1):
+                    raise FormatError(
+                        f"line {place}: {shorten(name)!r} is none of the columns {_HEAD}, each once{did_you_mean(name, _COLUMNS)}"
+                    )
+            if missing := [name for name in _NEEDED if name not in names]:
+                raise FormatError(
+                    f"line {place}: a message needs {', '.join(_NEEDED)}: there is no column {missing[0]}"
+                )
+            return header, names, place
         mark, _, rest = line.partition(" ")
         if mark != "#" or not read_word(header, rest, "bytes"):
             raise FormatError(
@@ -91,31 +108,35 @@ def _header(lines: Iterator[str]) -> tuple[Header, int]:
     raise FormatError(f"a table of messages has a line {_HEAD}")
 
 
-def _columns(lines: Iterator[str], before: int, network: Network) -> tuple[Payloads, dict[str, Ints]]:
+def _columns(lines: Iterator[str], names: list[str], before: int, network: Network) -> tuple[Payloads, dict[str, Ints]]:
     """Return the payloads and columns of a table, in the order of its lines."""
     whole, node = cache(_number), cache(partial(_node, network))
     payloads: dict[str, int] = {}
     found: list[tuple[int, ...]] = []
-    reader = csv.reader(lines, strict=True)
+    reader, places = csv.reader(lines, strict=True), [names.index(name) if name in names else -1 for name in _COLUMNS]
     try:
         for cells in reader:
-            if len(cells) != len(_COLUMNS):
-                raise FormatError(f"a message has the columns {_HEAD}")
-            step, src, dst, src_label, dst_label, port, tree, chunks, size = cells
-            ends = node(src, src_label), node(dst, dst_label)
-            payload = payloads.setdefault(chunks, len(payloads))
-            found.append((*ends, payload, *map(whole, (step, port, tree, size))))
+            if len(cells) != len(names):
+                raise FormatError(f"a message has the columns {','.join(names)}")
+            cells.append("")  # of columns that are left out
+            step, src, dst, src_label, dst_label, port, tree, chunks, size = (cells[place] for place in places)
+            ends, payload = (node(src, src_label), node(dst, dst_label)), payloads.setdefault(chunks, len(payloads))
+            numbers = (step, port or f"{_UNSAID}", tree or "-1", size or f"{_UNSAID}")
+            found.append((*ends, payload, *map(whole, numbers)))
     except (csv.Error, TreecastError) as error:
         raise FormatError(f"line {before + reader.line_num}: {one_line(str(error))}") from None
     ranges = [read_ranges(chunks.replace(";", ",") or "-") for chunks in payloads]
-    names = ("src", "dst", "payload", "step", "port", "tree", "bytes")
-    return Payloads.of(ranges), dict(zip(names, np.array(found, np.int64).reshape(-1, len(names)).T, strict=True))
+    said = ("src", "dst", "payload", "step", "port", "tree", "bytes")
+    columns: dict[str, Ints] = dict(zip(said, np.array(found, np.int64).reshape(-1, len(said)).T.copy(), strict=True))
+    unsaid = columns["port"] == _UNSAID
+    columns["port"][unsaid] = network.port_between(columns["src"][unsaid], columns["dst"][unsaid])
+    return Payloads.of(ranges), columns
 
 
 def _node(network: Network, number: str, label: str) -> int:
     """Return a node from its number and its label, which must fit."""
     node = network.check_node(_number(number))
-    if network.label(node) != label:
+    if label and network.label(node) != label:
         raise FormatError(f"node {node} is {network.label(node)}, not {shorten(label)}")
     return node
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
-from time import perf_counter, time_ns
+from time import perf_counter
 from typing import Any
 
 from treecast.errors import PlanError
@@ -253,6 +253,7 @@ class Group:
         agreement.number = agreement.next()
         unlike.note(call := agreement.number // PARTS, said[1])
         unlike.quick.append((call, said[0], began, ended))
+        self.waiting.record.tell_past(self.made, self.ident, unlike.quick[-1])
         unlike.note_end(call)
         if agreement.states:
             self._catch_up()
@@ -386,7 +387,7 @@ class Group:
         self._done = self.agreement.number
         self._take_back(False)
         self.unlike.is_inside = False
-        self.made.ended = time_ns()
+        self.waiting.record.end(self.made)
 
     def leave(self) -> None:
         """Leave a call in which ranks make unlike calls: nothing of it touches memory any more."""

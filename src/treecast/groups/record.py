@@ -2,7 +2,8 @@
 
 import os
 from collections import deque
-from time import time_ns
+from collections.abc import Callable
+from time import perf_counter_ns, time_ns
 
 from treecast.groups.words import NO_WORDS, Words, site
 
@@ -15,15 +16,16 @@ class Made:
     """A call of this rank: its number in its group, its words, nanoseconds since 1970 at its begin and its end, 0 before it.
 
     ``waited``: ranks for which it waited long. ``error``: the one it raised. ``site``: the line of the program that makes it,
-    where TREECAST_SITES asks for it.
+    where TREECAST_SITES asks for it. ``place``: its number in a file that keeps the calls.
     """
 
-    __slots__ = ("began", "call", "ended", "error", "group", "site", "waited", "words")
+    __slots__ = ("began", "call", "ended", "error", "group", "place", "site", "waited", "words")
 
     def __init__(self, group: int, call: int, words: Words = NO_WORDS) -> None:
         self.group, self.call, self.words = group, call, words
         self.began, self.ended, self.error = time_ns(), 0, ""
         self.waited: tuple[int, ...] = ()
+        self.place = -1
         self.site = site() if _SITES else ""
 
     @classmethod
@@ -38,13 +40,33 @@ class Made:
 
 
 class Record:
-    """The calls of a process, the last ``KEPT`` of them."""
+    """The calls of a process, the last ``KEPT`` of them. ``note``: who else keeps a call that begins, ends or fails."""
 
     def __init__(self) -> None:
         self.calls: deque[Made] = deque(maxlen=KEPT)
+        self.note: Callable[[Made], None] | None = None
 
     def begin(self, group: int, call: int, words: Words) -> Made:
         """Keep a call that begins; return it."""
         made = Made(group, call, words)
         self.calls.append(made)
+        self.tell(made)
         return made
+
+    def end(self, made: Made) -> None:
+        """Note the end of a call, or of a part of it."""
+        made.ended = time_ns()
+        self.tell(made)
+
+    def tell(self, made: Made) -> None:
+        """Have who else keeps calls note one."""
+        if self.note is not None:
+            self.note(made)
+
+    def tell_past(self, last: Made, group: int, past: tuple[int, Words, float, float]) -> None:
+        """Tell of a call that has gone past its group: number, words, and times; ``last``: this one, if it was described."""
+        if self.note is not None:
+            clock = time_ns() - perf_counter_ns()
+            made = Made.over(group, *past, clock=clock)
+            made.place = last.place if last.call == made.call else -1
+            self.note(made)

@@ -1,5 +1,6 @@
 """A call in the words that all its ranks must share; frames carry their digest, so that unlike calls are found out."""
 
+import os
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
@@ -10,7 +11,7 @@ from zlib import crc32
 
 from treecast.transport.marks import SOFT
 
-_HERE = str(Path(__file__).parents[1])
+_HERE, _TORCH = str(Path(__file__).parents[1]), f"{os.sep}torch{os.sep}distributed{os.sep}"
 
 
 class Words(NamedTuple):
@@ -85,8 +86,8 @@ def _digest(words: Words) -> int:
 
 
 def site() -> str:
-    """Return the line of the program that makes a call: the first one outside of treecast."""
+    """Return the line of the program that makes a call: the first one outside of treecast and PyTorch."""
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+    while frame.f_back is not None and (_TORCH in (name := frame.f_code.co_filename) or name.startswith(_HERE)):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -9,9 +9,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treecast.errors import NetworkError
+from treecast.errors import NetworkError, did_you_mean
 from treecast.ragged import Ints
 
+_MOST_COMPARED = 1 << 14  # labels that are searched for the one that was probably meant
 NodeName = int | str | tuple[Any, ...]
 """The name of a node: its number, its label, or its name in networkx, a tuple."""
 
@@ -98,14 +99,23 @@ class Nodes(ABC):
         if not isinstance(label, str):
             return self.check_node(label)
         text = label.strip()
+        if (found := self._found(text)) is not None:
+            return found
+        said = text if text.isascii() and text.isdigit() else repr(text)
+        raise NetworkError(f"{said} is no node of {self.spec}: {self._how_named(text)}{self.meant(text)}")
+
+    def meant(self, text: str) -> str:
+        """Return the hint which node was probably meant."""
+        if self.nodes > _MOST_COMPARED or text.isdigit():  # digits are all alike
+            return ""
+        return did_you_mean(text, self.labels())
+
+    def _found(self, text: str) -> int | None:
+        """Return the node that a text names, by a label or else a number; None where it names none."""
         named = self._parse_label(text)
-        if named is not None:
-            return named
-        if re.fullmatch("0|[1-9][0-9]{0,18}", text) and int(text) < self.nodes:
+        if named is None and re.fullmatch("0|[1-9][0-9]{0,18}", text) and int(text) < self.nodes:
             return int(text)
-        raise NetworkError(
-            f"{text if text.isascii() and text.isdigit() else repr(text)} is no node of {self.spec}: {self._how_named(text)}"
-        )
+        return named
 
     def _how_named(self, text: str) -> str:
         """Return how nodes are named, for somebody who wrote a text that names none."""
@@ -160,6 +170,6 @@ class Nodes(ABC):
 
     def __contains__(self, node: object) -> bool:
         try:
-            return self.node(node) >= 0
+            return (self._found(node.strip()) is not None) if isinstance(node, str) else self.node(node) >= 0
         except NetworkError:
             return False

@@ -150,6 +150,7 @@ def view_of(machine: Machine, asked: Asked) -> Machine:
     """Return the ranks, links or part of a machine that are asked for. Raises ValueError when there is no such part."""
     if asked.part in machine.named:
         machine, asked = machine.named[asked.part], replace(asked, part="")
+    machine = views.counted(machine, dict(asked.links_called))
     if asked.whole:
         machine = whole(machine)
     if asked.undirected:

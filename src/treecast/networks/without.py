@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from treecast.errors import NetworkError, did_you_mean
+from treecast.errors import NetworkError
 from treecast.networks.arcs import arcs_called, arcs_of, ports_to
 from treecast.networks.core import Ints, Network
 from treecast.networks.graph import Graph
@@ -18,7 +18,6 @@ from treecast.networks.graph import Graph
 _WORDS = ("links", "nodes")
 _BETWEEN = re.compile(r"\s+without\s+(?=(?:links|nodes)\s)")
 _MOST_ARCS = 1 << 25
-_MOST_COMPARED = 1 << 14  # labels that are searched for the one that was probably meant
 
 
 class Without(Graph):
@@ -144,16 +143,9 @@ def leave_out(whole: Network, nodes: Collection[str | int] = (), links: Collecti
     >>> leave_out(network("ring:6"), links=["0-1"]).diameter
     5
     """
-    gone = [_node(whole, node) for node in nodes]
+    gone = [whole.node(node) for node in nodes]
     arcs = [arc for link in links for arc in _arcs(whole, link)]
     return Without(whole, gone, arcs) if gone or arcs else whole
-
-
-def _node(whole: Network, node: str | int) -> int:
-    try:
-        return whole.node(node)
-    except NetworkError as error:
-        raise NetworkError(f"{error}{_meant(whole, str(node))}") from None
 
 
 def _arcs(whole: Network, link: str) -> list[tuple[int, int]]:
@@ -162,11 +154,4 @@ def _arcs(whole: Network, link: str) -> list[tuple[int, int]]:
     except NetworkError as error:
         ends = re.split("[->]", link)
         lost = [end for end in ends if end not in whole] if len(ends) == 2 else []
-        raise NetworkError(f"{error}{_meant(whole, lost[0]) if lost else ''}") from None
-
-
-def _meant(whole: Network, text: str) -> str:
-    """Return the hint which node was probably meant."""
-    if whole.nodes > _MOST_COMPARED or text.isdigit():  # digits are all alike
-        return ""
-    return did_you_mean(text, whole.labels(np.arange(whole.nodes)))
+        raise NetworkError(f"{error}{whole.meant(lost[0]) if lost else ''}") from None

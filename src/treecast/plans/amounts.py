@@ -58,5 +58,8 @@ def costs_of(latency: float | str | None, rate: float | str | None) -> Costs | N
     if latency is None and rate is None:
         return None
     if latency is None or rate is None:
-        raise PlanError("a send costs its start-up time and its bytes: say both, as in latency='1us', rate='12.5GB/s'")
+        hint = "" if rate is not None else " (of a matrix of GPUs gpu='H100' says the rate)"
+        raise PlanError(
+            f"a send costs its start-up time and its bytes: say both, as in latency='1us', rate='12.5GB/s'{hint}"
+        )
     return Costs.of(latency, rate)

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 from treecast.collectives import Collective
+from treecast.description import count_of, list_few
 from treecast.programs.order import Pairs, waits_of
 from treecast.programs.program import RECEIVE, Program
 from treecast.programs.verdict import Findings
@@ -18,7 +19,7 @@ from treecast.ragged import Ints
 if TYPE_CHECKING:  # it is imported where it is used: whoever reads any file imports all formats
     import networkx as nx
 
-_MOST_WORK = 3_000_000
+_MOST_WORK, _MOST_TOLD = 3_000_000, 64
 """How many messages times flows are looked at."""
 Needs = Counter[tuple[int, int]]
 """By the rank that has and the rank that wants: bytes."""
@@ -51,7 +52,11 @@ def judge_flows(
     for words, own in jobs:
         flow, need = _flow(graph, own), sum(own.values())
         if flow < need:
-            found.note("delivered", f"{words} {need:,} bytes, and at most {flow:,} can get there")
+            unit = "chunk" if int(begins[-1]) == len(begins) - 1 else "byte"
+            alone = [Counter({pair: part}) for pair, part in sorted(own.items())] if 1 < len(own) <= _MOST_TOLD else []
+            lost = [f"rank {u}'s" for each in alone for u, _ in each if _flow(graph, each) < each.total()]
+            none = f": not {list_few(lost, 4)}" if lost else ""
+            found.note("delivered", f"{words} {count_of(need, unit)}, and at most {flow:,} can get there{none}")
 
 
 def _needs(collective: Collective, begins: Ints) -> tuple[dict[int, Needs], dict[int, Needs]]:

@@ -195,9 +195,14 @@ def _name_circles(
         if one in way:
             circle = way[way.index(one) :]
             circle = [other for other in circle if program.kind[other]] or circle
-            words = [program.spell(other) for other in [*circle[1:_MOST_NAMED], *circle[:1]]]
-            count = f" of {len(circle):,}" if len(circle) > _MOST_NAMED else ""
-            text = f"it waits for {', which waits for '.join(words[:_MOST_NAMED])}, in a circle{count}{room}"
+            words, first = [program.spell(other) for other in circle[1:_MOST_NAMED]], program.spell(circle[0])
+            more = len(circle) - 1 - len(words)
+            last = (
+                f", which waits, over {more:,} more, for {first}, in a circle of {len(circle):,}"
+                if more
+                else ", in a circle"
+            )
+            text = f"it waits for {', which waits for '.join(words if more else [*words, first])}{last}{room}"
             found.note(rule, text, *program.where(circle[0]))
 
 

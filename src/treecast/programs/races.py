@@ -1,20 +1,22 @@
 """Rule ``race`` of programs whose lanes are lines: whether two uses of a place are ordered by lanes, messages and waits."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from treecast.programs.dataflow import Contents
 from treecast.programs.order import Order
-from treecast.programs.program import READ, WRITE
+from treecast.programs.program import BUFFER, READ, WRITE
 from treecast.programs.verdict import Findings
 from treecast.ragged import Ints
 
 _MOST_CLOCKS = 2**26  # entries of clocks at a time
 
 
-def judge_races(found: Findings, order: Order, contents: Contents) -> None:
+def judge_races(found: Findings, order: Order, contents: Contents, buffers: Sequence[str]) -> None:
     """Judge ``race``: operations that use one place, one of them writing, in no order, or that read and write in places that
-    overlap.
+    overlap. ``buffers``: their names.
     """
     program = order.program
     read, write = (contents.places.of(program.rank, column) for column in (program.read, program.write))
@@ -25,14 +27,26 @@ def judge_races(found: Findings, order: Order, contents: Contents) -> None:
     left = _unordered_here(order, earlier, later)
     left = left[_unordered(order, earlier[left], later[left])]
     other = dict(zip(later[left].tolist(), earlier[left].tolist(), strict=True))
-    found.these(
-        "race",
-        np.unique(later[left]),
-        lambda one: (
-            f"it and {program.spell(other[one])} use a place that one of them writes, and nothing says which comes first"
-        ),
-        program.where,
-    )
+    sides = [(program.does(WRITE), write, program.write, "writes"), (program.does(READ), read, program.read, "reads")]
+
+    def say(one: int) -> str:
+        """Name the first place that both use and one of them writes."""
+        two = other[one]
+        for mine, theirs in ((0, 0), (0, 1), (1, 0)):
+            (does, at, column, did), (also, there, _, too) = sides[mine], sides[theirs]
+            begin, units = max(at[one], there[two]), program.units
+            if does[one] and also[two] and begin < min(at[one] + units[one], there[two] + units[two]):
+                buffer, place = divmod(int(column[one] + begin - at[one]), BUFFER)
+                break
+        else:
+            return (
+                f"it and {program.spell(two)} use a place that one of them writes, and nothing says which comes first"
+            )
+        return (
+            f"it {did} {buffers[buffer]} {place}, which {program.spell(two)} {too}, and nothing says which comes first"
+        )
+
+    found.these("race", np.unique(later[left]), say, program.where)
 
 
 def _unordered_here(order: Order, earlier: Ints, later: Ints) -> Ints:

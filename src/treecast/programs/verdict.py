@@ -161,6 +161,8 @@ def _(verdict: FileVerdict) -> Description:
         "collective": verdict.collective or "not said",
         "network": verdict.network,
     }
+    if not verdict.ranks:  # its shape is wrong, and nothing behind that was read
+        lines = {"judged": said}
     if verdict.messages is not None:
         lines["messages"] = f"{verdict.messages:,}"
     if verdict.steps is not None:

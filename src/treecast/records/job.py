@@ -2,20 +2,22 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
 from treecast.ragged import Ints
-from treecast.records.dump import CALL, Calls, Dump, Signature, Tables
+from treecast.records.dump import CALL, KIND, SEND, Calls, Dump, Signature, Tables
 
 _MADE = np.dtype(
-    [(name, np.int64) for name in ("number", "begun", "sent", "received", "call")]
-    + [(name, np.int32) for name in ("group", "rank", "kind")]
+    [(name, np.int64) for name in ("number", "begun", "call")]
+    + [(name, np.int32) for name in ("group", "rank", "like")]
     + [("ended", np.bool_), ("completed", np.bool_)]
 )
-"""What a rank made under one number of a group: one call, or several that go as one; ``call`` is the first."""
+"""What a rank made under one number of a group: one call, or several that go as one; ``call`` is the first, ``like`` the number
+of the signature. Two ranks of which one sends to the other are a group as well, whose n-th send meets the n-th receive."""
 _UNNAMED = ("", "undefined", "?", "None")
 
 
@@ -47,43 +49,50 @@ def spell_ranks(ranks: Iterable[int], most: int = 12) -> str:
 
 
 class Job:
-    """The calls of all ranks. ``ranks``: how many there are, where that is known."""
+    """The calls of all ranks, ``calls``. ``ranks``: how many there are, where that is known.
+
+    ``groups``: those of the program, ``several``, then the pairs. ``kinds``: a row of ``KIND`` for each kind, ``way``: that
+    of each call. ``meets`` and ``turns``: of each call the group in which it meets others, -1 where that is not known, and its
+    number there. ``made``: what ranks made, sorted by group, number and rank; ``common``: the part in groups of the program.
+    ``end``: of ranks and groups the last number begun and the last ended; nothing where a record is too short.
+    """
 
     def __init__(self, dumps: Sequence[Dump], tables: Tables, ranks: int | None = None) -> None:
         self.dumps = {dump.rank: dump for dump in dumps}
-        self.signatures, self.places = tables.listed()
-        self.signatures = list(self.signatures)
+        self.signatures, self.places = list(tables.signatures), list(tables.places)
+        self.kinds = np.array(list(tables.kinds) or [(0,) * 6], KIND)
         self.vague = bool(dumps) and all(dump.vague for dump in dumps)
         self.backend = next(iter(Counter(d.backend for d in dumps if d.backend).most_common(1)), ("?", 0))[0]
         self._collect()
+        self.way = self.kinds["way"].astype(np.int8)[self.calls["kind"]]
         self._name_members(ranks)
-        self._count_ends()
+        self._pair()
         self._put_together()
+        self._count_ends()
 
     # -- making ---------------------------------------------------------------------------------------------------------
     def _collect(self) -> None:
         """Give groups their numbers: a name with two lists of members is two groups."""
-        lists, keys = dict[str, set[tuple[int, ...]]](), dict[tuple[str, tuple[int, ...]], int]()
+        self._lists, self._keys = dict[str, set[tuple[int, ...]]](), dict[tuple[str, tuple[int, ...]], int]()
         for dump in self.dumps.values():
             for name, members in dump.members.items():
-                lists.setdefault(name, set()).add(members)
-        self._words, self._keys, self._seen = dict[int, str](), keys, dict[int, set[int]]()
-        parts, self._span, at = list[Calls](), dict[int, tuple[int, int]](), 0
+                self._lists.setdefault(name, set()).add(members)
+        self._words, self._seen = dict[int, str](), dict[int, set[int]]()
+        self._span, at = dict[int, tuple[int, int]](), 0
+        self.calls = np.zeros(sum(len(dump.calls) for dump in self.dumps.values()), CALL)
         for rank, dump in self.dumps.items():
             for name in dict.fromkeys([*dump.groups, *dump.status]):
-                self._words.setdefault(self._key(dump, name, lists), dump.words.get(name, ""))
-            part = dump.calls.copy()
-            numbers = np.array([self._key(dump, name, lists) for name in dump.groups] or [0], np.int32)
-            part["group"] = numbers[part["group"]]
-            for number in numbers[: len(dump.groups)].tolist():
+                self._words.setdefault(self._key(dump, name), dump.words.get(name, ""))
+            numbers = [self._key(dump, name) for name in dump.groups]
+            for number in numbers:
                 self._seen.setdefault(number, set()).add(rank)
-            parts.append(part)
-            self._span[rank] = at, (at := at + len(part))
-        self.calls = np.concatenate(parts) if parts else np.zeros(0, CALL)
-        self._lists = lists
+            self._span[rank] = at, (at := at + len(dump.calls))
+            mine = self.of(rank)
+            mine[:] = dump.calls
+            mine["rank"], mine["group"] = rank, np.array(numbers or [0], np.int32)[mine["group"]]
 
-    def _key(self, dump: Dump, name: str, lists: dict[str, set[tuple[int, ...]]]) -> int:
-        known = lists.get(name, set())
+    def _key(self, dump: Dump, name: str) -> int:
+        known = self._lists.get(name, set())
         members = dump.members.get(name, ()) if len(known) > 1 else next(iter(known), ())
         return self._keys.setdefault((name, members), len(self._keys))
 
@@ -108,57 +117,76 @@ class Job:
         above = {other: own for other, own in local.items() if name.isdigit() and other > int(name)}
         return not dump.alone and all(own - 1 > sum(0 < k < other for k in local) for other, own in above.items())
 
-    def _count_ends(self) -> None:
-        """Note for ranks and groups the last number begun and the last ended; where a record is too short, nothing."""
-        self.end = dict[tuple[int, int], tuple[int, int]]()
-        for rank, dump in self.dumps.items():
-            mine = self.of(rank)
-            together = mine[mine["way"] == 0]
-            for group in np.unique(together["group"]).tolist():
-                calls = together[together["group"] == group]
-                ended = calls["number"][calls["ended"]]
-                self.end[rank, group] = int(calls["number"].max()), int(ended.max(initial=0))
-            open_sends = set(mine["group"][(mine["way"] > 0) & ~mine["ended"]].tolist())
-            for name, (begun, ended) in dump.status.items():
-                group = self._key(dump, name, self._lists)
-                if group not in open_sends:  # its numbers mix sends with calls of all
-                    last, done = self.end.get((rank, group), (0, 0))
-                    self.end[rank, group] = max(last, begun), max(done, 0 if dump.vague else ended)
+    def _pair(self) -> None:
+        """Give each call the group in which it meets others. Where a record of two is cut, sends that ended do not count."""
+        self.meets, self.turns = self.calls["group"].astype(np.int64), self.calls["number"].copy()
+        self.several = len(self.groups)
+        which = np.flatnonzero(self.way)
+        if not len(which):
+            return
+        rows, kinds = self.calls[which], self.kinds[self.calls["kind"][which]]
+        peers, peer = np.unique(rows["group"].astype(np.int64) << 32 | kinds["peer"], return_inverse=True)
+        known_to: list[list[int]] = np.stack([peers >> 32, peers & (1 << 32) - 1], 1).tolist()
+        other = np.array([m[k] if k < len(m := self.groups[g].members) else -1 for g, k in known_to])[peer]
+        cut = np.array([len(mine := self.of(rank)) > 0 and mine["record"][0] > 0 for rank in range(self.size)])
+        known = (other >= 0) & (other != rows["rank"]) & ~(rows["ended"] & (cut[rows["rank"]] | cut[other]))
+        source, sink = (np.where((kinds["way"] == SEND) == way, rows["rank"], other) for way in (True, False))
+        pairs, pair = np.unique(np.stack([rows["group"], source, sink], 1)[known], axis=0, return_inverse=True)
+        both: list[tuple[int, int, int]] = pairs.tolist()
+        self.groups += [replace(self.groups[group], members=(one, other)) for group, one, other in both]
+        self.meets[which] = -1
+        self.meets[which[known]] = self.several + pair.ravel()
+        key = self.meets[which] * self.size + rows["rank"]
+        order = np.argsort(key, kind="stable")
+        fresh = np.flatnonzero(np.diff(key[order], prepend=key.min() - 1))
+        self.turns[which[order]] = np.arange(len(which)) - np.repeat(fresh, np.diff(fresh, append=len(which))) + 1
 
     def _put_together(self) -> None:
-        """Make a table of what each rank made under each number, sorted by group, number and rank."""
-        which = np.flatnonzero(self.calls["way"] == 0)
-        calls = self.calls[which]
-        order = np.lexsort((calls["record"], calls["rank"], calls["number"], calls["group"]))
-        calls, which = calls[order], which[order]
-        same = np.ones(len(calls), np.bool_)
-        for name in ("group", "number", "rank"):
-            same[1:] &= calls[name][1:] == calls[name][:-1]
-        same[:1] = False
-        starts = np.flatnonzero(~same)
-        self.made = np.zeros(len(starts), _MADE)
-        if not len(starts):
-            self.order = np.zeros(0, np.int64)
-            return
-        for name in ("group", "number", "rank", "kind"):
-            self.made[name] = calls[name][starts]
-        self.made["call"] = which[starts]
-        for name, reduce in (("begun", np.minimum), ("sent", np.add), ("received", np.add), ("ended", np.logical_and)):
-            self.made[name] = reduce.reduceat(calls[name], starts)
-        self.made["completed"] = np.logical_or.reduceat(calls["completed"], starts)
-        stops, several = np.append(starts[1:], len(calls)), dict[tuple[int, ...], int]()
+        order = np.flatnonzero(self.meets >= 0)
+        key = self.meets << 40 | self.turns
+        order = order[np.argsort(key[order], kind="stable")]
+        key, calls = key[order], self.calls[order]
+        starts = np.flatnonzero(np.diff(key, prepend=-1) | np.diff(calls["rank"], prepend=-1))
+        self.made, self.order, stops = np.zeros(len(starts), _MADE), key[starts], np.append(starts[1:], len(key))
+        if len(starts):
+            self.made["group"], self.made["number"] = self.order >> 40, self.order & (1 << 40) - 1
+            self.made["rank"], self.made["call"] = calls["rank"][starts], order[starts]
+            self.made["like"] = self.kinds["like"][calls["kind"][starts]]
+            for name, join in (("begun", np.minimum), ("ended", np.logical_and), ("completed", np.logical_or)):
+                self.made[name] = join.reduceat(calls[name], starts)
+        together, like = dict[tuple[int, ...], int](), self.kinds["like"][calls["kind"]]
         for row in np.flatnonzero(stops - starts > 1).tolist():
-            kinds = tuple(int(kind) for kind in calls["kind"][starts[row] : stops[row]])
-            if kinds not in several:
-                several[kinds] = len(self.signatures)
-                self.signatures.append(Signature(" + ".join(str(self.signatures[k]) for k in kinds), (), ()))
-            self.made["kind"][row] = several[kinds]
-        self.order = self.made["group"].astype(np.int64) * (1 << 40) + self.made["number"]
+            likes: tuple[int, ...] = tuple(like[starts[row] : stops[row]].tolist())
+            if likes not in together:
+                together[likes] = len(self.signatures)
+                self.signatures.append(Signature(" + ".join(str(self.signatures[like]) for like in likes), (), ()))
+            self.made["like"][row] = together[likes]
+        self.common = self.made[: np.searchsorted(self.order, self.several << 40)]
+
+    def _count_ends(self) -> None:
+        key = self.made["rank"] * np.int64(len(self.groups)) + self.made["group"]
+        order = np.argsort(key, kind="stable")
+        made, starts = self.made[order], np.flatnonzero(np.diff(key[order], prepend=-1))
+        numbers = np.stack([made["number"], made["number"] * made["ended"]])
+        last: list[list[int]] = np.maximum.reduceat(numbers, starts, 1).tolist() if len(starts) else [[], []]
+        keys = made[["rank", "group"]][starts].tolist()
+        self.end: dict[tuple[int, int], tuple[int, int]] = dict(zip(keys, zip(*last, strict=True), strict=True))
+        sends = self.calls[(self.way > 0) & ~self.calls["ended"]]
+        mixed = set(zip(sends["rank"].tolist(), sends["group"].tolist(), strict=True))
+        for rank, dump in self.dumps.items():
+            for name, (begun, ended) in dump.status.items():
+                if (pair := (rank, self._key(dump, name))) not in mixed:  # its numbers mix sends with calls of all
+                    most, done = self.end.get(pair, (0, 0))
+                    self.end[pair] = max(most, begun), max(done, 0 if dump.vague else ended)
 
     # -- asking ---------------------------------------------------------------------------------------------------------
     def of(self, rank: int) -> Calls:
         """Return the calls of a rank, in the order in which it made them."""
         return self.calls[slice(*self._span.get(rank, (0, 0)))]
+
+    def ends_any(self, rank: int) -> bool:
+        """Return whether the record of a rank has calls that ended, or none at all."""
+        return bool(self.of(rank)["ended"].any()) or not len(self.of(rank))
 
     def span(self, rank: int) -> int:
         """Return the number of the first call of a rank."""
@@ -166,42 +194,43 @@ class Job:
 
     def at(self, group: int, number: int) -> Calls:
         """Return what ranks made under a number of a group, in the order of ranks."""
-        key = group * (1 << 40) + number
+        key = group << 40 | number
         return self.made[np.searchsorted(self.order, key) : np.searchsorted(self.order, key, "right")]
 
     def runs(self) -> tuple[Ints, Ints]:
-        """Return where the rows of each call begin in ``made``, and how many there are: int64 both."""
-        starts = np.flatnonzero(np.diff(self.order, prepend=self.order[0] - 1))
-        return starts, np.diff(np.append(starts, len(self.made)))
+        """Return where the rows of each call begin in ``common``, and how many there are: int64 both."""
+        starts = np.flatnonzero(np.diff(self.order[: len(self.common)], prepend=-1))
+        return starts, np.diff(starts, append=len(self.common))
 
-    def kind_at(self, rank: int, group: int, number: int) -> int:
-        """Return the signature of what a rank made under a number of a group, -1 where that is not recorded."""
+    def made_by(self, rank: int, group: int, number: int) -> Any:
+        """Return what a rank made under a number of a group, None where that is not recorded."""
         rows = self.at(group, number)
         place = int(np.searchsorted(rows["rank"], rank))
-        return int(rows["kind"][place]) if place < len(rows) and rows["rank"][place] == rank else -1
+        return rows[place] if place < len(rows) and rows["rank"][place] == rank else None
 
     def first_held(self, rank: int) -> list[int]:
         """Return the first call of a rank that has not ended, with those made in one batch with it."""
         begin, stop = self._span[rank]
         held = begin + np.flatnonzero(~self.calls["ended"][begin:stop])
-        if not len(held):
-            return []
-        mine, first = self.calls[held], self.calls[held[0]]
-        alike = (mine["group"] == first["group"]) & (mine["number"] == first["number"])
-        chosen: Ints = held[alike & ((mine["way"] > 0) == (first["way"] > 0))]
-        return chosen.tolist()
+        mine, to_one = self.calls[held], self.way[held] > 0
+        alike = (mine["group"] == mine["group"][:1]) & (mine["number"] == mine["number"][:1]) & (to_one == to_one[:1])
+        return held[alike].tolist()
 
     def is_cut(self, rank: int, group: int) -> bool:
         """Return whether the record of a rank is too short to say how far it came in a group."""
-        return (rank, group) not in self.end and self.dumps[rank].is_cut
+        return group < self.several and (rank, group) not in self.end and self.dumps[rank].is_cut
+
+    def signature(self, call: int) -> Signature:
+        """Return the signature of a call."""
+        return self.signatures[int(self.kinds["like"][self.calls["kind"][call]])]
 
     def spell(self, call: int) -> str:
         """Return a call in words: what it is, and which of its group."""
         row = self.calls[call]
-        group = self.groups[int(row["group"])]
-        what = str(self.signatures[int(row["kind"])])
-        if row["way"] and row["peer"] < len(group.members):
-            what += f" {'to' if row['way'] == 1 else 'from'} rank {group.members[row['peer']]}"
+        kind, group = self.kinds[row["kind"]], self.groups[int(row["group"])]
+        what = str(self.signature(call))
+        if kind["way"] and kind["peer"] < len(group.members):
+            what += f" {'to' if kind['way'] == SEND else 'from'} rank {group.members[kind['peer']]}"
         return f"{what}, call {row['number']:,} of {group}"
 
     def line(self, call: int) -> str:

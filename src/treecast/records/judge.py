@@ -35,28 +35,25 @@ def judge(
         notes.append(f"later calls of {count_of(len(unlike) - 1, 'other group')} differ as well")
     if found and not unlike[0][1]:
         blamed = []  # they wait since the calls differ
-    if runs and blamed:
+    alive = [
+        verdict for verdict in blamed if not all(rank in job.dumps and job.dumps[rank].gone for rank in verdict.ranks)
+    ]
+    if runs and alive:
         notes.append("the job was running when it was recorded: two sets of records a minute apart would tell more")
-        blamed = []
+        blamed = [verdict for verdict in blamed if verdict not in alive]
     found += _firm(job, blamed, notes)
 
     # 2. Where nobody waits: who is late, and who is out of step all the same.
     found = found or _find_behind(job)
-    whole = all(bool(job.of(rank)["ended"].any()) for rank in job.dumps if len(job.of(rank)))
-    if not found and whole:
-        for rank, (made, theirs) in sorted(find_strays(job).items())[:3]:
-            notes.append(
-                f"{rank} made {job.spell(made)}, ranks of its kind {job.spell(theirs)}: it may hang another day"
-            )
-    held = sum(map(bool, waits.held.values()))
+    held, whole = sum(map(bool, waits.held.values())), all(job.ends_any(rank) for rank in job.dumps)
+    for rank, (made, theirs) in sorted(find_strays(job).items())[:3] if whole and not found else ():
+        said = f"{rank} made {job.spell(made)}, ranks of its kind {job.spell(theirs)}"
+        notes.append(f"{said}: it may hang another day")
     if not found and held and not runs:
-        found = [
-            Verdict(
-                "cannot",
-                (),
-                f"{count_of(held, 'rank')} in calls that do not end, and too little is recorded to say why",
-            )
-        ]
+        text = f"{count_of(held, 'rank')} in calls that do not end, and too little is recorded to say why"
+        found = [Verdict("cannot", (), text)]
+    if not found and job.dumps and all(dump.gone for dump in job.dumps.values()):
+        found = [Verdict("cannot", (), "all processes ended without a word; which was the first is not recorded")]
     return (found or [Verdict("alright", (), "no rank waits for another, and all calls agree")])[:_MOST], notes
 
 
@@ -69,7 +66,9 @@ def _firm(job: Job, blamed: list[Verdict], notes: list[str]) -> list[Verdict]:
             text = f"{1 + len(later)} of {job.size} ranks that are waited for left no record"
             ended = [Verdict("cannot", (), text, waiting=first.waiting)]
         else:
-            text = first.text + (f"; {spell_ranks(later)} left none either, and are waited for later" if later else "")
+            text = first.text + (
+                f"; {spell_ranks(later)} left none or died, too, and are waited for later" if later else ""
+            )
             ended = [replace(first, text=text, awaited=later, sure=not later)]
     firm = [verdict for verdict in blamed if verdict.kind not in ("stalled", "cannot", "ended")]
     if firm and ended:
@@ -82,16 +81,16 @@ def _find_early(job: Job) -> list[int]:
     """Return ranks whose records are older than others': these ended calls of all that those had not made."""
     if job.vague:
         return []
-    found, made = set[int](), job.made
-    rooted = np.array([sig.kind in ROOTED or "+" in sig.kind for sig in job.signatures] or [False])
-    good = made[made["completed"] & ~rooted[made["kind"]]] if len(made) else made
-    most = dict[int, int]()
-    for group, number, rank in zip(good["group"].tolist(), good["number"].tolist(), good["rank"].tolist(), strict=True):
-        if number == job.end[rank, group][1] and number > most.get(group, 0):
-            most[group] = number
+    found, most = set[int](), dict[int, int]()
+    for (rank, group), (_, ended) in job.end.items():
+        if group < job.several and ended > most.get(group, 0) and (row := job.made_by(rank, group, ended)) is not None:
+            kind = job.signatures[int(row["like"])].kind
+            if row["completed"] and kind not in ROOTED and "+" not in kind:
+                most[group] = ended
     for group, number in most.items():
         for rank in job.groups[group].members:
-            if rank in job.dumps and not job.is_cut(rank, group) and job.end.get((rank, group), (0, 0))[0] < number:
+            recorded = rank in job.dumps and not job.dumps[rank].gone and not job.is_cut(rank, group)
+            if recorded and job.end.get((rank, group), (0, 0))[0] < number:
                 found.add(rank)
     return sorted(found)
 
@@ -114,7 +113,7 @@ def _was_running(job: Job, taken: float | None) -> bool:
 
 def _find_behind(job: Job) -> list[Verdict]:
     """Return a verdict on a rank that comes late again and again, by the median over calls that all made."""
-    made = job.made
+    made = job.common
     if not len(made):
         return []
     starts, counts = job.runs()
@@ -124,7 +123,7 @@ def _find_behind(job: Job) -> list[Verdict]:
     late, ranks = late[full] / 1e9, made["rank"][full]
     order = np.argsort(ranks, kind="stable")
     names, begins = np.unique(ranks[order], return_index=True)
-    parts = dict(zip(names.tolist(), np.split(late[order], begins[1:]), strict=True)) if len(names) else {}
+    parts = dict(zip(names.tolist(), np.split(late[order], begins[1:]), strict=False))
     medians = {rank: float(np.median(part)) for rank, part in parts.items()}
     for rank, part in parts.items():
         others = max((median for other, median in medians.items() if other != rank), default=0.0)
@@ -158,18 +157,16 @@ def judge_counts(counts: list[Counts]) -> list[Verdict]:
 
 def limits_of(job: Job) -> list[str]:
     """Return what the records do not show."""
-    mine = {rank: job.of(rank) for rank in job.dumps}
-    found, some = list[str](), [rank for rank, calls in mine.items() if len(calls) and not calls["ended"].any()]
-    if lost := [rank for rank in range(job.size) if rank not in job.dumps]:
-        found.append(f"rank{'s' * (len(lost) > 1)} {spell_ranks(lost)} (no record)")
-    if cut := [rank for rank, dump in job.dumps.items() if dump.is_cut]:
-        found.append(f"first calls of {count_of(len(cut), 'rank')} (records begin late)")
-    if some:
-        found.append(f"calls that ended of {count_of(len(some), 'rank')}")
-    if several := sum(group.is_open for group in job.groups):
-        found.append(f"members of {count_of(several, 'group')}")
-    if not any(signature.more for signature in job.signatures):
-        found.append("roots, operations of sums, splits")
-    if job.vague:
-        found.append("sends and receives, and whether calls ended or failed (gloo)")
-    return found
+    lost = [rank for rank in range(job.size) if rank not in job.dumps]
+    cut = [rank for rank, dump in job.dumps.items() if dump.is_cut]
+    some = [rank for rank in job.dumps if not job.ends_any(rank)]
+    several = sum(group.is_open for group in job.groups)
+    found = {
+        f"rank{'s' * (len(lost) > 1)} {spell_ranks(lost)} (no record)": lost,
+        f"first calls of {count_of(len(cut), 'rank')} (records begin late)": cut,
+        f"calls that ended of {count_of(len(some), 'rank')}": some,
+        f"members of {count_of(several, 'group')}": several,
+        "roots, operations of sums, splits": not any(signature.more for signature in job.signatures),
+        "sends and receives, and whether calls ended or failed (gloo)": job.vague,
+    }
+    return [said for said, is_so in found.items() if is_so]

@@ -1,10 +1,12 @@
 """What logs tell of calls: lines of PyTorch's watchdog, and stacks as py-spy, faulthandler and gdb print them."""
 
+import pickle
 import re
 from pathlib import PurePosixPath
 from typing import Any
 
 from treecast.records.dump import Dump, Tables, read_dump
+from treecast.records.plain import Plain
 
 _CALL = re.compile(
     r"\[Rank (\d{1,9})\] Watchdog caught collective operation timeout: "
@@ -49,7 +51,7 @@ def read_log(text: str, tables: Tables) -> list[Dump]:
     found = list[Dump]()
     for rank, mine in entries.items():
         data = {"entries": mine, "pg_config": groups.get(rank, {}), "pg_status": status.get(rank, {}), "version": "log"}
-        dump = read_dump(data, rank, tables)
+        dump = read_dump(Plain(pickle.dumps(data)), rank, tables)
         dump.local = {}
         found.append(dump)
     return found

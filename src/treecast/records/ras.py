@@ -1,12 +1,17 @@
 """What NCCL's RAS tells, ``ncclras``: how many ranks have launched how many operations, and a few of these ranks by name."""
 
+import json
 import re
+from collections import defaultdict
 from typing import NamedTuple
+
+from treecast.errors import FormatError
 
 _HEAD = re.compile(r"^#(\S+) \((\w+)\) ", re.M)
 _COUNT = re.compile(r"(\d{1,9}) ranks? (?:has|have) launched up to operation (\d{1,12})")
 _KIND = re.compile(r"different (\w+) operation counts")
 _MISSING = re.compile(r"Missing communicator data from (\d{1,9}) ranks?")
+_NO_COMMA = re.compile(r'(["\w}\]])(\s*\n\s*")')
 _RANK = re.compile(r"^\s*Rank (\d{1,9}) ", re.M)
 
 
@@ -23,13 +28,17 @@ class Counts(NamedTuple):
     missing: tuple[int, ...] = ()
 
 
-def is_ras(head: str) -> bool:
-    """Return whether a text begins as the output of ``ncclras`` does."""
-    return "Job summary" in head and "Communicators" in head
+def is_ras(head: bytes) -> bool:
+    """Return whether a file begins as the output of ``ncclras`` does, as text or JSON."""
+    return (b"Job summary" in head and b"Communicators" in head) or (
+        b"nccl_version" in head and b'"communicators' in head
+    )
 
 
 def read_ras(text: str) -> list[Counts]:
-    """Return the communicators whose ranks differ, or of which some are silent."""
+    """Return the communicators whose ranks differ, or of which some are silent. Raises FormatError."""
+    if text.lstrip().startswith("{"):
+        return _read_json(text)
     found, heads = list[Counts](), list(_HEAD.finditer(text))
     for head, after in zip(heads, [*heads[1:], None], strict=True):
         part = text[head.end() : after.start() if after else len(text)]
@@ -47,4 +56,31 @@ def read_ras(text: str) -> list[Counts]:
             found.append(
                 Counts(head[2], kind, sum(row[1] for row in rows) + len(missing), tuple(sorted(rows)), missing)
             )
+    return found
+
+
+def _read_json(text: str) -> list[Counts]:
+    """Read the form of NCCL 2.28 and on; 2.28.9 leaves out a comma at the end of a line."""
+    found = list[Counts]()
+    try:
+        for said in json.loads(_NO_COMMA.sub(r"\1,\2", text))["communicators"]:
+            made = {int(each["rank"]): dict[str, int](each["collective_counts"]) for each in said["ranks"]}
+            missing = tuple(sorted(int(each["rank"]) for each in said["missing_ranks"]))
+            kinds = [
+                kind
+                for kind in next(iter(made.values()), dict[str, int]())
+                if len({each.get(kind, 0) for each in made.values()}) > 1
+            ]
+            ranks = defaultdict[int, list[int]](list)
+            for rank, each in sorted(made.items()):
+                ranks[sum(int(each.get(kind, 0)) for kind in kinds)].append(rank)
+            rows = tuple((count, len(some), tuple(some)) for count, some in sorted(ranks.items()) if kinds)
+            if rows or missing:
+                found.append(
+                    Counts(
+                        str(said["hash"])[:40], kinds[0] if len(kinds) == 1 else "", int(said["size"]), rows, missing
+                    )
+                )
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise FormatError(f"NCCL's RAS cannot be read: {type(error).__name__}") from None
     return found

@@ -1,19 +1,20 @@
 """Reads what people have of a job: folders, files and archives of records, with the ranks that their names tell."""
 
-import gc
 import os
+import pickle
 import re
 import tarfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from treecast.errors import FormatError
 from treecast.records.dump import Dump, Tables, read_dump
 from treecast.records.logs import read_log, read_stack
-from treecast.records.plain import MOST_BYTES, load
+from treecast.records.plain import MOST_BYTES, Plain
 from treecast.records.ras import Counts, is_ras, read_ras
+from treecast.records.ring import MAGIC, read_ring
 
 _TEXTS = (".log", ".txt", ".err", ".out", ".stack", ".pyspy")
 _PACKED = re.compile(r"\.(gz|json|pkl|pickle)$")
@@ -25,16 +26,19 @@ class _Source(NamedTuple):
     name: str
     data: bytes
     written: float
+    place: str = ""
 
 
 @dataclass
 class Found:
-    """All that was read. ``refused``: a line for each file that was not. ``counts``: what NCCL's RAS tells."""
+    """All that was read. ``refused``: a line for each file that was not. ``counts``: what NCCL's RAS tells
+    of communicators whose ranks differ, ``has_counts``: whether it was asked."""
 
     dumps: list[Dump] = field(default_factory=list[Dump])
     tables: Tables = field(default_factory=Tables)
     refused: list[str] = field(default_factory=list[str])
     counts: list[Counts] = field(default_factory=list[Counts])
+    has_counts: bool = False
 
 
 def _sources(path: str | os.PathLike[str], found: Found) -> Iterator[_Source]:
@@ -51,7 +55,7 @@ def _sources(path: str | os.PathLike[str], found: Found) -> Iterator[_Source]:
             elif file.name.endswith((".tar", ".tar.gz", ".tgz")):
                 yield from _members(file, found)
             else:
-                yield _Source(file.name, file.read_bytes(), status.st_mtime)
+                yield _Source(file.name, file.read_bytes(), status.st_mtime, str(file))
     except OSError as error:
         raise FormatError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
 
@@ -97,66 +101,38 @@ def ranks_of(names: Sequence[str], pattern: str = "") -> list[int]:
 
 def read(paths: Sequence[str | os.PathLike[str]], pattern: str = "") -> Found:
     """Read records of one job. What is refused is named, and the rest is read. Raises FormatError where nothing is left."""
-    collects = gc.isenabled()
-    gc.disable()  # millions of plain objects that go as soon as they are columns, none of them in a circle: half of the time
-    try:
-        return _read(paths, pattern)
-    finally:
-        if collects:
-            gc.enable()
-
-
-def _read(paths: Sequence[str | os.PathLike[str]], pattern: str) -> Found:
-    # 1. What each file is.
-    found, plain, stacks, seen = Found(), list[tuple[_Source, dict[str, Any]]](), dict[str, str](), 0
+    found, stacks, seen = Found(), dict[str, str](), 0
     for source in (each for path in paths for each in _sources(path, found)):
         seen += 1
         try:
             head = source.data[:4096].lstrip()
-            if is_ras(head.decode(errors="replace")):
+            if is_ras(head):
                 found.counts += read_ras(source.data.decode(errors="replace"))
+                found.has_counts = True
             elif source.name.endswith(_TEXTS) and head[:1] not in (b"\x80", b"{"):
                 text = source.data.decode(errors="replace")
                 found.dumps += read_log(text, found.tables)
                 if stack := read_stack(text):
                     stacks[source.name] = stack
             else:
-                data = load(source.data)
-                if not isinstance(data, dict) or "entries" not in data:
-                    raise FormatError("it is no record of calls")
-                plain.append((source, cast(dict[str, Any], data)))
-                if len(plain) >= 16:  # plain objects take twenty times the room of columns
-                    _settle(plain, found)
+                is_ring = head.startswith(MAGIC)
+                ring = read_ring(source.data, source.place, source.written) if is_ring else {}
+                data = Plain(pickle.dumps(ring) if is_ring else source.data)
+                found.dumps.append(read_dump(data, -1, found.tables, source.written))
+                found.dumps[-1].name = source.name
         except FormatError as error:
             found.refused.append(f"{source.name}: {error}")
-    _settle(plain, found)
-
-    # 2. Whose they are.
+        except (ValueError, TypeError, LookupError, OverflowError, AttributeError) as error:
+            found.refused.append(f"{source.name}: it cannot be read: {type(error).__name__}")
     _name_ranks(found, pattern)
     for name, stack in stacks.items():
         for dump in found.dumps:
             if re.search(rf"(?<!\d){dump.rank}(?!\d)", name):
                 dump.stack = stack
-    if not found.dumps and not found.counts:
+    if not found.dumps and not found.has_counts:
         why = "; ".join(found.refused[:3]) or ("no file tells of calls" if seen else "there are no files")
         raise FormatError(f"no record of a job in {', '.join(map(repr, map(str, paths)))}: {why}")
     return found
-
-
-def _settle(plain: list[tuple[_Source, dict[str, Any]]], found: Found) -> None:
-    """Make records of plain data, and forget it."""
-    for source, data in plain:
-        try:
-            rank = data.get("rank")
-            dump = read_dump(
-                data, rank if isinstance(rank, int) and 0 <= rank < 1 << 30 else -1, found.tables, source.written
-            )
-            dump.name = source.name
-            found.dumps.append(dump)
-        except (FormatError, ValueError, TypeError, LookupError, OverflowError, AttributeError) as error:
-            said = str(error) if isinstance(error, FormatError) else f"it cannot be read: {type(error).__name__}"
-            found.refused.append(f"{source.name}: {said}")
-    plain.clear()
 
 
 def _name_ranks(found: Found, pattern: str) -> None:
@@ -170,10 +146,9 @@ def _name_ranks(found: Found, pattern: str) -> None:
             raise
     for dump, rank in zip(named, ranks, strict=True):
         dump.rank = rank
-        dump.calls["rank"] = rank
     kept = dict[int, Dump]()
     for dump in sorted(found.dumps, key=lambda dump: (dump.name != "", dump.written)):
-        if (older := kept.get(dump.rank)) and older.name:
+        if (older := kept.get(dump.rank)) and older.name and not older.backend == dump.backend == "treecast":
             found.refused.append(f"{older.name}: {dump.name} is newer, and of rank {dump.rank}, too")
         kept[dump.rank] = dump
     found.dumps = [kept[rank] for rank in sorted(kept)]

@@ -1,7 +1,6 @@
 """Ranks whose order of calls leaves that of ranks that went with them so far."""
 
 from collections import defaultdict
-from functools import reduce
 
 import numpy as np
 
@@ -18,12 +17,13 @@ def find_strays(job: Job) -> dict[int, tuple[int, int]]:
     words = {words: number for number, words in enumerate(dict.fromkeys(group.words for group in job.groups))}
     titles = np.array([words[group.words] for group in job.groups] or [0], np.int64)
     calls = job.calls
-    token = titles[calls["group"]] * (len(job.signatures) + 1) + calls["kind"]
-    token = (token * 3 + calls["way"]) * (1 << 24) + np.where(calls["way"] > 0, calls["shift"], 0)
-    rows = {rank: (job.span(rank), len(job.of(rank))) for rank in job.dumps if len(job.of(rank))}
-    if any(calls["record"][begin] > 0 for begin, _ in rows.values()):
+    kinds = job.kinds[calls["kind"]]
+    token = titles[calls["group"]] * (len(job.signatures) + 1) + kinds["like"]
+    token = (token * 3 + kinds["way"]) * (1 << 24) + kinds["shift"]
+    rows = {rank: job.span(rank) for rank in job.dumps if len(job.of(rank))}
+    if any(calls["record"][begin] > 0 for begin in rows.values()):
         rows = _begin_together(job, rows, titles)
-    tokens = {rank: token[begin : begin + length].tolist() for rank, (begin, length) in rows.items()}
+    tokens = {rank: token[begin : job.span(rank) + len(job.of(rank))].tolist() for rank, begin in rows.items()}
     found, together = dict[int, tuple[int, int]](), [list(rows)]
     for i in range(max(map(len, tokens.values()), default=0)):
         after = list[list[int]]()
@@ -33,29 +33,22 @@ def find_strays(job: Job) -> dict[int, tuple[int, int]]:
                 if len(tokens[rank]) > i:
                     parts[tokens[rank][i]].append(rank)
             most = max(parts.values(), key=len, default=list[int]())
+            after += [part for part in parts.values() if len(part) > 1]
             for part in parts.values():
-                if part is not most and len(part) == 1 and len(most) > 1:
-                    found[part[0]] = rows[part[0]][0] + i, rows[most[0]][0] + i
-                elif len(part) > 1:
-                    after.append(part)
+                if len(part) == 1 and len(most) > 1:
+                    found[part[0]] = rows[part[0]] + i, rows[most[0]] + i
         together = after
     return found
 
 
-def _begin_together(job: Job, rows: dict[int, tuple[int, int]], titles: Ints) -> dict[int, tuple[int, int]]:
-    """Return calls of ranks from one that all recorded on; nothing where there is none."""
-    keys, places = dict[int, Ints](), dict[int, Ints]()
-    for rank in rows:
+def _begin_together(job: Job, rows: dict[int, int], titles: Ints) -> dict[int, int]:
+    """Return the calls from which on all ranks recorded theirs, by rank; nothing where there is none."""
+    places = dict[int, dict[int, int]]()
+    for rank, begin in rows.items():
         mine = job.of(rank)
-        of_all = np.flatnonzero(mine["way"] == 0)
-        key = titles[mine["group"][of_all]] * (1 << 40) + mine["number"][of_all]
-        keys[rank], first = np.unique(key, return_index=True)
-        places[rank] = of_all[first]
-    common = reduce(np.intersect1d, keys.values())
-    if not len(common):
-        return {}
-    at = {rank: places[rank][np.searchsorted(keys[rank], common)] for rank in rows}
-    begin = int(np.argmin(np.sum(list(at.values()), axis=0)))
-    return {
-        rank: (start + int(at[rank][begin]), length - int(at[rank][begin])) for rank, (start, length) in rows.items()
-    }
+        of_all = np.flatnonzero(job.way[begin : begin + len(mine)] == 0)
+        keys = titles[mine["group"][of_all]] << 40 | mine["number"][of_all]
+        places[rank] = dict(zip(keys[::-1].tolist(), (begin + of_all[::-1]).tolist(), strict=True))
+    common = set[int].intersection(*map(set, places.values()))
+    first = min(sorted(common), key=lambda key: sum(each[key] for each in places.values()), default=-1)
+    return {rank: each[first] for rank, each in places.items()} if common else {}

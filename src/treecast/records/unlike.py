@@ -4,7 +4,8 @@ from collections import Counter
 
 import numpy as np
 
-from treecast.records.dump import is_exchange
+from treecast.ragged import Ints
+from treecast.records.dump import Calls, is_exchange
 from treecast.records.job import Job, spell_ranks
 from treecast.records.verdict import Verdict
 
@@ -16,15 +17,15 @@ def find_unlike(job: Job) -> list[tuple[Verdict, bool]]:
 
     With it goes whether that call ended at all ranks that made it, so that it keeps nobody waiting.
     """
-    made = job.made
+    made = job.common
     if not len(made):
         return []
     starts, counts = job.runs()
-    differ = np.minimum.reduceat(made["kind"], starts) != np.maximum.reduceat(made["kind"], starts)
-    sums = np.add.reduceat(made["sent"], starts) != np.add.reduceat(made["received"], starts)
+    differ = np.minimum.reduceat(made["like"], starts) != np.maximum.reduceat(made["like"], starts)
+    sent, received = (np.add.reduceat(_moved(job, made, name), starts) for name in ("sent", "received"))
     exchanges = np.array([is_exchange(signature.kind) for signature in job.signatures])
     members = np.array([len(group.members) for group in job.groups])
-    splits = sums & exchanges[made["kind"][starts]] & (counts == members[made["group"][starts]])
+    splits = (sent != received) & exchanges[made["like"][starts]] & (counts == members[made["group"][starts]])
     found, seen = list[tuple[Verdict, bool]](), set[int]()
     for run in np.flatnonzero(differ | splits).tolist():
         group, number = int(made["group"][starts[run]]), int(made["number"][starts[run]])
@@ -35,10 +36,15 @@ def find_unlike(job: Job) -> list[tuple[Verdict, bool]]:
     return sorted(found, key=lambda pair: pair[0].since)
 
 
+def _moved(job: Job, rows: Calls, name: str) -> Ints:
+    """Return how many elements rows of ``made`` have sent or received."""
+    return job.kinds[name][job.calls["kind"][rows["call"]]]
+
+
 def _splits(job: Job, group: int, number: int) -> Verdict:
     rows = job.at(group, number)
-    kind = job.signatures[int(rows["kind"][0])].kind
-    sent, received = int(rows["sent"].sum()), int(rows["received"].sum())
+    kind = job.signatures[int(rows["like"][0])].kind
+    sent, received = (int(_moved(job, rows, name).sum()) for name in ("sent", "received"))
     text = f"{kind}, call {number:,} of {job.groups[group]}, sends {sent:,} elements and receives {received:,}"
     text += "; whose splits are wrong is not recorded"
     return Verdict("splits", tuple(rows["rank"].tolist()), text, sure=False, since=int(rows["begun"].min()))
@@ -48,13 +54,17 @@ def _odd(job: Job, group: int, number: int) -> Verdict:
     """Return the verdict on a call whose signatures differ: the odd ones by majority, else by groups of the same title."""
     # 1. What is usual.
     rows = job.at(group, number)
-    kinds = dict(zip(rows["rank"].tolist(), rows["kind"].tolist(), strict=True))
+    kinds = dict(zip(rows["rank"].tolist(), rows["like"].tolist(), strict=True))
     (usual, most), (_, second), *_ = Counter(kinds.values()).most_common()
     sure = most > second
     if not sure and job.groups[group].words not in ("", "undefined"):
-        alike = [n for n, other in enumerate(job.groups) if n != group and other.words == job.groups[group].words]
+        alike = [
+            n
+            for n, other in enumerate(job.groups[: job.several])
+            if n != group and other.words == job.groups[group].words
+        ]
         elsewhere = Counter(
-            kind for n in alike for kind in job.at(n, number)["kind"].tolist() if kind in kinds.values()
+            kind for n in alike for kind in job.at(n, number)["like"].tolist() if kind in kinds.values()
         )
         if elsewhere:
             usual, sure = elsewhere.most_common(1)[0][0], True
@@ -87,7 +97,8 @@ def _align(job: Job, group: int, number: int, odd: int, usual: int) -> tuple[str
     ends = {rank: job.end.get((rank, group), (0, 0))[0] for rank in (odd, usual)}
 
     def kind(rank: int, n: int) -> int:
-        return job.kind_at(rank, group, n) if n <= ends[rank] else -1
+        row = job.made_by(rank, group, n) if n <= ends[rank] else None
+        return -1 if row is None else int(row["like"])
 
     after = kind(odd, number + 1)
     if after >= 0 and after == kind(usual, number) and kind(odd, number) == kind(usual, number + 1):

@@ -1,13 +1,11 @@
 """Who waits for whom, and whom all wait for in the end."""
 
-from collections import defaultdict
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections import Counter, defaultdict
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
 
 import networkx as nx
-import numpy as np
 
-from treecast.records.dump import RECEIVE, SEND
 from treecast.records.job import Job, spell_ranks
 from treecast.records.steps import find_strays
 from treecast.records.verdict import Verdict
@@ -33,229 +31,148 @@ class Waits:
         self.held = {rank: job.first_held(rank) for rank in job.dumps}
         self.guessed = set[tuple[int, int]]()
         self.of: Waiting = {rank: {} for rank in range(job.size)}
-        self._first = {call for calls in self.held.values() for call in calls}
+        self._stands = {rank: set(zip(*self._meeting(calls), strict=True)) for rank, calls in self.held.items()}
         self._missing = dict[tuple[int, int], dict[int, str]]()
         for rank, calls in self.held.items():
-            for call in calls:
-                (self._to_one if job.calls["way"][call] else self._to_all)(rank, call)
-        for rank in job.dumps:
-            if not self.held[rank] and len(job.of(rank)):
-                self._failed(rank)
-        self.behind = defaultdict[int, set[int]](set)
-        for rank, others in self.of.items():
-            for other in others:
-                self.behind[other].add(rank)
+            if calls:
+                for call, group, number in zip(calls, *self._meeting(calls), strict=True):
+                    self._add(rank, call, self._who_lacks(group, number), "absent")
+            elif len(mine := job.of(rank)):
+                self._failed(rank, job.span(rank) + len(mine) - 1)
+        self.graph = nx.DiGraph((rank, other) for rank, others in self.of.items() for other in sorted(others))
+        self.graph.add_nodes_from(self.of)
 
-    def _to_all(self, rank: int, call: int) -> None:
-        """Add those for whom a rank waits in a call of a whole group."""
-        row = self.job.calls[call]
-        group, number = int(row["group"]), int(row["number"])
-        for other, reason in self._who_lacks(group, number).items():
-            if other != rank:
-                self.of[rank][other] = Wait(reason, call)
-        if not self.of[rank]:
-            self._guess(rank, call, "absent", self.job.groups[group].may)
+    def _meeting(self, calls: list[int]) -> tuple[list[int], list[int]]:
+        return self.job.meets[calls].tolist(), self.job.turns[calls].tolist()
 
     def _who_lacks(self, group: int, number: int) -> dict[int, str]:
         """Return members that keep a call of their group from its end: no record, did not make it, stand before it."""
-        key = group, number
+        key, job = (group, number), self.job
         if key not in self._missing:
-            job, found = self.job, dict[int, str]()
+            found = self._missing[key] = dict[int, str]()
             rows = job.at(group, number)
             open_at = set(rows["rank"][~rows["ended"]].tolist())
-            for other in job.groups[group].members:
+            for other in job.groups[group].members if group >= 0 else ():
                 if other not in job.dumps:
                     found[other] = "no record"
                 elif job.is_cut(other, group):
                     continue
                 elif job.end.get((other, group), (0, 0))[0] < number:
                     found[other] = "absent"
-                elif other in open_at and not self._stands_in(other, group, number):
+                elif other in open_at and key not in self._stands[other]:
                     found[other] = "held"
-            self._missing[key] = found
+            if not found:
+                found.update(dict.fromkeys((other for other in open_at if job.dumps[other].gone), "absent"))
         return self._missing[key]
 
-    def _stands_in(self, rank: int, group: int, number: int) -> bool:
-        first = self.job.calls[self.held[rank]]
-        return bool(((first["group"] == group) & (first["number"] == number) & (first["way"] == 0)).any())
+    def _add(self, rank: int, call: int, lack: dict[int, str], guess: str) -> None:
+        """Add those whom a rank waits for. Where nobody lacks, somebody does who may be in the group."""
+        job, group = self.job, self.job.groups[int(self.job.calls["group"][call])]
+        for other, reason in lack.items():
+            if other != rank:
+                self.of[rank][other] = Wait(reason, call)
+        if not self.of[rank] and not job.way[call]:
+            may = [other for other in group.may if guess == "absent" or other not in job.dumps]
+            self.of[rank] = {other: Wait(guess, call) for other in may}
+            self.guessed |= {(rank, other) for other in may if len(may) > 1}
 
-    def _to_one(self, rank: int, call: int) -> None:
-        """Add the peer of a send or receive that has not made its part: the n-th send meets the n-th receive."""
-        job, row = self.job, self.job.calls[call]
-        group = job.groups[int(row["group"])]
-        peer = group.members[int(row["peer"])] if row["peer"] < len(group.members) else rank
-        if peer == rank:
-            return
-        if peer not in job.dumps:
-            self.of[rank][peer] = Wait("no record", call)
-            return
-        mine = self._posted(rank, int(row["group"]), int(row["way"]), peer)
-        theirs = self._posted(peer, int(row["group"]), SEND + RECEIVE - int(row["way"]), rank)
-        if any(len(calls := job.of(each)) and calls["record"][0] > 0 for each in (rank, peer)):
-            mine, theirs = ([each for each in some if not job.calls["ended"][each]] for some in (mine, theirs))
-        place = mine.index(call)
-        if place >= len(theirs):
-            self.of[rank][peer] = Wait("absent", call)
-        elif not job.calls["ended"][theirs[place]] and theirs[place] not in self._first:
-            self.of[rank][peer] = Wait("held", call)
-
-    def _posted(self, rank: int, group: int, way: int, peer: int) -> list[int]:
-        """Return the sends, or receives, of a rank to or from another."""
-        calls, members = self.job.of(rank), self.job.groups[group].members
-        which = (calls["way"] == way) & (calls["group"] == group) & (calls["peer"] == members.index(peer))
-        return (self.job.span(rank) + np.flatnonzero(which)).tolist()
-
-    def _failed(self, rank: int) -> None:
+    def _failed(self, rank: int, call: int) -> None:
         """Add those for whom a rank waited in its last call, which failed: it cannot have ended if a member never made it."""
-        job, call = self.job, self.job.span(rank) + len(self.job.of(rank)) - 1
-        row = job.calls[call]
-        if row["completed"] or row["way"]:
-            return
-        group, number = int(row["group"]), int(row["number"])
-        for other, reason in self._who_lacks(group, number).items():
-            if other != rank and reason != "held":
-                self.of[rank][other] = Wait("failed", call)
-        if not self.of[rank]:
-            self._guess(rank, call, "failed", [other for other in job.groups[group].may if other not in job.dumps])
-
-    def _guess(self, rank: int, call: int, reason: str, may: Iterable[int]) -> None:
-        """A call that does not end lacks somebody: those who may be in its group."""
-        may = list(may)
-        for other in may:
-            self.of[rank][other] = Wait(reason, call)
-            if len(may) > 1:
-                self.guessed.add((rank, other))
+        if not self.job.calls["completed"][call] and not self.job.way[call]:
+            (group,), (number,) = self._meeting([call])
+            lack = {other: "failed" for other, reason in self._who_lacks(group, number).items() if reason != "held"}
+            self._add(rank, call, lack, "failed")
 
     # -- whom all wait for ----------------------------------------------------------------------------------------------
     def blame(self) -> list[Verdict]:
         """Return verdicts on the ranks that others wait for and that wait for nobody, or for one another."""
-        graph = nx.DiGraph((rank, other) for rank, others in self.of.items() for other in others)
-        graph.add_nodes_from(range(self.job.size))
-        found = list[tuple[Verdict, set[int]]]()
-        for part in map(sorted, nx.attracting_components(graph)):
-            waiting = self._who_wait(part)
-            if waiting or any(self.held.get(rank) for rank in part):
-                chain = self._chain(part)
-                found.append((self._circle(part, chain) if len(part) > 1 else self._root(part[0], chain), waiting))
+        found, back = list[tuple[Verdict, set[int]]](), self.graph.reverse(copy=False)
+        gone = {rank for rank, dump in self.job.dumps.items() if dump.gone}
+        gone = gone if len(gone) < len(self.job.dumps) else set[int]()  # a job that somebody ended
+        for part in map(sorted, nx.attracting_components(self.graph)):
+            ways: dict[int, list[int]] = nx.multi_source_dijkstra_path(back, set(part))
+            if ways.keys() - part or any(self.held.get(rank) for rank in part) or gone.intersection(part):
+                verdict, way = self._circle(part) if len(part) > 1 else self._root(part[0]), max(ways.values(), key=len)
+                found.append((replace(verdict, chain=tuple(reversed(way))), ways.keys() - part))
         return sorted(_join(found), key=lambda verdict: -verdict.waiting)
 
-    def _who_wait(self, part: Iterable[int]) -> set[int]:
-        seen, todo = set(part), list(part)
-        while todo:
-            fresh = self.behind[todo.pop()] - seen
-            seen |= fresh
-            todo += fresh
-        return seen.difference(part)
-
-    def _chain(self, part: list[int]) -> tuple[int, ...]:
-        """Return a longest of the shortest ways in which ranks wait for these; it ends with one of them."""
-        after, level, last = dict[int, int](), list(part), part[0]
-        while level:
-            last, before, level = level[0], level, list[int]()
-            for rank, other in ((one, each) for one in before for each in sorted(self.behind[one])):
-                if other not in after and other not in part:
-                    after[other] = rank
-                    level.append(other)
-        way = [last]
-        while way[-1] in after:
-            way.append(after[way[-1]])
-        return tuple(way)
-
-    def _root(self, rank: int, chain: tuple[int, ...]) -> Verdict:
+    def _root(self, rank: int) -> Verdict:
         """Return the verdict on a rank that waits for nobody."""
+        # 1. It left no record, or stands outside all calls.
         job = self.job
         if rank not in job.dumps:
-            calls = [self.of[other][rank].call for other in self.behind[rank]]
-            since = min((int(job.calls["begun"][call]) for call in calls), default=0)
+            since = [int(job.calls["begun"][self.of[other][rank].call]) for other in self.graph.predecessors(rank)]
             text = f"{rank} left no record: it died, froze, or its file is not here"
-            return Verdict("ended", (rank,), text, True, 0, chain, since=since)
+            return Verdict("ended", (rank,), text, since=min(since, default=0))
+        if job.dumps[rank].gone:
+            last = (self.held[rank] or [job.span(rank) + len(job.of(rank)) - 1])[0]
+            said = (
+                f"{'in' if self.held[rank] else 'after'} {job.spell(last)}{job.line(last)}"
+                if len(job.of(rank))
+                else "before any call"
+            )
+            return Verdict("ended", (rank,), f"{rank} died {said}: its process ended without a word")
         if not self.held[rank]:
-            mine = job.of(rank)
-            last = job.span(rank) + len(mine) - 1
-            said = f"its last, {job.spell(last)}{job.line(last)}, is over" if len(mine) else "it made none"
+            last = job.span(rank) + len(job.of(rank)) - 1
+            said = f"its last, {job.spell(last)}{job.line(last)}, is over" if len(job.of(rank)) else "it made none"
             where = f"; it is in {job.dumps[rank].stack}" if job.dumps[rank].stack else ""
-            return Verdict(
-                "absent", (rank,), f"{rank} stands outside all recorded calls: {said}{where}", True, 0, chain
-            )
-        call = self.held[rank][0]
-        row, said = job.calls[call], f"{job.spell(call)}{job.line(call)}"
-        group, number = int(row["group"]), int(row["number"])
-        members = job.groups[group].members
-        if row["way"]:
-            return Verdict(
-                "stalled", (rank,), f"both sides of {said} are there, and it does not end", True, 0, chain, since=call
-            )
-        open_at = set((rows := job.at(group, number))["rank"][~rows["ended"]].tolist())
-        ended = [q for q in members if q != rank and q not in open_at and job.end.get((q, group), (0, 0))[1] >= number]
-        if ended and len(open_at) > 1 and job.signatures[int(row["kind"])].kind in ROOTED:
-            text = f"some ended {said} and some do not: their roots may differ, which is not recorded"
-            return Verdict("stalled", (rank,), text, True, 0, chain, since=call)
-        if ended:
-            text = f"{rank} does not end {said}, which {len(ended)} of {len(members) - 1} others ended"
-            return Verdict("stuck", (rank,), text, True, 0, chain)
-        if cut := [q for q in members if q in job.dumps and job.is_cut(q, group)]:
-            text = (
-                f"{said}, does not end, and the records of {spell_ranks(cut)} are too short to say whether they made it"
-            )
-            return Verdict("cannot", (), text, True, 0, chain)
-        text = f"all are there in {said}, alike as far as recorded, and it does not end"
-        return Verdict("stalled", (rank,), text, True, 0, chain, since=call)
+            return Verdict("absent", (rank,), f"{rank} stands outside all recorded calls: {said}{where}")
 
-    def _circle(self, part: list[int], chain: tuple[int, ...]) -> Verdict:
-        """Return the verdict on ranks that wait for one another."""
-        job, all_of_it = self.job, part
-        firm = [q for q in part if any((r, q) not in self.guessed for r in self.behind[q])]
-        part = firm or part
-        at = {rank: self._stand(rank) for rank in job.dumps if self.held[rank]}
-        count = {where: list(at.values()).count(where) for where in set(at.values())}
-        mine = {rank: at[rank] for rank in part if rank in at}
-        few = min((count[where] for where in mine.values()), default=0)
-        odd = [rank for rank in mine if count[mine[rank]] == few]
-        ring = self._ring(all_of_it)
-        pairs = [(a, b) for a, b in zip(ring, [*ring[1:], *ring[:1]], strict=True) if b in self.of[a]]
-        lines = tuple(f"{a} waits for {b} in {job.spell(c := self.of[a][b].call)}{job.line(c)}" for a, b in pairs)
-        text = f"{spell_ranks(all_of_it)} wait for one another"
+        # 2. It stands in a call.
+        call = self.held[rank][0]
+        said, group, number = f"{job.spell(call)}{job.line(call)}", int(job.meets[call]), int(job.turns[call])
+        if job.way[call]:
+            return Verdict("stalled", (rank,), f"both sides of {said} are there, and it does not end", since=call)
+        members, rows = job.groups[group].members, job.at(group, number)
+        open_at = set(rows["rank"][~rows["ended"]].tolist())
+        ended = [q for q in members if q != rank and q not in open_at and job.end.get((q, group), (0, 0))[1] >= number]
+        cut = [q for q in members if q in job.dumps and job.is_cut(q, group)]
+        if ended and len(open_at) > 1 and job.signature(call).kind in ROOTED:
+            text = f"some ended {said} and some do not: their roots may differ, which is not recorded"
+        elif ended:
+            text = f"{rank} does not end {said}, which {len(ended)} of {len(members) - 1} others ended"
+            return Verdict("stuck", (rank,), text)
+        elif cut:
+            who = spell_ranks(cut)
+            text = f"{said}, does not end, and the records of {who} are too short to say whether they made it"
+            return Verdict("cannot", (), text)
+        else:
+            text = f"all are there in {said}, alike as far as recorded, and it does not end"
+        return Verdict("stalled", (rank,), text, since=call)
+
+    def _circle(self, ranks: list[int]) -> Verdict:
+        """Return the verdict on ranks that wait for one another: odd is who left the order of its like, or stands apart."""
+        job, text = self.job, f"{spell_ranks(ranks)} wait for one another"
+        part = [q for q in ranks if any((r, q) not in self.guessed for r in self.graph.predecessors(q))] or ranks
+        count = Counter(map(frozenset, self._stands.values()))
+        alone = {q: count[where] for q in part if (where := frozenset(self._stands.get(q, ())))}
+        odd = [q for q, many in alone.items() if many == min(alone.values())]
+        ring: list[tuple[int, int]] = list(cast(Any, nx).find_cycle(self.graph.subgraph(ranks), ranks[0]))
+        calls = [self.of[a][b].call for a, b in ring]
+        lines = tuple(
+            f"{a} waits for {b} in {job.spell(call)}{job.line(call)}" for (a, b), call in zip(ring, calls, strict=True)
+        )
         if strays := {rank: stray for rank, stray in find_strays(job).items() if rank in part}:
             rank = min(strays, key=lambda rank: int(job.calls["begun"][strays[rank][0]]))
             made, theirs = strays[rank]
-            odd, text = (
-                [rank],
-                f"{rank} left the order of its like: it made {job.spell(made)}{job.line(made)}, they {job.spell(theirs)}",
-            )
-            text += f"; so {spell_ranks(all_of_it)} wait for one another"
-        named = odd if odd and len(odd) < len(mine) else part
-        return Verdict("crossed", tuple(named), text, len(named) < len(part), 0, chain, lines)
-
-    def _stand(self, rank: int) -> tuple[tuple[int, int], ...]:
-        first = self.job.calls[self.held[rank]]
-        return tuple(sorted(set(zip(first["group"].tolist(), first["number"].tolist(), strict=True))))
-
-    def _ring(self, part: list[int]) -> list[int]:
-        way, rank = list[int](), part[0] if part else None
-        while rank is not None and rank not in way:
-            way.append(rank)
-            rank = next((other for other in sorted(self.of[rank]) if other in part), None)
-        return way[way.index(rank) :] if rank is not None else way
+            did = f"it made {job.spell(made)}{job.line(made)}, they {job.spell(theirs)}"
+            odd, text = [rank], f"{rank} left the order of its like: {did}; so {text}"
+        named = odd if odd and len(odd) < len(alone) else part
+        return Verdict("crossed", tuple(named), text, len(named) < len(part), lines=lines)
 
 
 def _join(found: list[tuple[Verdict, set[int]]]) -> list[Verdict]:
     """Return one verdict for those of a kind; ranks that stand together in one call are one finding."""
-    parts = defaultdict[object, list[tuple[Verdict, set[int]]]](list)
+    parts, joined = defaultdict[object, list[tuple[Verdict, set[int]]]](list), list[Verdict]()
     for verdict, waiting in found:
-        key = {"stalled": ("stalled", verdict.text.partition(" of ")[0]), "ended": ("ended", verdict.ranks)}
-        parts[key.get(verdict.kind, (verdict.kind, verdict.ranks if verdict.kind == "crossed" else ()))].append(
-            (verdict, waiting)
-        )
-    joined = list[Verdict]()
+        apart = verdict.ranks if verdict.kind in ("ended", "crossed") else ()
+        call = verdict.text.partition(" of ")[0] if verdict.kind == "stalled" else ""
+        parts[verdict.kind, apart, call].append((verdict, waiting))
     for some in parts.values():
-        some.sort(key=lambda pair: -len(pair[1]))
-        first = some[0][0]
+        first, _ = max(some, key=lambda pair: len(pair[1]))
         ranks = tuple(sorted({rank for verdict, _ in some for rank in verdict.ranks}))
-        waiting = set[int]().union(*(waiting for _, waiting in some)).difference(ranks)
-        lines = (
-            first.lines if first.kind == "stalled" else tuple(v.text for v, _ in some) if len(some) > 1 else first.lines
-        )
-        joined.append(
-            Verdict(first.kind, ranks, first.text, first.sure, len(waiting), first.chain, lines, since=first.since)
-        )
+        waiting = len(set[int]().union(*(waiting for _, waiting in some)).difference(ranks))
+        texts = [verdict.text for verdict, _ in sorted(some, key=lambda pair: -len(pair[1]))]
+        lines = first.lines if first.kind == "stalled" or not texts[1:] else tuple(texts)
+        joined.append(replace(first, ranks=ranks, waiting=waiting, lines=lines))
     return joined

@@ -10,7 +10,7 @@ from treecast.errors import FormatError
 from treecast.records.dump import Calls
 from treecast.records.job import Job, spell_ranks
 from treecast.records.judge import judge, judge_counts, limits_of, quiet_seconds
-from treecast.records.reading import Found, read
+from treecast.records.reading import read
 from treecast.records.verdict import KINDS, Verdict
 from treecast.records.waits import Waits
 from treecast.units import spell_seconds
@@ -41,7 +41,6 @@ class Why(Described):
     clock: str = ""
     source: str = ""
     quiet: float | None = None
-    last: int = 0
     waits: dict[int, dict[int, str]] = field(default_factory=dict[int, dict[int, str]])
     job: Job
 
@@ -63,23 +62,23 @@ class Why(Described):
     def at(self, where: str) -> Description:
         """Return the report with a table of one call at all ranks, side by side: ``GROUP:NUMBER``. Raises FormatError."""
         job, (name, _, number) = self.job, where.rpartition(":")
-        groups = [n for n, group in enumerate(job.groups) if name in (group.name, group.words)]
+        groups = [n for n, group in enumerate(job.groups[: job.several]) if name in (group.name, group.words)]
         if not groups or not number.isdecimal():
-            known = list_few([group.name for group in job.groups], 8)
+            known = list_few([group.name for group in job.groups[: job.several]], 8)
             raise FormatError(f"{where[:60]!r} is no call: write GROUP:NUMBER, as in 0:12; groups are {known}")
         rows = list[tuple[object, ...]]()
         for group in groups:
             made = {int(row["rank"]): row for row in job.at(group, int(number))}
             for rank in job.groups[group].members:
-                row = made.get(rank)
-                if row is None:
-                    begun, ended = job.end.get((rank, group), ("?", "?"))
-                    said = "no record" if rank not in job.dumps else f"not recorded; last begun {begun}, ended {ended}"
-                    rows.append((rank, str(job.groups[group]), said, "", ""))
-                else:
-                    place = job.places[int(job.calls["place"][row["call"]])]
-                    what = str(job.signatures[int(row["kind"])])
-                    rows.append((rank, str(job.groups[group]), what, "ended" if row["ended"] else "not ended", place))
+                begun, ended = job.end.get((rank, group), ("?", "?"))
+                what, state, line = f"not recorded; last begun {begun}, ended {ended}", "", ""
+                if rank not in job.dumps:
+                    what = "no record"
+                elif rank in made:
+                    what = str(job.signatures[int(made[rank]["like"])])
+                    state = "ended" if made[rank]["ended"] else "not ended"
+                    line = job.line(made[rank]["call"]).removeprefix(" at ")
+                rows.append((rank, str(job.groups[group]), what, state, line))
         table = Table(("rank", "group", "call", "state", "line"), rows)
         return describe(self).adding({"at": [list(row) for row in rows]}, {}, table)
 
@@ -131,23 +130,18 @@ def why(
     """
     if ranks is not None and not 1 <= ranks < 1 << 24:
         raise FormatError(f"a job has at least one rank, not {ranks}: leave it out, or write how many there are")
-    paths, further = (path, *more), list[str]()
+    paths = (path, *more)
     two = len(paths) == 2 and all(os.path.isdir(each) for each in paths)
     found = read(paths[-1:] if two else paths, ranks_from)
-    job = Job(found.dumps, found.tables, ranks)
-    notes, moved = (
-        _compare(Job((before := read(paths[:1], ranks_from)).dumps, before.tables, ranks), job)
-        if two
-        else (list[str](), None)
-    )
+    job, notes, moved = Job(found.dumps, found.tables, ranks), list[str](), None
+    if two:
+        before = read(paths[:1], ranks_from)
+        notes, moved = _compare(Job(before.dumps, before.tables, ranks), job)
     waits = Waits(job)
-    verdicts: list[Verdict] = []
-    if found.dumps:
-        verdicts, further = judge(job, waits, taken, moved=moved)
-    told = judge_counts(found.counts)
+    verdicts, further = judge(job, waits, taken, moved=moved) if found.dumps else ([], [])
     if not verdicts or verdicts[0].kind in (*_FINE, *_OPEN):
-        verdicts = told + [verdict for verdict in verdicts if not told]
-    quiet = quiet_seconds(job, taken)
+        verdicts = judge_counts(found.counts) or verdicts
+    versions = sorted({f"{dump.backend} {dump.version}".strip() for dump in found.dumps})
     return Why(
         ranks=max([job.size if found.dumps else 0, *(each.size for each in found.counts)]),
         recorded=tuple(job.dumps),
@@ -156,19 +150,11 @@ def why(
         limits=tuple(limits_of(job)) if found.dumps else (),
         refused=tuple(found.refused),
         clock="two sets of records" if two else "as told" if taken is not None else "the times of the files",
-        source=_source(found),
-        quiet=quiet,
-        last=int(job.calls["begun"].max(initial=0)),
-        waits={
-            r: {q: f"{wait.reason}: {job.spell(wait.call)}" for q, wait in out.items()} for r, out in waits.of.items()
-        },
+        source=", ".join([*versions[:3], *["NCCL's RAS"] * found.has_counts]),
+        quiet=quiet_seconds(job, taken),
+        waits={r: {q: f"{why}: {job.spell(call)}" for q, (why, call) in out.items()} for r, out in waits.of.items()},
         job=job,
     )
-
-
-def _source(found: Found) -> str:
-    versions = sorted({f"{dump.backend} {dump.version}".strip() for dump in found.dumps})
-    return ", ".join([*versions[:3], *["NCCL's RAS"] * bool(found.counts)])
 
 
 def _compare(before: Job, after: Job) -> tuple[list[str], bool]:
@@ -178,62 +164,47 @@ def _compare(before: Job, after: Job) -> tuple[list[str], bool]:
     stood = [rank for rank in both if last[0][rank] == last[1][rank]]
     if not stood:
         return ["all ranks moved between the two sets of records"], bool(both)
-    return [
-        f"{spell_ranks(stood)} did not move between the two sets of records"
-        + ("" if len(stood) < len(both) else ": nobody did")
-    ], False
+    said = f"{spell_ranks(stood)} did not move between the two sets of records"
+    return [said + (": nobody did" if len(stood) == len(both) else "")], False
 
 
 @describe.register
 def _(found: Why) -> Description:
-    job = found.job
-    lines: dict[str, Any] = {}
-    for verdict in found.verdicts[:2]:
-        lines[verdict.kind.upper()] = _told(verdict)
-    first = found.verdicts[0]
-    if len(first.chain) > 1:
-        lines["chain"] = " <- ".join(map(str, reversed(first.chain[-_WIDE:]))) + (
-            " …" if len(first.chain) > _WIDE else ""
-        )
-    if KINDS[first.kind]:
-        lines["do"] = KINDS[first.kind]
-    if found.notes:
-        lines["notes"] = list(found.notes[:3])
-    if found.limits:
-        lines["not seen"] = "; ".join(found.limits)
-    if found.refused:
-        lines["refused"] = [*found.refused[:2], *[f"and {len(found.refused) - 2} more"] * (len(found.refused) > 2)]
-    said = (
-        f"{len(found.recorded)} of {count_of(found.ranks, 'rank')}, {count_of(len(job.calls), 'call')}, {found.source}"
-    )
-    if found.last:
-        said += f"; last call {datetime.fromtimestamp(found.last / 1e9):%H:%M:%S}"
-        ago = max(found.quiet or 0.0, 0.0)
-        said += f", recorded {spell_seconds(ago)} later by {found.clock}" if found.quiet is not None else ""
-    verdicts = [{key: value for key, value in asdict(v).items() if key != "since"} for v in found.verdicts]
-    figures: dict[str, Any] = {
+    first, last = found.verdicts[0], int(found.calls["begun"].max(initial=0))
+    said = f"{len(found.recorded)} of {count_of(found.ranks, 'rank')}, {count_of(len(found.calls), 'call')}, {found.source}"
+    if last:
+        said += f"; last call {datetime.fromtimestamp(last / 1e9):%H:%M:%S}"
+    if last and found.quiet is not None:
+        said += f", recorded {spell_seconds(max(found.quiet, 0.0))} later by {found.clock}"
+    lines: dict[str, Any] = {"why": said} | {verdict.kind.upper(): _told(verdict) for verdict in found.verdicts[:2]}
+    more = len(found.refused) - 2
+    lines |= {
+        "chain": " <- ".join(map(str, first.chain[: -_WIDE - 1 : -1])) + " …" * (len(first.chain) > _WIDE),
+        "do": KINDS[first.kind],
+        "notes": list(found.notes[:3]),
+        "not seen": "; ".join(found.limits),
+        "refused": [*found.refused[:2], *[f"and {more} more"] * (more > 0)],
+    }
+    lines |= {"chain": ""} if len(first.chain) < 2 else {}
+    figures = {
         "holds": found.holds,
         "ranks": found.ranks,
         "records": len(found.recorded),
-        "calls": len(job.calls),
-    }
-    figures |= {
-        "verdicts": verdicts,
+        "calls": len(found.calls),
+        "verdicts": [{key: value for key, value in asdict(v).items() if key != "since"} for v in found.verdicts],
         "waits": [[r, q, reason] for r, out in found.waits.items() for q, reason in out.items()],
+        **{name: list(getattr(found, name)) for name in ("notes", "limits", "refused")},
+        "clock": found.clock,
     }
-    figures |= {name: list(getattr(found, name)) for name in ("notes", "limits", "refused")} | {"clock": found.clock}
-    return Description(figures, {"why": said, **lines}, holds=found.holds)
+    return Description(figures, {name: said for name, said in lines.items() if said}, holds=found.holds)
 
 
 def _told(verdict: Verdict) -> list[str]:
     """Return a verdict in a few lines."""
-    many = f"rank{'s' * (len(verdict.ranks) > 1)} {spell_ranks(verdict.ranks)}: " if verdict.ranks else ""
-    waiting = (
-        f"; {count_of(verdict.waiting, 'other')} wait" + "s" * (verdict.waiting == 1)
-        if verdict.waiting and verdict.ranks
-        else ""
-    )
-    text = [f"{many}{verdict.text}"] if not verdict.lines or verdict.kind == "crossed" else [f"{many.rstrip(': ')}"]
-    more = [*verdict.lines[:4], *[f"and {len(verdict.lines) - 4} more like these"] * (len(verdict.lines) > 4)]
-    unsure = "" if verdict.sure else " (not sure)"
-    return [text[0] + unsure + waiting, *more]
+    who = f"rank{'s' * (len(verdict.ranks) > 1)} {spell_ranks(verdict.ranks)}" if verdict.ranks else ""
+    one = not verdict.lines or verdict.kind == "crossed"
+    text = ": ".join(filter(None, (who, verdict.text if one else ""))) + " (not sure)" * (not verdict.sure)
+    if verdict.waiting and verdict.ranks:
+        text += f"; {count_of(verdict.waiting, 'other')} wait{'s' * (verdict.waiting == 1)}"
+    more = len(verdict.lines) - 4
+    return [text, *verdict.lines[:4], *[f"and {more} more like these"] * (more > 0)]

@@ -199,7 +199,7 @@ def _times(count: int) -> str:
 
 def beside_bound(report: Report, measure: str, measured: int) -> str:
     """Return how steps or transmissions stand to the best bound, as words that go on behind their number."""
-    if not report.bounds:
+    if not report.bounds or not report:  # bounds are of right schedules only
         return ""
     bound, under = best(report.bounds, measure).value, tightest(report.bounds, measure)
     if measured == bound or not bound:

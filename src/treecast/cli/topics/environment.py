@@ -60,7 +60,7 @@ VARIABLES = (
         "you",
         "info or debug: lines of events on standard error; else a folder for a file of JSON lines of each rank",
     ),
-    ("TREECAST_DUMP", "you", "a folder for the last calls of each rank, at its first error or death and at SIGUSR2"),
+    ("TREECAST_DUMP", "you", "a folder for the last calls of each rank, which stay there when it is killed"),
     ("TREECAST_SITES", "you", "1: records and errors of unlike calls name the line of the program that makes a call"),
     ("NUMBA_NUM_THREADS", "launch", "1, as OMP_NUM_THREADS: a rank has one core"),
 )

@@ -6,6 +6,7 @@ from treecast.description import Description, Table
 def topic() -> Description:
     """Return the formats of schedules, and of networks."""
     from treecast.formats.registry import exporters, importers
+    from treecast.networks.reading.registry import readers
 
     writes, reads = exporters(), importers()
     rows = [
@@ -23,6 +24,7 @@ def topic() -> Description:
         "'plan -o' and 'export -o' choose the format by the end of the name; another name is text.",
         "- is standard input, and standard output where text or a table is written; pictures need a name.",
         "A file is read by its contents, whatever its name. A loaded schedule is verified again.",
-        "Networks: file:NAME, or a name that ends in .graphml, .edges or .edgelist. The graph goes into the plan.",
+        "A file of a network goes where its spelling does; file:NAME is one whatever its name. The graph goes into the plan.",
     )
-    return Table(columns, rows, of="formats").alone(notes)
+    networks = Table(("--format", "networks that are read"), [(each.name, each.summary) for each in readers().values()])
+    return Table(columns, rows, of="formats").alone(notes).adding({}, {}, networks)

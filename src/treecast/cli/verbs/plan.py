@@ -68,6 +68,8 @@ def plan(
     if output not in (None, "-"):
         format_of_name(output)  # before the work, since the name may be that of a picture
     check_output(output, as_json)
+    if job.files is None:
+        amount = amount.filled(network, job.messages is not None)
     chunk, _ = amount.chunk, amount.usual()  # which may be wrong: before the work
     if job.files is not None:
         if amount.size is not None or chunk is not None:

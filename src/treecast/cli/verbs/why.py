@@ -30,21 +30,29 @@ def why(
     at: Annotated[str | None, Parameter(help="Also show this call at all ranks: GROUP:NUMBER.")] = None,
     watch: Annotated[Flag, Parameter(help="Wait until records appear in the folder and no more are written.")] = False,
     draw: Annotated[str | None, Parameter(help="Draw who waits for whom into this file: SVG, PNG, PDF.")] = None,
+    dumps: Annotated[
+        str | None,
+        Parameter(help="Also write what treecast's ranks kept into this folder, as PyTorch's tools read it."),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Say which ranks keep a job waiting, what they do, and who waits for them, by the records that its ranks left.
 
-    Records are dumps of flight recorders (PyTorch's, treecast's), as pickle or JSON, also packed; logs with lines of PyTorch's
-    watchdog; the output of ncclras; stacks of py-spy beside them. Any of the ranks may be missing.
+    Records are dumps of flight recorders (PyTorch's, treecast's), as pickle or JSON, also packed; the rings that treecast's
+    ranks keep; logs with lines of PyTorch's watchdog; the output of ncclras; stacks of py-spy beside them. Any of the ranks may
+    be missing.
 
     Example: treecast why records
 
     The exit status is 0 where nothing holds the job up, 1 where a rank or a call does, and 2 where the records name nobody.
     """
+    from treecast.records.ring import write_dumps
     from treecast.records.why import why as ask
 
     if watch:
         _wait_for(Path(first))
+    if dumps is not None:
+        write_dumps(first, dumps)
     found = ask(first, *more, ranks=ranks, taken=_read_time(taken), ranks_from=ranks_from)
     shown = found.at(at) if at is not None else found
     status = show_drawn(shown, draw, as_json, picture=found)

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from treecast.advice.failing import Failures
 from treecast.description import count_of
 from treecast.drawing.arrivals import ALL, DEAD, NOTHING, SOME, Moment, moment_of
 from treecast.drawing.figures.plan_view import MOST_NODES, Floats, PlanView, beside, points_on
@@ -40,9 +41,9 @@ _AROUND = 0.45  # inches around the outermost nodes
 _IDLE = "#C4C4C4"
 
 
-def why_no_network(schedule: Schedule, view: View) -> str:
-    """Return why the network of a schedule cannot be drawn, or an empty text."""
-    network = schedule.network
+def why_no_network(subject: Schedule | Failures, view: View) -> str:
+    """Return why the network of a schedule, or of another result, cannot be drawn, or an empty text."""
+    network = subject.network
     if network.nodes > MOST_NODES:
         return f"{network.spec} has more than {MOST_NODES:,} nodes"
     if network.arcs > _MOST_ARCS:
@@ -70,9 +71,9 @@ def draw_network(schedule: Schedule, view: View) -> None:
     part = part.of_node_zero()
     steps, centre = view.steps or (0, part.steps + 1), centre_of(part)
     step = view.step if view.step is not None else steps[0] if steps[1] == steps[0] + 1 else None
-    scene = _Scene.on(figure, PlanView.of(schedule.network, centre))
+    scene = Scene.on(figure, PlanView.of(schedule.network, centre))
     title(figure, schedule, faults)
-    _draw_links(scene)
+    draw_links(scene)
     if step is None:
         part = part[steps[0] : steps[1]] if view.steps else part
         fills, (handles, others) = dict[int, tuple[str, str]](), _draw_arcs(scene, used_arcs(part))
@@ -80,7 +81,7 @@ def draw_network(schedule: Schedule, view: View) -> None:
         moment, origins = moment_of(replay(part, faults), step), origins_of(part)
         fills = {u: _look(has) for u, has in enumerate(moment.has.tolist()) if u not in origins or has == DEAD}
         handles, others = _draw_sends(scene, part, moment), [_dot(SOME, "has a part"), _dot(ALL, "has everything")]
-    _draw_nodes(scene, part, fills)
+    draw_nodes(scene, part.network, dict.fromkeys(origins_of(part), (theme().ink, theme().ground)) | fills)
     handles += _draw_faults(scene, part, faults, part.steps if step is None else step) + others
     handles += _write_cables(scene, schedule.network)
     handles += [remark(words) for words in more]
@@ -96,14 +97,14 @@ def draw_network(schedule: Schedule, view: View) -> None:
 # -- the ground ---------------------------------------------------------------------------------------------------------
 
 
-class _Scene(NamedTuple):
+class Scene(NamedTuple):
     """A network on a page: axes whose unit is an inch, and where everything lies."""
 
     axes: Any
     view: PlanView
 
     @staticmethod
-    def on(figure: Any, view: PlanView) -> "_Scene":
+    def on(figure: Any, view: PlanView) -> "Scene":
         """Return the scene of a network on a page, whose size becomes that of the network."""
         head, foot = 0.75, 0.42
         inner = max(view.size[0] + 2 * _AROUND, 5.5), view.size[1] + 2 * _AROUND
@@ -113,7 +114,7 @@ class _Scene(NamedTuple):
         left = (inner[0] - view.size[0]) / 2
         axes.set(xlim=(-left, inner[0] - left), ylim=(view.size[1] + _AROUND, -_AROUND))
         axes.set_axis_off()
-        return _Scene(axes, view)
+        return Scene(axes, view)
 
 
 def _stretches(schedule: Schedule, mine: Ints) -> tuple[Ints, Ints, Ints]:
@@ -129,14 +130,14 @@ def _stretches(schedule: Schedule, mine: Ints) -> tuple[Ints, Ints, Ints]:
     return np.arange(len(mine)), rows.src[mine].astype(np.int64), rows.dst[mine].astype(np.int64)
 
 
-def _draw_links(scene: _Scene) -> None:
+def draw_links(scene: Scene) -> None:
     """Draw all links of the network, thin and grey."""
     src, dst = scene.view.links.T
     curves = scene.view.curves(src, dst, np.zeros(len(src)))
-    _add_curves(scene, curves, "links", color=theme().of(_IDLE), width=0.8)
+    add_curves(scene, curves, "links", color=theme().of(_IDLE), width=0.8)
 
 
-def _write_cables(scene: _Scene, network: Network) -> list[Any]:
+def _write_cables(scene: Scene, network: Network) -> list[Any]:
     """Write on links how many cables they have, both numbers where ways differ; return entries of the legend."""
     arcs, of = arcs_of(network), dict[tuple[int, int], set[int]]()
     ends, count = np.unique(np.column_stack([arcs.tail, arcs.head]), axis=0, return_counts=True)
@@ -156,14 +157,14 @@ def _write_cables(scene: _Scene, network: Network) -> list[Any]:
     return [remark(f"×{most}: {most} parallel cables")] if fat else []
 
 
-def _write_on(scene: _Scene, at: Floats, words: str, size: float, **look: Any) -> None:
+def _write_on(scene: Scene, at: Floats, words: str, size: float, **look: Any) -> None:
     """Write words on a line."""
     box = {"boxstyle": "round,pad=0.15", "facecolor": theme().ground, "edgecolor": "none"}
     write(scene.axes, at.tolist(), words, size, zorder=4, bbox=box, **look)
 
 
-def _add_curves(
-    scene: _Scene, curves: Floats, gid: str, *, color: Any, width: Any, dash: Any = "-", order: int = 1
+def add_curves(
+    scene: Scene, curves: Floats, gid: str, *, color: Any, width: Any, dash: Any = "-", order: int = 1
 ) -> None:
     """Draw curves."""
     look: dict[str, Any] = {"facecolors": "none", "edgecolors": color, "linestyles": [dash], "zorder": order}
@@ -171,11 +172,11 @@ def _add_curves(
 
 
 def _draw_tree(
-    scene: _Scene, curves: Floats, tree: int, name: str, width: Any, *, larger: float = 1.0
+    scene: Scene, curves: Floats, tree: int, name: str, width: Any, *, larger: float = 1.0
 ) -> dict[str, Any]:
     """Draw the arcs of a tree with arrows, nearer their ends, where there is room; return the look of its lines."""
     ink, dash = (colour(tree), dashes(tree)) if tree >= 0 else (colour(0), "-")
-    _add_curves(scene, curves, f"{name}-{tree}", color=ink, width=width, dash=dash, order=2)
+    add_curves(scene, curves, f"{name}-{tree}", color=ink, width=width, dash=dash, order=2)
     length = np.hypot(*(curves[:, 2] - curves[:, 0]).T)
     size = np.clip(0.16 * (length - 2 * scene.view.radius), 0, 0.085)[:, None] * larger
     shown = size[:, 0] > 0.015
@@ -187,10 +188,9 @@ def _draw_tree(
     return {"color": ink, "linestyle": dash}
 
 
-def _draw_nodes(scene: _Scene, schedule: Schedule, fills: dict[int, tuple[str, str]]) -> None:
+def draw_nodes(scene: Scene, network: Network, fills: dict[int, tuple[str, str]]) -> None:
     """Draw the nodes, with their labels where these have room. ``fills``: colours of the inside and of the letters."""
-    network, view = schedule.network, scene.view
-    fills = dict.fromkeys(origins_of(schedule), (theme().ink, theme().ground)) | fills
+    view = scene.view
     relays: set[int] = set() if network.relays is None else set(np.flatnonzero(network.relays).tolist())
     if not view.font:
         inks = [fills.get(u, (theme().grey, ""))[0] for u in range(network.nodes)]
@@ -206,7 +206,7 @@ def _draw_nodes(scene: _Scene, schedule: Schedule, fills: dict[int, tuple[str, s
         write(scene.axes, (x, y), short_label(network, u), view.font, color=ink, family=MONO, bbox=box, zorder=5)
 
 
-def _draw_faults(scene: _Scene, schedule: Schedule, faults: Faults, last: int) -> list[Any]:
+def _draw_faults(scene: Scene, schedule: Schedule, faults: Faults, last: int) -> list[Any]:
     """Cross out faults until the ``last`` step; return the entries of the legend."""
     dead = [u for u, step in faults.nodes.items() if step <= last]
     cut = [arc for arc, step in faults.arcs.items() if step <= last]
@@ -259,7 +259,7 @@ def used_arcs(schedule: Schedule) -> Used:
     return Used(tree, src, dst, chunks, link)
 
 
-def _draw_arcs(scene: _Scene, used: Used) -> tuple[list[Any], list[Any]]:
+def _draw_arcs(scene: Scene, used: Used) -> tuple[list[Any], list[Any]]:
     """Draw the arcs that are used; return the entries of the legend for them, and for all that is not drawn."""
     aside = beside(used.link, min(0.055, scene.view.radius))
     most = int(used.chunks.max(initial=1))
@@ -293,7 +293,7 @@ def _dot(has: int, label: str) -> Any:
     return entry(label, marker="o", markerfacecolor=_look(has)[0], markeredgecolor=theme().ink, markersize=7)
 
 
-def _draw_sends(scene: _Scene, schedule: Schedule, moment: Moment) -> list[Any]:
+def _draw_sends(scene: Scene, schedule: Schedule, moment: Moment) -> list[Any]:
     """Draw the arcs over which something goes, and return the entries of the legend."""
     rows = schedule.rows
     index, src, dst = _stretches(schedule, moment.row)
@@ -313,7 +313,7 @@ def _draw_sends(scene: _Scene, schedule: Schedule, moment: Moment) -> list[Any]:
         ("control flit", moment.chunk[index] < 0, theme().grey),
     ):
         if mine.any():
-            _add_curves(scene, curves[mine], name.split()[0], color=ink, width=thick * 0.7, dash=":", order=2)
+            add_curves(scene, curves[mine], name.split()[0], color=ink, width=thick * 0.7, dash=":", order=2)
             handles.append(entry(name, color=ink, linewidth=2, linestyle=":"))
     handles.append(_idle_link())
     if scene.view.font:
@@ -321,7 +321,7 @@ def _draw_sends(scene: _Scene, schedule: Schedule, moment: Moment) -> list[Any]:
     return handles
 
 
-def _write_chunks(scene: _Scene, curves: Any, chunk: Ints, ends: tuple[Ints, Ints]) -> None:
+def _write_chunks(scene: Scene, curves: Any, chunk: Ints, ends: tuple[Ints, Ints]) -> None:
     """Write on each arc the number of the chunk that it carries, or how many there are."""
     of: dict[tuple[int, int], list[int]] = {}
     for i, pair in enumerate(zip(ends[0].tolist(), ends[1].tolist(), strict=True)):

@@ -82,7 +82,7 @@ def _judge_contents(file: Judged, algorithm: Algorithm, order: Order, kind: str,
     """Judge ``race``, ``undefined`` and ``delivered`` for one or two buffers of input and output."""
     found, step, program = file.found, algorithm.step, order.program
     contents = trace_program(order, algorithm.places(inplace))
-    judge_races(found, order, contents)
+    judge_races(found, order, contents, tuple(BUFFERS))
     found.these(
         "undefined",
         np.unique(contents.bare[:, 0]),

@@ -4,12 +4,13 @@ No document type and no entity is taken, an element is forgotten when it is read
 """
 
 from array import array
+from collections.abc import Iterable
 from typing import Any
 from xml.parsers import expat
 
 import numpy as np
 
-from treecast.errors import FormatError
+from treecast.errors import FormatError, did_you_mean
 from treecast.formats.msccl.program import BUFFERS, LONGEST_NAME, ROOMS, TYPES, Algorithm
 from treecast.formats.msccl.program import COLLECTIVES as KNOWN
 from treecast.formats.native.header import is_whole
@@ -116,11 +117,15 @@ class Reading:
             elif said.get(name) in table:
                 self.step.append(table[said[name]])
             else:
-                self.wrong(f"{name} is one of {', '.join(table)}, not {said.get(name, '')[:40]!r}")
+                self.wrong(f"{name} is one of {', '.join(table)}, not {_not(said.get(name, ''), table)}")
                 self.step.append(0)
         number = self.whole(said, "s", "step")
         if number not in (at, -2):
             self.wrong(f"steps are numbered 0, 1, …: here stands s = {number}")
+
+
+def _not(said: str, known: Iterable[str]) -> str:
+    return f"{said[:40]!r}{did_you_mean(said[:40], known)}"
 
 
 def read_algorithm(data: bytes, found: Findings) -> tuple[Algorithm | None, str]:
@@ -163,8 +168,8 @@ def _algorithm(reading: Reading) -> Algorithm | None:
     for fine, text in (
         ("name" in said, "the algo lacks name"),
         (len(said.get("name", "").encode()) <= LONGEST_NAME, f"the name is longer than {LONGEST_NAME} bytes"),
-        (coll in KNOWN, f"coll is one of {', '.join(KNOWN)}, not {coll[:40]!r}"),
-        (said.get("proto") in ROOMS, f"proto is one of {', '.join(ROOMS)}, not {said.get('proto', '')[:40]!r}"),
+        (coll in KNOWN, f"coll is one of {', '.join(KNOWN)}, not {_not(coll, KNOWN)}"),
+        (said.get("proto") in ROOMS, f"proto is one of {', '.join(ROOMS)}, not {_not(said.get('proto', ''), ROOMS)}"),
         (gpus > 0 and loop > 0, "ngpus and nchunksperloop are numbers from 1"),
         (all(numbers[name] in (0, 1, -2) for name in ("inplace", "outofplace")), "inplace and outofplace are 0 or 1"),
         (1 in (numbers["inplace"], numbers["outofplace"]), "neither inplace nor outofplace is 1: it is for no buffers"),

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.description import Description, describe, spell_range
-from treecast.errors import FormatError, TreecastError, shorten
+from treecast.errors import FormatError, TreecastError, did_you_mean, shorten
 from treecast.formats.native.header import (
     VERSION,
     WORDS,
@@ -131,8 +131,10 @@ def decode(data: bytes) -> Schedule:
     header: Header = {}
     for number, line in numbered:
         if not read_word(header, line, "rows"):
-            known = ", ".join(_WORDS)
-            raise FormatError(f"line {number}: {shorten(line)!r} is none of the lines {known}, each at most once")
+            known, meant = ", ".join(_WORDS), did_you_mean(line.split(" ")[0], _WORDS)
+            raise FormatError(
+                f"line {number}: {shorten(line)!r} is none of the lines {known}, each at most once{meant}"
+            )
         if "rows" in header:
             break
     else:

@@ -78,10 +78,10 @@ class Listed:
 
 
 class Reading:
-    """A file that is being read, and how many ranks it has so far."""
+    """A file that is being read, and how many ranks it has so far. ``noun``: what the numbers of its operations count."""
 
-    def __init__(self, format: str) -> None:  # noqa: A002
-        self.format, self.ranks = format, 0
+    def __init__(self, format: str, noun: str = "line") -> None:  # noqa: A002
+        self.format, self.ranks, self.noun = format, 0, noun
         self._rows, self._waits = list[tuple[int, ...]](), list[tuple[int, int, bool]]()
         self._header: Header = {}
         self._payloads = dict[str, tuple[int, list[tuple[int, int]]]]()  # by chunks as they were written
@@ -95,16 +95,16 @@ class Reading:
                 try:
                     self._payloads[chunks] = len(self._payloads), read_ranges(chunks.replace(";", ","))
                 except FormatError as error:
-                    raise FormatError(f"line {line}: {error}") from None
+                    raise FormatError(f"{self.noun} {line}: {error}") from None
             self._waiting.append((*map(int, numbers), self._payloads[chunks][0]))
         elif text.startswith(_MARK) and not read_word(self._header, text.removeprefix(_MARK), "bytes"):
-            raise FormatError(f"line {line}: {shorten(text)!r} is no 'treecast WORD VALUE', each word once")
+            raise FormatError(f"{self.noun} {line}: {shorten(text)!r} is no 'treecast WORD VALUE', each word once")
 
     def add(self, row: tuple[int, int, int, int, int], line: int) -> int:
         """Add (rank, kind, peer, tag, size) and return its number; the comments before a send are on it."""
         number = len(self._rows)
         if number >= MOST:
-            raise FormatError(f"line {line}: more than {MOST:,} operations are too many to judge")
+            raise FormatError(f"{self.noun} {line}: more than {MOST:,} operations are too many to judge")
         self._rows.append((*row, line))
         if row[1] == SEND:
             self._said += [(number, *numbers) for numbers in self._waiting]
@@ -125,7 +125,7 @@ class Reading:
         if len(wrong):
             k = wrong[0]
             raise FormatError(
-                f"line {line[k]}: rank {rank[k]} has no message with rank {peer[k]}: ranks are 0 to {self.ranks - 1}"
+                f"{self.noun} {line[k]}: rank {rank[k]} has no message with rank {peer[k]}: ranks are 0 to {self.ranks - 1}"
             )
         waits = np.array(self._waits, np.int64).reshape(-1, 3)
         late, early, begun = waits[np.argsort(waits[:, 0], kind="stable")].T
@@ -133,7 +133,7 @@ class Reading:
 
         def where(one: int) -> Place:
             said = words[int(kind[one])].format(peer[one], tag[one])
-            return f"rank {rank[one]}, line {line[one]} ({said})", (int(rank[one]), int(line[one]))
+            return f"rank {rank[one]}, {self.noun} {line[one]} ({said})", (int(rank[one]), int(line[one]))
 
         program = Program(
             ranks=self.ranks,

@@ -186,21 +186,12 @@ def _spines(fabric: Fabric) -> list[Complaint]:
     pairs = fabric.missing_between
     if not pairs:
         return []
-    lost, up = Counter[str](), Counter[str]()
-    for (u, _), many in fabric.between.items():
-        up[u] += many
-    for (u, _), (has, most) in pairs.items():
-        lost[u] += most - has
-    worst, gone = lost.most_common(1)[0]
-    words = ", ".join(
-        f"{many} {'has' if many == 1 else 'have'} {f'{has} of {most}' if has else 'none'}"
-        for (has, most), many in sorted(Counter(pairs.values()).items())
-    )
-    text = (
-        f"{count_of(lost.total(), 'cable')} between switches {'is' if lost.total() == 1 else 'are'} missing: of "
-        f"{count_of(len(pairs), 'pair')} {words}; worst is {fabric.nodes[worst].label or worst} with {up[worst]} of "
-        f"{up[worst] + gone}"
-    )
+    lost = sum(most - has for has, most in pairs.values())
+    ends = [
+        f"{' - '.join(fabric.nodes[name].label or name for name in pair)} has {f'{has} of {most}' if has else 'none'}"
+        for pair, (has, most) in sorted(pairs.items(), key=lambda each: each[1])
+    ]
+    text = f"{count_of(lost, 'cable')} between switches {'is' if lost == 1 else 'are'} missing: {list_few(ends, _FEW)}"
     return [Complaint(text, tuple(dict.fromkeys(name for ends in pairs for name in ends)), "degraded")]
 
 

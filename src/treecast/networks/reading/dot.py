@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 
-from treecast.networks.reading.links import Links, Parts, label_or_name, passed_over
+from treecast.networks.reading.drawn import Drawn
+from treecast.networks.reading.links import Parts
+from treecast.networks.reading.machine import Machine
 from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import Words, lines_of, plain
 
@@ -17,7 +19,6 @@ _SIGN = re.compile(r"--|->|[{}\[\];,=:+]")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
 _WORD = re.compile(r"[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*|-?(?:\.\d+|\d+(?:\.\d*)?)")
 _DEEPEST, _MOST_LINKS = 64, 1 << 20
-_KNOWN = ("capacity", "relay", "label", "port", "shape")
 Attributes = dict[str, str]
 
 
@@ -27,11 +28,11 @@ Attributes = dict[str, str]
     recognises=matches(rb"\A(?:\s|//.*|/\*(?s:.*?)\*/|#.*)*(?:strict\s+)?(?:di)?graph\b[^{}<>=]*\{"),
     suffixes=(".dot", ".gv"),
 )
-def parts_of_dot(data: bytes) -> Parts:
+def parts_of_dot(data: bytes) -> Parts | Machine:
     """Return the nodes and arcs of a DOT file: ``--`` leads both ways, ``->`` one way.
 
-    ``capacity`` of a link is how many cables it has, ``relay=true`` of a node that it takes no part, and ``label`` the name that
-    it is called, if no other is called so. All else is passed over.
+    ``capacity`` of a link is how many cables it has, ``rate`` how much each carries, ``relay=true`` of a node that it takes no
+    part, and ``label`` the name that it is called, if no other is called so. All else is passed over.
     """
     graph = _Graph(Words(_words("\n".join(lines_of(data)))))
     graph.take("strict")
@@ -43,19 +44,15 @@ def parts_of_dot(data: bytes) -> Parts:
     graph.block({"node": {}, "edge": {}}, 0)
     if graph.words.next:
         raise ValueError("it holds several graphs: leave one")
-    names = ["_".join(plain(name).split()) for name in graph.nodes]
-    labels = ["_".join(plain(of.get("label", "")).split()) for of in graph.nodes.values()]
-    called = dict(
-        zip(graph.nodes, label_or_name(["" if "\\" in label else label for label in labels], names), strict=True)
-    )
-    links, passed = Links(), dict[str, None]()
+    found = Drawn("DOT")
+    named = {name: "_".join(plain(name).split()) for name in graph.nodes}
     for name, of in graph.nodes.items():
-        links.add(called[name], of.get("relay", "true" if of.get("shape") == "box" else "false"))
-        passed |= dict.fromkeys(of)
+        label, relay = plain(of.get("label", "")), of.get("relay", of.get("shape") == "box")
+        said = {key: value for key, value in of.items() if key != "shape"}
+        found.node(named[name], said | {"relay": relay, "label": "" if "\\" in label else label})
     for u, v, of in graph.links:
-        links.join(called[u], called[v], of.get("capacity"), kind == "digraph")
-        passed |= dict.fromkeys(of)
-    return links.parts()._replace(remarks=passed_over([key for key in passed if key not in _KNOWN]))
+        found.join(named[u], named[v], of, kind == "digraph")
+    return found.parts()
 
 
 def _words(text: str) -> Iterator[tuple[str, int]]:

@@ -177,6 +177,11 @@ def _label(kind: str, said: str) -> str:
     return f"{found[1]}/{found[2]}" if found else said.strip()
 
 
+def _called(node: Node, port: int) -> str:
+    """Return a port as people look for it: that of a switch, or the card of a host."""
+    return f"P{port}" if node.kind == "switch" or not node.host else node.label.partition("/")[2]
+
+
 def _add_links(found: Draft, seen: _Seen, sharp: set[str]) -> None:
     """Add the cables, and complaints of those that are degraded."""
     known = Counter(word for word in seen.speeds.values() if word)
@@ -200,7 +205,8 @@ def _add_links(found: Draft, seen: _Seen, sharp: set[str]) -> None:
                 wrong[f"of unknown rate, taken for {usual}"].append(found.nodes[u].label or u)
             width, _, speed = (word or usual).partition("x")
             rate = int(width) * _LANES[speed] if speed else 0.0
-            found.links.append(Link(u, v, rate, called=word or usual))
+            ports = tuple(_called(found.nodes[name], at) for name, at in ((u, port), (v, other)))
+            found.links.append(Link(u, v, rate, called=word or usual, ports=ports))
     found.complain(one_sided, "cable", "that only one end reports", "degraded", its_nodes)
     for why, some in wrong.items():
         found.complain(some, "cable", why, "remark" if why.startswith("of") else "left out")

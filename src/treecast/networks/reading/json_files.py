@@ -22,7 +22,7 @@ def machine_of_netq(data: bytes) -> Machine:
     for one in tables(said.get("nodes"), "nodes"):
         name = plain(text(one.get("name", one.get("id")), "name"))
         kinds[name] = "host" if str(one.get("type", "")).lower() == "host" else "switch"
-    cables = dict[frozenset[tuple[str, str]], tuple[str, str]]()
+    cables = dict[frozenset[tuple[str, str]], Link]()
     for link in tables(said.get("links"), "links"):
         for cable in tables(link.get("compounded_links"), "compounded_links"):
             ends = tables(cable.get("interfaces"), "interfaces")
@@ -30,12 +30,11 @@ def machine_of_netq(data: bytes) -> Machine:
                 raise ValueError(f"a cable has {len(ends)} interfaces, not two")
             (u, port), (v, other) = [(plain(text(end.get("node"), "node")), str(end.get("interface"))) for end in ends]
             if u != v:
-                cables[frozenset(((u, port), (v, other)))] = (u, v)
-    for name in (name for ends in cables.values() for name in ends):
+                cables[frozenset(((u, port), (v, other)))] = Link(u, v, ports=(plain(port), plain(other)))
+    for name in (name for link in cables.values() for name in (link.u, link.v)):
         kinds.setdefault(name, "switch")
     nodes = {name: Node(kind) for name, kind in kinds.items()}
-    links = [Link(u, v) for u, v in cables.values()]
-    return Machine("NetQ's JSON", nodes, links, {"cables": len(links)})
+    return Machine("NetQ's JSON", nodes, list(cables.values()), {"cables": len(cables)})
 
 
 @reader("mlx", summary="MLX's hostfile", recognises=matches(rb'(?s)\A\s*(\{\s*"[^"]*"\s*:.*)?\[?\s*\{[^{}]*"ssh"\s*:'))

@@ -30,7 +30,11 @@ class Node(NamedTuple):
 
 
 class Link(NamedTuple):
-    """Cables between two nodes: the rate of one each way, in Gbit/s (0: the file says none), and their name in the file."""
+    """Cables between two nodes: the rate of one each way, in Gbit/s (0: the file says none), and their name in the file.
+
+    ``ports``: the names of the ports at both ends of one cable, where the file says them. Of no cables it is a word of the
+    file of which people must say how many it stands for.
+    """
 
     u: str
     v: str
@@ -38,6 +42,7 @@ class Link(NamedTuple):
     cables: int = 1
     one_way: bool = False
     called: str = ""
+    ports: tuple[str, ...] = ()
 
 
 class Complaint(NamedTuple):
@@ -162,7 +167,7 @@ def _count(kind: str, number: int) -> str:
 def _spell_cables(machine: Machine) -> str:
     many = Counter[str]()
     for link in machine.links:
-        many[link.called or (f"{link.rate:,.6g} Gbit/s" if link.rate else "")] += link.cables
+        many[link.called or (f"{link.rate:,.6g} Gbit/s" if link.rate else "")] += link.cables or 1
     return ", ".join(f"{number:,}" + (f" of {word}" if word else "") for word, number in many.most_common(6)) or "none"
 
 

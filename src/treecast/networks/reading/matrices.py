@@ -1,6 +1,6 @@
-"""Tables of GPUs: ``nvidia-smi topo -m`` and ``rocm-smi --showtopo``.
+"""Tables of GPUs: ``nvidia-smi topo -m`` and those of other makers like it, ``rocm-smi --showtopo``, ``amd-smi topology``.
 
-Neither says rates. Links over PCIe have none until somebody says it.
+None says rates. Links over PCIe have none until somebody says it.
 """
 
 import re
@@ -10,41 +10,59 @@ from itertools import combinations
 
 from treecast.networks.reading.machine import Draft, Link, Machine, Node
 from treecast.networks.reading.registry import matches, reader
-from treecast.networks.reading.text import lines_of
+from treecast.networks.reading.text import lines_of, whole_number
 from treecast.networks.reading.views import PCIE, joins_all
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_CELL = re.compile(r"NV[0-9]{1,5}|PIX|PXB|PHB|NODE|SYS|SOC|X(?![A-Z])")
-_BRIDGED, _IN_NODE = ("PIX", "PXB"), ("PIX", "PXB", "PHB", "NODE")
+_OVER_PCIE = ("PIX", "PXB", "PHB", "NODE", "SYS", "SOC")
+_OTHERS = {
+    "HCCS": "HCCS",
+    "HCCS_SW": "HCCS",
+    "SIO": "SIO",
+    "MDF": "MDF",
+}  # links of other makers, one where a word says it
+_CELL = re.compile(rf"(?:NV|XL)[0-9]{{1,5}}|{'|'.join([*_OVER_PCIE, *sorted(_OTHERS, reverse=True)])}|X|S")
+_LABEL = r"(?:GPU|NPU)(?: ?[0-9]+/)?[0-9]+"
+_GLUED = re.compile(rf"(?:{_CELL.pattern})+")
+_BRIDGED, _IN_NODE = _OVER_PCIE[:2], _OVER_PCIE[:4]
+_STATUS = {"OK", "CNS", "GNS", "TNS", "NS", "U"}
 _LEAST_SWITCHED = 6  # links a pair from which a clique is a switch
 _MOST = 512
-_TITLE = re.compile(r"=+\s*(.*?)\s*=+\s*$")
+_TITLE = re.compile(r"=+\s*(.*?)\s*=+\s*$|([A-Z ]+) TABLE:\s*$")
+_AMD = re.compile(r"(GPU\d+|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d)\s+(.*\S)")
 
 
 @reader(
     "nvidia-smi",
     summary="nvidia-smi topo -m",
-    recognises=matches(rb"^\s*(\x1b\[[0-9;]*m)*\s*GPU0(?:\s+\S.*(?<!X\s))?\s*$(?s:.*)^\s*GPU0\s+X\b"),
+    recognises=matches(
+        rb"^\s*(\x1b\[[0-9;]*m)*\s*[GN]PU ?0(?:/0)?(?:\s+\S.*(?<!X\s))?\s*$(?s:.*)^\s*[GN]PU ?0(?:/0)?\s+[XS]\b"
+    ),
 )
 def machine_of_nvidia(data: bytes) -> Machine:
     """Return the node of an ``nvidia-smi topo -m``."""
-    lines = [_ESCAPES.sub("", line) for line in lines_of(data)]
+    lines = [re.sub(r"\b([GN]PU) (?=[0-9]+/)", r"\1", _ESCAPES.sub("", line)) for line in lines_of(data)]
     labels, cells = _header(lines), dict[str, tuple[int, list[str]]]()
-    gpus = [label for label in labels if label.startswith("GPU")]
+    gpus = [label for label in labels if re.fullmatch(_LABEL, label)]
     for number, line in enumerate(lines, 1):
-        name, _, rest = line.strip().partition("\t" if "\t" in line.strip() else " ")
-        if name in gpus and name not in cells and _CELL.search(rest):
-            cells[name] = number, _CELL.findall(rest)[: len(gpus)]
+        name, *words = line.split() or [""]
+        if name in gpus and name not in cells and words and words[0] not in (*labels, "CPU", "NUMA"):
+            row = [cell for word in words for cell in _cells(word)][: len(gpus)]
+            cells[name] = number, ["X" if cell == "S" else cell for cell in row]
     for place, gpu in enumerate(gpus):
         if gpu not in cells:
             raise ValueError(f"it has no row of {gpu}, which its first line names")
         number, row = cells[gpu]
-        if len(row) < len(gpus) or row[place] != "X":
-            raise ValueError(f"line {number}: the row of {gpu} has not {len(gpus)} cells with X at place {place + 1}")
+        if len(row) < len(gpus) or row[place] != "X" or row.count("X") > 1:
+            raise ValueError(
+                f"line {number}: the row of {gpu} has not {len(gpus)} cells with X at place {place + 1}, and nowhere else"
+            )
     table = [cells[gpu][1] for gpu in gpus]
+    if not _STATUS.isdisjoint(cell for row in table for cell in row):
+        raise ValueError("it says whether GPUs reach each other (topo -p2p), and no links: give nvidia-smi topo -m")
     found = _draft(gpus, table)
     pairs = {(i, j): table[i][j] for i, j in combinations(range(len(gpus)), 2)}
-    bonded = {ends: int(cell[2:]) for ends, cell in pairs.items() if cell[:2] == "NV"}
+    bonded = {ends: int(cell[2:]) for ends, cell in pairs.items() if re.fullmatch("(NV|XL)[0-9]+", cell)}
     sums = Counter(sum(many for ends, many in bonded.items() if i in ends) for i in range(len(gpus)))
     facts = {
         "gpus": len(gpus),
@@ -57,14 +75,29 @@ def machine_of_nvidia(data: bytes) -> Machine:
         found.nodes["nvswitch"] = Node("nvswitch", "nvswitch")
         found.links += [Link(gpu, "nvswitch", cables=min(many), called="NVLink") for gpu in gpus]
     else:
-        found.links += [Link(gpus[i], gpus[j], cables=some, called="NVLink") for (i, j), some in bonded.items() if some]
+        for (i, j), some in bonded.items():
+            called = "NVLink" if pairs[i, j][0] == "N" else "XeLink"
+            found.links += [Link(gpus[i], gpus[j], cables=some, called=called)] if some else []
+        odd = {ends: cell for ends, cell in pairs.items() if ends not in bonded and cell not in _OVER_PCIE}
+        for (i, j), cell in odd.items():
+            found.links.append(Link(gpus[i], gpus[j], cables=int(cell in _OTHERS), called=_OTHERS.get(cell, cell)))
     if len(gpus) > 1 and not joins_all(found.machine("", facts)):
         groups = [
             _groups(len(gpus), [ends for ends, cell in pairs.items() if cell in words])
             for words in (_BRIDGED, _IN_NODE)
         ]
         _join_over_pcie(found, gpus, *groups)
-    return found.machine("nvidia-smi topo -m", facts)
+    tool = "npu-smi" if gpus[0][0] == "N" else "xpu-smi" if "/" in gpus[0] else "nvidia-smi"
+    return found.machine(f"{tool} topo -m", facts)
+
+
+def _cells(word: str) -> list[str]:
+    """Return the cells in a word, which may be glued together.
+
+    >>> _cells("PXBSYS"), _cells("MX")
+    (['PXB', 'SYS'], ['MX'])
+    """
+    return _CELL.findall(word) if _GLUED.fullmatch(word) else [word]
 
 
 def _draft(gpus: Sequence[str], table: Sequence[Sequence[str]]) -> Draft:
@@ -82,32 +115,36 @@ def _header(lines: Sequence[str]) -> list[str]:
     labels = list[str]()
     for line in lines:
         words = re.sub(r"(?i)CPU Affinity|NUMA Affinity|GPU NUMA ID", " ", line).split()
-        if not words or "X" in words or (not labels and words[0] != "GPU0"):
+        if not words or not {"X", "S"}.isdisjoint(words) or (not labels and not re.fullmatch("[GN]PU0(/0)?", words[0])):
             if labels:
                 break
             continue
-        labels += [label for word in words for label in re.findall(r"(?:GPU|NIC)[0-9]+|\S+", word)]
+        labels += [label for word in words for label in re.findall(rf"{_LABEL}|NIC[0-9]+|\S+", word)]
     found = list(dict.fromkeys(labels))
-    if "GPU0" not in found:
+    if not {"GPU0", "GPU0/0", "NPU0"} & set(found):
         raise ValueError("it has no line of columns, as in GPU0 GPU1 CPU Affinity")
     return found
 
 
-@reader("rocm-smi", summary="rocm-smi --showtopo", recognises=matches(rb"^=+\s*Link Type between two GPUs\s*=+"))
+@reader(
+    "rocm-smi",
+    summary="rocm-smi --showtopo",
+    recognises=matches(rb"^=+\s*Link Type between two GPUs\s*=+|^LINK TYPE TABLE:"),
+)
 def machine_of_rocm(data: bytes) -> Machine:
     """Return the node of a ``rocm-smi --showtopo``."""
     tables, numa, title = dict[str, dict[str, list[str]]](), dict[str, str](), ""
     for line in lines_of(data):
         line = _ESCAPES.sub("", line)
         if found := _TITLE.match(line):
-            title = found[1].partition(" between")[0]
+            title = (found[1] or (found[2] or "").capitalize().replace(" type", " Type")).partition(" between")[0]
         elif found := re.match(r"GPU\[(\d+)\].*Numa Node:\s*(\d+)", line):
             numa[f"GPU{found[1]}"] = found[2]
-        elif (found := re.match(r"(GPU\d+)\s+(.*\S)", line)) and not found[2].startswith("GPU"):
+        elif (found := _AMD.match(line)) and not _AMD.match(found[2]):
             tables.setdefault(title, {})[found[1]] = found[2].split()
-    types, hops = tables.get("Link Type", {}), tables.get("Hops", {})
+    types, hops, weights = (tables.get(name, {}) for name in ("Link Type", "Hops", "Weight"))
     gpus = list(types)
-    for name, table in (("Link Type", types), ("Hops", hops)):
+    for name, table in (("Link Type", types), ("Hops", hops), ("Weight", weights)):
         for gpu in gpus if table else ():
             if len(table.get(gpu, ())) != len(gpus):
                 raise ValueError(f"the table {name!r} has not {len(gpus)} cells in the row of {gpu}")
@@ -115,8 +152,11 @@ def machine_of_rocm(data: bytes) -> Machine:
         raise ValueError("its table 'Link Type between two GPUs' is empty")
     found = _draft(gpus, list(types.values()))
     found.remark("XGMI has 1, 2 or 4 links a pair on some machines (MI200), which the table does not say: give the XML")
-    for (_, u), (j, v) in combinations(enumerate(gpus), 2):
-        if types[u][j] == "XGMI" and (not hops or hops[u][j] == "1"):
+    joined = [(u, v, j) for (_, u), (j, v) in combinations(enumerate(gpus), 2) if types[u][j] == "XGMI"]
+    # some drivers say one hop of every pair: a weight grows with each link on the way
+    least = min((_weight(weights[u][j]) for u, _, j in joined if weights), default=0)
+    for u, v, j in joined:
+        if (not hops or hops[u][j] == "1") and (not weights or _weight(weights[u][j]) == least):
             found.links.append(Link(u, v, called="XGMI"))
     if any("PCIE" in row for row in types.values()):
         of = [numa.get(gpu, "") for gpu in gpus]
@@ -128,6 +168,10 @@ def machine_of_rocm(data: bytes) -> Machine:
         "hops": dict(Counter(cell for gpu in hops for cell in hops[gpu])),
     }
     return found.machine("rocm-smi --showtopo", facts)
+
+
+def _weight(cell: str) -> int:
+    return whole_number(cell, "a weight")
 
 
 def _groups(many: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:

@@ -16,6 +16,7 @@ from treecast.networks.reading.text import plain, whole_number
 from treecast.networks.reading.views import NVLINK, gpu_links, joins_all
 
 _PCIE = {2.5: 2.0, 5.0: 4.0, 8.0: 7.877, 16.0: 15.754, 32.0: 31.508, 64.0: 60.5}  # Gbit/s of a lane by its GT/s
+_NO_WIDTH = (0, 63, 255)  # what the kernel says of virtual devices
 _XGMI = {"906": 192.0, "908": 192.0, "910": 288.0, "90a": 288.0, "94": 384.0, "95": 384.0}
 _GPUS, _NICS = ("0x0300", "0x0302", "0x0380", "0x1200"), ("0x0200", "0x0207")
 _WRITE_ALL = "let NCCL write all: NCCL_TOPO_DUMP_FILE=topo.xml"
@@ -25,6 +26,7 @@ _WRITE_ALL = "let NCCL write all: NCCL_TOPO_DUMP_FILE=topo.xml"
 class _Node(Draft):
     """The parts read so far: GPUs by bus number with their NUMA node and element, PCIe links by their likeness."""
 
+    unknown: list[str] = field(default_factory=list[str])  # devices whose PCIe link has no speed or width
     facts: Counter[str] = field(default_factory=Counter[str])
     gpus: dict[str, tuple[str, Element | None]] = field(default_factory=dict[str, tuple[str, Element | None]])
     like: dict[tuple[str, str], list[tuple[str, float]]] = field(
@@ -59,6 +61,7 @@ def machine_of(data: bytes) -> Machine:
             found.links.append(Link(u, v, _between(one)))
     found.facts["cpus"], found.facts["gpus"] = len(cpus), len(found.gpus)
     _of_gpus(found)
+    found.complain(found.unknown, "PCIe link", "of unknown speed or width, taken as 8 GT/s or 16 lanes", nodes=())
     _slow_devices(found)
     if not any(found.facts[tag] for tag in ("nvlink", "xgmi")):
         found.remark(f"no NVLink or XGMI stands in it; if the GPUs have some, {_WRITE_ALL}")
@@ -81,7 +84,7 @@ def _walk(found: _Node, inside: Element, above: str, cpu: str) -> None:
             continue
         found.facts["pci"] += 1
         bus, kind = plain(each.of.get("busid", "")).lower(), each.of.get("class", "").lower()[:6]
-        gpu, nic, rate = each.first("gpu"), each.first("nic"), _pcie(each)
+        gpu, nic, rate = each.first("gpu"), each.first("nic"), _pcie(found, each)
         if gpu is not None or (nic is None and kind in _GPUS):
             number = gpu.of["dev"] if gpu is not None and "dev" in gpu.of else str(len(found.gpus))
             name = found.add(bus, Node("gpu", plain(f"gpu{number}")))
@@ -113,10 +116,13 @@ def _nets(found: _Node, nic: Element, above: str, rate: float) -> int:
     return len(nets)
 
 
-def _pcie(device: Element) -> float:
-    """Return the Gbit/s of the PCIe link to a device."""
+def _pcie(found: _Node, device: Element) -> float:
+    """Return the Gbit/s of the PCIe link to a device; of unknown speed or width it is that of 16 lanes of 8 GT/s."""
     speed = re.match(r"\s*([0-9]{1,4}(?:\.[0-9]{1,4})?)", device.of.get("link_speed", ""))
-    return (_whole(device, "link_width", "0") or 16) * _PCIE.get(float(speed[1]) if speed else 8.0, 7.877)
+    lanes = _whole(device, "link_width", "0")
+    if speed is None or lanes in _NO_WIDTH:
+        found.unknown.append(plain(device.of.get("busid", "")))
+    return (16 if lanes in _NO_WIDTH else lanes) * _PCIE.get(float(speed[1]) if speed else 8.0, 7.877)
 
 
 def _whole(element: Element, name: str, usual: str, most: int = 65_535) -> int:

@@ -16,13 +16,16 @@ from xml.parsers import expat
 
 from treecast.discovery import import_all
 from treecast.errors import did_you_mean
+from treecast.networks.reading.frames import looks_like, unframed
 from treecast.networks.reading.links import Parts
 from treecast.networks.reading.machine import Machine
 
 HEAD = 1 << 16
 """How many of the first bytes of a file tell its kind."""
 _OF_MACHINES = (".xml", ".ibnetdiscover", ".conf", ".yaml", ".yml", ".json", ".textproto", ".topo", ".txt")
-SUFFIXES = frozenset([".graphml", ".edges", ".edgelist", ".dot", ".gv", *_OF_MACHINES])
+SUFFIXES = frozenset([".graphml", ".gml", ".edges", ".edgelist", ".csv", ".mtx", ".npy", ".dot", ".gv"]).union(
+    _OF_MACHINES
+)
 """A name that ends so is that of a file, also where nobody writes ``file:`` before it."""
 _MOST, _MOST_OF_GRAPHS = 1 << 26, 1 << 28
 
@@ -127,23 +130,38 @@ def read_file(path: str, kind: str = "") -> Machine | Parts | Files:
     if data[:10].lstrip(b"\x89").startswith(b"treecast"):
         raise ValueError("it is a plan, no network: 'treecast show' says on which one")
     chosen = _chosen(data[:HEAD], path, kind)
+    if not kind and chosen is None and (chosen := _found(unframed(data[:HEAD]))):
+        data = unframed(data)
+    chosen = chosen or _by_name(data[:HEAD], path)
     most = _MOST_OF_GRAPHS if chosen.name in ("graphml", "links") else _MOST
     if len(data) > most:
         raise ValueError(f"it has more than {most >> 20} MiB, the most of a file of {chosen.summary}")
     return chosen.read(data)
 
 
-def _chosen(head: bytes, path: str, kind: str) -> Reader:
+def _chosen(head: bytes, path: str, kind: str) -> Reader | None:
+    """Return the reader that is asked for, or that recognises a file; None where none does."""
     known = readers()
-    if kind:
-        if kind not in known:
-            hint = did_you_mean(kind, known) or f": --format is one of {', '.join(known)}"
-            raise ValueError(f"{kind!r} is no kind of file{hint}")
-        return known[kind]
-    found = [each for each in known.values() if each.recognises(head)]
+    if not kind:
+        return _found(head)
+    if kind not in known:
+        hint = did_you_mean(kind, known) or f": --format is one of {', '.join(known)}"
+        raise ValueError(f"{kind!r} is no kind of file{hint}")
+    return known[kind]
+
+
+def _found(head: bytes) -> Reader | None:
+    found = [each for each in readers().values() if each.recognises(head)]
     if len(found) > 1:
         names = " and ".join(each.name for each in found)
         raise ValueError(f"it may be of {names}: say which, by --format {found[0].name}")
+    return found[0] if found else None
+
+
+def _by_name(head: bytes, path: str) -> Reader:
+    """Return the reader of a file that none recognises, by its name, or that of links; ValueError where it looks otherwise."""
     suffix = Path(path).suffix.lower()
-    by_name = [each for each in known.values() if suffix in each.suffixes]
-    return (found or by_name or [known["links"]])[0]
+    by_name = [each for each in readers().values() if suffix in each.suffixes]
+    if (not by_name or suffix in _OF_MACHINES) and (looks := looks_like(head)):
+        raise ValueError(looks)
+    return (by_name or [readers()["links"]])[0]

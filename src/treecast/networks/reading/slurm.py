@@ -99,7 +99,8 @@ def machine_of(data: bytes) -> Machine:
                 rate = float(whole_number(said.get("linkspeed", "0"), "LinkSpeed", 10**9))
                 tree.switch(name, said.get("nodes", ""), said.get("switches", ""), rate)
             elif line and "blocksizes" not in said:
-                raise ValueError("names no switch: write SwitchName=s0 Nodes=n[1-8]")
+                right = "put the lines of that file here, as" if line.lower().startswith("include") else "write"
+                raise ValueError(f"names no switch: {right} SwitchName=s0 Nodes=n[1-8]")
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from None
     return tree.whole("Slurm's topology.conf")

@@ -1,7 +1,7 @@
 """Other views of a machine: hosts instead of their cards, GPU links alone, no relays that do nothing, a part of it."""
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
 from treecast.description import count_of, list_few
@@ -27,7 +27,7 @@ def sums(machine: Machine) -> tuple[dict[tuple[str, str], float], dict[tuple[str
     """
     place = {name: number for number, name in enumerate(machine.nodes)}
     both, one = defaultdict[tuple[str, str], float](float), defaultdict[tuple[str, str], float](float)
-    for u, v, rate, cables, one_way, _ in machine.links:
+    for u, v, rate, cables, one_way, *_ in machine.links:
         ends = (u, v) if one_way or place[u] < place[v] else (v, u)
         (one if one_way else both)[ends] += (rate or 1.0) * cables
     for u, v in list(one):
@@ -94,6 +94,18 @@ def by_hosts(machine: Machine) -> Machine:
         more.append(Complaint(text, tuple(unnamed), "left out"))
     kept = [link for link in links if link.u in nodes and link.v in nodes and link.u != link.v]
     return replace(machine, nodes=nodes, links=kept, complaints=[*machine.complaints, *more])
+
+
+def counted(machine: Machine, links_called: Mapping[str, int]) -> Machine:
+    """Return a machine whose words for links stand for as many as people say. Raises ValueError where nobody says it of one."""
+    for u, v, _, cables, _, word, _ in machine.links:
+        if not cables and word not in links_called:
+            raise ValueError(
+                f"{called(machine, u)} to {called(machine, v)} is {word[:40]!r}, which treecast does not know: "
+                f"--links-called {word[:40]}=1 says that it is a link, {word[:40]}=0 that it is none"
+            )
+    links = [link if link.cables else link._replace(cables=links_called[link.called]) for link in machine.links]
+    return replace(machine, links=[link for link in links if link.cables])
 
 
 def gpu_links(machine: Machine) -> Machine:

@@ -1,0 +1,112 @@
+"""Tables of benchmarks as they print them: nccl-tests and rccl-tests, OSU, IMB; and the rings that NCCL says it has found."""
+
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from treecast.errors import FormatError
+
+_PERF = re.compile(r"\b(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|reduce|gather|scatter)_perf\b")
+_OSU = re.compile(r"#\s*OSU \S+ (.+?)(?: Personalized Exchange)? Latency Test", re.IGNORECASE)
+_IMB = re.compile(r"#\s*Benchmarking\s+(\w+)")
+_RANK = re.compile(r"\bRank\s+(\d+)\b.*\bon\s+(\S+)\s+device\s+(\d+)")
+_COMM = re.compile(r"(\S+?):\d+:\d+ \[\d+\] NCCL INFO .*\brank (\d+) nranks (\d+) cudaDev (\d+)")
+_RING = re.compile(r"NCCL INFO Channel \d+/\d+ :((?:\s+\d+)+)\s*$")
+_HEAD = re.compile(r"#?\s*size\b.*\btime\b.*\balgbw\b.*\bbusbw\b")
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+_OF_EACH = frozenset({"allgather", "alltoall", "gather", "scatter"})
+"""Collectives of which OSU and IMB say the bytes of one rank's part."""
+_TIMES, _SIZES = ("time", "t_max[usec]"), ("size", "Size", "#bytes", "bytes")
+_KINDS = ("allreduce", "allgather", "reduce-scatter", "alltoall", "broadcast", "reduce", "gather", "scatter")
+_CALLED = {"bcast": "broadcast", "all-to-all": "alltoall", "all-reduce": "allreduce", "all-gather": "allgather"}
+
+
+class Timed(NamedTuple):
+    """A line of a table: the bytes as it says them, and the seconds."""
+
+    size: int
+    seconds: float
+
+
+@dataclass
+class Log:
+    """What a log says: the tool, the tables of timed collectives, the host and device of each rank, and the rings of ranks."""
+
+    tool: str = ""
+    tables: dict[str, list[Timed]] = field(default_factory=dict[str, list[Timed]])
+    hosts: dict[int, tuple[str, int]] = field(default_factory=dict[int, tuple[str, int]])
+    rings: list[list[int]] = field(default_factory=list[list[int]])
+    ranks: int = 0
+
+    def total(self, kind: str, size: int, ranks: int) -> int:
+        """Return the bytes of all blocks together, as treecast counts them, where a table says ``size``."""
+        if self.tool == "nccl-tests":  # those of a rank: of an alltoall its row, of all others all that there is
+            return size * (ranks if kind == "alltoall" else 1)
+        return size * (ranks if kind in _OF_EACH else 1) * (ranks if kind == "alltoall" else 1)
+
+
+def bus_factor(kind: str, ranks: int) -> float:
+    """Return what nccl-tests multiplies algbw by, so that busbw compares with the rate of a link.
+
+    >>> bus_factor("allreduce", 4), bus_factor("alltoall", 4), bus_factor("broadcast", 4)
+    (1.5, 0.75, 1.0)
+    """
+    parts = {"allreduce": 2, "broadcast": 0, "reduce": 0}.get(kind, 1)
+    return parts * (ranks - 1) / ranks if parts else 1.0
+
+
+def read_log(text: str, kind: str = "") -> Log:
+    """Return what a log says. ``kind``: the collective, where it does not tell. Raises FormatError when it has no table."""
+    found, here, columns, guess = Log(), "", list[str](), ""
+    for line in text.splitlines():
+        if said := _PERF.search(line):
+            here = _name(said[1])
+        elif said := _RANK.search(line):
+            found.hosts[int(said[1])] = said[2], int(said[3])
+        elif said := _COMM.search(line):
+            found.hosts.setdefault(int(said[2]), (said[1], int(said[4])))
+            found.ranks = int(said[3])
+        elif said := _RING.search(line):
+            found.rings.append([int(word) for word in said[1].split()])
+        elif said := _OSU.search(line) or _IMB.search(line):
+            found.tool, here, columns = ("OSU" if "OSU" in line else "IMB"), _name(said[1]), []
+        elif said := re.search(r"#processes\s*=\s*(\d+)", line):
+            found.ranks = int(said[1])
+        elif _HEAD.search(line):
+            found.tool, columns = "nccl-tests", line[line.index("size") :].replace("#wrong", "wrong").split()
+        elif re.search(r"#\s*Size\b.*Latency|#bytes\b.*t_max", line):
+            columns = re.sub(r"(Avg )?Latency(\(us\))?", "time", line).lstrip("# ").split()
+        elif columns and _NUMBER.match(line.strip()):
+            row = dict([*zip(columns, line.split(), strict=False)][::-1])  # of two columns of a name the first
+            guess = guess or _guessed(row, len(found.hosts) or found.ranks)
+            time, size = (next((row[word] for word in words if word in row), "") for words in (_TIMES, _SIZES))
+            if all(_NUMBER.fullmatch(word) for word in (time, size)):
+                found.tables.setdefault(here, []).append(Timed(int(float(size)), float(time) * 1e-6))
+    found.rings = list({tuple(each): each for each in found.rings}.values())
+    rows = found.tables.pop("", [])
+    if rows and (kind or guess):
+        found.tables.setdefault(kind or guess, []).extend(rows)
+    if not found.tables:
+        raise FormatError(
+            "this log has no table of a collective: give the output of nccl-tests, rccl-tests, OSU or IMB, or name the "
+            "collective, as in --collective alltoall"
+        )
+    return found
+
+
+def _guessed(row: dict[str, str], ranks: int) -> str:
+    """Return the collective of a row of nccl-tests, from its columns, where these tell; else an empty text."""
+    try:
+        factor, adds, rooted = float(row["busbw"]) / float(row["algbw"]), row["redop"] != "none", int(row["root"]) >= 0
+    except (KeyError, ValueError, ZeroDivisionError):
+        return ""
+    if rooted:
+        return "reduce" if adds else "broadcast"
+    return "" if not adds else "allreduce" if ranks == 2 or factor > 1 else "reduce-scatter"
+
+
+def _name(word: str) -> str:
+    """Return the collective that a benchmark calls so; an empty text for another."""
+    name = word.strip().lower().replace("_", "-")
+    name = _CALLED.get(name, name)
+    return name if name in _KINDS else ""

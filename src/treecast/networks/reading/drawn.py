@@ -1,0 +1,93 @@
+"""Graphs whose nodes and links have attributes, of any format: capacities, relays, labels and rates."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from treecast.errors import TreecastError
+from treecast.networks.reading.links import Links, Parts, label_or_name, passed_over
+from treecast.networks.reading.machine import Complaint, Link, Machine, Node
+from treecast.units import parse_rate
+
+LABELS = ("NodeLabel", "label", "name")  # yEd's element comes first
+_RATES = {"LinkSpeedRaw": "{}bit/s", "rate": "{}", "bandwidth": "{}"}  # how the text of each is a rate
+_VALUES = frozenset({"capacity", "relay", "kind", "port", *_RATES, *LABELS})
+_BARE = "which is read where all links have it with its unit, as in 100Gbit/s"
+
+
+@dataclass
+class Drawn:
+    """The graph that has been read so far, of a ``format``; attributes that nobody reads are named in a remark.
+
+    >>> found = Drawn("example")
+    >>> found.join("a", "b", {"capacity": 2, "km": 7})
+    >>> found.parts().remarks
+    ("passed over: km ('capacity' says how many cables a link has)",)
+    """
+
+    format: str
+    links: Links = field(default_factory=Links)
+    passed: dict[str, None] = field(default_factory=dict[str, None])
+    labels: dict[str, str] = field(default_factory=dict[str, str])
+    rates: list[tuple[str, str, float, bool]] = field(default_factory=list[tuple[str, str, float, bool]])
+    remarks: tuple[str, ...] = ()
+    loops: int = 0
+    joined: int = 0
+
+    def node(self, name: str, said: Mapping[str, object]) -> None:
+        """Add a node: ``relay`` says that it takes no part, its label how it is called."""
+        self._pass(said)
+        self.links.add(name, said.get("relay") or False)
+        labels = ("_".join(str(said.get(label, "")).split())[:256] for label in LABELS)
+        self.labels[name] = next(filter(None, labels), "")
+
+    def join(self, u: str, v: str, said: Mapping[str, object], one_way: bool = False) -> None:
+        """Add a link, or an arc: ``capacity`` says how many cables it has, ``rate`` how much one carries."""
+        self._pass(said)
+        self.links.join(u, v, said.get("capacity"), one_way)
+        rates = (_gigabits(spelled.format(said[name])) for name, spelled in _RATES.items() if name in said)
+        if len(self.rates) == self.joined and (rate := next(filter(None, rates), 0.0)):
+            self.rates.append((u, v, rate, one_way))
+        else:
+            self.passed |= {f"{name}, {_BARE}": None for name in ("rate", "bandwidth") if name in said}
+        self.joined += 1
+        self.loops += u == v
+
+    def _pass(self, said: Mapping[str, object]) -> None:
+        self.passed |= dict.fromkeys(key for key in said if key not in _VALUES)
+
+    def parts(self, **facts: int) -> Parts | Machine:
+        """Return the graph that has been read; a machine where every link says its rate."""
+        parts, many = self.links.parts(), Counter(self.labels.values())
+        missing = many.pop("", 0)
+        names = label_or_name([self.labels.get(name, "") for name in parts.names], parts.names)
+        facts |= {
+            "edges": self.joined,
+            "loops": self.loops,
+            "labels_twice": sum(count > 1 for count in many.values()),
+            "labels_missing": missing,
+        }
+        remarks = (*passed_over(self.passed), *self.remarks)
+        if not self.rates or len(self.rates) < self.joined:
+            return parts._replace(names=names, remarks=remarks, facts=facts)
+        kinds = zip(parts.names, names, parts.relays.tolist(), strict=True)
+        nodes = {name: Node("switch" if relay else "host", called) for name, called, relay in kinds}
+        links, one = list[Link](), Counter[tuple[str, str, float]]()
+        for u, v, rate, one_way in self.rates:
+            if one_way and not one[v, u, rate]:
+                one[u, v, rate] += 1
+            else:  # an arc back of the same rate makes a link
+                one[v, u, rate] -= one_way
+                links += [Link(u, v, rate)] if u != v else []
+        links += [Link(u, v, rate, many, one_way=True) for (u, v, rate), many in one.items() if many and u != v]
+        loops = [Complaint(f"{self.loops} links from a node to itself", (), "left out")] if self.loops else []
+        return Machine(self.format, nodes, links, facts, [*map(Complaint, remarks), *loops])
+
+
+def _gigabits(text: str) -> float:
+    """Return a rate as Gbit/s, 0 for any text that is none."""
+    try:
+        rate = parse_rate(text) * 8 / 1e9
+    except TreecastError:
+        return 0.0
+    return rate if 1e-9 <= rate <= 1e9 else 0.0

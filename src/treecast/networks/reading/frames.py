@@ -1,0 +1,69 @@
+"""Text as people paste it: the frame around it taken off; and what a file looks like that no reader takes."""
+
+import re
+from textwrap import dedent
+
+_FENCE = re.compile(r"\s*(```|~~~)[\w-]*\s*$")
+_PROMPT = re.compile(r"\s*(\S+[@:]\S*\s*)?[$%]\s+\S.*$")
+_RULE = re.compile(r"\s*\|[\s:|-]*\|\s*$")
+_MARK = re.compile(r"\s*(>|\w[\w.-]*:)([ \t]|$)")
+NETWORKX = "let networkx read it, treecast.network(networkx.{}(path))"
+_LOOKS = (
+    (r"(?i)^\s*\*vertices\b", "Pajek", NETWORKX.format("read_pajek")),
+    (r"<gexf\b", "GEXF", NETWORKX.format("read_gexf")),
+    (r"\A>>graph6<<|\A>>sparse6<<", "graph6", NETWORKX.format("read_graph6")),
+    (r'"adjacency"\s*:', "adjacency data", "give the result of networkx.node_link_data"),
+    (r"(?m)^\s*(graph|flowchart)\s+(LR|RL|TB|TD|BT)\b", "Mermaid", "write a link a line, as in: a -- b"),
+    (r"(?m)^\s*-?\s*endpoints\s*:", "containerlab", "write a link a line, two names, as in: leaf1 spine1"),
+    (r"<platform\b", "a platform of SimGrid", "write its links, a line each, as in: source,target,rate"),
+    (r"==\(.*\)==>", "iblinkinfo", "give the output of ibnetdiscover, which says the same cables"),
+    (r"(?m)^Node Type: |Links in Fabric:", "opareport", "write a link a line, two names, and its capacity"),
+    (
+        r"(?mi)^\s*(ClusterName|SlurmctldHost|PartitionName)\s*=",
+        "slurm.conf",
+        "give topology.conf, which says the switches",
+    ),
+    (
+        r"(?m)^\S+\s+(slots|max_slots|cpu)=",
+        "a hostfile of MPI",
+        "it has hosts and no links: give the file of the fabric",
+    ),
+    (r"(?m)^switches:\s*$", "a model of topograph", "let topograph write Slurm's topology.conf, and give that"),
+    (
+        r"NCCL INFO\b",
+        "a log of NCCL",
+        "set NCCL_TOPO_DUMP_FILE=topo.xml and give that file; treecast doctor reads the log",
+    ),
+    (r'"traceEvents"\s*:', "a trace of a profiler", "give the file of the machine; treecast why reads records of jobs"),
+    (
+        r"\A\s*[{\[]",
+        "JSON",
+        "nodes and links as networkx.node_link_data writes them are read, NetQ's, and MLX's hostfiles",
+    ),
+    (r"\A\s*<", "XML", "GraphML is read, and the XML of NCCL, RCCL and hwloc"),
+    (r"(?m)\A(---\s*\n)?(#.*\n)*[\w-]+:(\s|$)", "YAML", "Slurm's topology.yaml is read, and Tenstorrent's descriptors"),
+)
+
+
+def unframed(data: bytes) -> bytes:
+    r"""Return pasted text without quote marks, names of hosts before each line, fences, prompts, a Markdown table, indents.
+
+    >>> unframed(b"```\n$ cat x\n  a b\n  b c\n```\n"), unframed(b"> a b\n> b c\n"), unframed(b"| a | b |\n|---|---|\n")
+    (b'a b\nb c\n', b'a b\nb c\n', b'a\tb\n')
+    """
+    lines = data.decode("utf-8-sig", "replace").splitlines()
+    lines = [line for line in lines if not _FENCE.match(line) and not _PROMPT.match(line)]
+    marks = {found[1] if (found := _MARK.match(line)) else "" for line in lines if line.strip()}
+    if len(lines) > 1 and len(marks) == 1 and (mark := marks.pop()):
+        lines = [line.lstrip().removeprefix(mark).removeprefix(" ") for line in lines]
+    if any(_RULE.match(line) for line in lines):
+        rows = [line.strip().strip("|").split("|") for line in lines if not _RULE.match(line)]
+        lines = ["\t".join(cell.strip() for cell in cells) for cells in rows]
+    return (dedent("\n".join(lines)).strip("\n") + "\n").encode()
+
+
+def looks_like(head: bytes) -> str:
+    """Return what text looks like that no reader takes, and what would be right; an empty text where nothing tells."""
+    said = unframed(head).decode()
+    found = next(((name, right) for pattern, name, right in _LOOKS if re.search(pattern, said)), None)
+    return f"it looks like {found[0]}, which is not read: {found[1]}" if found else ""

@@ -1,0 +1,95 @@
+"""Reads the ring of a rank, which stays when its process is killed, in the form of PyTorch's flight recorder."""
+
+import json
+import os
+import pickle
+import socket
+import struct
+import time
+from pathlib import Path
+from struct import Struct
+from typing import Any
+
+from treecast.errors import FormatError
+from treecast.files import write_whole
+
+MAGIC = b"treecast ring 1\n"
+HEAD = Struct("<16s4I")
+"""``MAGIC``, the length of the head's JSON, where rows begin, the bytes of a row, and how many there are."""
+ROW, NUMBER, ENDED = Struct("<Q3qH?"), Struct("<Q"), Struct("<q")
+"""Of a row: the number of the call in the record, 0 while it is written; nanoseconds since 1970 at its begin and its end, its
+number in its group, the length of what describes it, JSON, and whether it failed."""
+
+
+def read_ring(data: bytes, place: str, written: float) -> dict[str, Any]:
+    """Return the record in a ring. ``place``: its file, which tells whether the process lives, if it is still the one it maps.
+
+    Raises FormatError.
+    """
+    try:
+        _, length, begin, wide, many = HEAD.unpack_from(data)
+        head: dict[str, Any] = json.loads(data[HEAD.size : HEAD.size + length])
+        wide, entries = max(wide, ROW.size), list[dict[str, Any]]()
+        for at in range(begin, min(begin + many * wide, len(data) - wide + 1), wide):
+            number, began, ended, call, length, failed = ROW.unpack_from(data, at)
+            if number:
+                entry: dict[str, Any] = json.loads(data[at + ROW.size : at + ROW.size + length])
+                entry |= {
+                    "record_id": number - 1,
+                    "collective_seq_id": call,
+                    "p2p_seq_id": 0,
+                    "op_id": call,
+                    "is_p2p": False,
+                }
+                entry |= {"time_created_ns": began, "time_discovered_completed_ns": ended, "retired": ended > 0}
+                entry |= {
+                    "time_discovered_started_ns": began,
+                    "state": "completed" if ended and not failed else "started",
+                }
+                entries.append(entry)
+        about = head["treecast"]
+        is_here = (
+            about["host"] == socket.gethostname() and os.path.exists(place) and os.stat(place).st_ino == about["file"]
+        )
+        about["taken_ns"] = time.time_ns() if is_here else int(written * 1e9)
+        about["gone"] = is_here and not about["closed"] and about["pid"] != os.getpid() and _is_free(place)
+        entries.sort(key=lambda entry: entry["record_id"])
+        return {"version": "2.10", "pg_status": {}, **head, "entries": entries}
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        ArithmeticError,
+        OSError,
+        RecursionError,
+        struct.error,
+    ) as error:
+        raise FormatError(f"the ring cannot be read: {type(error).__name__}") from None
+
+
+def write_dumps(folder: str, into: str) -> int:
+    """Write the rings of a folder as dumps of PyTorch's flight recorder, ``treecast_rank_RANK``, for its tools; return how many.
+
+    Raises FormatError.
+    """
+    rings = sorted(Path(folder).glob("*.ring"))
+    if not rings:
+        raise FormatError(f"there are no rings in {folder!r}: name a folder of TREECAST_DUMP")
+    Path(into).mkdir(parents=True, exist_ok=True)
+    for file in rings:
+        data = read_ring(file.read_bytes(), str(file), file.stat().st_mtime)
+        write_whole(Path(into, f"treecast_rank_{int(data['treecast']['rank'])}"), pickle.dumps(data, protocol=4))
+    return len(rings)
+
+
+def _is_free(place: str) -> bool:
+    """Return whether no process has locked a file."""
+    import fcntl  # not everywhere, nor are rings
+
+    with open(place, "rb") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,123 @@
+"""Logs of benchmarks, read as their makers print them, and set beside networks whose times are known."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+import treecast
+from tests.advice.test_failing import clos
+from treecast.advice.logs import bus_factor, read_log
+from treecast.advice.orders import Loads
+from treecast.description import describe
+from treecast.errors import FormatError, PlanError
+
+NCCL = """# nThread 1 nGpus 1 minBytes 8 maxBytes 8388608 step: 1024(factor) warmup iters: 5 iters: 20
+#  Rank  0 Group  0 Pid   4151 on     h0-0 device  0 [0x10] NVIDIA H100
+#  Rank  1 Group  0 Pid   4151 on     h1-0 device  0 [0x10] NVIDIA H100
+#  Rank  2 Group  0 Pid   4151 on     h0-1 device  0 [0x10] NVIDIA H100
+#  Rank  3 Group  0 Pid   4151 on     h1-1 device  0 [0x10] NVIDIA H100
+h0-0:4151:4153 [0] NCCL INFO comm 0x5 rank 0 nranks 4 cudaDev 0 busId 10 - Init COMPLETE
+h0-0:4151:4153 [0] NCCL INFO Channel 00/02 :    0   1   2   3
+h0-0:4151:4153 [0] NCCL INFO Channel 01/02 :    0   1   2   3
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+           8             2     float     sum      -1    20.00    0.00    0.00      0    18.00    0.00    0.00      0
+     8000000       2000000     float     sum      -1   2400.0    3.33    5.00      0   2000.0    4.00    6.00      0
+# Avg bus bandwidth    : 2.5
+"""
+OSU = "# OSU MPI{} Latency Test v7.3\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n1000000   {}\n"
+IMB = """#---------------
+# Benchmarking {}
+# #processes = {}
+#---------------
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+            0         1000         0.05         0.06         0.05
+      1000000           20       900.11      1000.00       950.00
+"""
+
+
+def test_tables_are_read() -> None:
+    nccl = read_log(NCCL)
+    assert nccl.tables == {"allreduce": [(8, pytest.approx(20e-6)), (8_000_000, pytest.approx(2400e-6))]}
+    assert (nccl.rings, nccl.hosts[2], nccl.ranks) == ([[0, 1, 2, 3]], ("h0-1", 0), 4)
+    for called, kind in ((" All-to-All Personalized Exchange", "alltoall"), (" Bcast", "broadcast")):
+        assert list(read_log(OSU.format(called, 5)).tables) == [kind]
+    imb = read_log(IMB.format("Reduce_scatter", 6) + IMB.format("Alltoall", 6))
+    assert imb.tables["alltoall"][1] == (1_000_000, pytest.approx(1e-3))
+    assert (list(imb.tables), imb.ranks) == (["reduce-scatter", "alltoall"], 6)
+    plain = NCCL.replace("    sum ", "   none ")
+    with pytest.raises(FormatError, match="or name the collective"):
+        read_log(plain)
+    assert list(read_log(plain, "alltoall").tables) == ["alltoall"]
+    assert list(read_log("mpirun all_gather_perf -b 8\n" + plain).tables) == ["allgather"]
+    with pytest.raises(FormatError, match="this log has no table of a collective"):
+        read_log("hello")
+
+
+def test_times_are_those_of_the_cables(tmp_path: Path) -> None:
+    """Of 8 ranks on a ring of 1 GB/s: allgather 7/2 blocks by two cables, alltoall 8 blocks by the cut in the middle."""
+    log, block = tmp_path / "log", 1e6 / 1e9
+    for called, least in ((" Allgather", 3.5 * block), (" All-to-All Personalized Exchange", 8 * block)):
+        log.write_text(OSU.format(called, 9000))
+        (size,) = treecast.doctor(log, "ring:8", rate="1GB/s").sizes
+        assert size.least == pytest.approx(least)
+        assert size.most / size.busbw == pytest.approx(9000e-6 / least)
+    log.write_text(OSU.format(" Allreduce", 9000))  # 2 N (N - 1) parts of the vector over 2 N arcs
+    (size,) = treecast.doctor(log, "ring:8", rate="1GB/s").sizes
+    assert size.least == pytest.approx(7 / 8 * block)
+    assert size.busbw == pytest.approx(1e6 / 9000e-6 * 1.75)
+
+
+def test_rings_and_a_better_order(tmp_path: Path) -> None:
+    """Two leaves of two hosts with one cable up: a ring that goes to and fro crosses twice, the best one once."""
+    log = tmp_path / "log"
+    log.write_text(NCCL)
+    found = treecast.doctor(log, clos(2, 1, 2), rate="1GB/s")
+    assert found.rings is not None
+    assert (found.rings.load, found.rings.busbw, found.rings.other) == (2, 0.5e9, 1e9)
+    hosts = [name.split("-")[0] for name in found.rings.order]
+    assert sum(u != v for u, v in pairwise([*hosts, hosts[0]])) == 2
+    size = found.sizes[-1]
+    assert size.least == pytest.approx(2 * 3 / 4 * 8e6 / 1e9)  # a host that adds receives all but its own part, twice
+    assert size.busbw == pytest.approx(5e9, rel=1e-3)
+    said = describe(found)
+    assert "another order of hosts: 1 GB/s" in str(said.lines["rings"])
+    log.write_text(NCCL.replace("h0", "x0"))
+    assert "names hosts that the network has not" in str(describe(treecast.doctor(log, "ring:4", rate=1e9)).lines)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_loads_are_those_of_all_shortest_paths(seed: int) -> None:
+    graph = clos(3, 3, 2)
+    graph.remove_edge("l0", f"s{seed % 3}")
+    loads = Loads(treecast.network(graph))
+    for u, v in (("h0-0", "h1-0"), ("h0-0", "h0-1"), ("h2-0", "h0-1")):
+        links, much = loads.of_pair(loads.network.node(u), loads.network.node(v))
+        paths = list(nx.all_shortest_paths(graph, u, v))
+        wanted: dict[tuple[str, str], float] = {}
+        for path in paths:
+            for ends in pairwise(path):
+                wanted[ends] = wanted.get(ends, 0.0) + 1 / len(paths)
+        names = [tuple(loads.network.labels(loads.ends[link])) for link in links]
+        assert dict(zip(names, much, strict=True)) == pytest.approx(wanted)
+
+
+def test_refusals(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(IMB.format("Bcast", 9))
+    for network, words, wrong in (
+        ("ring:4", {}, "nothing says how fast a link is"),
+        ("ring:4", {"rate": 1e9}, "has 9 ranks on hosts of other names"),
+        ("ring:9", {"rate": 1e9, "collective": "alltoall"}, "the log has no table of alltoall, but of broadcast"),
+    ):
+        with pytest.raises(PlanError, match=wrong):
+            treecast.doctor(tmp_path / "log", network, **words)
+    (tmp_path / "log").write_text(NCCL.replace("h1-", "h0-").replace("h0-1", "h0-0"))
+    with pytest.raises(PlanError, match="all ranks of the log are on h0-0"):
+        treecast.doctor(tmp_path / "log", clos(2, 1, 2), rate=1e9)
+
+
+def test_bus_factors_are_those_of_nccl_tests() -> None:
+    assert [bus_factor(kind, 8) for kind in ("allreduce", "allgather", "reduce")] == [1.75, 0.875, 1.0]
