@@ -13,6 +13,18 @@ EVERY = [
     Model(f"{ports}-{duplex}-{partner}-{combining}", ports, duplex, partner, combining)
     for ports, duplex, partner, combining in product(("all", "one"), ("full", "half"), ("any", "same"), (False, True))
 ]
+EVERY += [
+    Model(f"2-{duplex}-{combining}", 2, duplex, combining=combining)
+    for duplex, combining in product(("full", "half"), (False, True))
+]
+
+
+def test_one_port_may_be_counted_and_late_is_less():
+    assert Model("mine", 1).normal == model("one-port").normal
+    assert model("one-port,latency=2") <= model("one-port") <= model("one-port,ports=2") <= model("all-port")
+    assert not model("one-port,ports=2") <= model("one-port,ports=2,latency=2")
+    assert model("all-port,latency=3,ports=2").spelling == "all-port,ports=2,latency=3"
+    assert Model("mine", 2, latency=3).spelling == "one-port,ports=2,latency=3"
 
 
 def test_buffers_and_routes_are_part_of_the_order():

@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from treecast.ragged import Ints
 
 
+def _counts(value: object) -> bool:
+    """Return whether a value is a whole number from 1."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
 @dataclass(frozen=True, repr=False)
 class Model:
     """Store-and-forward communication in synchronous steps, one message per arc and step; or wormhole switching.
@@ -26,11 +31,11 @@ class Model:
     ----------
     name : str
         Its name.
-    ports : {"all", "one"}
-        Whether a node uses all its links in a step, or one.
+    ports : {"all", "one"} or int
+        Over how many of its links a node sends in a step, and over how many it receives: all, one, or so many.
     duplex : {"full", "half"}
-        Whether a link carries a message both ways in one step, or one way. With one port, half duplex is of the port, too: in a
-        step a node sends or receives.
+        Whether a link carries a message both ways in one step, or one way. Where ports are counted, half duplex is of them, too:
+        in a step each sends or receives.
     partner : {"any", "same"}
         With one port, whether a node may send to one neighbour and receive from another in the same step, or exchanges with
         a single neighbour.
@@ -45,6 +50,8 @@ class Model:
     buffered : bool
         Whether a node may keep data that it relays. Else a flit that arrives in a step is sent on in the next, and the flits of a
         message follow one another without a gap.
+    latency : int
+        In how many steps a chunk arrives: one that is sent in step t can be sent on in step t + latency (the postal model).
 
     Examples
     --------
@@ -57,40 +64,60 @@ class Model:
     True
     >>> slow <= schedule.model, schedule.model <= slow, slow.spelling
     (True, False, 'one-port,half')
+    >>> mine = treecast.Model("mine", ports=2, latency=3)
+    >>> treecast.plan("broadcast", "complete:9", model=mine).steps, mine.spelling
+    (6, 'one-port,ports=2,latency=3')
     """
 
     name: str
-    ports: Literal["all", "one"]
+    ports: Literal["all", "one"] | int = "all"
     duplex: Literal["full", "half"] = "full"
     partner: Literal["any", "same"] = "any"
     combining: bool = False
     summary: str = ""
     routing: Literal["", "first", "last", "diagonal"] = ""
     buffered: bool = True
+    latency: int = 1
 
     def __post_init__(self) -> None:
         """Raise PlanError for a value that is none of those listed."""
-        known = {"ports": ("all", "one"), "duplex": ("full", "half"), "partner": ("any", "same")}
-        for name, values in (known | {"routing": ("", "first", "last", "diagonal")}).items():
-            if (given := getattr(self, name)) not in values:
-                raise PlanError(f"{name} of a model is one of {', '.join(map(repr, values))}, not {given!r}")
+        known = {"duplex": ("full", "half"), "partner": ("any", "same"), "routing": ("", "first", "last", "diagonal")}
+        for name, values in {"ports": ("all", "one"), **known}.items():
+            if (given := getattr(self, name)) not in values and not (name == "ports" and _counts(given)):
+                more = " or a whole number from 1" if name == "ports" else ""
+                raise PlanError(f"{name} of a model is one of {', '.join(map(repr, values))}{more}, not {given!r}")
+        if not _counts(self.latency):
+            raise PlanError(f"latency of a model is a whole number of steps from 1, not {self.latency!r}")
+        if self.ports == 1:
+            object.__setattr__(self, "ports", "one")
+        if (self.ports not in ("all", "one") or self.latency > 1) and (self.routing or not self.buffered):
+            raise PlanError(f"{self.name}: ports are counted, and chunks are late, where nodes keep what they relay")
+        if self.ports not in ("all", "one") and self.partner == "same":
+            raise PlanError(f"{self.name}: one partner in a step is for one port, not for {self.ports}")
+
+    @property
+    def room(self) -> int:
+        """Over how many links a node sends at once, or receives; 0: over all."""
+        return self.ports if isinstance(self.ports, int) else int(self.ports == "one")
 
     @property
     def half_port(self) -> bool:
-        """Whether a node either sends or receives in a step because its one port carries one way."""
-        return self.ports == "one" and self.duplex == "half" and not self.routing
+        """Whether each port of a node either sends or receives in a step, because it carries one way."""
+        return self.ports != "all" and self.duplex == "half" and not self.routing
 
     @property
     def normal(self) -> "Model":
         """The same machine without a name, and with a partner only where that says something."""
-        free = self.ports == "all" or bool(self.routing)
+        free = self.ports != "one" or bool(self.routing)
         partner = "any" if free else "same" if self.duplex == "half" else self.partner
         return replace(self, name="", summary="", partner=partner)
 
     @property
     def spelling(self) -> str:
         """The name by which ``model`` finds this machine: its own, if it is known by that. Raises PlanError if none does."""
-        names = [self.name, *(",".join([preset, *more]) for more, preset in product(_ENDINGS, MODELS))]
+        numbers = [f"ports={self.ports}"] * (self.room > 1) + [f"latency={self.latency}"] * (self.latency > 1)
+        presets = ("one-port", "all-port", "whispering") if numbers else MODELS
+        names = [self.name, *(",".join([preset, *more, *numbers]) for more, preset in product(_ENDINGS, presets))]
         if found := next((name for name in names if _known(name) == self.normal), ""):
             return found
         raise PlanError(
@@ -102,18 +129,20 @@ class Model:
         mine, its = self.normal, other.normal
         return (
             mine.routing == its.routing
-            and mine.ports in ("one", its.ports)
+            and (its.ports == "all" or 0 < mine.room <= its.room)
             and mine.duplex in ("half", its.duplex)
             and mine.combining <= its.combining
             and mine.buffered <= its.buffered
             and (its.ports == "all" or mine.partner in ("same", its.partner))
+            and mine.latency >= its.latency
         )
 
     def __str__(self) -> str:
         return f"{self.name}: {self.summary}" if self.summary else self.name
 
     def __repr__(self) -> str:
-        return f"<Model {self.name}: {self.ports} port{'s' if self.ports == 'all' else ''}, {self.duplex} duplex>"
+        late = f", latency {self.latency}" if self.latency > 1 else ""
+        return f"<Model {self.name}: {self.ports} port{'s' * (self.ports != 'one')}, {self.duplex} duplex{late}>"
 
 
 @dataclass(frozen=True)
@@ -200,6 +229,7 @@ _CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "partner": ({"partner": "same"}, "; a node has one partner in a step"),
     "half": ({"duplex": "half"}, ""),
 }
+_NUMBERS = {"ports": "; a node sends over {0} links and receives over {0}", "latency": "; a chunk arrives in {0} steps"}
 _ENDINGS = ((), ("half",), ("combining",), ("combining", "half"), ("partner",))
 
 
@@ -207,25 +237,38 @@ def model(name: str | Model) -> Model:
     """Return the model of a name: that of a preset, with ``,combining``, ``,partner`` or ``,half`` behind it, or several.
 
     ``NAME,half`` is the half-duplex form of a preset, in ``NAME,combining`` a message holds any number of chunks, and in
-    ``NAME,partner`` a node with one port has one partner in a step. Raises PlanError when there is none.
+    ``NAME,partner`` a node with one port has one partner in a step. In ``NAME,ports=K`` a node has K ports, and in
+    ``NAME,latency=L`` a chunk arrives in L steps. Raises PlanError when there is none.
 
     >>> model("one-port,half,combining")
     <Model one-port,combining,half: one port, half duplex>
+    >>> model("one-port,ports=2,latency=3")
+    <Model one-port,ports=2,latency=3: 2 ports, full duplex, latency 3>
     """
     if isinstance(name, Model):
         return name
     preset, *suffixes = name.split(",")
-    if preset not in MODELS or not set(suffixes) <= {*_CHANGES, "full"} or {"half", "full"} <= set(suffixes):
+    numbers = {word: value for word, _, value in (each.partition("=") for each in suffixes) if word in _NUMBERS}
+    flags = [suffix for suffix in suffixes if suffix.partition("=")[0] not in _NUMBERS]
+    if preset not in MODELS or not set(flags) <= {*_CHANGES, "full"} or {"half", "full"} <= set(flags):
         raise PlanError(
-            f"{name!r} is no model: write one of {', '.join(MODELS)}, with ',half' behind it for half duplex, and "
-            f"',combining' where messages combine{did_you_mean(preset, MODELS)}"
+            f"{name!r} is no model: write one of {', '.join(MODELS)}, with ',half' behind it for half duplex, "
+            "',combining' where messages combine, ',ports=2' for two ports, and ',latency=3' where chunks arrive in three "
+            f"steps{did_you_mean(preset, MODELS)}"
         )
     found = MODELS[preset]
-    if "combining" in suffixes and not found.buffered:
+    if "combining" in flags and not found.buffered:
         raise PlanError(f"{name!r} is no model: without buffers messages go flit by flit and do not combine")
-    if "partner" in suffixes and (found.ports == "all" or found.routing):
+    if "partner" in flags and (found.ports == "all" or found.routing):
         raise PlanError(f"{name!r} is no model: one partner in a step is for one-port")
-    for suffix, (change, summary) in _CHANGES.items():
+    if wrong := [value for value in numbers.values() if not (value.isascii() and value.isdigit() and int(value[:9]))]:
+        raise PlanError(f"{name!r} is no model: {wrong[0]!r} is no whole number from 1")
+    counted = {
+        f"{word}={numbers[word]}": ({word: int(numbers[word])}, said.format(numbers[word]))
+        for word, said in _NUMBERS.items()
+        if word in numbers
+    }
+    for suffix, (change, summary) in (_CHANGES | counted).items():
         wider = replace(found, **change)
         if suffix in suffixes and wider != found:
             known = next((other for other in MODELS.values() if other.normal == wider.normal), None)
@@ -242,28 +285,52 @@ def _known(name: str) -> Model | None:
 
 
 class Takes(NamedTuple):
-    """The resources that a send over each arc takes in a step, each under a key. Sends that share a resource have the same key.
+    """The table of a machine on a network: what a send over each arc takes in a step, and when its chunk is there.
 
-    ``resource``: int64 (arcs, width), numbers below ``resources``. ``key``: int64 (arcs, width); -1 where each send has a key of
-    its own.
+    ``resource``: int64 (arcs, width), as indices into ``room``. ``key``: int64 (arcs, width); sends of one key share a resource,
+    and -1 is a key of its own for each send. ``room``: int64 (resources,), under how many keys each is taken at once.
+    ``latency``: how many steps after it began a send has arrived. ``ports``: to how many a node sends at once; 0: to any number.
     """
 
     resource: "Ints"
     key: "Ints"
-    resources: int
+    room: "Ints"
+    latency: int = 1
+    ports: int = 0
+
+    @property
+    def resources(self) -> int:
+        """How many resources there are."""
+        return len(self.room)
+
+    @property
+    def servers(self) -> tuple["Ints", "Ints"]:
+        """The first server of each resource of an arc, int64 (arcs, width), and how many more stand behind: int64 (servers,)."""
+        import numpy as np
+
+        from treecast.ragged import starts
+
+        first = starts(self.room)
+        spare = np.zeros(first[-1], np.int64)
+        spare[first[:-1]] = self.room - 1
+        return first[self.resource], spare
 
 
 def takes(machine: Model, network: "Network") -> Takes:
-    """Return the resources of a send over each arc of a network in a step, arcs as ``arcs_of`` numbers them.
+    """Return the table of a machine on a network, arcs as ``arcs_of`` numbers them.
 
-    Whoever makes schedules or times them asks this. The verifiers do not: they have rules of their own. The arcs there and
-    back of each cable are a link. Raises PlanError under wormhole switching, where a send takes the channels of its route.
+    Whoever makes schedules, times them or bounds them asks this. The verifiers do not: they have rules of their own. The arcs
+    there and back of each cable are a link. Raises PlanError under wormhole switching, where a send takes the channels of its
+    route.
 
     >>> from treecast import network
     >>> takes(model("one-port"), network("path:3")).resource.tolist()
     [[0, 4], [1, 5], [1, 3], [2, 4]]
     >>> takes(model("all-port,half"), network("path:3")).resource.tolist()
     [[0], [1], [0], [1]]
+    >>> two = takes(model("one-port,ports=2"), network("path:2"))
+    >>> two.resource.tolist(), two.room.tolist()
+    ([[0, 3, 4], [1, 2, 5]], [2, 2, 2, 2, 1, 1])
     """
     import numpy as np
 
@@ -274,17 +341,20 @@ def takes(machine: Model, network: "Network") -> Takes:
     normal, arcs, nodes = machine.normal, arcs_of(network), network.nodes
     tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
     low, high = np.minimum(tail, head), np.maximum(tail, head)
-    each, every = np.full(len(tail), -1), np.arange(len(tail))
+    each, every, half = np.full(len(tail), -1), np.arange(len(tail)), normal.duplex == "half"
     message = every if normal.combining else each  # combined sends are one message, however many they are
-    if normal.ports == "one":
-        columns = [(tail, message), (head + (0 if normal.duplex == "half" else nodes), message)]
-        if normal.partner == "same" and normal.duplex == "full":
-            columns += [(end + 2 * nodes, low * nodes + high) for end in (tail, head)]
-    elif normal.duplex == "half":
+    columns, nodal = list[tuple["Ints", "Ints"]](), 0
+    if normal.room:
+        columns, nodal = [(tail, message), (head + (0 if half else nodes), message)], nodes * (1 if half else 2)
+    if normal.partner == "same" and not half:
+        columns += [(end + 2 * nodes, low * nodes + high) for end in (tail, head)]
+    if normal.room != 1 and half:
         cable = network.cable(tail, arcs.port)
         link = np.unique(np.stack([low, high, cable]), axis=1, return_inverse=True)[1].reshape(-1)
-        columns = [(link, message)]
-    else:
-        columns = [(every, message)]
+        columns.append((nodal + link, message))
+    elif normal.room != 1 and not (normal.room and normal.combining):
+        columns.append((nodal + every, message))
     resource, key = (np.stack(column, axis=1).astype(np.int64) for column in zip(*columns, strict=True))
-    return Takes(resource, key, int(resource.max(initial=-1)) + 1)
+    room = np.ones(int(resource.max(initial=-1)) + 1, np.int64)
+    room[:nodal] = normal.room
+    return Takes(resource, key, room, machine.latency, normal.room)

@@ -137,8 +137,7 @@ class Asked:
 
     def option(self, spelling: str, where: Network) -> Option | None:
         """Return the plan of the collective on one network; None where a node has more links than are asked for."""
-        one_port = find_model(self.machine).ports == "one"
-        degree = 1 if one_port else where.degree
+        ports, degree = self.ports(where)
         if self.most_degree is not None and degree > self.most_degree:
             return None
         search, entries = self.search(where)
@@ -149,7 +148,7 @@ class Asked:
             network=spelling,
             ranks=where.rank_count,
             degree=degree,
-            links=where.rank_count if one_port else int(where.arcs) // 2,
+            links=where.rank_count * ports or int(where.arcs) // 2,
             survives=self.survive,
             model=self.machine,
             builder=chosen.builder.name,
@@ -159,10 +158,15 @@ class Asked:
             bound=search.bound,
         )
 
+    def ports(self, where: Network) -> tuple[int, int]:
+        """Return over how many ports a node sends at once, 0 for all, and how many links of a node that uses at most."""
+        room = find_model(self.machine).room
+        return room, 1 if room == 1 else min(room or where.degree, where.degree)
+
     def search(self, where: Network) -> tuple[Search, Sequence[Builder]]:
         """Return the search for the plan that takes the least time on a network, and the builders."""
-        one_port = find_model(self.machine).ports == "one"
-        costs = self.costs if self.rate_per == "link" or one_port else _shared(self.costs, where.degree)
+        ports, degree = self.ports(where)
+        costs = self.costs if self.rate_per == "link" or ports == 1 else _shared(self.costs, degree)
         job, entries = request(self.kind, where, messages=1, survive=self.survive, model=self.machine)
         block = block_of(job.collective, self.amount.total, self.amount.item)
         return Search(job, block, self.amount, costs, most_built=_MOST_BUILT), entries

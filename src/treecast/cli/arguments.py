@@ -73,7 +73,8 @@ ModelName = Annotated[
     str | None,
     Parameter(
         name="--model",
-        help=f"The machine: {', '.join(MODELS)}; ',half' behind it for half duplex, ',combining' where messages combine.",
+        help=f"The machine: {', '.join(MODELS)}; ',half' behind it for half duplex, ',combining' where messages combine, "
+        "',ports=2' for two ports, ',latency=3' where chunks arrive in three steps.",
     ),
 ]
 FLIT_BYTES = 4096

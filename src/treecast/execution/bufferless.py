@@ -112,7 +112,7 @@ def run_bufferless(
     sizes = sizes_of(schedule, lengths, messages, flit)
     data = b"".join(messages[node] for node in lengths.sequence.tolist() if sizes[node])
     state = _State(schedule, lengths, sizes, flit, data=np.frombuffer(data, np.uint8), living=living)
-    went = carry_out(schedule, faults, began, state.move_on)
+    went = carry_out(schedule, faults, began, lambda sends: (*state.move_on(sends), lambda: None))
     control, lost_control = _control_flits(schedule, living)
     went["steps"] = max(went["steps"], int(control.max(initial=-1)) + 1)
     went["transmissions"] += len(control)

@@ -9,6 +9,7 @@ between one buffer per tree and node.
 import hashlib
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -195,8 +196,8 @@ class _State:
         self.held[:, self.own] = True
 
 
-def _pass_on(state: _State, sends: Sends) -> tuple[int, int]:
-    """Carry out the sends of one step; return how many took place, and how many of these were lost."""
+def _pass_on(state: _State, sends: Sends) -> tuple[int, int, Callable[[], None]]:
+    """Carry out the sends of one step; return how many took place, how many of these were lost, and what to do on arrival."""
     held, first_tree, own, network = state.held, state.first_tree, state.own, state.schedule.network
     tree, otherwise = np.where(sends.tree < 0, len(held) - 1, sends.tree), np.full(len(sends.src), -1)
     if state.schedule.copies == 1:
@@ -209,16 +210,19 @@ def _pass_on(state: _State, sends: Sends) -> tuple[int, int]:
     lie |= state.arc_lies[network.arc(src, port)] <= sends.step
     tree, come_by = tree[sent], come_by[sent]
     arrives = state.living.can_hear(sends.step, src, port, dst)
-    new = arrives & ~held[tree, dst, chunk]  # in each tree the first copy stays
-    bounds = state.layout.bounds
-    columns = (c[new].tolist() for c in (tree, come_by, src, dst, bounds[chunk], bounds[chunk + 1], lie))
-    for t, s, u, v, a, b, lies in zip(*columns, strict=True):
-        state.memory[t, v, a:b] = state.false[a:b] if lies else state.memory[s, u, a:b]
-    held[tree[new], dst[new], chunk[new]] = True
-    unknown = arrives & (first_tree[dst, chunk] < 0) & ~own[dst, chunk]
-    first_tree[dst[unknown], chunk[unknown]] = tree[unknown]
+
+    def arrive() -> None:
+        new = arrives & ~held[tree, dst, chunk]  # in each tree the first copy stays
+        bounds = state.layout.bounds
+        columns = (c[new].tolist() for c in (tree, come_by, src, dst, bounds[chunk], bounds[chunk + 1], lie))
+        for t, s, u, v, a, b, lies in zip(*columns, strict=True):
+            state.memory[t, v, a:b] = state.false[a:b] if lies else state.memory[s, u, a:b]
+        held[tree[new], dst[new], chunk[new]] = True
+        unknown = arrives & (first_tree[dst, chunk] < 0) & ~own[dst, chunk]
+        first_tree[dst[unknown], chunk[unknown]] = tree[unknown]
+
     state.altered += int(lie.sum())
-    return len(sent), int((~arrives).sum())
+    return len(sent), int((~arrives).sum()), arrive
 
 
 def _choose(state: _State, node: int, wanted: Ranges, elected: NDArray[np.int8]) -> Bytes:

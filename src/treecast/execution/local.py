@@ -4,6 +4,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,10 +119,10 @@ def run(
     state = _State(schedule, layout, living)
     true = state.begin(data)
 
-    def do(sends: Sends) -> tuple[int, int]:
+    def do(sends: Sends) -> tuple[int, int, Callable[[], None]]:
         sent, heard = _find_sent(state, sends)
-        _receive(state, sends, heard)
-        return len(sent), len(sent) - len(heard)
+        said = state.memory.copy() if collective.shared else state.memory  # the sums so far change
+        return len(sent), len(sent) - len(heard), partial(_receive, state, sends, heard, said)
 
     went = carry_out(schedule, faults, began, do, progress)
     to_have = wanted(collective, faults)
@@ -195,8 +196,11 @@ def _find_sent(state: _State, sends: Sends) -> tuple[Ints, Ints]:
     return np.flatnonzero(speaks), np.flatnonzero(speaks & arrives)
 
 
-def _receive(state: _State, sends: Sends, heard: Ints) -> None:
-    """Let nodes take in the sends that reach them in a step: add them to sums, or keep the first copy."""
+def _receive(state: _State, sends: Sends, heard: Ints, said: Bytes) -> None:
+    """Let nodes take in the sends of a step that reach them: add them to sums, or keep the first copy.
+
+    ``said``: the memory of all nodes when they were sent.
+    """
     src, dst, chunk, tree = sends.src[heard], sends.dst[heard], sends.chunk[heard], sends.tree[heard]
     if state.schedule.sparing:
         state.received_over[state.schedule.network.arc(src, sends.port[heard]), chunk] = True
@@ -205,7 +209,7 @@ def _receive(state: _State, sends: Sends, heard: Ints) -> None:
         added = chunk < sums
         there = ~added
         if shared:
-            _receive_shared(state, sends, heard)
+            _receive_shared(state, sends, heard, said)
         else:
             _move(state, src[added], dst[added], chunk[added], add=True)
             np.subtract.at(state.missing, (dst[added], chunk[added]), 1)
@@ -223,14 +227,14 @@ def _receive(state: _State, sends: Sends, heard: Ints) -> None:
         _finish(state, dst, chunk)
 
 
-def _receive_shared(state: _State, sends: Sends, heard: Ints) -> None:
+def _receive_shared(state: _State, sends: Sends, heard: Ints, said: Bytes) -> None:
     """Let nodes add contributions of a step to sums that nobody owns; who lacks some of it sends no more of the sum."""
     sums = state.schedule.collective.sums
     heard = heard[sends.chunk[heard] < sums]
-    before, chunks = state.memory.copy(), sends.chunk[sends.chunk < sums]  # a message was there before the step
+    chunks = sends.chunk[sends.chunk < sums]
     for u, v, c in zip(*(column[heard].tolist() for column in (sends.src, sends.dst, sends.chunk)), strict=True):
         place = state.layout.slice_of(c, c + 1)
-        add_numbers(state.memory[v, place], before[u, place])
+        add_numbers(state.memory[v, place], said[u, place])
     at = sends.dst[sends.chunk < sums], chunks
     np.subtract.at(state.due, at, 1)
     np.subtract.at(state.missing, (sends.dst[heard], sends.chunk[heard]), 1)

@@ -1,6 +1,7 @@
 """The common part of all ways to run a schedule on real bytes: the walk through the steps under faults, and its report."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -117,20 +118,26 @@ def carry_out(
     schedule: Schedule,
     faults: Faults,
     began: float,
-    do: Callable[[Sends], tuple[int, int]],
+    do: Callable[[Sends], tuple[int, int, Callable[[], object]]],
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Carry out a schedule step by step; return the fields of ``Stepped``, but for the bytes.
 
-    ``do`` carries out the sends of one step, and returns how many took place, and how many of these were lost. ``began``: when
-    all began, as ``time.perf_counter`` says it.
+    ``do`` carries out the sends of one step, and returns how many took place, how many of these were lost, and what is to be
+    called when they arrive. ``began``: when all began, as ``time.perf_counter`` says it.
     """
-    steps, transmissions, lost, last = 0, 0, 0, schedule.steps
+    steps, transmissions, lost, last, late = 0, 0, 0, schedule.steps, schedule.model.latency
+    under_way = deque[tuple[int, Callable[[], object]]]()
     with reporting(progress):
         for sends in schedule.expand():
-            sent, gone = do(sends)
+            while under_way and under_way[0][0] <= sends.step:
+                under_way.popleft()[1]()
+            sent, gone, arrive = do(sends)
+            under_way.append((sends.step + late, arrive))
             transmissions, lost = transmissions + sent, lost + gone
-            steps = sends.step + 1 if sent else steps
-            report(sends.step + 1, last, "steps")
+            steps = sends.step + late if sent else steps
+            report(sends.step + late, last, "steps")
+        for _, arrive in under_way:
+            arrive()
     counts = {"steps": steps, "transmissions": transmissions, "lost_sends": lost}
     return {"schedule": schedule, "faults": faults, **counts, "seconds": time.perf_counter() - began}

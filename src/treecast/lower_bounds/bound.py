@@ -1,7 +1,7 @@
 """A lower bound, with its formula and its source."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,6 +49,13 @@ class Bound:
 
     def __repr__(self) -> str:
         return f"<Bound: {self.of} at least {self.value:,} = {self.formula[:120]}>"
+
+
+def arrived(bound: Bound, late: int) -> Bound:
+    """Return a bound of steps until the last send begins as one until it has arrived, which takes ``late`` steps."""
+    if late == 1 or bound.of not in ("steps", "told") or not bound.value:
+        return bound
+    return replace(bound, value=bound.value + late - 1, formula=f"{bound.formula} + {late - 1:,}")
 
 
 def best(found: Iterable[Bound], of: str) -> Bound:

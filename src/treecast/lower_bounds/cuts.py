@@ -68,7 +68,7 @@ def into_cuts(job: Job, known: Sequence[Bound]) -> list[Bound]:
 
 
 def _bound_of(job: Job, cut: Cut, in_flits: bool) -> Bound:
-    room = min(cut.arcs, cut.tails, cut.heads) if job.model.ports == "one" else cut.arcs
+    room = min(cut.arcs, (job.model.room or cut.arcs) * min(cut.tails, cut.heads))
     values = [-(-job.total * count // room) + far if count else 0 for far, count in enumerate(cut.beyond)]
     far = int(np.argmax(values))
     late = far + cut.depth

@@ -2,8 +2,9 @@
 
 *Theorem.* A node with room for r chunks in a step, over its arcs or its port, that lacks n chunks of which the nearest holder is
 d steps away or more, takes d - 1 + ⌈n / r⌉ steps: none of them comes before step d - 1. A node that alone has n chunks which have
-e steps to go or more takes as long, as they have left it e - 1 steps before the end. Over x ways each counts x times. Where
-messages combine, distances alone count. A sum runs backwards: each of its contributions has to come to each that wants it.
+e steps to go or more takes as long, as they have left it e - 1 steps before the end. Over x ways each counts x times. With a
+latency L, an arc is L steps. Where messages combine, distances alone count. A sum runs backwards: each of its contributions has
+to come to each that wants it.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ import numpy as np
 from treecast.graphs.flows import away
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound
-from treecast.lower_bounds.job import Job, classes, steps
+from treecast.lower_bounds.job import Job, classes, far_words, steps
 from treecast.lower_bounds.one_port import in_turns
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
@@ -112,22 +113,25 @@ def _of_classes(job: Job, inwards: bool) -> Door:
 
 def _worst(job: Job, door: Door, inwards: bool) -> Bound:
     """Return the greatest bound of some doors."""
+    late = job.model.latency
     if job.model.combining:
-        farthest = int(door.far.max())
+        farthest = late * int(door.far.max())
         word = "distance of the farthest pair" if door.differ or job.kind.targets else "eccentricity"
-        return steps(farthest, word, "a chunk goes one arc a step")
-    value, many, far, room = worst(door, job.room_at(door.node, inwards=inwards))
+        return steps(farthest, far_words(word, late), "a chunk goes one arc a step")
+    value, many, far, room = worst(door._replace(far=late * door.far), job.room_at(door.node, inwards=inwards))
     verb, later = "enter" if inwards else "leave", f" + {far - 1:,}" if far > 1 else ""
     one = job.model.ports == "one"
     if not door.differ:
         each = job.spelled if many == job.chunks else f"{many:,}"
-        word = "distance" if inwards else "eccentricity"
-        formula = f"{each} + {word} - 1" if room == 1 else f"⌈{each} / {'in-' * inwards}degree⌉ + {word} - 1"
-        said = f"all chunks {verb} by {'the one port' if one else 'the arcs'} of a node"
-        if job.kind.one_to_all and not (inwards or one):
+        word = far_words("distance" if inwards else "eccentricity", late)
+        doors = f"{room:,}" if job.model.room > 1 else f"{'in-' * inwards}degree"
+        formula = f"{each} + {word} - 1" if room == 1 else f"⌈{each} / {doors}⌉ + {word} - 1"
+        by = "one port" if one else "ports" if job.model.room else "arcs"
+        said = f"all chunks {verb} by the {by} of a node"
+        if job.kind.one_to_all and not (inwards or job.model.room):
             said = "Fragopoulou & Akl, Table 1"
         return steps(value, formula, said)
-    away = f", {far:,} arcs away or more," if far > 1 else ""
+    away = f", {far // late:,} arcs away or more," if far > late else ""
     if job.collective.lengths is not None or many % job.total:
         return steps(value, f"⌈{many:,} / {room:,}⌉{later}", f"{many:,} chunks{away} {verb} one node")
     count = many // job.total

@@ -16,6 +16,7 @@ from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import far_apart
 from treecast.networks.core import Ints
+from treecast.steps import NEVER
 
 
 @dataclass(frozen=True)
@@ -109,25 +110,27 @@ class Job:
 
     def room_at(self, nodes: Ints, *, inwards: bool) -> Ints:
         """Return how many chunks can come to each of some nodes in a step, or leave it: int64."""
-        if self.model.ports == "one":
+        if self.model.room == 1:
             return np.ones(len(nodes), np.int64)
+        most = self.model.room or NEVER
         if self.network.seen_alike:
-            return np.full(len(nodes), self.network.degree_at(0))
+            return np.full(len(nodes), min(most, self.network.degree_at(0)))
         where = self.network.reversed() if inwards else self.network
         if self.network.nodes > distances.LISTED:
-            return np.array([where.degree_at(v) for v in nodes.tolist()])
-        return distances.degrees(where)[nodes]
+            return np.array([min(most, where.degree_at(v)) for v in nodes.tolist()])
+        return np.minimum(most, distances.degrees(where)[nodes])
 
     @property
     def room(self) -> int:
         """The most sends that the whole network can carry in a step; with half duplex, one for each link with arcs both ways.
 
-        With one port of half duplex each send keeps two nodes busy.
+        With ports of half duplex each send keeps those of two nodes busy.
         """
-        half, nodes = self.model.duplex == "half", self.network.nodes
-        if self.model.ports == "one":
-            return nodes // 2 if half else nodes
-        return self.network.arcs // (2 if half and self.network.both_ways else 1)
+        half, ports = self.model.duplex == "half", self.network.nodes * self.model.room
+        over_arcs = self.network.arcs // (2 if half and self.network.both_ways else 1)
+        if self.model.room == 1:
+            return ports // 2 if half else ports
+        return min(over_arcs, ports // 2 if half else ports) if ports else over_arcs
 
 
 class Near(NamedTuple):
@@ -145,6 +148,11 @@ def classes(demand: Demand, network: Network) -> Iterator[Near]:
     for size, parts, wants in demand.numbered():
         wanted = np.array(wants, np.int64)
         yield Near(size, parts, wants, np.stack([far[list(part)][:, wanted].min(axis=0) for part in parts]))
+
+
+def far_words(word: str, late: int) -> str:
+    """Return how formulas write a distance in steps, of ``late`` steps an arc."""
+    return word if late == 1 else f"{late} {word}"
 
 
 def steps(value: int, formula: str, source: str, given: str = "") -> Bound:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import Lock
 
 from treecast.collectives.kinds import Kind
-from treecast.lower_bounds.bound import Bound
+from treecast.lower_bounds.bound import Bound, arrived
 from treecast.lower_bounds.cuts import across, before_a_rank, between_parts, into_cuts, over_time
 from treecast.lower_bounds.doors import doors, one_way
 from treecast.lower_bounds.flight import flight
@@ -70,6 +70,8 @@ LADDER: Sequence[tuple[Rung, Trait]] = (
     (by_windows, _any),
 )
 """All lower bounds, and for what collectives they are."""
+_COUNT_LATENCY: Sequence[Rung] = (doors, spreading, there_and_back)
+"""Those that count the latency of each arc. All others say when the last send begins."""
 
 
 class Climb:
@@ -94,11 +96,21 @@ class Climb:
     def _after(self, rung: Rung, known: Sequence[Bound]) -> list[Bound]:
         """Return the known bounds and those of another function."""
         found = list(known)
-        for bound in rung(self._job, known):
+        for bound in _asked(rung, self._job, known):
             some = replace(bound, given=self._given or bound.given)
             if self._job.model.routing or _says_more(some, found):
                 found.append(some)
         return found
+
+
+def _asked(rung: Rung, job: Job, known: Sequence[Bound]) -> Sequence[Bound]:
+    """Return the bounds of a function, which may count no latency: what holds with one takes as long to arrive after it."""
+    late = job.model.latency
+    if late == 1 or rung in _COUNT_LATENCY:
+        return rung(job, known)
+    sooner = replace(job, model=replace(job.model, latency=1))
+    before = [replace(bound, value=max(0, bound.value - late + 1)) if bound.of == "steps" else bound for bound in known]
+    return [arrived(bound, late) for bound in rung(sooner, before)]
 
 
 def _says_more(bound: Bound, known: Sequence[Bound]) -> bool:

@@ -68,13 +68,13 @@ def _beside_one(network: Network, tail: Ints, head: Ints) -> tuple[Ints, Ints]:
 
 
 @kept(64)
-def in_turns(network: Network, root: int, last: tuple[int, ...] = ()) -> int:
+def in_turns(network: Network, root: int, last: tuple[int, ...] = (), late: int = 1) -> int:
     """Return in how many steps one message can reach all ranks at best, as nodes tell those in turn to which only they lead.
 
     A node tells first whoever needs longest. On trees these are the fewest steps (Slater, Cockayne & Hedetniemi 1981). Elsewhere
-    nodes are counted to which all ways from the root lead over one arc. A chunk that leaves the root in step M - 1 or later
-    takes as many steps from there on. ``last``: how many steps have to follow when a node has been told; where it is 0, the
-    node itself need not be. If none are given, all ranks have to be told, and that is all.
+    nodes are counted to which all ways from the root lead over one arc. A chunk that leaves the root in step M - 1 or later takes
+    as many steps from there on. ``last``: how many steps have to follow when a node has been told; where it is 0, the node itself
+    need not be. If none are given, all ranks have to be told, and that is all. ``late``: in how many steps a node hears.
 
     >>> from treecast.networks import network
     >>> in_turns(network("tree:2,3"), 0), in_turns(network("path:5"), 2), in_turns(network("ring:5"), 0)
@@ -99,7 +99,7 @@ def in_turns(network: Network, root: int, last: tuple[int, ...] = ()) -> int:
         asked = [w for w in beyond[v] if w in wanted]
         wanted |= {v} if asked else set()
         alone = sorted((rest[w] for w in asked if _led_to(graph, above, level, v, w)), reverse=True)
-        rest[v] = max([rest[v], *(turn + more for turn, more in enumerate(alone, 1))])
+        rest[v] = max([rest[v], *(turn + more for turn, more in enumerate(alone, late))])
     return rest[root]
 
 
@@ -126,32 +126,31 @@ def least_doubling(sends: int, first: int, most: int) -> int:
 
 
 @kept(64)
-def senders(network: Network, root: int) -> tuple[int, ...]:
-    """Return how many nodes can hold anything of the root's before step 0, 1, 2, … with one port each, until all can.
+def senders(network: Network, root: int, ports: int = 1, late: int = 1) -> tuple[int, ...]:
+    """Return how many nodes can hold anything of the root's before step 0, 1, 2, … with so many ports each, until all can.
 
-    Each node that holds something tells one more in a step while it has an arc left over which it has not, but not over the
-    one that told it. Those that were told first have the most arcs, and no node is told in fewer steps than it is far.
+    Each node that holds something tells one more by each port in a step while it has an arc left over which it has not, but not
+    over the one that told it. They hear it ``late`` steps later. Those that were told first have the most arcs, and no node is
+    told sooner than it is far.
 
     >>> from treecast.networks import network
-    >>> senders(network("path:5"), 0)
-    (1, 2, 3, 4, 5)
+    >>> senders(network("path:5"), 0), senders(network("complete:9"), 0, 2, 3)
+    ((1, 2, 3, 4, 5), (1, 1, 1, 3, 5, 7, 9))
     """
     arcs, far = arcs_of(network), network.distance(root, np.arange(network.nodes))
     pairs = set(zip(arcs.tail.tolist(), arcs.head.tolist(), strict=True))
     out = np.bincount(arcs.tail, minlength=network.nodes)
     told_by = np.array([all((v, u) in pairs for u in arcs.tail[arcs.head == v].tolist()) for v in range(network.nodes)])
     others = np.arange(network.nodes) != root
-    most = np.sort((out - told_by)[others])[::-1]
-    holding, new = [1], list[int]()
+    left = np.append(out[root], np.sort((out - told_by)[others])[::-1])  # arcs over which each has not told anybody
+    holding, sent = [1], list[int]()
     while holding[-1] < network.nodes:
-        now, index = len(new), 0
-        more = int(now < out[root])
-        for since, count in enumerate(new, 1):
-            more += int((most[index : index + count] > now - since).sum())
-            index += count
-        more = min(more, int(((far >= 0) & (far <= now + 1)).sum()) - holding[-1])
-        if more <= 0:
+        now = left[: holding[-1]]
+        sent.append(int(np.minimum(now, ports).sum()))
+        now -= np.minimum(now, ports)
+        near = int(((far >= 0) & (far * late <= len(sent))).sum())
+        told = sent[-late] if len(sent) >= late else 0
+        if not any(sent[-late:]):
             break
-        new.append(more)
-        holding.append(holding[-1] + more)
+        holding.append(min(holding[-1] + told, near))
     return tuple(holding)

@@ -7,10 +7,10 @@ its demand (first arrivals form a tree or a path; sums run backwards), and those
 those of its contributions. x link-disjoint paths cross each cut x times, so they cost x times the cheapest at least
 (Edmonds 1973, Menger). A step costs W at most. ∎
 
-Prices belong to the resources of a send in a step: an arc, a link, or the ports of two nodes. So W is the sum of all of
-these. By the duality of linear programs the best prices give the least steps a message of all schedules, for many
-messages and one copy. Multiplicative weights come near them in a few turns (Garg & Könemann 2007); as small whole
-numbers they are a proof of their own, which nobody has to trust the search for.
+Prices belong to the resources of a send in a step: an arc, a link, or the ports of two nodes. So W is the sum of all of these,
+each times its room. By the duality of linear programs the best prices give the least steps a message of all schedules, for many
+messages and one copy. Multiplicative weights come near them in a few turns (Garg & Könemann 2007); as small whole numbers they
+are a proof of their own, which nobody has to trust the search for.
 
 *By steps.* In step t of the data of one root, only arcs whose tail is t arcs or fewer from the root carry anything, and
 with one port no more than k(t) nodes send. So the sends of T steps cost Y(0) + … + Y(T-1) at most.
@@ -46,10 +46,12 @@ _LEVELS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 20, 24, 30, 60, 120, 840)  # whole price
 class Prices(NamedTuple):
     """Whole prices of resources: all cheapest trees or paths of one message cost ``ways``, the sends of a step at most ``room``.
 
-    ``taken``: int64 (arcs, width), the resources of a send over each arc, as indices into ``prices``.
+    ``taken``: int64 (arcs, width), the resources of a send over each arc, as indices into ``prices`` and ``rooms``, which says
+    how many sends take each at once.
     """
 
     prices: Ints
+    rooms: Ints
     taken: Ints
     ways: int
     room: int
@@ -188,21 +190,21 @@ def best_prices(network: Network, collective: Collective, model: Model) -> Price
     >>> found.ways / found.room > 42.6
     True
     """
-    demands, taken = _demands(collective, network), taken_by(model, network)
-    count = int(taken.max()) + 1
+    demands, (taken, rooms) = _demands(collective, network), taken_by(model, network)
+    count = len(rooms)
 
     def ask(y: Floats) -> tuple[float, Floats]:
         use = np.zeros(len(taken))
         paid = sum(demand.price(y[taken].sum(axis=1), use) for demand in demands)
-        return paid, np.bincount(taken.ravel(), np.repeat(use, taken.shape[1]), count).astype(np.float64)
+        return paid, np.bincount(taken.ravel(), np.repeat(use, taken.shape[1]), count) / rooms
 
     load = mean = np.zeros(count)
     above, below, best = np.inf, 0.0, np.ones(count)
     steep = 4.0
     for turn in range(_turns(network, demands)):
-        y = np.exp(steep * (load / load.max() - 1)) if turn else np.ones(count)
+        y = np.exp(steep * (load / load.max() - 1)) if turn else np.ones(count)  # of all the room of a resource
         step = 2.0 / (turn + 3) if turn else 1.0
-        paid, used = ask(y)
+        paid, used = ask(y / rooms)
         if paid <= 0:
             return None
         mean, load = mean + step * (y / y.sum() - mean), load + step * (used - load)
@@ -211,14 +213,15 @@ def best_prices(network: Network, collective: Collective, model: Model) -> Price
             below, best = paid / float(y.sum()), y
         if above <= below * _CLOSE:
             break
-    whole = [np.rint(level * y / y.max()) for y in (best, mean, np.ones(count)) for level in _LEVELS]
+    several = [y / rooms for y in (best, mean, np.ones(count))]
+    whole = [np.rint(level * y / y.max()) for y in several for level in _LEVELS]
     # sums: their owner may be where that costs least
     chosen = collective.traits.results and collective.all_source and collective.demand is None
     owed = [_by_best_owner(demands, network, y[taken].sum(axis=1)) if chosen else ask(y)[0] for y in whole]
-    paid = [(Fraction(int(owed[i]), int(y.sum())), i) for i, y in enumerate(whole)]
+    sold = [int((rooms * y).sum()) for y in whole]
+    paid = [(Fraction(int(owed[i]), sold[i]), i) for i in range(len(whole)) if sold[i]]
     most, at = max(paid, key=lambda pair: pair[0])
-    room = int(whole[at].sum())
-    return Prices(whole[at].astype(np.int64), taken, int(most * room), room)
+    return Prices(whole[at].astype(np.int64), rooms, taken, int(most * sold[at]), sold[at])
 
 
 def _by_best_owner(demands: "list[_Demand | _Classes]", network: Network, price: Floats) -> float:
@@ -231,11 +234,12 @@ def _by_best_owner(demands: "list[_Demand | _Classes]", network: Network, price:
     return network.rank_count * min(sum(demand.price(price, use) for demand in each) for each in alone)
 
 
-def taken_by(model: Model, network: Network) -> Ints:
-    """Return the resources that a send over each arc takes for itself alone: int64 (arcs, width), numbered densely."""
+def taken_by(model: Model, network: Network) -> tuple[Ints, Ints]:
+    """Return the resources that a send over each arc takes for itself alone, int64 (arcs, width), and their room."""
     found = takes(model, network)
     alone: Ints = found.resource[:, (found.key < 0).all(axis=0)]
-    return np.unique(alone, return_inverse=True)[1].reshape(alone.shape)
+    used, taken = np.unique(alone, return_inverse=True)
+    return taken.reshape(alone.shape), found.room[used]
 
 
 def _turns(network: Network, demands: "list[_Demand | _Classes]") -> int:
@@ -271,7 +275,7 @@ def _by_steps(job: Job, found: Prices, needed: int, collective: Collective) -> i
     sold = count = 0
     while sold < needed and count <= max(int(far.max()), len(sending)):
         near = (far >= 0) & (far <= count)
-        most = int(found.prices[np.unique(found.taken[near])].sum())
+        most = int((found.prices * found.rooms)[np.unique(found.taken[near])].sum())
         if count < len(sending):
             dearest = np.zeros(network.nodes, np.int64)
             np.maximum.at(dearest, tail[near], price[near])

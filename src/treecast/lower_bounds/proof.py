@@ -3,9 +3,10 @@
 A proof is a price for a send over each arc. All data pays D for its cheapest trees or paths at least, and the sends of a step
 cost W at most, so M messages in x copies take ⌈M x D / W⌉ steps or more (``prices`` has the theorem). Here D follows from cuts
 that are raised one after the other (Fulkerson 1974; past relays that is D or less), or from Dijkstra's paths, and W from the
-dearest sends that fit in a step: all arcs, one of each link, or a matching. Where all data is at one root, the first steps sell
-less: only the arcs that it can have reached. Or a proof is a price for a send over each arc in each of T steps: if the cheapest
-sends in time cost more than T steps sell, T are too few (``windows`` has the theorem). No floating point number takes part.
+dearest sends that fit in a step: all arcs, one of each link, a matching, or a flow. Where all data is at one root, the first
+steps sell less: only the arcs that it can have reached. Or a proof is a price for a send over each arc in each of T steps: if the
+cheapest sends in time cost more than T steps sell, T are too few (``windows`` has the theorem). No floating point number takes
+part.
 """
 
 from collections.abc import Iterable, Sequence
@@ -60,7 +61,8 @@ def proven(prices: Sequence[int], collective: Collective, network: Network, copi
     >>> proven([0, 1, 0, 0], Collective.over(line, "scatter", 5), line, 1, model("all-port"))
     6
     """
-    return _proven(network, tuple(prices), collective, copies, model)
+    steps = _proven(network, tuple(prices), collective, copies, model)
+    return None if steps is None else steps + (model.latency - 1) * bool(steps)  # the last send has to arrive
 
 
 @kept(8)  # who writes a file asks, and the rule, and who shows the bound
@@ -328,6 +330,8 @@ def _cuts(root: int, arcs: list[_Arc], wanted: Sequence[int]) -> int | None:
 def _sold(arcs: list[_Arc], cables: list[int], model: Model) -> int:
     """Return the most that the sends of one step cost."""
     half = model.duplex == "half"
+    if model.room > 1:
+        return _flowing(arcs, cables, model.room, half=half)
     if model.ports == "all":
         dearest = dict[tuple[int, ...], int]()
         for a, ((u, v, price), cable) in enumerate(zip(arcs, cables, strict=True)):
@@ -345,6 +349,22 @@ def _sold(arcs: list[_Arc], cables: list[int], model: Model) -> int:
         if price:
             graph.add_edge(u, v, weight=price)
     return sum(dear[(u, v) if (u, v) in dear else (v, u)] for u, v in nx.max_weight_matching(graph))
+
+
+def _flowing(arcs: list[_Arc], cables: list[int], ports: int, *, half: bool) -> int:
+    """Return the dearest flow from nodes' ways out to nodes' ways in; with half duplex half of it, where links go both ways."""
+    import networkx as nx  # heavy, and for several ports alone
+
+    dearest = dict[tuple[int, int, int], int]()
+    for (u, v, price), cable in zip(arcs, cables, strict=True):
+        for key in ((u, v, cable), (v, u, cable)) if half else ((u, v, cable),):
+            dearest[key] = max(dearest.get(key, 0), price)
+    graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()  # from 0 to ways out, which are odd, to ways in, and back to 0
+    for (u, v, _), price in dearest.items():
+        graph.add_edge(2 * u + 1, 2 * v + 2, capacity=1, weight=-price)
+    for node in list(graph.nodes):
+        graph.add_edge(*((0, node) if node % 2 else (node, 0)), capacity=ports, weight=0)
+    return -int(nx.network_simplex(graph)[0]) // (2 if half else 1)
 
 
 def carried(schedule: object) -> Proof | None:

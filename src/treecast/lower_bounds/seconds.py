@@ -82,10 +82,10 @@ def _unequal(
     steps = best(found, "steps").value
     if not model.combining:
         return TimeBound(steps * cost.step_time(flit), 0.0, steps, f"{steps:,} (α + β flit)")
-    if model.ports == "all":
+    if not model.room:
         return _combining(found, network, model, flit, cost)
     hears = int(collective.demands().sum(axis=0).max()) if collective.personal else 0
-    hears = hears or collective.chunks - int(collective.sizes()[collective.ranks].min())
+    hears = -(-(hears or collective.chunks - int(collective.sizes()[collective.ranks].min())) // model.room)
     seconds = steps * cost.startup + hears * flit * cost.per_byte
     formula = f"{steps} α + {hears:,} β flit  (the steps that are needed, and one node's chunks)"
     return TimeBound(seconds, 0.0, steps, formula)
@@ -94,7 +94,7 @@ def _unequal(
 def _combining(found: list[Bound], network: Network, model: Model, block: int, cost: Cost) -> TimeBound:
     """Return the bound where messages combine: steps begin, and all transmissions pass the ports of all nodes."""
     steps, sends = (best(found, of).value for of in ("steps", "transmissions"))
-    ports = max(1, int(network.arcs)) if model.ports == "all" else network.nodes
+    ports = network.nodes * model.room or max(1, int(network.arcs))
     seconds, each = steps * cost.startup + sends / ports * block * cost.per_byte, f"{sends / ports:.4g}"
     formula = f"{steps} α + {each} βB  (the steps that are needed, and {sends:,} blocks over {ports:,} ports)"
     return TimeBound(seconds, 0.0, steps, formula)

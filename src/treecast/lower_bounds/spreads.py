@@ -12,8 +12,8 @@ import numpy as np
 
 from treecast.graphs.parting import far_and_back
 from treecast.lower_bounds import distances
-from treecast.lower_bounds.bound import Bound, best
-from treecast.lower_bounds.job import Job, classes, steps
+from treecast.lower_bounds.bound import Bound, arrived, best
+from treecast.lower_bounds.job import Job, classes, far_words, steps
 from treecast.lower_bounds.one_port import LISTED, in_turns, least_doubling, senders
 from treecast.lower_bounds.sends import OWNED
 from treecast.models import Model
@@ -39,10 +39,12 @@ class Spread(NamedTuple):
     spelled: str
     heard: int = 0
 
-    @property
-    def doublings(self) -> int:
-        """How often as many as have heard have to double before all have."""
-        return max(0, (-(-(self.ends + len(self.roots)) // len(self.roots)) - 1).bit_length())
+    def growth(self, ports: int, late: int) -> int:
+        """Return in how many steps all can have heard, if each who has tells so many more in a step, who hear it steps later."""
+        heard = [len(self.roots)]
+        while heard[-1] < self.ends + len(self.roots):
+            heard.append(heard[-1] + ports * (heard[-late] if len(heard) >= late else 0))
+        return len(heard) - 1
 
 
 def spreads(job: Job) -> Iterator[Spread]:
@@ -106,12 +108,14 @@ def spreading(job: Job, known: Sequence[Bound]) -> list[Bound]:
 def told(spread: Spread, model: Model) -> list[Bound]:
     """Return the bounds of steps of a spread, those by doors aside."""
     found = list[Bound]()
-    if model.ports == "one":
-        found += [_doubling(spread, model), *_in_turns(spread, model)]
+    if model.room:
+        found.append(_doubling(spread, model))
+    if model.room == 1:
+        found += _in_turns(spread, model)
         if model.half_port and not model.combining:
             found.append(_busy_halves(spread, model))
     elif not model.combining:
-        found += [*_since_told(spread), *_into_layers(spread)]
+        found += [*_since_told(spread, model.latency), *_into_layers(spread, model.latency)]
     return found
 
 
@@ -120,18 +124,27 @@ def _doubling(spread: Spread, model: Model) -> Bound:
 
     So some end gets its first chunk in step q - 1 or later, where q steps are needed to tell all, and from then on one of its
     chunks a step. With x = 1 this is optimal on complete networks (Träff 2022). One message that is combined with others
-    spreads no sooner.
+    spreads no sooner. With k ports, k times as many as hold anything are told in a step; and those told in step t hold it from
+    step t + L on, with a latency L (Bar-Noy & Kipnis 1992).
     """
-    network, late = spread.network, spread.doublings
-    words, said = "⌈log2 N⌉" if spread.every else f"⌈log2 (1 + {spread.ends:,} / {len(spread.roots):,})⌉", _DOUBLE
+    network, ports = spread.network, model.room
+    late, said = spread.growth(ports, model.latency), _DOUBLE
+    of = "N" if spread.every else f"(1 + {spread.ends:,} / {len(spread.roots):,})"
+    words = f"⌈log{1 + ports} {of}⌉"
+    if model.latency > 1:
+        words, said = f"{late:,}", f"F(t) = F(t - 1) + {ports} F(t - {model.latency}) nodes are informed at most"
+    elif ports > 1:
+        said = f"{1 + ports} times as many nodes are informed after a step, at most"
     if spread.every and not network.every_pair_joined and network.nodes <= LISTED:
-        counts = senders(network, spread.roots[0])
+        counts = senders(network, spread.roots[0], ports, model.latency)
         later = next((t for t, count in enumerate(counts) if count >= network.rank_count), 0)
         if later > late:
             late, words, said = later, f"{later:,}", "a node informs one more in a step, over each arc once"
+            said = said.replace("one more", "one more by each port") if ports > 1 else said
     if model.combining:
         return steps(late, words, said)
-    return steps(spread.chunks - 1 + late, f"{spread.spelled} - 1 + {words}", said)
+    each = spread.spelled if ports == 1 else f"⌈{spread.spelled} / {ports}⌉"
+    return steps(-(-spread.chunks // ports) - 1 + late, f"{each} - 1 + {words}", said)
 
 
 _DOUBLE = "informed nodes at most double"
@@ -147,7 +160,7 @@ def _busy_halves(spread: Spread, model: Model) -> Bound:
         "(N - 1)" if heard == spread.network.rank_count - 1 else f"{heard:,}",
     )
     formula = f"least T with Σ min({first}2^t, {room:,}) ≥ {spread.spelled} {ends}, t < T"
-    return steps(value, formula, "each send keeps two nodes busy")
+    return arrived(steps(value, formula, "each send keeps two nodes busy"), model.latency)
 
 
 def _in_turns(spread: Spread, model: Model) -> list[Bound]:
@@ -158,21 +171,21 @@ def _in_turns(spread: Spread, model: Model) -> list[Bound]:
     if not in_turns(network, int(network.ranks[0])):  # no arc alone joins ranks to others, whatever the root
         return []
     before = 0 if model.combining or not spread.shared else spread.chunks - 1
-    turns = in_turns(network, spread.roots[0])
+    turns = in_turns(network, spread.roots[0], late=model.latency)
     said = "who alone leads to several nodes tells one after the other"
     return [steps(before + turns, f"{spread.spelled} - 1 + {turns:,}" if before else f"{turns:,}", said)]
 
 
-def _since_told(spread: Spread) -> list[Bound]:
+def _since_told(spread: Spread, late: int) -> list[Bound]:
     """A node hears a chunk a step over each arc into it, but none before the tail of the arc can have heard one.
 
     In T steps that are Σ (T - d) chunks over arcs whose tails are d < T arcs from the root. So M chunks take the least of
-    ⌈(M + Σ d) / n⌉ steps over the n nearest arcs, of any n.
+    ⌈(M + Σ d) / n⌉ steps over the n nearest arcs, of any n. With a latency L a tail has heard after L d steps.
     """
     network, root = spread.network, spread.roots[0]
     if network.nodes > 4 * distances.LOOKED_AT or not spread.every:
         return []
-    arcs, far = arcs_of(network), network.distance(root, np.arange(network.nodes)).astype(np.int64)
+    arcs, far = arcs_of(network), late * network.distance(root, np.arange(network.nodes)).astype(np.int64)
     some = np.flatnonzero((far[arcs.tail] >= 0) & (arcs.head != root))
     some = some[np.lexsort((far[arcs.tail[some]], arcs.head[some]))]
     head, begins = np.unique(arcs.head[some], return_index=True)
@@ -182,10 +195,10 @@ def _since_told(spread: Spread) -> list[Bound]:
     value = np.minimum.reduceat(-(-(spread.chunks + total - before) // (1 + places(count))), begins)
     value = int(value[np.isin(head, network.ranks)].max(initial=0))
     formula = f"least T with Σ (T - distance of its neighbor) ≥ {spread.spelled}"
-    return [steps(value, formula, "the arcs into one node, as their tails are told")]
+    return [arrived(steps(value, formula, "the arcs into one node, as their tails are told"), late)]
 
 
-def _into_layers(spread: Spread) -> list[Bound]:
+def _into_layers(spread: Spread, late: int) -> list[Bound]:
     """All chunks cross the arcs that lead to the nodes at distance d and beyond, none before step d - 1.
 
     So the last crosses them in step d - 1 + ⌈M/arcs⌉ - 1 or later, and to the farthest node it has as many more arcs to go as
@@ -197,8 +210,8 @@ def _into_layers(spread: Spread) -> list[Bound]:
     far = network.eccentricity(root)
     into = distances.arcs_into_layers(network, root)[:far]  # some relays may be farther than all ranks
     at = int(into.argmin())
-    value = -(-spread.chunks // int(into[at])) + far - 1
-    formula = f"⌈{spread.spelled} / {into[at]:,}⌉ + eccentricity - 1"
+    value = -(-spread.chunks // int(into[at])) + late * far - 1
+    formula = f"⌈{spread.spelled} / {into[at]:,}⌉ + {far_words('eccentricity', late)} - 1"
     return [steps(value, formula, f"the arcs that lead to the nodes at distance {at + 1:,} and beyond")]
 
 
@@ -237,8 +250,8 @@ def there_and_back(job: Job, known: Sequence[Bound]) -> list[Bound]:
     if not job.model.combining:
         busy, formula = -(-job.chunks * job.hearers // job.room), f"{job.spelled} {job.spelled_hearers} / {job.room:,}"
         found += [
-            steps(int(there.min()) + busy, f"reduce of one sum + ⌈{formula}⌉", _LATER),
-            steps(int(again.min()) + busy, f"⌈{formula}⌉ + broadcast of one sum", _LATER),
+            arrived(steps(int(there.min()) + busy, f"reduce of one sum + ⌈{formula}⌉", _LATER), job.model.latency),
+            arrived(steps(int(again.min()) + busy, f"⌈{formula}⌉ + broadcast of one sum", _LATER), job.model.latency),
         ]
     given = "" if one_root else OWNED
     return [Bound(bound.of, bound.value, bound.formula, bound.source, given) for bound in found]
@@ -247,8 +260,8 @@ def there_and_back(job: Job, known: Sequence[Bound]) -> list[Bound]:
 def _of_all(spread: Spread, model: Model) -> int:
     """Return the least steps of a broadcast."""
     far, out = spread.network.eccentricity(spread.roots[0]), spread.network.degree_at(spread.roots[0])
-    first = 0 if model.combining else -(-spread.chunks // (1 if model.ports == "one" else out)) - 1
-    return max(first + far, best([steps(0, "", ""), *told(spread, model)], "steps").value)
+    first = 0 if model.combining else -(-spread.chunks // min(model.room or out, out)) - 1
+    return max(first + model.latency * far, best([steps(0, "", ""), *told(spread, model)], "steps").value)
 
 
 # --- copies, faults, and nodes without a partner ---

@@ -68,25 +68,26 @@ def by_windows(job: Job, known: Sequence[Bound]) -> list[Bound]:
     if network.seen_alike or not (found := windows(network, replace(collective, messages=1, owners=()))):
         return []
     owned = kind.results and kind.all_source
-    times, taken = collective.messages * (network.rank_count if owned else 1), taken_by(job.model, network)
+    times, (taken, rooms) = collective.messages * (network.rank_count if owned else 1), taken_by(job.model, network)
     value, proved = tightest(known, "steps").value, None
-    while refuted := _refute(found, taken, value, times):
+    while refuted := _refute(found, (taken, rooms), value, times):
         value, proved = value + 1, refuted
     if not proved:
         return []
     paid, prices = proved
-    few, sold = f"{value - 1:,}", int(prices.sum())
+    few, sold = f"{value - 1:,}", int((prices * rooms[:, None]).sum())
     formula = f"{few} + 1, as all data pays {paid:,}, and the sends of {few} steps cost at most {sold:,}"
     certificate = prices[taken].sum(axis=1).T.ravel()
     given = "if each sum has an owner" if owned else ""
     return [Bound("steps", value, formula, "prices of steps", given, tuple(certificate.tolist()))]
 
 
-def _refute(found: Windows, taken: Ints, count: int, times: int) -> tuple[int, Ints] | None:
+def _refute(found: Windows, taken_by: tuple[Ints, Ints], count: int, times: int) -> tuple[int, Ints] | None:
     """Return why ``count`` steps are too few: the least that all data pays, and whole prices of resources, by steps.
 
     The prices are int64 (numbers in ``taken``, steps). None if none were found.
     """
+    taken, rooms = taken_by
     last, slots = count - found.after, np.maximum(count - found.after - found.soonest, 0)
     if int(slots.sum()) > _MOST_SLOTS or not np.bincount(found.errand, slots).all():
         return None
@@ -95,7 +96,8 @@ def _refute(found: Windows, taken: Ints, count: int, times: int) -> tuple[int, I
     errand = found.errand[choice]
     cells = (taken[found.arc[choice]] * count + step[:, None]).T
     first, owners = np.flatnonzero(np.diff(errand, prepend=-1)), np.flatnonzero(np.diff(found.owner, prepend=-1))
-    size = (int(taken.max()) + 1) * count
+    room = np.repeat(rooms, count)  # of each resource in each step
+    size = len(room)
 
     def cheapest(y: Floats) -> float:
         each = np.minimum.reduceat(y[cells].sum(axis=0), first)
@@ -103,7 +105,7 @@ def _refute(found: Windows, taken: Ints, count: int, times: int) -> tuple[int, I
 
     paid, gained, mean, y = np.zeros(len(choice)), np.zeros(size), np.zeros(size), np.full(size, 1 / size)
     for turn in range(1, _TURNS + 1):
-        price = count * y[cells].sum(axis=0)
+        price = count * (y / room)[cells].sum(axis=0)
         paid += price
         low = np.minimum.reduceat(paid + price, first)
         shares = np.exp(low[errand] - paid - price)
@@ -111,7 +113,7 @@ def _refute(found: Windows, taken: Ints, count: int, times: int) -> tuple[int, I
         costs = np.add.reduceat((low - np.log(total)) * found.times, owners)
         chosen = np.exp(costs.min() - costs)
         weight = (chosen / chosen.sum())[found.owner] * found.times * times / total
-        taking = np.bincount(cells.ravel(), np.tile(shares * weight[errand], len(cells)), size)
+        taking = np.bincount(cells.ravel(), np.tile(shares * weight[errand], len(cells)), size) / room
         gained += taking
         y = np.exp(gained + taking - (gained + taking).max())
         y /= y.sum()
@@ -119,10 +121,10 @@ def _refute(found: Windows, taken: Ints, count: int, times: int) -> tuple[int, I
         if turn % _LOOK == 0:
             if gained.max() <= turn:  # the shares so far fit into the steps: they cost no more at any prices
                 return None
-            for some in (mean, y):
+            for some in (mean / room, y / room):
                 for share in range(1, 10):
                     whole = (some >= some.max() * share / 10).astype(np.float64)
-                    if (cost := cheapest(whole)) > whole.sum():
+                    if (cost := cheapest(whole)) > (whole * room).sum():
                         return round(cost), whole.reshape(-1, count).astype(np.int64)
     return None
 

@@ -32,7 +32,7 @@ def one_tree_steps(schedule: Schedule) -> int:
     collective, network = schedule.collective, schedule.network
     if collective.lengths is None or collective.all_source:
         return 0
-    flits, ports = collective.lengths.flits, schedule.model.ports
+    flits, ports = collective.lengths.flits, "one" if schedule.model.room else "all"
     with_control = collective.direction == "to" and bool(schedule.rows.control.any())
 
     def steps(tree: Tree) -> int:
@@ -71,9 +71,10 @@ def baseline(schedule: Schedule) -> Baseline:
         steps = single_tree_steps(schedule.network, schedule.collective)
     elif schedule.trees > 1 and schedule.collective.personal:
         steps = one_tree_steps(schedule)
-    # of one port: a node's children wait
-    alone = schedule.model.ports == "one" and schedule.model.partner == "any" and schedule.model.buffered
-    return Baseline(schedule, 0 if schedule.model.routing or alone else steps, one_copy_steps(schedule))
+    model = schedule.model
+    # where ports are counted, a node's children wait
+    alone = bool(model.room) and model.partner == "any" and model.buffered
+    return Baseline(schedule, 0 if model.routing or alone or model.latency > 1 else steps, one_copy_steps(schedule))
 
 
 @describe.register

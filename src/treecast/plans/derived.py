@@ -86,7 +86,7 @@ def _no_rule(job: Job[Any], node: int) -> Built:
 def _run(job: Job[Any], parts: list[Job[Any]], build: Callable[[Job[Any]], Built], orbit: bool) -> Built:
     """Return the first part run backwards, and behind it the second, if there is one; of orbits, node 0's part."""
     first = build(parts[0])
-    backwards = reverse_in_time(job.network, job.collective, first)
+    backwards = reverse_in_time(job.network, job.collective, first, job.model.latency)
     if len(parts) == 1:
         return backwards
     second = first if parts[1].network is parts[0].network else build(parts[1])

@@ -15,11 +15,12 @@ from treecast.plans.built import Built, joined
 from treecast.schedule import Claims, Payloads, Rows
 
 
-def reverse_in_time(network: Network, collective: Collective, built: Built) -> Built:
+def reverse_in_time(network: Network, collective: Collective, built: Built, late: int = 1) -> Built:
     """Return the rows backwards in time: broadcast becomes reduce, scatter gather, allgather reduce-scatter.
 
-    A stream goes backwards too, so within each block of M chunks the last chunk becomes the first. The rows must be of a
-    schedule on ``network.reversed()``, which is another network where arcs lead one way only. Raises PlanError when it is not.
+    ``late``: in how many steps a chunk arrives, there and back. A stream goes backwards too, so within each block of M chunks the
+    last chunk becomes the first. The rows must be of a schedule on ``network.reversed()``, which is another network where arcs
+    lead one way only. Raises PlanError when it is not.
     """
     rows, claims = built.rows, built.claims
     cable = network.reversed().cable(rows.src, rows.port)
@@ -28,7 +29,7 @@ def reverse_in_time(network: Network, collective: Collective, built: Built) -> B
     if bool(((port < 0) & (rows.port >= 0)).any()):
         raise PlanError(f"{network.spec} has arcs that lead one way only: reverse a schedule on network.reversed()")
     columns = rows.columns() | {
-        "step": claims.steps - rows.step.astype(np.int64) - rows.steps,
+        "step": claims.steps - (late - 1) - rows.step.astype(np.int64) - rows.steps,
         "src": rows.dst,
         "dst": rows.src,
         "port": port,

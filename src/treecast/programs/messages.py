@@ -35,7 +35,8 @@ class Messages:
 
     ``step``, ``src``, ``dst``, ``port`` and ``tree``, int64 (messages,), are those of rows, but every message takes one step.
     ``place`` counts the messages from one source to one destination from 0. Message m has the chunks of payload m, and needs the
-    messages ``needs[needs_start[m]:needs_start[m + 1]]``, in ascending order: all of them end where it begins, in earlier steps.
+    messages ``needs[needs_start[m]:needs_start[m + 1]]``, in ascending order: all of them end where it begins, and have arrived
+    by then.
     """
 
     schedule: Schedule
@@ -274,7 +275,8 @@ def _comes(messages: Messages, message: Ints, key: Ints) -> NDArray[np.bool_]:
     order = np.lexsort([step, arrival])
     known, first = np.unique(arrival[order], return_index=True)
     place = np.minimum(np.searchsorted(known, code), max(len(known) - 1, 0))
-    return (known[place] == code) & (step[order][first[place]] < step) if len(known) else np.zeros(0, np.bool_)
+    late = messages.schedule.model.latency
+    return (known[place] == code) & (step[order][first[place]] + late <= step) if len(known) else np.zeros(0, np.bool_)
 
 
 def _carried(messages: Messages) -> tuple[Ints, Ints]:
@@ -296,7 +298,7 @@ def _all_that_add(messages: Messages, message: Ints, which: Ints, code: Ints, ar
     high = np.searchsorted(arrival[order], code[which], side="right")
     entry = np.repeat(low, high - low) + places(high - low)
     of, need = np.repeat(message[which], high - low), message[order][entry]
-    late = messages.step[need] >= messages.step[of]
+    late = messages.step[need] + messages.schedule.model.latency > messages.step[of]
     if messages.schedule.part.shared:  # a later message is no part of the sum so far
         return of[~late], need[~late]
     _refuse(messages, of[late])
@@ -314,7 +316,8 @@ def _what_brought(messages: Messages, message: Ints, which: Ints, code: Ints, ar
         sought = (code * trees + tree if own else code)[which]
         place = np.searchsorted(at[order], sought)
         inside = order[np.minimum(place, len(order) - 1)] if len(order) else place
-        there = (place < len(order)) & (at[inside] == sought) & (step[inside] < step[which])
+        there = (place < len(order)) & (at[inside] == sought)
+        there &= step[inside] + messages.schedule.model.latency <= step[which]
         there &= (tree[which] > 0) | (not own)
         found[there] = message[inside][there]
     _refuse(messages, message[which][found < 0])

@@ -1,7 +1,8 @@
 """How long a schedule takes, by two clocks: step by step, or each send as soon as it can begin.
 
-By steps, every step lasts as long as its slowest send. By events, a send begins when its chunks have arrived and the earlier
-sends of both its ports are over. The second is never later than the first.
+By steps, every step lasts as long as the slowest send that is under way. By events, a send begins when its chunks have arrived
+and the earlier sends of both its ports are over. The second is never later than the first. Where chunks arrive in L steps, a send
+is under way for L times as long as it keeps its ports.
 """
 
 from dataclasses import dataclass
@@ -12,10 +13,10 @@ from treecast.errors import ScheduleError
 from treecast.models import takes
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.ragged import starts
+from treecast.ragged import starts, turns
 from treecast.schedule.costs import Costs
 from treecast.schedule.schedule import Schedule
-from treecast.schedule.sizes import Sizes
+from treecast.schedule.sizes import Sizes, under_way
 
 _MOST_SENDS = 2**25
 
@@ -50,7 +51,7 @@ def seconds_by_steps(schedule: Schedule, costs: Costs) -> float:
     startup, per_byte = costs.of_arcs(messages.src, messages.dst)
     times = np.zeros(schedule.steps)
     np.maximum.at(times, messages.step, startup + per_byte * chunk * np.diff(messages.start))
-    return float(times.sum())
+    return float(under_way(times, schedule.model.latency).sum())
 
 
 def seconds_by_events(schedule: Schedule, costs: Costs) -> float:
@@ -65,7 +66,7 @@ def seconds_by_events(schedule: Schedule, costs: Costs) -> float:
     startup, per_byte = costs.of_arcs(messages.src, messages.dst)
     length = lengths[messages.chunk % max(len(lengths), 1)]  # a finished sum is as long as its sum
     lasts = startup + per_byte * np.add.reduceat(length, messages.start[:-1])
-    sums = schedule.collective.sums
+    sums, late = schedule.collective.sums, schedule.model.latency
     taken = _taken(schedule, messages)
     free = np.zeros(int(taken.max(initial=-1)) + 1)
     owners = np.repeat(np.arange(len(messages.step)), np.diff(messages.start))
@@ -84,8 +85,8 @@ def seconds_by_events(schedule: Schedule, costs: Costs) -> float:
         ready = np.nan_to_num(there[source[inside]])
         begins = np.maximum.reduceat(ready, messages.start[these.start : these.stop] - inside.start)
         begins = np.maximum(begins, free[taken[these]].max(axis=1))
-        ends = begins + lasts[these]
-        np.maximum.at(free, taken[these], ends[:, None])
+        np.maximum.at(free, taken[these], (begins + lasts[these])[:, None])
+        ends = begins + late * lasts[these]
         arrived = ends[owners[inside] - these.start]
         adds = messages.chunk[inside] < sums
         np.fmax.at(there, target[inside][adds], arrived[adds])
@@ -121,10 +122,12 @@ def _messages(schedule: Schedule) -> _Messages:
 
 
 def _taken(schedule: Schedule, messages: _Messages) -> Ints:
-    """Return the resources of each message, as numbers: int64 (messages, width)."""
+    """Return the resources of each message, as numbers: int64 (messages, width). Of several servers all take turns."""
     if schedule.model.routing:  # senders and receivers are one
         return np.stack([messages.src, messages.dst], axis=1)
     network, arcs = schedule.network, arcs_of(schedule.network)
     numbers = arcs.tail.astype(np.int64) * network.ports + arcs.port
     at = np.searchsorted(numbers, network.arc(messages.src, messages.port))
-    return takes(schedule.model, network).resource[at]
+    table = takes(schedule.model, network)
+    taken = table.resource[at]
+    return starts(table.room)[taken] + turns(taken.ravel()).reshape(taken.shape) % table.room[taken]

@@ -174,8 +174,8 @@ class Schedule(Described):
 
     @property
     def steps(self) -> int:
-        """The number of steps from the first send to the last, counted from step 0."""
-        return int((self.rows.step + self.rows.steps).max()) if len(self.rows) else 0
+        """The number of steps until the last send has arrived, counted from step 0."""
+        return int((self.rows.step + self.rows.steps).max()) + self.model.latency - 1 if len(self.rows) else 0
 
     @property
     def transmissions(self) -> int:
@@ -243,6 +243,10 @@ class Schedule(Described):
             raise ScheduleError("a schedule of sums is not sparing: each contribution goes once")
         if self.network.parallel_arcs:
             raise ScheduleError("a schedule over parallel arcs is not sparing: nodes keep account of links")
+        if self.model.latency > 1:
+            raise ScheduleError(
+                "a schedule is not sparing where chunks arrive late: nodes keep account of what has arrived"
+            )
         table = self.rows.payloads
         order = np.argsort(table.first, kind="stable")
         if bool((table.stop[order][:-1] > table.first[order][1:]).any()):

@@ -1,8 +1,10 @@
 """How many bytes the chunks of a schedule have, and how many chunks its messages."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import PlanError, ScheduleError
@@ -167,7 +169,8 @@ def chunk_bounds(collective: Collective, data: int, item: int = 1) -> Ints:
 
 def longest_messages(model: Model, step: Ints, pace: Ints, *, chunks: Ints, carrier: Ints, total: int) -> Ints:
     """Return the most chunks that one message has in each of ``total`` steps, of rows that begin at ``step``, have that ``pace``
-    and that many ``chunks``; those of one ``carrier`` and step are one message, if messages combine in the model.
+    and that many ``chunks``; those of one ``carrier`` and step are one message, if messages combine in the model. Where chunks
+    arrive late, of all messages that are under way.
     """
     count = np.where(pace > 0, np.maximum(chunks, 1), 1)  # the steps in which each row sends
     if not model.combining:
@@ -178,10 +181,17 @@ def longest_messages(model: Model, step: Ints, pace: Ints, *, chunks: Ints, carr
             ends = (step[some] % stride * turns + step[some] // stride + over for over in (0, count[some]))
             begun, over = (np.bincount(at, minlength=stride * turns + 1) for at in ends)
             sent |= (np.cumsum(begun - over)[:-1].reshape(stride, turns).T.reshape(-1) > 0)[:total]
-        return sent.astype(np.int64)
+        return under_way(sent.astype(np.int64), model.latency)
     at = np.repeat(step, count) + places(count) * np.repeat(pace, count)
     key, which = np.unique(np.repeat(carrier, count) * (total + 1) + at, return_inverse=True)
     together, sizes = np.zeros(len(key), np.int64), np.zeros(total, np.int64)
     np.add.at(together, which, np.repeat(np.where(pace > 0, np.minimum(chunks, 1), chunks), count))
     np.maximum.at(sizes, key % (total + 1), together)
+    return under_way(sizes, model.latency)
+
+
+def under_way(sizes: NDArray[Any], late: int) -> NDArray[Any]:
+    """Return the greatest of what begins in each step and in those before it that is under way, for ``late`` steps each."""
+    for _ in range(late - 1):
+        sizes[1:] = np.maximum(sizes[1:], sizes[:-1])
     return sizes

@@ -134,7 +134,7 @@ class SetReplay:
         by_move = moves.start, np.arange(len(row)), moves.time, src, dst, arc
         sizes = network.nodes, network.nodes * network.ports + 1
         back = back[row] if len(back) else back.copy()
-        self._given = (node, arcs), by_move, sizes, back, order, own, given, wanted
+        self._given = (node, arcs), by_move, sizes, schedule.model.latency, back, order, own, given, wanted
 
     def try_sets(self, sets: Ints) -> tuple[Ints, Hit | None]:
         """Replay under each set, int64 (sets, size); return how many living nodes lack something, and the first such set.

@@ -5,7 +5,7 @@ one. So c dead and l lying ones leave at least x - c - l right copies of each ch
 c + 2l < x the value that most copies have is the right one. That is how a node elects.
 """
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
@@ -17,6 +17,7 @@ from treecast.description import Described, Description, count_of, describe, lis
 from treecast.errors import FaultError
 from treecast.schedule import Schedule, describe_job
 from treecast.simulation.faults import Faults, describe_late, living_ranks
+from treecast.steps import NEVER
 
 
 class Verdict(NamedTuple):
@@ -148,7 +149,16 @@ def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list
     source = collective.source_of(np.arange(collective.chunks)).tolist()
     by_tree = defaultdict[tuple[int, int], dict[int, _Copy]](dict)  # of (node, chunk)
     any_tree = defaultdict[tuple[int, int], _Copy](lambda: (0, 0))
+    under_way = deque[tuple[int, list[tuple[int, int, int, int, int]]]]()
+
+    def arrive(step: int) -> None:
+        while under_way and under_way[0][0] <= step:
+            for v, chunk, tree, *copy in under_way.popleft()[1]:
+                mine, any_tree[v, chunk] = by_tree[v, chunk], _joined(any_tree[v, chunk], *copy)
+                mine[tree] = _joined(mine.get(tree, (0, 0)), *copy)
+
     for sends in schedule.expand():
+        arrive(sends.step)
         (liar, lying_arc), (gone, cut) = lying.at(sends.step), dead.at(sends.step)
         arrived = list[tuple[int, int, int, int, int]]()
         columns = (
@@ -166,9 +176,8 @@ def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list
                 false |= liar.get(u, 0)
             there &= ~(gone.get(u, 0) | cut.get(arc, 0) | gone.get(v, 0))
             arrived.append((v, chunk, tree, there, (false | lying_arc.get(arc, 0)) & there))
-        for v, chunk, tree, *copy in arrived:
-            mine, any_tree[v, chunk] = by_tree[v, chunk], _joined(any_tree[v, chunk], *copy)
-            mine[tree] = _joined(mine.get(tree, (0, 0)), *copy)
+        under_way.append((sends.step + schedule.model.latency, arrived))
+    arrive(NEVER)
     never_sent = dead.at(0)[0]
     fooled, undecided = [0] * network.nodes, [0] * network.nodes
     for v, first, stop in collective.wanted():

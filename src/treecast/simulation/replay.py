@@ -134,8 +134,8 @@ class Trace(Described):
 
     @property
     def steps(self) -> int:
-        """The number of steps until the last send that takes place."""
-        end = self.moves.time + self.atoms.steps[self.moves.atom]
+        """The number of steps until the last send that takes place has arrived."""
+        end = self.moves.time + self.atoms.steps[self.moves.atom] + self.schedule.model.latency - 1
         return int(end[self.moved].max(initial=0))
 
     @cached_property
@@ -218,7 +218,8 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     arrival = np.full((len(atoms), network.nodes), NEVER, np.int32)
     via = np.full((len(atoms), network.nodes), -1, np.int64)
     moved = np.zeros(len(found.row), np.bool_)
-    columns = (found.row, found.time, rows.src, rows.dst, network.arc(rows.src, rows.port), node_dies, arc_dies)
+    arc, late = network.arc(rows.src, rows.port), schedule.model.latency
+    columns = (found.row, found.time, rows.src, rows.dst, arc, late, node_dies, arc_dies)
     begins = np.zeros(network.nodes, np.int32)
     sums = int(np.searchsorted(atoms.bounds, collective.sums))  # how many atoms, the first ones, are sums
     node, atom = atoms.table(collective.given())

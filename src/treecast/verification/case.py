@@ -137,7 +137,7 @@ class Case:
             table[self.owners, self.sums + np.arange(self.sums)] = np.where(used, done, NEVER)
         rows, atoms = self.rows, self.atoms
         columns = (rows.step, rows.pace, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place, table)
-        self.by_node(lambda low, high: arrivals(low, high, *columns))
+        self.by_node(lambda low, high: arrivals(low, high, self.model.latency, *columns))
         return table
 
     @property
@@ -166,7 +166,7 @@ class Case:
         last, sends = np.zeros((2, self.nodes, self.sums), np.int32)
         rows, atoms = self.rows, self.atoms
         columns = (rows.step, rows.pace, rows.src, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place)
-        self.by_node(lambda low, high: contributions(low, high, *columns, last, sends))
+        self.by_node(lambda low, high: contributions(low, high, self.model.latency, *columns, last, sends))
         return last, sends
 
     @cached_property
@@ -181,7 +181,8 @@ class Case:
         done, twice = np.full((self.nodes, sums), NEVER, np.int32), np.zeros(len(self.rows), np.bool_)
         begins = np.zeros((self.nodes, -(-self.nodes // 63)), np.int64)
         begins[self.part.ranks, self.part.ranks // 63] = 1 << self.part.ranks % 63
-        join(found.start[: sums + 1], found.row, found.time, self.rows.src, self.rows.dst, begins, done, twice)
+        columns = (found.row, found.time, self.rows.src, self.rows.dst, self.model.latency)
+        join(found.start[: sums + 1], *columns, begins, done, twice)
         done[:, ~self.part.is_used(self.atoms.bounds[:sums])] = NEVER
         return done, twice
 

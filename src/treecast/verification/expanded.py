@@ -46,14 +46,14 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
         check_routes(plain, model, by_step, broken)
     if not model.buffered:
         _check_relays(plain, sends, telling, broken)
-    _check_data(plain, sends, broken)
+    _check_data(plain, sends, model.latency, broken)
     depth = 0
     if plain.copies > 1 and plain.collective.sums:
         broken("copies", -1, "a sum has one copy")
     elif plain.copies > 1 and plain.sparing and not plain.collective.personal:
         _check_tolerance(plain, sends, broken)
     if not plain.sparing or plain.collective.personal:
-        depth = _check_copies(plain, sends, broken)
+        depth = _check_copies(plain, sends, model.latency, broken)
     return {rule: (breaches[rule], these) for rule, these in found.items()}, depth
 
 
@@ -61,7 +61,9 @@ def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
     rules = ["adjacent"]
     if not model.combining:
         rules += ["link-once", "one-chunk"]
-    if model.ports == "one":
+    if model.room > 1:
+        rules += ["half-port"] if model.half_port else ["send-port", "recv-port"]
+    elif model.room:
         together = model.combining and model.partner == "same" and not plain.network.parallel_arcs
         rules += [] if together else ["send-port", "recv-port"]
         rules += ["one-partner"] if model.partner == "same" else []
@@ -82,7 +84,8 @@ def _check_links(
     """Judge the messages of one step on arcs, links and ports; ``arcs``: where arcs lead that were asked for before."""
     label = plain.network.label
     used, links = set[object](), set[object]()
-    senders, receivers, partner = dict[int, object](), dict[int, object](), dict[int, int]()
+    senders, receivers, both = (defaultdict[int, set[object]](set) for _ in range(3))
+    partner = dict[int, int]()
 
     def at_fault(rule: str, send: Send, why: str, *nodes: int) -> None:
         step, src, dst, _, _, _, row = send
@@ -93,7 +96,7 @@ def _check_links(
         broken(rule, row, text)
 
     for send in messages:
-        _, src, dst, port, _, _, _ = send
+        _, src, dst, port, _, _, row = send
         existing = 0 <= port < plain.network.ports
         if existing and (src, port) not in arcs:
             arcs[src, port] = int(plain.network.neighbor(src, port))
@@ -101,11 +104,14 @@ def _check_links(
             at_fault("adjacent", send, f"no arc by port {port} leads there")
         cable = int(plain.network.cable(src, port))
         link = (src, dst, cable) if model.combining else (frozenset((src, dst)), cable)
+        message = (src, port) if model.combining else row
         for rule, node, taken in (("send-port", src, senders), ("recv-port", dst, receivers)):
-            if node in taken and not (model.combining and taken[node] == (src, port)):
+            both[node].add((rule, message))
+            if len(taken[node]) < model.room:
+                taken[node].add(message)
+            elif message not in taken[node]:
                 at_fault(rule, send, "{} is busy", node)
-            taken.setdefault(node, (src, port))
-        if src in receivers or dst in senders:
+        if max(len(both[src]), len(both[dst])) > model.room if model.room > 1 else receivers[src] or senders[dst]:
             at_fault("half-port", send, "a node sends and receives")
         for rule, key, taken in (("link-once", (src, port), used), ("duplex", link, links)):
             if rule == "link-once" and not existing:
@@ -120,16 +126,16 @@ def _check_links(
                 at_fault("one-partner", send, "{} is busy with {}", a, partner[a])
 
 
-def _check_data(plain: Schedule, sends: list[Send], broken: Break) -> None:
+def _check_data(plain: Schedule, sends: list[Send], late: int, broken: Break) -> None:
     """Judge whether nodes hold the chunks that they send, and end with those that they want."""
     label = plain.network.label
-    finished = _check_sums(plain, sends, broken) if plain.collective.sums else {}
+    finished = _check_sums(plain, sends, late, broken) if plain.collective.sums else {}
     first: dict[tuple[int, int], int] = {}
     for node, a, b in plain.collective.given():
         first.update({(node, chunk): 0 for chunk in range(a, b)})
     first.update(finished)
     for step, _, dst, _, _, chunk, _ in sends:
-        first[dst, chunk] = min(step + 1, first.get((dst, chunk), step + 1))
+        first[dst, chunk] = min(step + late, first.get((dst, chunk), step + late))
     for step, src, _, _, _, chunk, row in sends:
         if first.get((src, chunk), step + 1) > step:
             broken("holds", row, f"row {row} at step {step}: {label(src)} does not hold chunk {chunk}")
@@ -252,7 +258,7 @@ def _check_telling(plain: Schedule, sends: list[Send], telling: list[Send], brok
             broken("told", row, f"row {row}: {plain.network.label(src)} sends before it is told")
 
 
-def _check_sums(plain: Schedule, sends: list[Send], broken: Break) -> dict[tuple[int, int], int]:
+def _check_sums(plain: Schedule, sends: list[Send], late: int, broken: Break) -> dict[tuple[int, int], int]:
     """Carry sets of contributions along; return when which node has which finished sum, by (node, its chunk number)."""
     collective, label = plain.collective, plain.network.label
     has, everybody = dict[tuple[int, int], set[int]](), defaultdict[int, set[int]](set)
@@ -269,22 +275,24 @@ def _check_sums(plain: Schedule, sends: list[Send], broken: Break) -> dict[tuple
     for send in sends:
         if send[5] < collective.sums:
             of_sums[send[0]].append(send)
-    for step in sorted(of_sums):
-        leaving = [(send, frozenset(has[send[1], send[5]])) for send in of_sums[step]]
-        for (_, src, _, _, _, chunk, row), _ in leaving if not collective.shared else ():
-            if (src, chunk) in gone or src == owner[chunk]:
-                broken("once", row, f"row {row}: {label(src)} sends sum {chunk} again, or is its owner")
-            gone.add((src, chunk))
-        for (_, _, dst, _, _, chunk, row), carried in leaving:
+    coming = defaultdict[int, list[tuple[Send, set[int]]]](list)
+    for step in sorted({*of_sums, *(step + late for step in of_sums)}):
+        for (_, _, dst, _, _, chunk, row), carried in coming[step]:
             if (dst, chunk) in gone:
                 broken("complete", row, f"row {row} reaches {label(dst)} when it has sent sum {chunk} on")
             if has[dst, chunk] & carried:
                 broken("once", row, f"row {row}: {label(dst)} has some of these contributions to sum {chunk}")
             has[dst, chunk] |= carried
             if dst == owner[chunk]:
-                changed[chunk] = step + 1
+                changed[chunk] = step
             elif collective.shared and has[dst, chunk] == everybody[chunk]:
-                whole.setdefault((dst, collective.sums + chunk), step + 1)
+                whole.setdefault((dst, collective.sums + chunk), step)
+        for send in of_sums.get(step, ()):
+            _, src, _, _, _, chunk, row = send
+            if not collective.shared and ((src, chunk) in gone or src == owner[chunk]):
+                broken("once", row, f"row {row}: {label(src)} sends sum {chunk} again, or is its owner")
+            gone.update([] if collective.shared else [(src, chunk)])
+            coming[step + late].append((send, set(has[src, chunk])))
     if collective.shared:
         return whole
     for chunk, v in enumerate(owner):
@@ -295,7 +303,7 @@ def _check_sums(plain: Schedule, sends: list[Send], broken: Break) -> dict[tuple
     return {(owner[c], collective.sums + c): step for c, step in changed.items() if everybody[c]}
 
 
-def _check_copies(plain: Schedule, sends: list[Send], broken: Break) -> int:
+def _check_copies(plain: Schedule, sends: list[Send], late: int, broken: Break) -> int:
     """Check that every chunk reaches every node over enough disjoint paths of trees; return the greatest length of a way."""
     collective, label = plain.collective, plain.network.label
     # of (root of the chunk, or the chunk where it is personal; tree; node)
@@ -316,7 +324,7 @@ def _check_copies(plain: Schedule, sends: list[Send], broken: Break) -> int:
             if source.setdefault((key, tree, dst), src) != src:
                 broken("copies", row, f"row {row}: a second source of {label(dst)} in tree {tree}")
             by.setdefault((key, tree, dst), port)
-            when.setdefault((tree, chunk, dst), step + 1)
+            when.setdefault((tree, chunk, dst), step + late)
             trees_of[chunk].add(tree)
     for step, src, _, _, tree, chunk, row in sends:
         if tree >= 0 and src != root_of(chunk) and when.get((tree, chunk, src), step + 1) > step:

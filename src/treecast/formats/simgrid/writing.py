@@ -131,9 +131,9 @@ def _lines(messages: Messages, node: int, some: Ints, one: Ints, together: list[
 def network_file(network: Network, model: Model, *, cost: Cost, speed: float) -> bytes:
     """Return a network as a file for SimGrid, whose nodes do ``speed`` operations in a second.
 
-    With half-duplex links both ways share one link. With one port all sends of a node go over one link of its own, and all its
-    receives over another. ``cost`` is that of each arc; parallel arcs are one link of so many times the rate. Raises FormatError
-    when the network has too many nodes for routes between all of them.
+    With half-duplex links both ways share one link. Where ports are counted, all sends of a node go over a link of its own of so
+    many times the rate, and all its receives over another. ``cost`` is that of each arc; parallel arcs are one link of so many
+    times the rate. Raises FormatError when the network has too many nodes for routes between all of them.
     """
     if network.nodes > _MOST_NODES:
         raise FormatError(
@@ -146,8 +146,8 @@ def network_file(network: Network, model: Model, *, cost: Cost, speed: float) ->
     links: dict[str, float] = {}
     for u, v, count in zip(*pairs.tolist(), width.tolist(), strict=True):
         links[_link(u, v, model)] = rate * count
-    if model.ports == "one":
-        links |= {f"{way}{u}": rate for u in range(network.nodes) for way in ("up", "down")}
+    if model.room:
+        links |= {f"{way}{u}": rate * model.room for u in range(network.nodes) for way in ("up", "down")}
     for name, carries in links.items():
         delay = 0 if name[0] in "ud" else cost.startup
         lines.append(f'<link id="{name}" bandwidth="{carries:.0f}Bps" latency="{delay:g}s"/>')
@@ -162,7 +162,7 @@ def _link(u: int, v: int, model: Model) -> str:
 def _routes(network: Network, model: Model) -> Iterator[str]:
     """Yield the route of every ordered pair of nodes, but where no way leads."""
     ways = _routes_of_model(network, model) if model.routing else _shortest_routes(network)
-    ends = ('<link_ctn id="up{}"/>', '<link_ctn id="down{}"/>') if model.ports == "one" else ("", "")
+    ends = ('<link_ctn id="up{}"/>', '<link_ctn id="down{}"/>') if model.room else ("", "")
     for u, v, arcs in ways:
         links = "".join(f'<link_ctn id="{_link(a, b, model)}"/>' for a, b in arcs)
         links = ends[0].format(u) + links + ends[1].format(v)

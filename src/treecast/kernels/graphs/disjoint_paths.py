@@ -83,28 +83,28 @@ def arcs_of_paths(first, target, source, into, entering, root, goal, price, used
 
 
 @njit
-def _count(a, more, table, taken, begin, sharing, load, price, inner):
+def _count(a, more, table, taken, room, begin, sharing, load, price, inner):
     """Count a way over an arc more, or less; the arcs that share its resources cost more, or less."""
     last = len(table) - 1
     for k in range(taken.shape[1]):
         r = taken[a - inner, k]
-        change = table[min(load[r] + more, last)] - table[min(load[r], last)]
+        change = table[min((load[r] + more) // room[r], last)] - table[min(load[r] // room[r], last)]
         load[r] += more
         for i in range(begin[r], begin[r + 1]):
             price[sharing[i] + inner] += change
 
 
 @njit(work=lambda network, ends, order, copies, *others: 8 * len(network[1]) * len(order) * copies)
-def priced_disjoint_paths(network, ends, order, copies, table, taken, sharing, load, price, way, length, inner):
+def priced_disjoint_paths(network, ends, order, copies, table, taken, room, sharing, load, price, way, length, inner):
     """Choose so many ways for each pair anew, pair after pair in a certain ``order``, at the least total price.
 
     ``network``: first, target, source, behind and entering. The ways of pair p, from ``ends[0][p]`` to ``ends[1][p]``, are the
-    arcs in ``way[p]``, one way behind the other, and ``length[p]`` says how long each is; 0 where it has none yet. ``inner``:
-    so many arcs, the first ones, lead from where ways come into a node to where they go out; they cost nothing, and no way
-    names them. Without such the ways of a pair may share nodes, though no arc. Arc ``inner + a`` takes the resources
-    ``taken[a]``, and those that take resource r are ``sharing[1][sharing[0][r]] …``. ``load`` counts the ways over each
-    resource; one that n ways use adds ``table[n]`` to the ``price`` of its arcs. The arcs into v are ``entering[behind[v]] …``.
-    Return whether there are so many ways for all pairs.
+    arcs in ``way[p]``, one way behind the other, and ``length[p]`` says how long each is; 0 where it has none yet. ``inner``: so
+    many arcs, the first ones, lead from where ways come into a node to where they go out; they cost nothing, and no way names
+    them. Without such the ways of a pair may share nodes, though no arc. Arc ``inner + a`` takes the resources ``taken[a]``, and
+    those that take resource r are ``sharing[1][sharing[0][r]] …``. ``load`` counts the ways over each resource; one that n ways
+    use for each send it has ``room`` for adds ``table[n]`` to the ``price`` of its arcs. The arcs into v are
+    ``entering[behind[v]] …``. Return whether there are so many ways for all pairs.
     """
     (first, target, source, behind, entering), (start, goal), (begin, sharers) = network, ends, sharing
     used = np.zeros(len(target), np.bool_)
@@ -114,7 +114,7 @@ def priced_disjoint_paths(network, ends, order, copies, table, taken, sharing, l
         for x in range(copies):
             total += length[p, x]
         for j in range(total):
-            _count(way[p, j], -1, table, taken, begin, sharers, load, price, inner)
+            _count(way[p, j], -1, table, taken, room, begin, sharers, load, price, inner)
         for _ in range(copies):
             if _one_more(first, target, source, behind, entering, start[p], goal[p], price, used, inner > 0) < 0:
                 return False
@@ -128,7 +128,7 @@ def priced_disjoint_paths(network, ends, order, copies, table, taken, sharing, l
                 used[a], u = False, target[a]
                 if a >= inner:
                     way[p, j] = a
-                    _count(a, 1, table, taken, begin, sharers, load, price, inner)
+                    _count(a, 1, table, taken, room, begin, sharers, load, price, inner)
                     j += 1
             length[p, x] = j - begun
     return True

@@ -5,34 +5,35 @@ from treecast.kernels.compiled import inline, njit
 
 
 @inline
-def _count(a, more, wanted, load):
-    """Count an arc more, or less; return by how much the sum of the fourth powers of the loads grows."""
-    worse = 0
+def _count(a, more, wanted, room, load):
+    """Count an arc more, or less; return by how much the sum of the fourth powers of loads, divided by their room, grows."""
+    worse = 0.0
     for j in range(wanted.shape[1]):
         r = wanted[a, j]
-        worse += (load[r] + more) ** 4 - load[r] ** 4
+        worse += ((load[r] + more) ** 4 - load[r] ** 4) / room[r] ** 4
         load[r] += more
     return worse
 
 
 @inline
-def _leaving(t, old, more, tail, relay, up, children, wanted, load):
+def _leaving(t, old, more, tail, relay, up, children, wanted, room, load):
     """Count an arc of a tree, and those to relays above that nobody else hears from, more or less; return as ``_count`` does."""
-    worse, e = _count(old, more, wanted, load), old
+    worse, e = _count(old, more, wanted, room, load), old
     while relay[tail[e]] and children[t, tail[e]] == 1:
         e = up[t, tail[e]]
-        worse += _count(e, more, wanted, load)
+        worse += _count(e, more, wanted, room, load)
     return worse
 
 
 @njit(work=lambda changes, *others: 20 * len(changes[0]))
-def even(changes, tail, head, into, entering, wanted, roots, relay, deeper, up, children, load):
+def even(changes, tail, head, into, entering, wanted, room, roots, relay, deeper, up, children, load):
     """Try changes one after the other, and take those that make the trees no more than ``most[i]`` worse.
 
     ``changes``: ``tree, arc, most, turn``, int64 (changes,): the head of an arc is to hear by it in a tree. A tail that is not in
     the tree joins it by the arc of its ``entering[into[v]] …`` whose turn it is, and relays, ``relay``, bool (N,), leave it when
     nobody hears from them. Trees are as good as the sum of the fourth powers of ``load``, int64 (resources,), is small, and an
-    arc that a node is deeper costs ``deeper``. Arc a takes the resources ``wanted[a]``. ``up``, int32 (trees, N): the arc by
+    arc that a node is deeper costs ``deeper``. Arc a takes the resources ``wanted[a]``, which have
+    ``room``, int64 (resources,). ``up``, int32 (trees, N): the arc by
     which each node hears in each tree; -1 at its root, ``roots[t]``, and where it is in none. ``children``, int64 (trees, N): how
     many hear from it. Source: simulated annealing.
     """
@@ -61,13 +62,14 @@ def even(changes, tail, head, into, entering, wanted, roots, relay, deeper, up, 
             above = tail[up[t, above]]
             longer -= 1
         children[t, x] += 1  # before anybody leaves
-        worse = deeper * longer + _count(a, 1, wanted, load) + (_count(join, 1, wanted, load) if join >= 0 else 0)
-        worse += _leaving(t, old, -1, tail, relay, up, children, wanted, load)
+        worse = deeper * longer + _count(a, 1, wanted, room, load)
+        worse += _count(join, 1, wanted, room, load) if join >= 0 else 0
+        worse += _leaving(t, old, -1, tail, relay, up, children, wanted, room, load)
         if worse > most[i]:
-            _leaving(t, old, 1, tail, relay, up, children, wanted, load)
-            _count(a, -1, wanted, load)
+            _leaving(t, old, 1, tail, relay, up, children, wanted, room, load)
+            _count(a, -1, wanted, room, load)
             if join >= 0:
-                _count(join, -1, wanted, load)
+                _count(join, -1, wanted, room, load)
             children[t, x] -= 1
             continue
         up[t, v] = a

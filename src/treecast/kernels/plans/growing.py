@@ -14,39 +14,38 @@ def _count(a, more, wanted, load):
 
 
 @njit(work=lambda roots, first, head, *others: 40.0 * len(roots) * len(head) * len(first))
-def grow(roots, first, head, wanted, later, serial, passes, ties, load, up):
+def grow(roots, first, head, wanted, room, ports, late, later, passes, ties, load, up):
     """Fill ``up``, int64 (trees, N), with the arc by which each node hears in the tree of each root, -1 at the root.
 
     The next arc of a tree is the cheapest that leads out of it: it costs 1 for each send so far that takes one of its resources,
-    and ``later`` for each step in which its head hears later. ``wanted``, int64 (arcs, width): the resources of arcs.
-    ``serial``: a node sends to one after the other. Each tree grows anew in each of so many ``passes``. ``ties``, float64
-    (trees, arcs): which of equal arcs a tree takes first. ``load``, int64 (resources,): zeros, which become the loads of all
-    trees.
+    divided by the ``room`` of that, int64 (resources,), and ``later`` for each step in which its head hears later. ``wanted``,
+    int64 (arcs, width): the resources of arcs. A node sends to so many ``ports`` at once, 0: to all, and what it sends has
+    arrived ``late`` steps later. Each tree grows anew in each of so many ``passes``. ``ties``, float64 (trees, arcs): which of
+    equal arcs a tree takes first. ``load``, int64 (resources,): zeros, which become the loads of all trees.
     """
     n = up.shape[1]
-    hears, free = np.zeros(n, np.int64), np.zeros(n, np.int64)  # when a node of the tree hears, and may send on
+    hears, told = np.zeros(n, np.int64), np.zeros(n, np.int64)  # when a node of the tree hears, how many it has told
     for _ in range(passes):
         for t in range(len(roots)):
             for v in range(n):
                 if up[t, v] >= 0:
                     _count(up[t, v], -1, wanted, load)
-                up[t, v], hears[v] = -1, -1
-            hears[roots[t]], free[roots[t]] = 0, 0
+                up[t, v], hears[v], told[v] = -1, -1, 0
+            hears[roots[t]] = 0
             for _size in range(1, n):
-                best, least, tail = -1, 0.0, 0
+                best, least, soonest, tail = -1, 0.0, 0, 0
                 for u in range(n):
+                    free = hears[u] + (told[u] // ports if ports else 0)
                     for a in range(first[u], first[u + 1] if hears[u] >= 0 else first[u]):
                         if hears[head[a]] < 0:
-                            cost = later * free[u] + ties[t, a]
+                            cost = later * free + ties[t, a]
                             for j in range(wanted.shape[1]):
-                                cost += load[wanted[a, j]]
+                                cost += load[wanted[a, j]] / room[wanted[a, j]]
                             if best < 0 or cost < least:
-                                best, least, tail = a, cost, u
+                                best, least, soonest, tail = a, cost, free, u
                 if best < 0:
                     break
                 v = head[best]
-                up[t, v], hears[v] = best, free[tail] + 1
-                free[v] = hears[v]
-                if serial:
-                    free[tail] = hears[v]
+                up[t, v], hears[v] = best, soonest + late
+                told[tail] += 1
                 _count(best, 1, wanted, load)

@@ -1,4 +1,4 @@
-"""Inner loops that find when each send of a period begins: in each step modulo the period a resource is taken once.
+"""Inner loops that find when each send of a period begins: in each step modulo the period resources have room.
 
 *Modulo scheduling* puts the most urgent send as early as it can, and throws out the sends in its way (Rau, "Iterative modulo
 scheduling", 1994). Over one port a period of the greatest load is always enough: sends are the links of a bipartite multigraph,
@@ -8,26 +8,36 @@ whose links have as many colours as the greatest degree (König 1916), found by 
 
 import numpy as np
 
-from treecast.kernels.compiled import njit
+from treecast.kernels.compiled import inline, njit
 from treecast.kernels.heaps import put, take
+
+
+@inline
+def _slot_of(slot, server, resource, at, send):
+    """Return the server of a resource that has a send at a remainder of steps, -1 if none has; send -1: a free one."""
+    found = -1
+    for s in range(server[resource], server[resource + 1]):
+        if found < 0 and slot[s, at] == send:
+            found = s
+    return found
 
 
 @njit(
     arrays=True,
-    work=lambda first, after, begin, before, wanted, ranked, colour, period, resources, budget, began: (
+    work=lambda first, after, begin, before, wanted, ranked, colour, period, server, late, budget, began: (
         0.5 * budget * period
     ),
 )
-def place(first, after, begin, before, wanted, ranked, colour, period, resources, budget, began):
+def place(first, after, begin, before, wanted, ranked, colour, period, server, late, budget, began):
     """Fill ``began``, int64 (sends,), with the step in which each send begins; return how many found no place in the end.
 
-    Send i waits for ``before[begin[i]] … before[begin[i+1]-1]``, and ``after[first[i]] … after[first[i+1]-1]`` wait for it. It
-    takes the resources ``wanted[i]``, int64 (sends, width), below ``resources``. ``ranked``: the sends in order, each before
-    those that wait for it. ``colour``: the remainder that its step is to have; -1: any. ``budget``: after how many places to
-    give up.
+    Send i waits for ``before[begin[i]] … before[begin[i+1]-1]``, and ``after[first[i]] … after[first[i+1]-1]`` wait for it, until
+    ``late`` steps after it began. It takes the resources ``wanted[i]``, int64 (sends, width), and of resource r one of the
+    servers ``server[r] … server[r+1]-1``. ``ranked``: the sends in order, each before those that wait for it. ``colour``: the
+    remainder that its step is to have; -1: any. ``budget``: after how many places to give up.
     """
     sends, width = wanted.shape
-    slot = np.full((resources, period), -1, np.int64)
+    slot = np.full((server[-1], period), -1, np.int64)
     heap, rank, last = np.empty(sends, np.int64), np.empty(sends, np.int64), np.full(sends, -1, np.int64)
     out = np.empty(sends + width, np.int64)
     for r in range(sends):
@@ -39,11 +49,11 @@ def place(first, after, begin, before, wanted, ranked, colour, period, resources
         budget -= 1
         soonest, step = 0, -1
         for j in range(begin[i], begin[i + 1]):
-            soonest = max(soonest, began[before[j]] + 1)
+            soonest = max(soonest, began[before[j]] + late)
         for t in range(soonest, soonest + period):
             free = colour[i] < 0 or t % period == colour[i]
             for j in range(width):
-                if slot[wanted[i, j], t % period] >= 0:
+                if _slot_of(slot, server, wanted[i, j], t % period, -1) < 0:
                     free = False
             if free:
                 step = t
@@ -52,24 +62,25 @@ def place(first, after, begin, before, wanted, ranked, colour, period, resources
             step = max(soonest, last[i] + 1)
         last[i], count = step, 0
         for j in range(width):
-            if slot[wanted[i, j], step % period] >= 0:
-                out[count] = slot[wanted[i, j], step % period]
+            if _slot_of(slot, server, wanted[i, j], step % period, -1) < 0:
+                out[count] = slot[server[wanted[i, j]], step % period]
                 count += 1
         for j in range(first[i], first[i + 1]):
-            if 0 <= began[after[j]] <= step:
+            if 0 <= began[after[j]] < step + late:
                 out[count] = after[j]
                 count += 1
         for k in range(count):
             thrown = out[k]
             if began[thrown] >= 0:
                 for j in range(width):
-                    slot[wanted[thrown, j], began[thrown] % period] = -1
+                    at = began[thrown] % period
+                    slot[_slot_of(slot, server, wanted[thrown, j], at, thrown), at] = -1
                 began[thrown] = -1
                 put(heap, 0, size, rank[thrown])
                 size += 1
         began[i] = step
         for j in range(width):
-            slot[wanted[i, j], step % period] = i
+            slot[_slot_of(slot, server, wanted[i, j], step % period, -1), step % period] = i
     return size
 
 

@@ -13,12 +13,13 @@ from treecast.kernels.dice import random_below
 _DEAR = 1 << 62
 
 
-@njit(work=lambda head, tail, into, entering, taken, far, of, goal, weight, start, *others: 40 * start[len(of)])
-def route(head, tail, into, entering, taken, far, of, goal, weight, start, order, price, state, load, arc):
+@njit(work=lambda head, tail, into, entering, taken, room, far, of, goal, weight, start, *others: 40 * start[len(of)])
+def route(head, tail, into, entering, taken, room, far, of, goal, weight, start, order, price, state, load, arc):
     """Choose ways anew, pair after pair in a certain ``order``; return the state of the random numbers behind.
 
     Pair p leads from the source of row ``of[p]`` of ``far`` to ``goal[p]``, over ``arc[start[p]] … arc[start[p+1]-1]``: -1 where
-    it has no way yet. Arc a takes the resources ``taken[a]``, and ``load`` adds up the ``weight`` of ways that take each.
+    it has no way yet. Arc a takes the resources ``taken[a]``, and ``load`` adds up the ``weight`` of ways that take each; each is
+    as dear as this is beside its ``room``.
     """
     nodes, last = len(into) - 1, len(price) - 1
     cost, by, layer = np.empty(nodes, np.int64), np.empty(nodes, np.int32), np.empty(nodes, np.int32)
@@ -39,9 +40,9 @@ def route(head, tail, into, entering, taken, far, of, goal, weight, start, order
                 u = tail[a]
                 if far[row, u] == far[row, v] - 1:
                     state, more = random_below(state, 8)
-                    each = price[min(load[taken[a, 0]], last)]
-                    for k in range(1, taken.shape[1]):
-                        each += price[min(load[taken[a, k]], last)]
+                    each = 0
+                    for k in range(taken.shape[1]):
+                        each += price[min(load[taken[a, k]] // room[taken[a, k]], last)]
                     paid = cost[v] + each * (512 + more)
                     if seen[u] != i:
                         seen[u], cost[u] = i, _DEAR

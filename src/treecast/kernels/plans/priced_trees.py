@@ -17,20 +17,20 @@ def _count(a, weight, resource, load, price, steep, room):
     for j in range(resource.shape[1]):
         r = resource[a, j]
         load[r] += weight
-        price[r] = math.exp(min(_DEAREST, steep * (load[r] + abs(weight) - room) / room))
+        price[r] = math.exp(min(_DEAREST, steep * (load[r] + abs(weight) - room[r]) / room[r]))
 
 
 @njit
-def _nearest(first, leaving, end, resource, price, later, serial, hears, told, wanted, cost, via):
+def _nearest(first, leaving, end, resource, price, later, telling, hears, told, wanted, cost, via):
     """Return the wanted node that is cheapest to reach from a tree, -1 if none is; ``via``: by which arc to come to each node.
 
     ``hears``: the step in which each node of the tree has it, -1 for the others; ``told``: to how many it passes it on.
     """
-    nodes = len(cost)
+    nodes, (ports, late) = len(cost), telling
     done = np.zeros(nodes, np.bool_)
     for v in range(nodes):
         via[v] = -1
-        cost[v] = later * (hears[v] + (told[v] if serial else 0)) if hears[v] >= 0 else _FAR
+        cost[v] = later * (hears[v] + (told[v] // ports if ports else 0)) if hears[v] >= 0 else _FAR
     while True:
         u = -1
         for v in range(nodes):
@@ -43,7 +43,7 @@ def _nearest(first, leaving, end, resource, price, later, serial, hears, told, w
             a = leaving[i]
             v = end[a]
             if hears[v] < 0 and not done[v]:
-                new = cost[u] + later
+                new = cost[u] + later * late
                 for j in range(resource.shape[1]):
                     new += price[resource[a, j]]
                 if new < cost[v]:
@@ -57,19 +57,21 @@ def _nearest(first, leaving, end, resource, price, later, serial, hears, told, w
     ),
 )
 def grow(
-    first, leaving, ends, resource, roots, root, targets, target, back, weight, passes, later, serial, room, order, by
+    first, leaving, ends, resource, roots, root, targets, target, back, weight, passes, later, telling, room, order, by
 ):
     """Fill ``by``, int32 (trees, N), with the arc over which each node of a tree is joined to it, -1 for others; return how many.
 
     Tree t begins at all of ``root[roots[t]] … root[roots[t+1]-1]`` and leads to all targets, or if ``back[t]`` from there to
     them. Its chunks are ``weight[t]``. A node that is to join pays for the resources on its way, e^(10 (load - room) / room)
-    each, and ``later`` for each step in which it hears later; ``serial``: a node sends to one after the other. Each tree is grown
-    anew in each of the ``passes``, in the ``order`` given, int64 (passes, trees). ``first``, ``leaving``, ``ends``: of the arcs
-    forwards, and then backwards. ``resource``: int64 (arcs, width). Fewer than all trees are returned where one has no way.
+    each, and ``later`` for each step in which it hears later. ``telling``: to how many a node sends at once, 0: to all, and how
+    many steps later that has arrived. Each tree is grown anew in each of the ``passes``, in the ``order`` given, int64
+    (passes, trees). ``first``, ``leaving``, ``ends``: of the arcs forwards, and then backwards. ``resource``: int64 (arcs,
+    width). ``room``: float64 (resources,), the load at which each is full. Fewer than all trees are returned where one has no
+    way.
     """
     # 1. nothing is loaded
-    trees, nodes = by.shape
-    load = np.zeros(int(resource.max()) + 1)
+    (trees, nodes), (ports, late) = by.shape, telling
+    load = np.zeros(len(room))
     price = np.full(len(load), math.exp(-10.0))
     hears, told = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
     wanted, cost, via = np.empty(nodes, np.bool_), np.empty(nodes), np.empty(nodes, np.int64)
@@ -99,7 +101,7 @@ def grow(
                     resource,
                     price,
                     later,
-                    serial,
+                    telling,
                     hears,
                     told,
                     wanted,
@@ -117,7 +119,7 @@ def grow(
                     v, a = way[k], via[way[k]]
                     u = ends[side][a]
                     by[t, v] = a
-                    hears[v] = hears[u] + 1 + (told[u] if serial else 0)
+                    hears[v] = hears[u] + late + (told[u] // ports if ports else 0)
                     told[u] += 1
                     left -= wanted[v]
                     wanted[v] = False

@@ -5,6 +5,7 @@ import numpy as np
 
 from treecast.kernels.compiled import inline, njit
 from treecast.kernels.dice import random_below
+from treecast.kernels.plans.servers import find_server
 
 _LOOKED_AT = 64  # arcs for each resource, in a step of few
 
@@ -22,29 +23,39 @@ def _count(a, more, can, live, place, count):
     return count
 
 
+@inline
+def _awaited(v, c, tail, into, entering, has, can, live, place, listed):
+    """Count for the arcs into a node a chunk less, which it has or will have; return how many arcs are listed."""
+    for e in range(into[v], into[v + 1]):
+        if has[tail[entering[e]], c]:
+            listed = _count(entering[e], -1, can, live, place, listed)
+    return listed
+
+
 @njit(
     arrays=True,
-    work=lambda network, taken, busy, has, *others: len(network[2]) * 2.0 * has.shape[1] ** 2 + 400.0 * has.size,
+    work=lambda network, taken, has, *others: len(network[2]) * 2.0 * has.shape[1] ** 2 + 400.0 * has.size,
 )
-def spread(network, taken, busy, has, wants, shut, fixed, alone, together, by_need, state, most, sent):
+def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, state, most, sent):
     """Fill ``sent``, int32 (sends, 3), with the step, arc and chunk of each send; return how many there are, and the steps.
 
     In each step arcs ask one after the other: those first that could carry the rarest chunk, or by ``by_need`` those whose head
-    lacks most; equal ones in any order. A head passes chunks on in the step after it got them. ``network``: first, head, tail,
-    into and entering. Arc a takes the resources ``taken[0][a]`` under the keys ``taken[1][a]``; -1: each send under its own.
-    ``busy``: int64 (resources, 2), all -1. ``has``: bool (N, chunks), which becomes true where anybody has a chunk. ``wants``:
-    who is to have which, and ``shut``: who must not, bool (N, chunks). ``fixed``, int64 (sends, 3): the step, arc and chunk of
-    sends that take place anyway, in order of steps; chunk -1: one of no interest. ``alone``: sends are in the way of no others
-    but these, and their chunks may come earlier. ``together``: whether an arc carries all that it can at once. ``state``: of the
-    random numbers. After ``most`` steps it gives up: the steps are -1. Where there are many arcs for each resource, as in an
-    orbit, some are looked at.
+    lacks most; equal ones in any order. A head passes a chunk on as soon as it has arrived. ``network``: first, head, tail, into
+    and entering. Arc a takes the resources whose first servers are ``taken[0][a]``, under the keys ``taken[1][a]``; -1: each send
+    under its own. So many more servers stand behind each as ``taken[2]`` says, and a send arrives ``taken[3]`` steps after it
+    began. ``has``: bool (N, chunks), which becomes true where anybody has a chunk. ``wants``: who is to have which, and ``shut``:
+    who must not, bool (N, chunks). ``fixed``, int64 (sends, 3): the step, arc and chunk of sends that take place anyway, in order
+    of steps; chunk -1: one of no interest. ``alone``: sends are in the way of no others but these, and their chunks may come
+    earlier. ``together``: whether an arc carries all that it can at once. ``state``: of the random numbers. After ``most`` steps
+    it gives up: the steps are -1. Where there are many arcs for each resource, as in an orbit, some are looked at.
     """
-    (first, head, tail, into, entering), (resource, key) = network, taken
+    (first, head, tail, into, entering), (resource, key, spare, late) = network, taken
+    busy = np.zeros((len(spare), 2), np.int64)
     nodes, chunks = has.shape
     arcs, width = resource.shape
     can, place, live, listed = np.zeros(arcs, np.int64), np.empty(arcs, np.int64), np.empty(arcs, np.int64), 0
     got, held, lacks = has | shut, np.zeros(chunks, np.int64), np.zeros(nodes, np.int64)
-    asking, left, sends, step, others = np.empty(arcs, np.int64), 0, 0, 0, 0
+    asking, left, sends, step, others, arrived, come = np.empty(arcs, np.int64), 0, 0, 0, 0, 0, 0
     for i in range(0 if alone else len(fixed)):
         if fixed[i, 2] >= 0:
             got[head[fixed[i, 1]], fixed[i, 2]] = True
@@ -68,7 +79,8 @@ def spread(network, taken, busy, has, wants, shut, fixed, alone, together, by_ne
         while others < len(fixed) and fixed[others, 0] == step:
             a = fixed[others, 1]
             for j in range(width):
-                busy[resource[a, j], 0], busy[resource[a, j], 1] = step, key[a, j]
+                s = max(resource[a, j], find_server(busy, spare, resource[a, j], key[a, j], step))
+                busy[s, 0], busy[s, 1] = step + 1, key[a, j]
             if fixed[others, 2] >= 0:
                 coming[head[a], fixed[others, 2]] = True
             others += 1
@@ -94,8 +106,7 @@ def spread(network, taken, busy, has, wants, shut, fixed, alone, together, by_ne
                 a = asking[i] % arcs
                 free = True
                 for j in range(width):
-                    r = resource[a, j]
-                    free = free and (busy[r, 0] < step or (key[a, j] >= 0 and busy[r, 1] == key[a, j]))
+                    free = free and find_server(busy, spare, resource[a, j], key[a, j], step) >= 0
                 while free:
                     best = -1
                     for k in range(chunks):  # equally rare ones from somewhere on
@@ -105,7 +116,8 @@ def spread(network, taken, busy, has, wants, shut, fixed, alone, together, by_ne
                     if best < 0:
                         break
                     for j in range(0 if alone else width):
-                        busy[resource[a, j], 0], busy[resource[a, j], 1] = step, key[a, j]
+                        s = find_server(busy, spare, resource[a, j], key[a, j], step)
+                        busy[s, 0], busy[s, 1] = step + 1, key[a, j]
                     coming[head[a], best] = True
                     held[best] += 1
                     lacks[head[a]] -= 1
@@ -113,11 +125,23 @@ def spread(network, taken, busy, has, wants, shut, fixed, alone, together, by_ne
                     sent[sends, 0], sent[sends, 1], sent[sends, 2] = step, a, best
                     sends += 1
                     free = together
-        if sends == begun and others == len(fixed) and since == others:
+        if sends == begun and others == len(fixed) and arrived == others and come == sends:
             return sends, -1
-        for i in range(since, others + sends - begun):  # arrivals
+        for i in range(since, others + sends - begun if late > 1 else 0):  # nobody else has to send what is under way
             j = begun + i - others
             a, c = (fixed[i, 1], fixed[i, 2]) if i < others else (sent[j, 1], sent[j, 2])
+            if c >= 0 and not got[head[a], c]:
+                got[head[a], c] = True
+                listed = _awaited(head[a], c, tail, into, entering, has, can, live, place, listed)
+        while arrived < others or come < sends:  # arrivals
+            if arrived < others and fixed[arrived, 0] + late <= step + 1:
+                a, c = fixed[arrived, 1], fixed[arrived, 2]
+                arrived += 1
+            elif come < sends and sent[come, 0] + late <= step + 1:
+                a, c = sent[come, 1], sent[come, 2]
+                come += 1
+            else:
+                break
             v, fresh = head[a], c >= 0 and not got[head[a], c]
             if c < 0 or has[v, c]:
                 continue
@@ -125,8 +149,7 @@ def spread(network, taken, busy, has, wants, shut, fixed, alone, together, by_ne
             for a in range(first[v], first[v + 1]):
                 if not got[head[a], c]:
                     listed = _count(a, 1, can, live, place, listed)
-            for e in range(into[v], into[v + 1]):
-                if fresh and has[tail[entering[e]], c]:
-                    listed = _count(entering[e], -1, can, live, place, listed)
+            if fresh:
+                listed = _awaited(v, c, tail, into, entering, has, can, live, place, listed)
         step += 1
     return sends, step

@@ -1,7 +1,8 @@
 """Inner loops of the verifier: one pass over the rows each, whatever the length of their streams.
 
 Rows come sorted by step. ``start, atom, place``: where atoms lie in payloads (see treecast.schedule.atoms). ``pace``: the steps
-from one chunk of a row to the next, so that its atom at place p leaves p times as many steps after the row begins.
+from one chunk of a row to the next, so that its atom at place p leaves p times as many steps after the row begins. ``late``: in
+how many steps a chunk arrives.
 
 Loops that fill a table go through all rows, but heed only those whose node (or key) lies in ``low … high-1``, so that
 several can run beside each other.
@@ -14,18 +15,18 @@ from treecast.kernels.compiled import njit
 
 
 @njit
-def arrivals(low, high, step, pace, dst, payload, start, atom, place, arrival):
+def arrivals(low, high, late, step, pace, dst, payload, start, atom, place, arrival):
     """Lower ``arrival``, int32 (N, atoms), to the first step at which each node holds the first chunk of each atom."""
     for r in range(len(step)):
         if low <= dst[r] < high:
             for i in range(start[payload[r]], start[payload[r] + 1]):
-                there = step[r] + 1 + pace[r] * place[i]
+                there = step[r] + late + pace[r] * place[i]
                 if there < arrival[dst[r], atom[i]]:
                     arrival[dst[r], atom[i]] = there
 
 
 @njit
-def contributions(low, high, step, pace, src, dst, payload, start, atom, place, last, sends):
+def contributions(low, high, late, step, pace, src, dst, payload, start, atom, place, last, sends):
     """Of the atoms that are sums, the first: raise ``last``, int32 (N, sums), to the step from which all that a node is to
     add is there, and count in ``sends``, int32 (N, sums), how often it sends each on.
     """
@@ -34,7 +35,7 @@ def contributions(low, high, step, pace, src, dst, payload, start, atom, place, 
         for i in range(start[payload[r]], start[payload[r] + 1]):
             if atom[i] < sums:
                 if low <= dst[r] < high:
-                    there = step[r] + 1 + pace[r] * place[i]
+                    there = step[r] + late + pace[r] * place[i]
                     if there > last[dst[r], atom[i]]:
                         last[dst[r], atom[i]] = there
                 if low <= src[r] < high:
@@ -74,31 +75,39 @@ def undelivered(node, first, stop, arrival, never, shown):
 
 @njit
 def overlaps(low, high, node, port, ports, step, steps, busy_until, clash):
-    """Set ``clash``, bool (rows,), where a row begins while an earlier one of the same node and port is under way.
+    """Set ``clash``, bool (rows,), where a row begins while as many of the same node and port as go at once are under way.
 
-    ``busy_until``: int32 (nodes x ports,), zeros. Rows whose port is outside ``0 … ports-1`` use none.
+    ``busy_until``: int32 (nodes x ports, room), zeros. Rows whose port is outside ``0 … ports-1`` use none.
     """
     for r in range(len(step)):
         if low <= node[r] < high and 0 <= port[r] < ports:
             key = np.int64(node[r]) * ports + port[r]
-            clash[r] = step[r] < busy_until[key]
-            busy_until[key] = max(busy_until[key], step[r] + steps[r])
+            first = 0
+            for s in range(1, busy_until.shape[1]):
+                first = s if busy_until[key, s] < busy_until[key, first] else first
+            clash[r] = step[r] < busy_until[key, first]
+            busy_until[key, first] = max(busy_until[key, first], step[r] + steps[r])
 
 
 @njit
 def contended(resource, key, step, steps, busy_until, last, clash):
-    """Set ``clash``, bool (rows,), where a row begins while its resource is in use under another key.
+    """Set ``clash``, bool (rows,), where a row begins while its resource is in use under as many other keys as it has room for.
 
-    ``busy_until``, ``last``: int64 (resources,), zeros: of each the latest end of its use, and that key. As long as there is no
-    clash, all that use it at once have one key.
+    ``busy_until``, ``last``: int64 (resources, room), zeros: of each place the latest end of its use, and that key. As long as
+    there is no clash, all that use a place at once have one key.
     """
     for r in range(len(step)):
-        v = resource[r]
-        if step[r] < busy_until[v] and last[v] != key[r]:
-            clash[r] = True
-        if step[r] + steps[r] > busy_until[v]:
-            busy_until[v] = step[r] + steps[r]
-            last[v] = key[r]
+        v, place, is_free = resource[r], 0, False
+        for s in range(busy_until.shape[1]):
+            if last[v, s] == key[r] and step[r] < busy_until[v, s]:
+                place, is_free = s, True
+                break
+            if busy_until[v, s] < busy_until[v, place]:
+                place = s
+        clash[r] |= not is_free and step[r] < busy_until[v, place]
+        if step[r] + steps[r] > busy_until[v, place]:
+            busy_until[v, place] = step[r] + steps[r]
+            last[v, place] = key[r]
 
 
 @njit
@@ -139,9 +148,9 @@ def judge_relays(node, first, stop, offset, at, into, till, came, own_first, own
             c = till[j]
 
 
-@njit(arrays=True, work=lambda start, row, time, src, dst, begins, *others: 40.0 * len(row) * begins.shape[1])
-def join(start, row, time, src, dst, begins, done, twice):
-    """Carry sets of contributions along the moves of each atom: a node sends on the contributions it has got before the step.
+@njit(arrays=True, work=lambda start, row, time, src, dst, late, begins, *others: 40.0 * len(row) * begins.shape[1])
+def join(start, row, time, src, dst, late, begins, done, twice):
+    """Carry sets of contributions along the moves of each atom: a node sends on the contributions that have arrived by then.
 
     ``begins``: int64 (N, words), the set that each node begins with, 63 nodes a word; together they are all. Lower ``done``,
     int32 (N, atoms), to the step from which a node has all; set ``twice``, bool (rows,), where a row brings a contribution that
@@ -158,20 +167,17 @@ def join(start, row, time, src, dst, begins, done, twice):
     carried = np.empty((longest, words), np.int64)
     for atom in range(len(start) - 1):
         has[:] = begins
-        i, stop = start[atom], start[atom + 1]
-        while i < stop:
-            j = i
-            while j < stop and time[j] == time[i]:  # all moves of one step see the state before it
+        i, first, stop = start[atom], start[atom], start[atom + 1]
+        for j in range(first, stop + 1):
+            while i < j and (j == stop or time[i] + late <= time[j]):  # what has arrived by then
+                v, whole = dst[row[i]], True
                 for w in range(words):
-                    carried[j - i, w] = has[src[row[j]], w]
-                j += 1
-            for k in range(i, j):
-                v, whole = dst[row[k]], True
-                for w in range(words):
-                    if has[v, w] & carried[k - i, w]:
-                        twice[row[k]] = True
-                    has[v, w] |= carried[k - i, w]
+                    if has[v, w] & carried[i - first, w]:
+                        twice[row[i]] = True
+                    has[v, w] |= carried[i - first, w]
                     whole &= has[v, w] == every[w]
                 if whole:
-                    done[v, atom] = min(done[v, atom], time[k] + 1)
-            i = j
+                    done[v, atom] = min(done[v, atom], time[i] + late)
+                i += 1
+            for w in range(words if j < stop else 0):
+                carried[j - first, w] = has[src[row[j]], w]

@@ -119,13 +119,17 @@ def _kept(plain: Schedule, collective: Collective, left: Network, over: Ints, ch
     ``over``, ``chunk``: the arc of each row, and the number of each chunk, in the rest, or -1.
     """
     held, arcs, columns = table(collective.given(), left.nodes, collective.chunks), arcs_of(left), list[Ints]()
+    arrived = 0
     for sends in plain.expand():
+        while arrived < len(columns) and columns[arrived][0, 0] + plain.model.latency <= sends.step:
+            held[arcs.head[columns[arrived][1]], columns[arrived][2]] = True
+            arrived += 1
         some = np.stack([np.full_like(sends.row, sends.step), over[sends.row], chunk[sends.chunk], sends.row])
         some = some[:, (some >= 0).all(axis=0) & plain.speaking[sends.row]]
         some = some[:, held[arcs.tail[some[1]], some[2]]]
-        held[arcs.head[some[1]], some[2]] = True
-        columns.append(some)
+        columns += [some] if some.size else []
     *carried, row = np.concatenate([np.zeros((4, 0), np.int64), *columns], axis=1)
+    held[arcs.head[carried[1]], carried[2]] = True
     return _Kept(Exchange(*carried), row, held)
 
 
@@ -194,14 +198,16 @@ def patched_sums(schedule: Schedule, left: Network) -> Patch | None:
     made = Collective.over(left, collective.kind, collective.messages, root=root)
     if kind.backwards:
         both = _turned(schedule.plain(), kind.backwards, left)
-        return both and _patch(schedule, left, made, reverse_in_time(left, made, both[0]), both[1:])
+        return both and _patch(
+            schedule, left, made, reverse_in_time(left, made, both[0], schedule.model.latency), both[1:]
+        )
     plain, forward = schedule.plain(), kind.there_and_back
     back = find_backwards(forward)
     adding = plain.rows.pieces
     finished = np.zeros(len(plain.rows), np.bool_)
     finished[adding.row] = adding.first >= collective.sums
     ends = plain.rows.step.astype(np.int64) + plain.rows.steps
-    begin = int(ends[~finished].max(initial=0))
+    begin = int(ends[~finished].max(initial=1 - schedule.model.latency)) + schedule.model.latency - 1
     if int(plain.rows.step[finished].min(initial=begin)) < begin:
         return None
     start = 0 if collective.all_source else collective.root
@@ -212,7 +218,8 @@ def patched_sums(schedule: Schedule, left: Network) -> Patch | None:
     there, again = _turned(first, forward, left), patched(second, left)
     if there is None or again is None or again.schedule.steps > second.steps:
         return None
-    reduction = reverse_in_time(left, Collective.over(left, back, collective.messages, root=root), there[0])
+    made_back = Collective.over(left, back, collective.messages, root=root)
+    reduction = reverse_in_time(left, made_back, there[0], schedule.model.latency)
     spreading = Built(again.schedule.rows, Claims(again.schedule.steps, again.schedule.transmissions))
     ends = np.union1d(there[1], again.hearing), np.union1d(there[2], again.sending)
     return _patch(schedule, left, made, one_after_the_other(made, reduction, spreading), ends)
@@ -228,7 +235,8 @@ def _turned(reduction: Schedule, forward: str, left: Network) -> tuple[Built, In
     """Return the rest of a reduction, patched, as it runs backwards; and the nodes of the reduction as ``Patch`` has them."""
     turned, steps, messages = reduction.network.reversed(), reduction.steps, reduction.collective.messages
     collective = Collective.over(turned, forward, messages, root=reduction.collective.root)
-    rows = reverse_in_time(turned, collective, Built(reduction.rows, Claims(steps, reduction.transmissions))).rows
+    built = Built(reduction.rows, Claims(steps, reduction.transmissions))
+    rows = reverse_in_time(turned, collective, built, reduction.model.latency).rows
     relays = turned.relays is not None  # which have nothing to add of their own
     found = patched(Schedule(turned, collective, reduction.model, rows), left.reversed(), tidy=relays)
     if found is None or found.schedule.steps > steps:

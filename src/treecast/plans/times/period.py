@@ -2,7 +2,7 @@
 
 Communication model: any in which a message is one chunk and nodes keep the chunks that they relay.
 One period sends m chunks of each block, each over ways of its own. Hop h begins in step b(h), after the hops it waits for, and
-sends the i-th chunk of its way in step b(h) + i T. It is right if in each step modulo T nothing is taken twice. So M chunks
+sends the i-th chunk of its way in step b(h) + i T. It is right if in each step modulo T all that is taken has room. So M chunks
 take about (M / m - 1) T steps more than one, over as many rows as a period has hops. T is the greatest load of a resource, or a
 little more: over all ports each resource has its hops in any order, and one port is a matter of colours (König). A single port
 of half duplex may need more.
@@ -24,6 +24,7 @@ from treecast.plans.registry import any_machine, every_port
 from treecast.plans.search import HOP, WORK, best_of
 from treecast.plans.ways.ways import Ways, grouped
 from treecast.plans.whole.any_machine.known import MAKERS, least_steps, no_ways
+from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads
 from treecast.steps import NEVER
 
@@ -58,6 +59,7 @@ def periods(ways: Ways, machine: Model) -> Iterator[Period]:
     from treecast.kernels.plans.periods import colours, place
 
     wanted = takes(machine, ways.network)
+    servers = starts(wanted.room)
     least, taken = int(ways.loads(wanted).max(initial=1)), wanted.resource[ways.arc]
     first, after = grouped(ways.before, ways.after, len(ways))
     begin, before = grouped(ways.after, ways.before, len(ways))
@@ -66,7 +68,7 @@ def periods(ways: Ways, machine: Model) -> Iterator[Period]:
     def placed(pace: int, again: int, by_chance: int) -> Iterator[Period]:
         order = np.argsort(-urgent - by_chance * chance.random(len(ways)), kind="stable")
         began, budget = np.empty(len(ways), np.int64), again * len(ways)
-        if not place(first, after, begin, before, taken, order, colour, pace, wanted.resources, budget, began):
+        if not place(first, after, begin, before, taken, order, colour, pace, servers, wanted.latency, budget, began):
             yield Period(ways, began, pace)
 
     reached = two_sides = _two_sides(wanted)
@@ -90,7 +92,11 @@ def periods(ways: Ways, machine: Model) -> Iterator[Period]:
 
 def _two_sides(wanted: Takes) -> bool:
     """Return whether each send takes one resource of either of two kinds, as over one port."""
-    return wanted.resource.shape[1] == 2 and not np.isin(wanted.resource[:, 0], wanted.resource[:, 1]).any()
+    return (
+        wanted.resource.shape[1] == 2
+        and wanted.room.max() == 1
+        and not np.isin(wanted.resource[:, 0], wanted.resource[:, 1]).any()
+    )
 
 
 class Repeated(NamedTuple):
@@ -122,8 +128,8 @@ class Repeated(NamedTuple):
         return Built(rows, self.claims, replace(collective, owners=owners) if owners else None)
 
 
-def repeated(period: Period, small: Collective, many: int) -> Repeated:
-    """Return a period of few messages again and again, until ``many`` of each block are sent.
+def repeated(period: Period, small: Collective, many: int, late: int = 1) -> Repeated:
+    """Return a period of few messages again and again, until ``many`` of each block are sent; each arrives in ``late`` steps.
 
     The chunks of each block are dealt to the ways of the period such that the last come as early as they can.
     """
@@ -133,7 +139,8 @@ def repeated(period: Period, small: Collective, many: int) -> Repeated:
     count = _dealt(ends.reshape(-1, small.messages), period.pace, many)
     length = count.reshape(-1)[number]
     last = np.where(length > 0, period.begin + (length - 1) * period.pace + 1, 0)
-    return Repeated(period, small, count, Claims(int(last.max(initial=0)), int(length.sum())))
+    steps = int(last.max(initial=0)) + (late - 1) * bool(length.any())
+    return Repeated(period, small, count, Claims(steps, int(length.sum())))
 
 
 def _numbers(ways: Ways, small: Collective) -> tuple[Ints, Ints]:
@@ -212,7 +219,7 @@ def _tried(job: Job[Network], least: int) -> Iterator[Repeated]:
         for small, ways in maker(job):
             if (-(-many // small.messages) - 1) * int(ways.loads(wanted).max(initial=0)) < fewest:
                 for period in periods(ways, job.model):
-                    yield (made := repeated(period, small, many))
+                    yield (made := repeated(period, small, many, wanted.latency))
                     fewest = min(fewest, made.claims.steps)
                     fast |= period.pace * many <= least * small.messages
                     work += len(ways) * period.pace * _PLACE

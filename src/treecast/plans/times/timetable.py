@@ -79,7 +79,7 @@ def in_orbits(network: Network) -> Takes:
     if symmetry is None:
         raise PlanError(f"no symmetry of {network.spec} is known")
     orbit = symmetry.orbit_of(arcs.tail.astype(np.int64), arcs.port.astype(np.int64))[:, None]
-    return Takes(orbit, np.full_like(orbit, -1), int(orbit.max(initial=-1)) + 1)
+    return Takes(orbit, np.full_like(orbit, -1), np.ones(int(orbit.max(initial=-1)) + 1, np.int64))
 
 
 @kept(4)
@@ -118,7 +118,7 @@ def listed(
 
     ``keys``, int64 (hops,) each: the order in which hops go if they are in each other's way, compared from first to last: the
     least goes first, and of equal ones the hop of lower number. ``back``: the steps are filled from the last to the first.
-    ``wanted``: the resources of the arcs, where they are not those of the machine. ``pools``, int64 (arcs,): a hop may go
+    ``wanted``: the table, where it is not that of the machine. ``pools``, int64 (arcs,): a hop may go
     over any arc with the number of its own, and the ways change.
 
     >>> from treecast.models import model
@@ -135,16 +135,16 @@ def listed(
     pool = np.arange(len(wanted.resource)) if pools is None else pools
     arc, ranked = ways.arc.astype(np.int32), np.lexsort(keys[::-1])
     waits = np.bincount(follow, minlength=count)
-    busy, step = np.zeros((wanted.resources, 2), np.int64), np.empty(count, np.int64)
-    room = starts(np.bincount(pool[arc], minlength=int(pool.max(initial=-1)) + 1))
-    columns = (follow, waits, arc, lasts, wanted.resource, wanted.key, busy, ranked, pool)
-    narrow = (column if column is busy else column.astype(np.int32, copy=False) for column in columns)
-    steps = int(time_sends(first, *narrow, room, machine.combining, step))
+    room, step = starts(np.bincount(pool[arc], minlength=int(pool.max(initial=-1)) + 1)), np.empty(count, np.int64)
+    (servers, spare), late = wanted.servers, wanted.latency
+    columns = (follow, waits, arc, lasts, servers, wanted.key, spare, ranked, pool)
+    *narrow, ranked, pool = (column.astype(np.int32, copy=False) for column in columns)
+    steps = int(time_sends(first, *narrow, late, ranked, pool, room, machine.combining, step))
     if pools is not None:
         ways = replace(ways, arc=arc.astype(np.int64))
     if steps < 0:
         raise PlanError("hops wait for each other in a circle")
-    return Timed(ways, machine, steps - lasts - step if back else step, steps)
+    return Timed(ways, machine, steps - (late - 1) - lasts - step if back else step, steps)
 
 
 @kept(4)

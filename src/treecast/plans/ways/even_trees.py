@@ -96,7 +96,7 @@ def _even(network: Network, machine: Model, roots: tuple[int, ...], deeper: floa
     up = _alike(network, top) if network.relays is None else _past_other_relays(network, top, seed)
     load = np.bincount(wanted.resource[up[up >= 0]].ravel(), minlength=wanted.resources).astype(np.int64)
     count, chance = min(CHANGES * len(arcs.head) * len(top), WORK // _CHANGE), np.random.default_rng(seed)
-    unit = 4 * max(1.0, float(load.mean())) ** 3
+    unit = 4 * max(1.0, float((load / wanted.room).mean())) ** 3
     cooling = _HEAT * unit * (1 - np.arange(count) / count) * chance.exponential(size=count)
     which, arc, turn = (chance.integers(many, size=count) for many in (len(top), len(arcs.head), len(arcs.head)))
     relay = np.zeros(network.nodes, np.bool_) if network.relays is None else network.relays.copy()
@@ -105,7 +105,7 @@ def _even(network: Network, machine: Model, roots: tuple[int, ...], deeper: floa
     np.add.at(children, (tree, arcs.tail[up[tree, below]]), 1)
     ends = (column.astype(np.int64) for column in (arcs.tail, arcs.head, arcs.into, arcs.entering))
     changes = (which, arc, cooling.astype(np.int64), turn)
-    even(changes, *ends, wanted.resource, top, relay, round(deeper * unit), up, children, load)
+    even(changes, *ends, wanted.resource, wanted.room, top, relay, round(deeper * unit), up, children, load)
     return up
 
 

@@ -81,8 +81,8 @@ def trees_by_price(
 ) -> tuple[Collective, Ways]:
     """Return the ways of a demand by trees that grow by price, and the collective with the owners of its sums.
 
-    ``room``: the load at which a resource is full. ``later``: see ``LATER``. ``seed``: of the order of trees, and of
-    owners. Raises PlanError where someone has no way.
+    ``room``: the load at which a resource with room for one send is full. ``later``: see ``LATER``. ``seed``: of the order of
+    trees, and of owners. Raises PlanError where someone has no way.
     """
     from treecast.kernels.plans.priced_trees import grow
 
@@ -101,15 +101,15 @@ def trees_by_price(
     rng, trees = np.random.default_rng(seed), len(share)
     order = np.stack([np.arange(trees) if not (turn or seed) else rng.permutation(trees) for turn in range(_PASSES)])
     by = np.full((trees, network.nodes), -1, np.int32)
-    resource = takes(machine, network).resource
+    wanted = takes(machine, network)
     sides = (arcs.first.astype(np.int64), arcs.into.astype(np.int64))
     every = np.arange(len(arcs.tail), dtype=np.int64)
     leaving = (every, arcs.entering.astype(np.int64))
     ends = (arcs.tail.astype(np.int64), arcs.head.astype(np.int64))
     weight = shares.size[share] * (0.0 if machine.combining else 1.0)  # combined, another chunk costs nothing
-    serial = machine.ports == "one"
-    columns = (roots, root, targets, target, back, weight)
-    if grow(sides, leaving, ends, resource, *columns, _PASSES, later, serial, float(room), order, by) < trees:
+    columns = (wanted.resource, roots, root, targets, target, back, weight)
+    telling, full = (wanted.ports, wanted.latency), float(room) * wanted.room
+    if grow(sides, leaving, ends, *columns, _PASSES, later, telling, full, order, by) < trees:
         raise PlanError(f"some node of {network.spec} that wants data has no way from it")
     # 3. their hops
     owned = owned_by(collective, owners)

@@ -69,23 +69,24 @@ def exchanged(
 ) -> Exchange:
     """Return the sends of an exchange in which all get the chunks that they want, if anybody has them.
 
-    ``wanted``: the resources of arcs. ``has``, ``wants``: who has which chunks, and who is to have which, bool (N, chunks). Arcs
-    are asked by how much their heads lack, ``by_need``, or else by the rarity of the chunk they would carry. ``fixed``: sends
-    that take place anyway; chunk -1: one of no interest. ``together``: whether messages combine. ``alone``: sends are in the way
-    of no others but the fixed ones, so each node gets each chunk as early as it can. ``shut``: who must not get which, bool
-    (N, chunks). ``back``: from the last step to the first, over arcs turned round, so it brings sums together. Raises PlanError
-    when somebody cannot be reached.
+    ``wanted``: the table of the machine. ``has``, ``wants``: who has which chunks, and who is to have which, bool (N, chunks).
+    Arcs are asked by how much their heads lack, ``by_need``, or else by the rarity of the chunk they would carry. ``fixed``:
+    sends that take place anyway; chunk -1: one of no interest. ``together``: whether messages combine. ``alone``: sends are in
+    the way of no others but the fixed ones, so each node gets each chunk as early as it can. ``shut``: who must not get which,
+    bool (N, chunks). ``back``: from the last step to the first, over arcs turned round, so it brings sums together. Raises
+    PlanError when somebody cannot be reached.
     """
     from treecast.kernels.plans.rarest_first import spread
 
     nodes, chunks = has.shape
-    sent, busy = np.empty((nodes * chunks, 3), np.int32), np.full((wanted.resources, 2), -1)
+    sent = np.empty((nodes * chunks, 3), np.int32)
     arcs, number = arcs_of(network).turned if back else (arcs_of(network), np.arange(len(wanted.resource)))
-    taken = (wanted.resource[number], wanted.key[number])
+    servers, spare = wanted.servers
+    taken = (servers[number], wanted.key[number], spare, wanted.latency)
     closed = np.zeros_like(has) if shut is None else shut & ~wants
     wants, closed = np.ascontiguousarray(wants), np.ascontiguousarray(closed)
-    columns = (arcs[:5], taken, busy, has.copy(), wants, closed, np.stack(fixed, axis=1))
-    most = 4 * (chunks + nodes) + int(fixed.step.max(initial=0))
+    columns = (arcs[:5], taken, has.copy(), wants, closed, np.stack(fixed, axis=1))
+    most = 4 * wanted.latency * (chunks + nodes) + int(fixed.step.max(initial=0))
     count, steps = spread(*columns, alone, together, by_need, number_of_seed(seed), most, sent)
     if steps < 0:
         raise PlanError(f"an exchange of {chunks:,} chunks on {network.spec} did not end: some node is not reached")
@@ -108,4 +109,4 @@ def timed(network: Network, machine: Model, sent: Exchange, chunks: int, size: i
     pairs = pairs_of(at + arcs.head[arc], at + arcs.tail[arc])
     payloads = Payloads.of_ranges(size * np.arange(chunks), size * np.arange(1, chunks + 1))
     ways = Ways(network, arc, chunk, payloads, none, np.zeros_like(arc), *pairs)
-    return Timed(ways, machine, step, int(step.max(initial=-1)) + 1)
+    return Timed(ways, machine, step, int(step.max(initial=-machine.latency)) + machine.latency)

@@ -79,10 +79,11 @@ class Ways:
         return found[0], found[1]
 
     def loads(self, wanted: Takes) -> Ints:
-        """Return for how many steps each resource is taken in all: int64 (resources,)."""
+        """Return for how many steps each resource is taken at least: int64 (resources,)."""
         taken = wanted.resource[self.arc]
         weights = np.broadcast_to(self.lengths[:, None], taken.shape)
-        return np.bincount(taken.ravel(), weights.ravel(), minlength=wanted.resources).astype(np.int64)
+        sends = np.bincount(taken.ravel(), weights.ravel(), minlength=wanted.resources).astype(np.int64)
+        return -(-sends // wanted.room)
 
     def to(self, wanted: NDArray[np.bool_]) -> "Ways":
         """Return the hops to wanted nodes, and all that these wait for. ``wanted``: bool (N,)."""

@@ -22,7 +22,9 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
     of_links = [links.adjacent]
     if not model.combining:  # else chunks that share an arc and a step are one message
         of_links += [links.link_once, links.one_chunk]
-    if model.ports == "one":
+    if model.room > 1:
+        of_links += [links.half_port] if model.half_port else [links.send_port, links.recv_port]
+    elif model.room:
         if not model.combining or model.partner == "any" or case.schedule.network.parallel_arcs:
             of_links += [links.send_port, links.recv_port]
         if model.partner == "same":

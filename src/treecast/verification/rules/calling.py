@@ -56,7 +56,7 @@ def _lacking(case: Case, cube: Network, source: int, rows: Rows) -> Broken:
     """Return the nodes that have too few calling paths from one source, by its rows."""
     wanted = case.schedule.copies
     trees = calling_trees(cube, order_of(rows, cube.ports), source)
-    found = (calls(rows, trees) < NEVER).sum(axis=0)
+    found = (calls(rows, trees, case.model.latency) < NEVER).sum(axis=0)
     found[source] = wanted
     few = np.flatnonzero(found < wanted)
     ways = f"calling paths from {case.label(source)}, not {wanted}"
@@ -79,8 +79,11 @@ def order_of(rows: Rows, d: int) -> list[int]:
     return sorted(range(d), key=lambda port: (int(first[port]), not full[port], int(count[port])))
 
 
-def calls(rows: Rows, trees: TreeSet) -> NDArray[np.int64]:
-    """Return the step from which each node has been called by way of each tree, NEVER where it is not: int64 (trees, N)."""
+def calls(rows: Rows, trees: TreeSet, late: int = 1) -> NDArray[np.int64]:
+    """Return the step from which each node has been called by way of each tree, NEVER where it is not: int64 (trees, N).
+
+    ``late``: in how many steps a call arrives.
+    """
     network, span = trees.network, int(rows.step.max(initial=0)) + 2
     known: Ints = np.unique(network.arc(rows.src, rows.port) * span + rows.step)
     called = np.full(trees.parent.shape, NEVER, np.int64)
@@ -99,5 +102,5 @@ def calls(rows: Rows, trees: TreeSet) -> NDArray[np.int64]:
             at = np.searchsorted(known, sought)
             step = known[np.minimum(at, len(known) - 1)] - arc * span
             there = (at < len(known)) & (step < span) & (step >= 0)
-            called[tree][nodes[there]] = step[there] + 1
+            called[tree][nodes[there]] = step[there] + late
     return called

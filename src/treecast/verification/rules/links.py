@@ -40,8 +40,9 @@ def _busy(
     *,
     why: str,
     crowded: NDArray[np.bool_] | None = None,
+    room: int = 1,
 ) -> Broken:
-    """Return the rows that begin while an earlier row of the same node and port is under way, and those that are crowded."""
+    """Return the rows that begin while ``room`` rows of the same node and port are under way, and those that are crowded."""
     from treecast.kernels.verification.rules import overlaps
 
     streams = case.streams
@@ -53,7 +54,7 @@ def _busy(
         nodes = int(node.max(initial=-1)) + 1
     node, port = read_only(node, np.int32), read_only(port, np.int16)
     turns = (read_only(column, np.int32) for column in (streams.step, streams.steps))
-    columns = (node, port, ports, *turns, np.zeros(nodes * ports, np.int32), clash)
+    columns = (node, port, ports, *turns, np.zeros((nodes * ports, room), np.int32), clash)
     case.by_node(lambda low, high: overlaps(low, high, *columns), nodes)
     found = case.marked(streams.row[clash])
     return case.broken(rule, found if crowded is None else found | crowded, lambda row: why)
@@ -79,29 +80,31 @@ def one_chunk(case: Case) -> Broken:
 
 
 def send_port(case: Case) -> Broken:
-    """Rule ``send-port``: a node sends one message at a time. Where messages combine: over one arc at a time.
+    """Rule ``send-port``: a node sends one message at a time, or one by each of its ports. Where messages combine: over one arc.
 
     Of an orbit: one row at a time, or rows of one port.
     """
-    return _one_at_a_time(case, "send-port", case.rows.src, "leaves a node that is still sending")
+    return _by_ports(case, "send-port", case.rows.src, "leaves a node that is still sending")
 
 
 def recv_port(case: Case) -> Broken:
-    """Rule ``recv-port``: a node receives one message at a time. Where messages combine: over one arc at a time.
+    """Rule ``recv-port``: a node receives one message at a time, or one by each port. Where messages combine: over one arc.
 
     Of an orbit: one row at a time, or rows of one port.
     """
-    return _one_at_a_time(case, "recv-port", case.rows.dst, "reaches a node that is still receiving")
+    return _by_ports(case, "recv-port", case.rows.dst, "reaches a node that is still receiving")
 
 
-def _one_at_a_time(case: Case, rule: str, node: NDArray[Any], why: str) -> Broken:
+def _by_ports(case: Case, rule: str, node: NDArray[Any], why: str) -> Broken:
     rows, none, network = case.rows, np.zeros_like(node), case.schedule.network
     key, crowded = rows.src.astype(np.int64) * network.ports + rows.port, None
     if case.orbits is not None:
         (node, crowded), key = case.orbits.nodes(node), case.orbits.arcs_at(node)
+    if case.model.room > 1:
+        why += f" by all of its {case.model.room} ports"
     if not case.model.combining:
-        return _busy(case, rule, node, none, 1, why=why, crowded=crowded)
-    return contended(case, rule, np.arange(len(rows)), node, why, key=key, crowded=crowded)
+        return _busy(case, rule, node, none, 1, why=why, crowded=crowded, room=case.model.room)
+    return contended(case, rule, np.arange(len(rows)), node, why, key=key, crowded=crowded, room=case.model.room)
 
 
 def contended(
@@ -113,8 +116,9 @@ def contended(
     *,
     key: NDArray[Any] | None = None,
     crowded: NDArray[np.bool_] | None = None,
+    room: int = 1,
 ) -> Broken:
-    """Return the rows that begin while something that they take is in use under another key, and those that are crowded.
+    """Return the rows that begin while something that they take is in use under ``room`` other keys, and those that are crowded.
 
     ``row[i]`` takes ``taken[i]`` under ``key[i]``; without keys each row has its own, so two never share a thing.
     """
@@ -127,22 +131,27 @@ def contended(
     if not case.affordable(2 * int(number.max(initial=-1)) + 2):
         number = np.unique(number, return_inverse=True)[1].reshape(-1)
     columns = number, (row if key is None else key)[entry], streams.step[of], streams.steps[of]
-    busy, clash = np.zeros((2, int(number.max(initial=-1)) + 1), np.int64), np.zeros(len(of), np.bool_)
+    busy, clash = np.zeros((2, int(number.max(initial=-1)) + 1, room), np.int64), np.zeros(len(of), np.bool_)
     clashing(*(read_only(column, np.int64) for column in columns), *busy, clash)
     found = case.marked(streams.row[of[clash]])
     return case.broken(rule, found if crowded is None else found | crowded, lambda row: why)
 
 
 def half_port(case: Case) -> Broken:
-    """Rule ``half-port``, of one port with half duplex: in a step a node sends or receives, not both.
+    """Rule ``half-port``, of ports with half duplex: in a step each sends or receives, not both.
 
     Every row of an orbit between nodes of one orbit breaks it, as all rows do on a Cayley network: all nodes send and receive at
     once.
     """
     rows, every = case.rows, np.arange(len(case.rows))
     ends, _ = _ends(case)
-    why, role = "meets a node that sends and receives at once", np.repeat([0, 1], len(rows))
-    return contended(case, "half-port", np.tile(every, 2), ends, why, key=role)
+    why, key, room = "meets a node that sends and receives at once", np.repeat([0, 1], len(rows)), case.model.room
+    if room > 1:  # all that it sends and receives counts
+        why = f"meets a node that sends and receives by all of its {room} ports"
+        together = case.model.combining and case.orbits is None
+        message = case.schedule.network.arc(rows.src, rows.port) if together else every
+        key = np.concatenate([message, message + int(message.max(initial=0)) + 1])  # copies of a row may leave and come
+    return contended(case, "half-port", np.tile(every, 2), ends, why, key=key, room=room)
 
 
 def one_partner(case: Case) -> Broken:

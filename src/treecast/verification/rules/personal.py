@@ -38,7 +38,8 @@ class Visits:
         given = np.flatnonzero(self.wanted)
         begun = self.at(self.source[given], given)
         return _earliest(
-            np.concatenate([begun, self.at(self.dst, self.atom)]), np.concatenate([np.zeros_like(begun), self.time + 1])
+            np.concatenate([begun, self.at(self.dst, self.atom)]),
+            np.concatenate([np.zeros_like(begun), self.time + self.case.model.latency]),
         )
 
 
@@ -81,7 +82,7 @@ def copies(visits: Visits) -> Broken:
     came_from = visits.src[used][first]
     second = visits.src[used] != came_from[np.searchsorted(entry, keys)]
     own = visits.source[visits.atom[used]]
-    there = _look_up(*_earliest(keys, visits.time[used] + 1), way * case.nodes + visits.src[used])
+    there = _look_up(*_earliest(keys, visits.time[used] + case.model.latency), way * case.nodes + visits.src[used])
     early = (visits.src[used] != own) & (there > visits.time[used])
 
     shown, count = list[Violation](), 0

@@ -51,7 +51,7 @@ def four_phases(job: Job[Hypercube]) -> Built:
     Twice as many steps as gossip that all start at once, n (nd - n + 1) messages in all for k = d-1 when whispering.
     Not an orbit. A node that was not started sends nothing. So the schedule survives any k faults other than the initiator's.
     """
-    return start_by_initiator(whispering if job.model.ports == "one" else shouting, job)
+    return start_by_initiator(whispering if job.model.room else shouting, job)
 
 
 def start_by_initiator(build: Callable[[Job[Hypercube]], Built], job: Job[Hypercube]) -> Built:

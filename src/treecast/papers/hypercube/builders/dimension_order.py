@@ -45,7 +45,7 @@ CUBE: dict[str, Any] = {"on": Hypercube, "under": ("whispering", "shouting"), "m
 )
 def dimension_order(job: Job[Hypercube]) -> Built:
     """Combining: the broadcast or gossip of Chau & Fu under the model's ports."""
-    return (whispering if job.model.ports == "one" else shouting)(job)
+    return (whispering if job.model.room else shouting)(job)
 
 
 def claimed(job: Job[Hypercube]) -> int:
@@ -168,7 +168,7 @@ def fraigniaud(job: Job[Hypercube]) -> Built:
     dst = others[dst]
     src, port, depth = (column[tree, dst] for column in (trees.parent, trees.port, trees.depths.astype(np.int64)))
     step, steps = depth - 1, int(depth.max(initial=0))
-    if job.model.ports == "one":
+    if job.model.room:
         place = np.argsort(check_order(cube.d, order))[port]
         step = place + cube.d * ((place < tree) | ((place == tree) & (src != collective.root)))
         steps = cube.d + copies if cube.d > 1 else cube.d

@@ -140,7 +140,7 @@ def _orders(ways: Ways, wanted: Takes, seed: int) -> list[list[Ints]]:
     all nodes send to different ones at a time.
     """
     taken = wanted.resource[ways.arc]
-    load = np.bincount(taken.ravel())[taken].max(axis=1, initial=0)
+    load = (-(-np.bincount(taken.ravel(), minlength=wanted.resources) // wanted.room))[taken].max(axis=1, initial=0)
     chance = np.random.default_rng(seed).permutation(len(ways)) if seed else np.zeros_like(ways.arc)
     left = ways.heights
     ahead = load + left
@@ -190,11 +190,11 @@ class _Pairs(NamedTuple):
         arcs, first = arcs_of(self.network), starts(self.far[self.of, self.goal])
         arc, load = np.full(first[-1], -1, np.int64), np.zeros(self.wanted.resources, np.int64)
         chance, state = np.random.default_rng(seed), number_of_seed(seed)
-        columns = (*arcs[1:5], self.wanted.resource, self.far, self.of, self.goal, self.weight, first)
+        columns = (*arcs[1:5], self.wanted.resource, self.wanted.room, self.far, self.of, self.goal, self.weight, first)
         for _ in range(_TURNS):
             order = chance.permutation(len(self.of))
             state = np.uint64(route(*columns, order, _prices(share), state, load, arc))
-            if load.max() <= share:
+            if (-(-load // self.wanted.room)).max() <= share:
                 break
         return first, arc
 
@@ -344,6 +344,7 @@ def _apart(job: Job[Network], least: int, seed: int) -> Ways:
     number = arcs_of(network).number(arcs.tail[inner:] - inner, arcs.port[inner:])
     taken = wanted.resource[number]
     load, price = np.zeros(wanted.resources, np.int64), np.full(len(arcs.head), table[0] * taken.shape[1])
+    room = wanted.room
     sharing = grouped(taken.reshape(-1), np.repeat(np.arange(len(taken)), taken.shape[1]), len(load))
     price[:inner] = 0
     most_arcs = network.nodes + copies if inner else network.nodes * copies
@@ -353,13 +354,13 @@ def _apart(job: Job[Network], least: int, seed: int) -> Ways:
         order = chance.permutation(count)
         ends = (source + inner, target)
         if not priced_disjoint_paths(
-            arcs[:5], ends, order, copies, table, taken, sharing, load, price, way, length, inner
+            arcs[:5], ends, order, copies, table, taken, room, sharing, load, price, way, length, inner
         ):
             raise PlanError(
                 f"there are no {copies} {apart(job.against)} paths from each node to each on {network.spec}"
             )
-        if int(load.max(initial=0)) < most:
-            kept, most = (way.copy(), length.copy()), int(load.max(initial=0))
+        if (busiest := int((-(-load // room)).max(initial=0))) < most:
+            kept, most = (way.copy(), length.copy()), busiest
         elif turn > 3:
             break
         if most <= share:

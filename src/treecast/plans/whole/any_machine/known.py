@@ -132,8 +132,9 @@ def _tables(ways: Ways, machine: Model, least: int, tries: int) -> Iterator[Time
 
 def machines(machine: Model) -> list[Model]:
     """Return the machines for which to plan: where messages combine, to meet one partner in a step may take less."""
-    may_meet = machine.combining and not machine.normal <= model("whispering")
-    return [machine, model("whispering")] if may_meet and machine.ports == "one" else [machine]
+    met = replace(model("whispering"), latency=machine.latency)
+    may_meet = machine.combining and not machine.normal <= met
+    return [machine, met] if may_meet and machine.ports == "one" else [machine]
 
 
 def _fewest(job: Job[Any], known: Iterator[tuple[Ways, Collective | None]], even: Iterable[Ways] = ()) -> Built:

@@ -146,8 +146,9 @@ def _sent(job: Job[Network], wanted: Takes, seed: int, *, by_need: bool, narrow:
 def _timed(job: Job[Network], machine: Model, sent: _Sent, least: int) -> tuple[Timed, Collective]:
     """Return the times of the sends of a spread, found anew, and the collective with the owners of its sums."""
     owned = owned_by(job.collective, sent.owners)
-    ways, step = _ways(owned, job.network, sent)
-    first = Timed(ways, machine, step, int(step.max(initial=-1)) + 1)
+    late = machine.latency
+    ways, step = _ways(owned, job.network, sent, late)
+    first = Timed(ways, machine, step, int(step.max(initial=-late)) + late)
     return there_and_back(listed(ways, machine, [step]) if len(sent.into.step) else first, least=least), owned
 
 
@@ -158,13 +159,13 @@ def _table(pairs: tuple[Ints, Ints], network: Network, classes: int) -> NDArray[
     return found
 
 
-def _ways(collective: Collective, network: Network, sent: _Sent) -> tuple[Ways, Ints]:
+def _ways(collective: Collective, network: Network, sent: _Sent, late: int) -> tuple[Ways, Ints]:
     """Return the hops of both exchanges, and the step of each; those of finished sums come after all contributions."""
     (pieces, _, owner, into, out), arcs = sent, arcs_of(network)
     count, is_sum = len(pieces.of), np.any(owner, axis=0, keepdims=True)[0]
     arc, piece = np.concatenate([into.arc, out.arc]), np.concatenate([into.chunk, out.chunk])
     finished = (np.arange(len(arc)) >= len(into.arc)) & is_sum[piece]
-    wait = int(into.step.max(initial=-1)) + 1
+    wait = int(into.step.max(initial=-late)) + late
     step = np.concatenate([into.step, out.step]) + wait * finished
     payload = piece + count * finished
     key, leaves = payload * network.nodes, finished & owner[arcs.tail[arc], piece]

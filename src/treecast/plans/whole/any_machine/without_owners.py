@@ -165,13 +165,16 @@ def _hops(nodes: int, ends: Ints, above: Ints, below: Ints) -> tuple[Ints, Ints]
 
 
 def _taken(job: Job[Network]) -> Takes:
-    """Return the resources of a send over each arc, and behind the arcs those of two sends over both arcs of a link."""
+    """Return the table of the machine, and behind its arcs two sends over both arcs of each link."""
     wanted, arcs = takes(job.model, job.network), arcs_of(job.network)
+    back, every = _back(job.network, arcs), np.arange(len(arcs.tail))[:, None]
+    alone = every + np.zeros_like(wanted.resource)  # behind a single arc stands a resource of its own alone
     resource, key = (
-        np.concatenate([np.hstack([each, each]), np.hstack([each, each[_back(job.network, arcs)]])])
-        for each in (wanted.resource, wanted.key)
+        np.concatenate([np.hstack([each, alone + more]), np.hstack([each, each[back]])])
+        for each, more in ((wanted.resource, wanted.resources), (wanted.key, 0))
     )
-    return Takes(resource, key, wanted.resources)
+    room = np.concatenate([wanted.room, np.ones_like(every[:, 0])])
+    return wanted._replace(resource=resource, key=key, room=room)
 
 
 def _back(network: Network, arcs: Arcs) -> Ints:

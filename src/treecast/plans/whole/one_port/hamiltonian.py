@@ -41,12 +41,17 @@ def _fits(job: Job[Network]) -> str:
 
 def _claims(job: Job[Network]) -> Claims:
     others, messages = job.network.nodes - 1, job.collective.messages
-    return Claims(others + (messages - 1) * _pace(job) if others else 0, messages * others)
+    return Claims((others - 1) * _late(job) + job.model.latency + (messages - 1) * _pace(job), messages * others)
 
 
 def _pace(job: Job[Network]) -> int:
     """Return how many steps the chunks follow one another by: one where a node sends while it receives, else two."""
     return 1 + (job.model.half_port or job.model.partner == "same")
+
+
+def _late(job: Job[Network]) -> int:
+    """Return how many steps after a node the next one sends: when a chunk is there, and not while the node hears another."""
+    return job.model.latency + (_pace(job) == 2 and job.model.latency % 2 == 0)
 
 
 @any_machine(
@@ -57,14 +62,15 @@ def _pace(job: Job[Network]) -> int:
     summary="from each node to the next along a path through all nodes: long messages, in few rows",
 )
 def hamiltonian_path(job: Job[Network]) -> Built:
-    """One-port: M + N - 2 steps, of half duplex or with one partner 2 M + N - 3; M (N - 1) transmissions.
+    """One-port: M + N - 2 steps, of half duplex or with one partner 2 M + N - 3; with a latency L instead of 1, (L - 1)(N - 1)
+    more, or as many as the parity of half duplex adds; M (N - 1) transmissions.
 
     At most N - 1 - ⌈log2 N⌉ above the bound of one port, however many messages.
     """
     path = np.array(path_through_all(job.network, job.collective.root), np.int64)
     messages, place = job.collective.messages, np.arange(len(path) - 1)
     table, steps = Payloads.of_ranges([0], [messages]), (messages - 1) * _pace(job) + 1
-    rows = rows_between(job.network, table, place, path[:-1], path[1:], steps=steps, tree=0, payload=0)
+    rows = rows_between(job.network, table, place * _late(job), path[:-1], path[1:], steps=steps, tree=0, payload=0)
     return Built(rows, _claims(job))
 
 
@@ -80,8 +86,9 @@ def _fits_cycle(job: Job[Network]) -> str:
 
 
 def _claims_of_cycle(job: Job[Network]) -> Claims:
-    others, messages = job.network.nodes - 1, job.collective.messages
-    return Claims((1 + job.model.half_port) * messages * others, messages * others * job.network.nodes)
+    others, messages, half = job.network.nodes - 1, job.collective.messages, int(job.model.half_port)
+    turns = ((1 + half) * (others - 1) + half) * max(messages, job.model.latency)
+    return Claims(turns + messages + job.model.latency - 1, messages * others * job.network.nodes)
 
 
 @any_machine(
@@ -96,7 +103,8 @@ def hamiltonian_cycle(job: Job[Network]) -> Built:
     cycle, nodes = np.array(path_through_all(job.network, 0, closed=True)), job.network.nodes
     messages, half = job.collective.messages, int(job.model.half_port)
     place, turn = (each.ravel() for each in np.indices((nodes, nodes - 1)))
-    src, dst, step = cycle[place], cycle[(place + 1) % nodes], ((1 + half) * turn + half * (place % 2)) * messages
+    src, dst = cycle[place], cycle[(place + 1) % nodes]
+    step = ((1 + half) * turn + half * (place % 2)) * max(messages, job.model.latency)
     return Built(rows_of_blocks(job, step, src, dst, cycle[(place - turn) % nodes]), _claims_of_cycle(job))
 
 
