@@ -17,7 +17,7 @@ PLAN = treecast.plan("broadcast", "ring:4", messages=4)
     ("text", "words", "why"),
     [
         (binomial_broadcast(), [], "does not say the contents of its messages, so it is no schedule: name"),
-        (binomial_broadcast(), ["--collective", "allgather"], "wrong: delivered: rank 0 wants 3 bytes"),
+        (binomial_broadcast(), ["--collective", "allgather"], "wrong: delivered: rank 0 wants 3 chunks"),
         (
             binomial_broadcast(),
             ["--collective", "broadcast", "--network", "ring:5"],

@@ -44,7 +44,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("plan broadcast ring:4 --rate 1GB/s --bytes 1MB", "say both, as in --latency 1us, --rate 12.5GB/s"),
+        ("plan broadcast ring:4 --latency 1us --bytes 1MB", "say both, as in --latency 1us, --rate 12.5GB/s"),
         ("plan broadcast ring:4 --chunk 64KiB", "as in --bytes 16MiB"),
         ("plan broadcast ring:4 --latency 1us --rate 1GB/s", "as in --bytes 16MiB"),
         ("plan broadcast ring:4 --bytes 1MB", "say --latency 1us, --rate 12.5GB/s, or messages"),

@@ -33,6 +33,8 @@ class Waits:
         self.of: Waiting = {rank: {} for rank in range(job.size)}
         self._stands = {rank: set(zip(*self._meeting(calls), strict=True)) for rank, calls in self.held.items()}
         self._missing = dict[tuple[int, int], dict[int, str]]()
+        gone = {rank for rank, dump in job.dumps.items() if dump.gone}
+        self._gone = gone if len(gone) < len(job.dumps) else set[int]()  # a job that somebody ended tells of none
         for rank, calls in self.held.items():
             if calls:
                 for call, group, number in zip(calls, *self._meeting(calls), strict=True):
@@ -62,7 +64,7 @@ class Waits:
                 elif other in open_at and key not in self._stands[other]:
                     found[other] = "held"
             if not found:
-                found.update(dict.fromkeys((other for other in open_at if job.dumps[other].gone), "absent"))
+                found.update(dict.fromkeys(open_at & self._gone, "absent"))
         return self._missing[key]
 
     def _add(self, rank: int, call: int, lack: dict[int, str], guess: str) -> None:
@@ -87,11 +89,9 @@ class Waits:
     def blame(self) -> list[Verdict]:
         """Return verdicts on the ranks that others wait for and that wait for nobody, or for one another."""
         found, back = list[tuple[Verdict, set[int]]](), self.graph.reverse(copy=False)
-        gone = {rank for rank, dump in self.job.dumps.items() if dump.gone}
-        gone = gone if len(gone) < len(self.job.dumps) else set[int]()  # a job that somebody ended
         for part in map(sorted, nx.attracting_components(self.graph)):
             ways: dict[int, list[int]] = nx.multi_source_dijkstra_path(back, set(part))
-            if ways.keys() - part or any(self.held.get(rank) for rank in part) or gone.intersection(part):
+            if ways.keys() - part or any(self.held.get(rank) for rank in part) or self._gone.intersection(part):
                 verdict, way = self._circle(part) if len(part) > 1 else self._root(part[0]), max(ways.values(), key=len)
                 found.append((replace(verdict, chain=tuple(reversed(way))), ways.keys() - part))
         return sorted(_join(found), key=lambda verdict: -verdict.waiting)
@@ -111,7 +111,8 @@ class Waits:
                 if len(job.of(rank))
                 else "before any call"
             )
-            return Verdict("ended", (rank,), f"{rank} died {said}: its process ended without a word")
+            since = int(job.calls["begun"][last]) if self.held[rank] else 0  # nobody's death ends who is in no call
+            return Verdict("ended", (rank,), f"{rank} died {said}: its process ended without a word", since=since)
         if not self.held[rank]:
             last = job.span(rank) + len(job.of(rank)) - 1
             said = f"its last, {job.spell(last)}{job.line(last)}, is over" if len(job.of(rank)) else "it made none"

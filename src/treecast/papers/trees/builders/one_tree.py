@@ -62,7 +62,7 @@ def over_one_tree(job: Job[Network]) -> Built:
 
     Or gather up one tree, the nearest received first: the ideal, as if every node knew when to begin.
     """
-    collective, ports, flits = job.collective, job.model.ports, lengths_of(job.collective).flits
+    collective, ports, flits = job.collective, str(job.model.ports), lengths_of(job.collective).flits
     network = job.network if collective.direction == "from" else job.network.reversed()
     kind = job.options.get("tree", "breadth-first")
     found = spanning_tree(network, collective.root, kind, flits, lambda tree: streams_steps(tree, flits, ports))
@@ -162,7 +162,7 @@ def shoulder_tap(job: Job[Network]) -> Built:
     """Bufferless: gather at the end of a path: a wake-up goes outwards, each node begins as soon as the nearer nodes let it."""
     from treecast.kernels.schedule.streams import shoulder_taps
 
-    network, collective, ports = job.network, job.collective, job.model.ports
+    network, collective, ports = job.network, job.collective, str(job.model.ports)
     tree, lengths = breadth_first(network, collective.root, both_ways=True), lengths_of(collective)
     below = tree.order[1:].astype(np.int64)
     start = shoulder_taps(tree.order, lengths.flits, int(ports == "one"))
@@ -198,7 +198,7 @@ def _count_runs(path: Tree, start: Ints, flits: Ints) -> int:
 )
 def transmission_certificate(job: Job[Network]) -> Built:
     """Bufferless: gather up any tree: tokens, certificates, orders, and then streams without a gap."""
-    network, collective, ports = job.network, job.collective, job.model.ports
+    network, collective, ports = job.network, job.collective, str(job.model.ports)
     lengths, collect = lengths_of(collective), job.options.get("collect", "slots")
 
     def steps_of(tree: Tree) -> int:
