@@ -53,7 +53,7 @@ def test_what_ended_is_named(tmp_path, face, how):
 
 
 @pytest.mark.skipif(not Path(TOOL).exists(), reason="PyTorch's tool is not here")
-def test_the_tool_of_pytorch_reads_what_a_killed_rank_left(tmp_path, capsys):
+def test_the_tool_of_pytorch_reads_what_ranks_left(tmp_path, capsys):
     job = start(tmp_path / "rings", "tcp", "skipped")
     job.wait(90)
     assert main(["why", str(tmp_path / "rings"), "--dumps", str(tmp_path / "dumps")]) == 1
