@@ -147,7 +147,7 @@ def test_arrays_come_back_as_arrays():
         ("networks.star.walk_trees", [0, 40320, np.zeros(8, np.int64), 30, False]),
         (
             "plans.rarest_first.spread",
-            [(None, None, np.zeros(30240, np.int32)), None, None, np.zeros((5040, 6), np.bool_)],
+            [(None, None, np.zeros(30240, np.int32)), None, np.zeros((5040, 6), np.bool_)],
         ),
     ],
 )

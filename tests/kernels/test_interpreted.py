@@ -202,6 +202,7 @@ def test_large_numbers():
             (everyone, elements),
             (atoms, arcs, time, src, dst, arcs),
             (nodes, rows),
+            1,
             none,
             np.zeros(1, np.int64),
             0,

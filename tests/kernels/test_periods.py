@@ -53,7 +53,8 @@ def test_sends_are_placed_where_their_resources_are_free(data):
         order,
         free,
         period,
-        resources,
+        np.arange(resources + 1),
+        1,
         60 * sends,
         began,
     )

@@ -249,7 +249,7 @@ def _try_together(
 
 def fold(how: Sums, parts: Sequence[Piece], entries: int, *, prefix: bool = False) -> None:
     """Add parts: afterwards the last is the sum of all, and with ``prefix`` each that of those up to it."""
-    if entries and how.exact is not None:
+    if entries and parts and how.exact is not None:
         for stop in range(len(parts), 0 if prefix else len(parts) - 1, -1):
             how.exact.fold(parts[:stop])
     elif entries:

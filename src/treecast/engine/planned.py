@@ -301,14 +301,14 @@ class Planned:
             return [pieces.get(rank, nothing) for rank in range(group.size)]
 
         lengths = [block[rank].stop - block[rank].start for rank in members]
-        kind = COLLECTIVES["alltoall"]
+        kind, to_all, to_one = map(COLLECTIVES.__getitem__, ("alltoall", "allgather", "gather"))
         task = task_of(kind, me, (of_all({rank: given[block[rank]] for rank in members}), of_all(came)))
         lacking, _ = self._bring(group, where, kind, task._replace(lengths=lengths), copies=False)
         if not lacking:
             fold(how, [came[rank] for rank in members], lengths[members.index(me)] // width)
         group.restart()
         places, end = None if out is None else of_all({rank: out[block[rank]] for rank in members}), shape.target
-        kind = COLLECTIVES["allgather" if end is None else "gather"]
+        kind = to_all if end is None else to_one
         task = task_of(kind, me, (came[members[-1]], places, *([] if end is None else [end])))
         return not (lacking | self._bring(group, where, kind, task._replace(lengths=lengths), copies=False)[0])
 

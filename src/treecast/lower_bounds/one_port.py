@@ -129,9 +129,9 @@ def least_doubling(sends: int, first: int, most: int) -> int:
 def senders(network: Network, root: int, ports: int = 1, late: int = 1) -> tuple[int, ...]:
     """Return how many nodes can hold anything of the root's before step 0, 1, 2, … with so many ports each, until all can.
 
-    Each node that holds something tells one more by each port in a step while it has an arc left over which it has not, but not
-    over the one that told it. They hear it ``late`` steps later. Those that were told first have the most arcs, and no node is
-    told sooner than it is far.
+    Each node that holds something tells one more by each port in a step, each over an arc of its own, but not over the one that
+    told it. They hear it ``late`` steps later. No more can have been told by then than if those that hold it longest had the
+    most arcs; and no node is told sooner than it is far.
 
     >>> from treecast.networks import network
     >>> senders(network("path:5"), 0), senders(network("complete:9"), 0, 2, 3)
@@ -142,15 +142,14 @@ def senders(network: Network, root: int, ports: int = 1, late: int = 1) -> tuple
     out = np.bincount(arcs.tail, minlength=network.nodes)
     told_by = np.array([all((v, u) in pairs for u in arcs.tail[arcs.head == v].tolist()) for v in range(network.nodes)])
     others = np.arange(network.nodes) != root
-    left = np.append(out[root], np.sort((out - told_by)[others])[::-1])  # arcs over which each has not told anybody
-    holding, sent = [1], list[int]()
+    free = np.append(out[root], np.sort((out - told_by)[others])[::-1])  # arcs over which each may tell somebody
+    holding, since, last = [1], np.zeros(1, np.int64), late * int(far.max())
     while holding[-1] < network.nodes:
-        now = left[: holding[-1]]
-        sent.append(int(np.minimum(now, ports).sum()))
-        now -= np.minimum(now, ports)
-        near = int(((far >= 0) & (far * late <= len(sent))).sum())
-        told = sent[-late] if len(sent) >= late else 0
-        if not any(sent[-late:]):
+        now = len(holding)
+        told = np.minimum(free[: len(since)], ports * np.maximum(0, now - late + 1 - since))
+        near = int(((far >= 0) & (far * late <= now)).sum())
+        holding.append(min(1 + int(told.sum()), near))
+        if holding[-1] == holding[-2] and now > last and (told == free[: len(since)]).all():
             break
-        holding.append(min(holding[-1] + told, near))
+        since = np.append(since, np.full(holding[-1] - holding[-2], now))
     return tuple(holding)
