@@ -149,6 +149,12 @@ def test_records_of_a_job_are_a_program(tmp_path):
         treecast.deadlock(write(tmp_path / "some", dumps))
 
 
+def test_what_has_too_many_ways_to_fill_slots_is_not_known():
+    """Eleven more of 29 calls are 34,597,290 ways, of which no more are made than are looked at."""
+    calls = [Call(rank, f"g{k}", f"g{k}") for rank in (0, 1) for k in range(30)]
+    assert find_deadlock(calls, slots=12).kind == "unknown"
+
+
 def test_members_that_do_not_call_hang_the_others():
     calls, members = read_calls("g = 0-1, 2\n0: g\n1: g")
     found = find_deadlock(calls, members)

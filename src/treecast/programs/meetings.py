@@ -15,7 +15,7 @@ slot until all members are in the meeting. Which of several calls gets a slot is
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -279,10 +279,12 @@ class _Knots:
             self.near, left, is_whole = near, most, True
             for _, rank, call in first:
                 begun = self.looks = min(left, each)
-                for held in self._fill(rank, frozenset([call]), call, None):
-                    for deepest in range(2, len(self.calls) + 1):
-                        if (found := self._go({rank: held}, sorted(held), deepest)) is not None:
-                            return found
+                fills, depths = self._fill(rank, frozenset([call]), call, None), range(2, len(self.calls) + 1)
+                for held, deepest in ((held, deepest) for held in fills for deepest in depths):
+                    if (found := self._go({rank: held}, sorted(held), deepest)) is not None:
+                        return found
+                    if self.looks < 0:
+                        break
                 is_whole, left = is_whole and self.looks >= 0, left - (begun - self.looks)
                 if left <= 0:
                     break
@@ -290,29 +292,31 @@ class _Knots:
 
     def _go(self, held: Held, todo: Sequence[int], deepest: int) -> Held | None:
         """Have each call in ``todo`` lack a member for ever; return what is held then."""
-        self.looks -= 1
         calls = [call for mine in held.values() for call in mine]
+        self.looks -= 1 + len(calls) // 64
         bits = needs = 0
         for call in calls:
             bits, needs = bits | 1 << self.meeting[call], needs | self.needs[call]
         if bits & needs or self.looks < 0:
             return None
-        if not todo:
-            return held
-        one, rest = self.meeting[todo[0]], todo[1:]
-        others = [rank for rank in self.program.of(one) if self.at[rank, one] not in held.get(rank, ())]
-        for rank in sorted(others, key=lambda rank: rank not in held):
-            mine, call = held.get(rank, frozenset[int]()), self.at[rank, one]
-            if len(mine) == self.slots or any(self.below[call] >> self.meeting[each] & 1 for each in mine):
-                return self._go(held, rest, deepest)
-            if rank not in held and len(held) >= deepest:
-                continue
-            early = [mine | {c} for c in self.calls[rank] if self.slots > 1 and self.below[call] >> self.meeting[c] & 1]
-            for more in (*self._fill(rank, mine, call, call), *early):
-                found = self._go({**held, rank: more}, [*rest, *sorted(more - mine)], deepest)
-                if found is not None:
-                    return found
-        return None
+        while todo:
+            one, todo = self.meeting[todo[0]], todo[1:]
+            others = [rank for rank in self.program.of(one) if self.at[rank, one] not in held.get(rank, ())]
+            for rank in sorted(others, key=lambda rank: rank not in held):
+                mine, call = held.get(rank, frozenset[int]()), self.at[rank, one]
+                below = self.below[call]
+                if len(mine) == self.slots or any(below >> self.meeting[each] & 1 for each in mine):
+                    break
+                if rank not in held and len(held) >= deepest:
+                    continue
+                early = (mine | {c} for c in self.calls[rank] if self.slots > 1 and below >> self.meeting[c] & 1)
+                for more in chain(self._fill(rank, mine, call, call), early):
+                    found = self._go({**held, rank: more}, [*todo, *sorted(more - mine)], deepest)
+                    if found is not None or self.looks < 0:
+                        return found
+            else:
+                return None
+        return held
 
     def _fill(self, rank: int, mine: frozenset[int], near: int, but: int | None) -> Iterator[frozenset[int]]:
         """Yield the ways in which a rank fills its slots, with calls near to one first."""
