@@ -1,7 +1,8 @@
 """The last calls of a rank in a file that it maps: whatever ends the process, they stay, and readers see that it has ended.
 
 ``records.ring`` says what the file holds. The process locks it, and the system unlocks it when the process ends. So a file that
-is neither locked nor said to be closed is of a process that ended in the middle.
+is neither locked nor said to be closed is of a process that ended in the middle. A child that it forks, and that runs no other
+program, keeps the lock, too: the rank is not said to have ended before both have.
 """
 
 import fcntl
@@ -28,7 +29,7 @@ class Ring:
         self.file = Path(folder, f"rank-{rank}.ring")
         self.file.unlink(missing_ok=True)
         self._descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-        fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.ftruncate(self._descriptor, _HEAD + KEPT * _ROW)
         self._map, self._waiting, self._rank = mmap.mmap(self._descriptor, _HEAD + KEPT * _ROW), waiting, rank
         self._many, self._groups, self._known = 0, 0, dict[Any, bytes]()

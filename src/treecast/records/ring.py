@@ -84,12 +84,12 @@ def write_dumps(folder: str, into: str) -> int:
 
 
 def _is_free(place: str) -> bool:
-    """Return whether no process has locked a file."""
+    """Return whether no process has locked a file: neither who made it, nor a child that this forked."""
     import fcntl  # not everywhere, nor are rings
 
     with open(place, "rb") as file:
         try:
-            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
             return False
     return True
