@@ -49,11 +49,12 @@ class Ring:
         self._groups = len(groups)
 
     def note(self, made: Made) -> None:
-        """Keep a call, or its end. A row is 0 while it is written: the process may end there."""
+        """Keep a call, or its end if it still has its row. A row is 0 while it is written: the process may end there."""
         if made.place > 0:
             at = _HEAD + (made.place - 1) % KEPT * _ROW
-            ENDED.pack_into(self._map, at + NUMBER.size + ENDED.size, made.ended)
-            self._map[at + ROW.size - 1] = bool(made.error)
+            if NUMBER.unpack_from(self._map, at) == (made.place,):
+                ENDED.pack_into(self._map, at + NUMBER.size + ENDED.size, made.ended)
+                self._map[at + ROW.size - 1] = bool(made.error)
         elif made.call:
             if len(self._waiting.groups) != self._groups:
                 self._write_head()
