@@ -1,13 +1,21 @@
-"""Rings of ranks: who holds the lock of one, and which rows an end may change."""
+"""Rings of ranks: who holds the lock of one, which rows an end may change, and what becomes of those that are broken."""
 
+import json
+import pickle
 import subprocess
 import sys
+from contextlib import suppress
 from types import SimpleNamespace
 
+import pytest
+
+import treecast
 from treecast.calls.ring import Ring
+from treecast.cli import main
 from treecast.groups.record import KEPT, Made
 from treecast.groups.words import Words
-from treecast.records.ring import read_ring
+from treecast.records.reading import write_dumps
+from treecast.records.ring import HEAD, MAGIC, read_ring
 
 READER = """
 import signal, sys
@@ -53,3 +61,49 @@ def test_a_late_end_is_not_that_of_the_call_which_took_the_row(tmp_path):
     found = {entry["collective_seq_id"]: entry["time_discovered_completed_ns"] for entry in read(ring.file)["entries"]}
     assert {call for call, ended in found.items() if ended} == {2}
     assert set(found) == set(range(2, KEPT + 2))
+
+
+def nest(head):
+    """Return a head nested so deep that it can hardly be read, and not be written as a pickle."""
+    depth = 1 << 20
+    while True:
+        depth = depth * 9 // 10
+        with suppress(RecursionError):
+            json.loads("[" * depth + "]" * depth)
+            break
+    depth = depth * 9 // 10
+    return json.dumps(head)[:-1] + ', "deep": ' + "[" * depth + "]" * depth + "}"
+
+
+def forget_rank(head):
+    del head["treecast"]["rank"]
+    return json.dumps(head)
+
+
+def break_ring(file, change):
+    """Change the head of a ring; None empties the file."""
+    data = file.read_bytes()
+    _, length, begin, *rows = HEAD.unpack_from(data)
+    text = b"" if change is None else change(json.loads(data[HEAD.size : HEAD.size + length])).encode()
+    file.write_bytes(text and HEAD.pack(MAGIC, len(text), HEAD.size + len(text), *rows) + text + data[begin:])
+
+
+@pytest.mark.parametrize("change", [nest, forget_rank, None])
+def test_a_broken_ring_is_named_and_the_others_are_read(tmp_path, capsys, change):
+    for rank in range(3):
+        make(tmp_path / "rings", rank=rank).note(Made(0, 1, Words("Barrier")))
+    break_ring(tmp_path / "rings" / "rank-1.ring", change)
+    assert len(treecast.why(tmp_path / "rings").refused) == (change is not forget_rank)  # its file tells the rank
+    main(["why", str(tmp_path / "rings"), "--dumps", str(tmp_path / "dumps")])
+    assert "no dump of rank-1.ring: " in capsys.readouterr().err
+    assert {file.name for file in (tmp_path / "dumps").iterdir()} == {"treecast_rank_0", "treecast_rank_2"}
+    kept = pickle.loads((tmp_path / "dumps" / "treecast_rank_2").read_bytes())
+    assert [entry["profiling_name"] for entry in kept["entries"]] == ["gloo:barrier"]
+
+
+def test_a_folder_without_a_ring_that_can_be_read_is_refused(tmp_path):
+    with pytest.raises(treecast.FormatError, match="name a folder of TREECAST_DUMP"):
+        write_dumps(tmp_path, tmp_path / "dumps")
+    (tmp_path / "rank-0.ring").touch()
+    with pytest.raises(treecast.FormatError, match=r"rank-0\.ring: the ring cannot be read"):
+        write_dumps(tmp_path, tmp_path / "dumps")

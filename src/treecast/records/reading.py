@@ -4,12 +4,14 @@ import os
 import pickle
 import re
 import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from treecast.errors import FormatError
+from treecast.files import write_whole
 from treecast.records.dump import Dump, Tables, read_dump
 from treecast.records.logs import read_log, read_stack
 from treecast.records.plain import MOST_BYTES, Plain
@@ -99,12 +101,23 @@ def ranks_of(names: Sequence[str], pattern: str = "") -> list[int]:
     raise FormatError("no number in the file names tells the rank: name a pattern, as in --ranks-from 'node-(\\d+)'")
 
 
+@contextmanager
+def _naming(source: _Source, found: Found) -> Generator[None]:
+    """Note among what is refused a file that cannot be read, and why."""
+    try:
+        yield
+    except FormatError as error:
+        found.refused.append(f"{source.name}: {error}")
+    except (ValueError, TypeError, LookupError, OverflowError, AttributeError, RecursionError) as error:
+        found.refused.append(f"{source.name}: it cannot be read: {type(error).__name__}")
+
+
 def read(paths: Sequence[str | os.PathLike[str]], pattern: str = "") -> Found:
     """Read records of one job. What is refused is named, and the rest is read. Raises FormatError where nothing is left."""
     found, stacks, seen = Found(), dict[str, str](), 0
     for source in (each for path in paths for each in _sources(path, found)):
         seen += 1
-        try:
+        with _naming(source, found):
             head = source.data[:4096].lstrip()
             if is_ras(head):
                 found.counts += read_ras(source.data.decode(errors="replace"))
@@ -120,10 +133,6 @@ def read(paths: Sequence[str | os.PathLike[str]], pattern: str = "") -> Found:
                 data = Plain(pickle.dumps(ring) if is_ring else source.data)
                 found.dumps.append(read_dump(data, -1, found.tables, source.written))
                 found.dumps[-1].name = source.name
-        except FormatError as error:
-            found.refused.append(f"{source.name}: {error}")
-        except (ValueError, TypeError, LookupError, OverflowError, AttributeError) as error:
-            found.refused.append(f"{source.name}: it cannot be read: {type(error).__name__}")
     _name_ranks(found, pattern)
     for name, stack in stacks.items():
         for dump in found.dumps:
@@ -133,6 +142,28 @@ def read(paths: Sequence[str | os.PathLike[str]], pattern: str = "") -> Found:
         why = "; ".join(found.refused[:3]) or ("no file tells of calls" if seen else "there are no files")
         raise FormatError(f"no record of a job in {', '.join(map(repr, map(str, paths)))}: {why}")
     return found
+
+
+def write_dumps(path: str | os.PathLike[str], into: str | os.PathLike[str]) -> list[str]:
+    """Write the rings of a folder as dumps of PyTorch's flight recorder, ``treecast_rank_RANK``, for its tools.
+
+    Return a line for each that cannot be read. Raises FormatError where there are no others.
+    """
+    found, dumps = Found(), dict[int, bytes]()
+    for source in _sources(path, found):
+        if source.name.endswith(".ring"):
+            with _naming(source, found):
+                data = read_ring(source.data, source.place, source.written)
+                if not isinstance(rank := data["treecast"].get("rank"), int):
+                    raise FormatError("its head does not tell the rank")
+                dumps[rank] = pickle.dumps(data, protocol=4)
+    if not dumps:
+        why = "; ".join(found.refused[:3]) or "name a folder of TREECAST_DUMP"
+        raise FormatError(f"there are no rings to write in {str(path)!r}: {why}")
+    Path(into).mkdir(parents=True, exist_ok=True)
+    for rank, dump in dumps.items():
+        write_whole(Path(into, f"treecast_rank_{rank}"), dump)
+    return found.refused
 
 
 def _name_ranks(found: Found, pattern: str) -> None:

@@ -2,16 +2,13 @@
 
 import json
 import os
-import pickle
 import socket
 import struct
 import time
-from pathlib import Path
 from struct import Struct
 from typing import Any
 
 from treecast.errors import FormatError
-from treecast.files import write_whole
 
 MAGIC = b"treecast ring 1\n"
 HEAD = Struct("<16s4I")
@@ -66,21 +63,6 @@ def read_ring(data: bytes, place: str, written: float) -> dict[str, Any]:
         struct.error,
     ) as error:
         raise FormatError(f"the ring cannot be read: {type(error).__name__}") from None
-
-
-def write_dumps(folder: str, into: str) -> int:
-    """Write the rings of a folder as dumps of PyTorch's flight recorder, ``treecast_rank_RANK``, for its tools; return how many.
-
-    Raises FormatError.
-    """
-    rings = sorted(Path(folder).glob("*.ring"))
-    if not rings:
-        raise FormatError(f"there are no rings in {folder!r}: name a folder of TREECAST_DUMP")
-    Path(into).mkdir(parents=True, exist_ok=True)
-    for file in rings:
-        data = read_ring(file.read_bytes(), str(file), file.stat().st_mtime)
-        write_whole(Path(into, f"treecast_rank_{int(data['treecast']['rank'])}"), pickle.dumps(data, protocol=4))
-    return len(rings)
 
 
 def _is_free(place: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli.arguments import Flag, Json
+from treecast.cli.console import warn
 from treecast.cli.files import show_drawn
 from treecast.errors import TreecastError
 
@@ -46,13 +47,14 @@ def why(
 
     The exit status is 0 where nothing holds the job up, 1 where a rank or a call does, and 2 where the records name nobody.
     """
-    from treecast.records.ring import write_dumps
+    from treecast.records.reading import write_dumps
     from treecast.records.why import why as ask
 
     if watch:
         _wait_for(Path(first))
     if dumps is not None:
-        write_dumps(first, dumps)
+        for line in write_dumps(first, dumps):
+            warn(f"no dump of {line}")
     found = ask(first, *more, ranks=ranks, taken=_read_time(taken), ranks_from=ranks_from)
     shown = found.at(at) if at is not None else found
     status = show_drawn(shown, draw, as_json, picture=found)
