@@ -1,6 +1,7 @@
 """Whether calls on several groups can hang: public patterns, and every run of small programs, one by one."""
 
 import random
+import tracemalloc
 
 import pytest
 
@@ -161,13 +162,24 @@ def test_members_that_do_not_call_hang_the_others():
     assert (found.kind, found.text) == ("always", "rank 2 calls g 0 times, and rank 0 1 times")
 
 
+def test_ranks_with_large_numbers_take_no_more_memory_than_others():
+    calls = [Call(rank, f"g{k}") for rank in (0, 9_999_999) for k in range(40)]
+    tracemalloc.start()
+    try:
+        assert find_deadlock(calls).kind == "cannot"
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("0 tp", "line 1 is no call"),
         ("0: tp\n0: tp a b c", "line 2 is no call"),
         ("", "there are no calls"),
-        ("g = 0-9999999", "at most"),
+        ("g = 0-9999999", "line 1: all groups together have at most"),
+        ("a = 0-699999\nb = 5-3, 0-699999", "line 2: all groups together have at most"),
     ],
 )
 def test_bad_lines_are_named(text, says):

@@ -13,6 +13,7 @@ slot until all members are in the meeting. Which of several calls gets a slot is
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
@@ -100,12 +101,10 @@ class _Program:
         number = turns(self.rank * len(self.names) + group)
         self.meetings, self.meeting = np.unique(group << 32 | number, return_inverse=True)
         self.stream = np.unique([call.stream for call in calls], return_inverse=True)[1] if calls else group
-        self.count = np.zeros((len(self.names), self.ranks), np.int64)
-        np.add.at(self.count, (group, self.rank), 1)
-        self.members = [
-            sorted(members[name]) if name in members else np.flatnonzero(self.count[k]).tolist()
-            for k, name in enumerate(self.names)
-        ]
+        self.count = [Counter[int]() for _ in self.names]
+        for call in calls:
+            self.count[place[call.group]][call.rank] += 1
+        self.members = [sorted(members.get(name, count)) for name, count in zip(self.names, self.count, strict=True)]
         at, waits = np.arange(len(calls)), np.array([call.waits for call in calls], np.bool_)
         self.before = np.full((2, len(calls)), -1, np.int64)
         by_stream = np.lexsort((at, self.stream, self.rank))
@@ -140,16 +139,18 @@ def read_calls(text: str) -> tuple[list[Call], dict[str, set[int]]]:
     >>> read_calls("tp = 0-1\\n0: tp main blocking  # the first")
     ([Call(rank=0, group='tp', stream='main', waits=True)], {'tp': {0, 1}})
     """
-    calls, members = list[Call](), dict[str, set[int]]()
+    calls, members, named = list[Call](), dict[str, set[int]](), 0
     for number, line in enumerate(text.splitlines(), 1):
         said = line.partition("#")[0].strip()
         if match := _LINE.fullmatch(said):
             calls.append(Call(int(match[1]), match[2], match[3] or match[2], bool(match[4])))
         elif match := _MEMBERS.fullmatch(said):
             for first, last in re.findall(r"(\d+)(?:-(\d+))?", match[2]):
-                if int(last or first) - int(first) >= _MOST_RANKS:
-                    raise FormatError(f"line {number}: a group has at most {_MOST_RANKS:,} ranks")
-                members.setdefault(match[1], set()).update(range(int(first), int(last or first) + 1))
+                ranks = range(int(first), int(last or first) + 1)
+                named += len(ranks)
+                if named > _MOST_RANKS:
+                    raise FormatError(f"line {number}: all groups together have at most {_MOST_RANKS:,} ranks")
+                members.setdefault(match[1], set()).update(ranks)
         elif said:
             raise FormatError(f"line {number} is no call: write 'rank: group stream blocking', or 'group = 0-3, 8'")
     if not calls:
@@ -172,7 +173,7 @@ def find_deadlock(
 
     # 1. How often each calls its groups.
     for name, ranks, count in zip(program.names, program.members, program.count, strict=True):
-        often = {rank: int(count[rank]) if rank < program.ranks else 0 for rank in ranks}
+        often = {rank: count[rank] for rank in ranks}
         if len(set(often.values())) > 1:
             few, many = min(often, key=often.__getitem__), max(often, key=often.__getitem__)
             text = f"rank {few} calls {name} {often[few]} times, and rank {many} {often[many]} times"
