@@ -24,7 +24,9 @@ _NONE = frozenset({"", "-", "nan", "inf", "-1", "none"})  # cells that say that 
 @reader(
     "gml",
     summary="GML",
-    recognises=matches(rb"(?i)\A(?:\s|#.*|(?:creator|version|comment)\b.*)*graph\s*\["),
+    recognises=matches(
+        rb"(?i)\A(?>\s+|#[^\r\n]*|(?:creator|version|comment)\b[^\r\n]*?(?=graph\s*\[|[\r\n]|\Z))*+graph\s*\["
+    ),
     suffixes=(".gml",),
 )
 def parts_of_gml(data: bytes) -> Parts | Machine:

@@ -7,7 +7,7 @@ from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import lines_of, whole_number
 
 _MOST = 1 << 16
-_HEAD = rb"\A\s*\d+\s*\n\s*Src,\s*Dest,\s*Latency \(ns\),\s*Bandwidth \(GB/s\)"
+_HEAD = rb"\A\s*\d+\s+Src,\s*Dest,\s*Latency \(ns\),\s*Bandwidth \(GB/s\)"
 _LINK = r"(\d+)\s+(\d+)\s+([\d.]+)Gbps\s+\S+\s+\S+\s*"
 _SIMAI = rb"\A\s*\d+(?:[ \t]+\S+){4,6}\s*\n[\d \t]+\n" + _LINK.encode()
 
