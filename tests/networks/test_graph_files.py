@@ -79,6 +79,13 @@ def test_relays_rates_and_numbers_of_nodes(tmp_path: Path) -> None:
     assert (zoo.chunk_rate, zoo.arcs, zoo.labels()) == (2.5e9 / 8, 10, ["New_York", "1", "2"])
 
 
+def test_cables_beside_their_rate(tmp_path: Path) -> None:
+    text = "source,target,capacity,rate\na,b,2,100Gbit/s\nb,c,1,100Gbit/s\n"
+    assert read(tmp_path, text).arcs == 2 * (2 + 1)
+    arcs = 'digraph { a -> b [capacity=3 rate="1Gbit/s"] b -> a [capacity=2 rate="1Gbit/s"] }'
+    assert arcs_by_label(read(tmp_path, arcs)) == {("a", "b"): 3, ("b", "a"): 2}
+
+
 def test_other_makers_and_planners(tmp_path: Path) -> None:
     def cables(name: str) -> dict[tuple[str, str, str], int]:
         return {(link.u, link.v, link.called): link.cables for link in treecast.machine(tmp_path / name).links}
