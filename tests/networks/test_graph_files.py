@@ -151,6 +151,8 @@ def test_tables_of_markdown(tmp_path: Path) -> None:
         ("graph [ node [ id 0 ] edge [ source 0 target 5 ] ]", "it is no GML"),
         ("%%MatrixMarket matrix array real general\n1 1\n", "it is no sparse matrix"),
         ("%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 1\n", "its matrix is not square"),
+        (FILES["ring.mtx"].rpartition("\n")[0].rpartition("\n")[0], "entries, and its top says .: give the whole file"),
+        (FILES["simai.txt"].rpartition("2 3")[0], "it has 2 links, and its top says 3: give the whole file"),
         (",a,b\na,0,1\nb,1,0\nc,1,1\n", "is no link"),
         ("0 1 1 0\n1 0 1 0\n", "its matrix is not square"),
         ("3\nSrc,Dest,Latency (ns),Bandwidth (GB/s)\n0,9,5,5\n", "line 3 is no link: write source, target, latency"),

@@ -13,7 +13,7 @@ from treecast.networks.reading.links import Links, Parts
 from treecast.networks.reading.machine import Machine
 from treecast.networks.reading.objects import parts_of
 from treecast.networks.reading.registry import matches, reader
-from treecast.networks.reading.text import lines_of, whole_number
+from treecast.networks.reading.text import check_whole, lines_of, whole_number
 
 _DEEPEST, _MOST = 64, 1 << 14  # brackets of GML; nodes of a matrix
 _ENDS = ("source", "from", "src", "u"), ("target", "to", "dst", "destination", "v")
@@ -119,6 +119,7 @@ def parts_of_matrix_market(data: bytes) -> Parts:
     if len(size) != 3 or size[0] != size[1]:
         raise ValueError("its matrix is not square: it has a row and a column for each node")
     nodes = whole_number(size[0], "its number of rows", _MOST)
+    check_whole(len(entries), size[2], "entries")
     for u in range(nodes):
         links.add(u)
     for words in entries:
