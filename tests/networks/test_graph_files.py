@@ -66,6 +66,13 @@ def test_matrices_in_files(tmp_path: Path, directed: bool) -> None:
     assert arcs_by_label(read(tmp_path, text)) == as_text(nx.relabel_nodes(truth, {u: u for u in truth}))
 
 
+def test_three_links_with_capacities_are_no_matrix(tmp_path: Path) -> None:
+    assert arcs_by_label(read(tmp_path, "0 1 2\n1 2 2\n2 0 2\n")) == as_text(
+        nx.MultiGraph([(0, 1), (1, 2), (2, 0)] * 2)
+    )
+    assert read(tmp_path, "0 2 2\n2 0 2\n2 2 0\n").arcs == 12
+
+
 def test_relays_rates_and_numbers_of_nodes(tmp_path: Path) -> None:
     where = read(tmp_path, FILES["links.json"])
     assert arcs_by_label(where) == {("h1", "s1"): 2, ("s1", "h1"): 2, ("h2", "s1"): 1, ("s1", "h2"): 1}

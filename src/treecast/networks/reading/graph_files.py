@@ -150,7 +150,8 @@ def _matrix_of(head: bytes) -> tuple[list[str], list[list[str]]] | None:
         if beside != names[: len(rows)]:
             return None
     wide = len(rows[0]) if rows else 0
-    square = wide > 3 or (wide == 3 and len(rows) == 3 and rows[0][0] in ("0", "0.0")) or bool(names)
+    none = all(cells[u] in ("0", "0.0") for u, cells in enumerate(rows[:3]) if u < len(cells))
+    square = wide > 3 or (wide == 3 and len(rows) == 3 and none) or bool(names)  # others are links with capacities
     same = all(len(cells) == wide for cells in rows)
     return (names, rows) if square and same and len(rows) > 1 and _numbers(rows) else None
 
