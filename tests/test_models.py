@@ -47,7 +47,13 @@ def test_a_preset_is_spelled_by_its_name(name):
     assert model(name).spelling == name
 
 
-@pytest.mark.parametrize("name", ["all-port,partner", "wormhole,partner", "bufferless,combining", "one-port,pair"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("all-port,partner", "wormhole,partner", "bufferless,combining", "one-port,pair", "one-port,ports=2,partner"),
+        *("one-port,ports=2,ports=3", "all-port,ports=4097", "one-port,latency=0", "one-port,latency=9999999999"),
+    ],
+)
 def test_no_such_model(name):
     with pytest.raises(PlanError, match="is no model"):
         model(name)

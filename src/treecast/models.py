@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from treecast.ragged import Ints
 
 
-def _counts(value: object) -> bool:
-    """Return whether a value is a whole number from 1."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+_MOST = {"ports": 2**12, "latency": 2**20}
+
+
+def _counts(name: str, value: object) -> bool:
+    """Return whether a value is a whole number from 1, and no more than there may be of what is named."""
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST[name]
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,11 +86,13 @@ class Model:
         """Raise PlanError for a value that is none of those listed."""
         known = {"duplex": ("full", "half"), "partner": ("any", "same"), "routing": ("", "first", "last", "diagonal")}
         for name, values in {"ports": ("all", "one"), **known}.items():
-            if (given := getattr(self, name)) not in values and not (name == "ports" and _counts(given)):
-                more = " or a whole number from 1" if name == "ports" else ""
+            if (given := getattr(self, name)) not in values and not (name == "ports" and _counts(name, given)):
+                more = f" or a whole number from 1 to {_MOST[name]:,}" if name == "ports" else ""
                 raise PlanError(f"{name} of a model is one of {', '.join(map(repr, values))}{more}, not {given!r}")
-        if not _counts(self.latency):
-            raise PlanError(f"latency of a model is a whole number of steps from 1, not {self.latency!r}")
+        if not _counts("latency", self.latency):
+            raise PlanError(
+                f"latency of a model is a whole number of steps from 1 to {_MOST['latency']:,}, not {self.latency!r}"
+            )
         if self.ports == 1:
             object.__setattr__(self, "ports", "one")
         if (self.ports not in ("all", "one") or self.latency > 1) and (self.routing or not self.buffered):
@@ -248,9 +253,10 @@ def model(name: str | Model) -> Model:
     if isinstance(name, Model):
         return name
     preset, *suffixes = name.split(",")
-    numbers = {word: value for word, _, value in (each.partition("=") for each in suffixes) if word in _NUMBERS}
-    flags = [suffix for suffix in suffixes if suffix.partition("=")[0] not in _NUMBERS]
-    if preset not in MODELS or not set(flags) <= {*_CHANGES, "full"} or {"half", "full"} <= set(flags):
+    said = [(word, value) for word, _, value in (each.partition("=") for each in suffixes) if word in _NUMBERS]
+    flags, numbers = [suffix for suffix in suffixes if suffix.partition("=")[0] not in _NUMBERS], dict(said)
+    twice = {"half", "full"} <= set(flags) or len(numbers) < len(said)
+    if preset not in MODELS or not set(flags) <= {*_CHANGES, "full"} or twice:
         raise PlanError(
             f"{name!r} is no model: write one of {', '.join(MODELS)}, with ',half' behind it for half duplex, "
             "',combining' where messages combine, ',ports=2' for two ports, and ',latency=3' where chunks arrive in three "
@@ -261,11 +267,14 @@ def model(name: str | Model) -> Model:
         raise PlanError(f"{name!r} is no model: without buffers messages go flit by flit and do not combine")
     if "partner" in flags and (found.ports == "all" or found.routing):
         raise PlanError(f"{name!r} is no model: one partner in a step is for one-port")
-    if wrong := [value for value in numbers.values() if not (value.isascii() and value.isdigit() and int(value[:9]))]:
-        raise PlanError(f"{name!r} is no model: {wrong[0]!r} is no whole number from 1")
+    for word, value in said:
+        if not (value.isascii() and value.isdigit() and len(value) < 10 and _counts(word, int(value))):
+            raise PlanError(f"{name!r} is no model: {value!r} is no whole number from 1 to {_MOST[word]:,}")
+    if "partner" in flags and int(numbers.get("ports", 1)) > 1:
+        raise PlanError(f"{name!r} is no model: one partner in a step is for one port")
     counted = {
-        f"{word}={numbers[word]}": ({word: int(numbers[word])}, said.format(numbers[word]))
-        for word, said in _NUMBERS.items()
+        f"{word}={numbers[word]}": ({word: int(numbers[word])}, text.format(numbers[word]))
+        for word, text in _NUMBERS.items()
         if word in numbers
     }
     for suffix, (change, summary) in (_CHANGES | counted).items():

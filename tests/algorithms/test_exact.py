@@ -6,7 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from treecast import Accumulator
 from treecast.algorithms.exact import Exact, add_slowly
+from treecast.algorithms.sums import Sums, fold
+from treecast.errors import PlanError
 
 TYPES = {"float16": (11, "u2"), "bfloat16": (8, "u2"), "float32": (24, "u4"), "float64": (53, "u8")}
 """The bits of a fraction, with the hidden one, and whole numbers of the same length."""
@@ -115,3 +118,26 @@ def test_sums_that_overflow_on_the_way():
     assert add_slowly([1.7e308] * 3 + [-1.7e308] * 3 + [2.5]) == (2.5, 0.0)
     assert add_slowly([1.7e308, 1.7e308])[0] == math.inf
     assert math.isnan(add_slowly([math.inf, -math.inf])[0])
+
+
+def test_no_contributions_have_no_sum():
+    """As at a rank that passes its contribution on to one that sums for all."""
+    for spelled in ("<f2", "<f4", "<f8", "bfloat16"):
+        fold(Sums(None, None, 3, bits="exact", exact=Exact(spelled)), [], 3)
+
+
+def test_an_accumulator_takes_what_is_like_the_first():
+    total = Accumulator(np.zeros(3, np.float32))
+    total.add(np.array([1e8, 1, 2], np.float32))
+    state = total.state_dict()
+    again = Accumulator(np.zeros(3, np.float32))
+    again.load_state_dict(state)
+    assert np.array_equal(again.rows, total.rows)
+    for other in (np.zeros(5, np.float32), np.zeros(3), np.zeros((1, 3), np.float32)):
+        with pytest.raises(PlanError, match=r"an Accumulator of .* takes no float32 \(3,\)"):
+            Accumulator(other).load_state_dict(state)
+        with pytest.raises(PlanError, match="takes no"):
+            total.add(other)
+    for other in ([1.0], 3.0, None):
+        with pytest.raises(PlanError, match="adds arrays of numpy and tensors of torch, not"):
+            total.add(other)

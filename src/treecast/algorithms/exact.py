@@ -16,12 +16,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.errors import PlanError
 from treecast.transport.base import Piece
 
 _BLOCK = 1 << 14  # numbers whose sums stay in the cache while all contributions are added
 _FEW = 8  # of so many blocks at most one is added anew by itself
+_LEAST, _ONE = 5e-324, 1.0  # names: Python would multiply constants when it compiles
 BFLOAT16 = "bfloat16"  # which numpy has not
 Floats = NDArray[np.floating[Any]]
+
+
+def check_small() -> None:
+    """Raise PlanError where this thread takes floats near 0 for 0: no sum would be exact."""
+    if _LEAST * _ONE == 0:
+        raise PlanError("exact sums need floats near 0, which this thread takes for 0: set_flush_denormal(False)")
 
 
 class Exact(NamedTuple):

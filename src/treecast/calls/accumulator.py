@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.algorithms.exact import Exact, parts_of, widen
+from treecast.algorithms.exact import Exact, check_small, parts_of, widen
 from treecast.calls.member import Member
 from treecast.errors import PlanError
 
@@ -25,7 +25,7 @@ class Accumulator:
     Raises
     ------
     PlanError
-        For another type, and for arrays that are not like it.
+        For another type, for arrays that are not like it, and in a thread that takes floats near 0 for 0.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class Accumulator:
     def __init__(self, like: Any) -> None:
         is_numpys = isinstance(cast("object", like), np.ndarray)
         self._torch: Any = None if is_numpys else import_module("torch")
-        self.shape, self.dtype = tuple(like.shape), like.dtype
+        self.shape, self.dtype = _likeness(like)
         self._spelled = str(self.dtype).removeprefix("torch.")
         if not Exact.adds(self._spelled):
             raise PlanError(f"an Accumulator adds floats to 64 bits and complex numbers of them, not {self._spelled}")
@@ -52,6 +52,7 @@ class Accumulator:
 
     def add(self, array: Any) -> None:
         """Add an array, or a tensor, that is like the first."""
+        check_small()
         rest = self._floats(array).astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             for row in self.rows:
@@ -95,18 +96,18 @@ class Accumulator:
 
     def state_dict(self) -> dict[str, Any]:
         """Return the sums, for a checkpoint."""
-        return {"rows": np.array(self.rows)}
+        return {"rows": np.array(self.rows), "shape": self.shape, "type": self._spelled}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take the sums of a checkpoint in place of these."""
+        """Take the sums of a checkpoint in place of these. Raises PlanError for those of arrays that are not like the first."""
+        if (tuple(state["shape"]), state["type"]) != (self.shape, self._spelled):
+            raise self._unlike(state["shape"], state["type"])
         self.rows = [*np.array(state["rows"], np.float64)]
 
     def _floats(self, array: Any) -> NDArray[Any]:
         """Return an array as a row of floats. Raises PlanError for one that is not like the first."""
-        if (tuple(array.shape), array.dtype) != (self.shape, self.dtype):
-            raise PlanError(
-                f"an Accumulator of {self._spelled} {self.shape} takes no {array.dtype} {tuple(array.shape)}"
-            )
+        if (found := _likeness(array)) != (self.shape, self.dtype):
+            raise self._unlike(*found)
         if self._torch is None:
             memory = np.ascontiguousarray(array).reshape(-1)
         else:
@@ -114,6 +115,9 @@ class Accumulator:
                 array.detach().resolve_conj().resolve_neg().reshape(-1).contiguous().view(self._torch.uint8).numpy()
             )
         return widen(memory.view(parts_of(self._spelled)))
+
+    def _unlike(self, shape: Any, dtype: Any) -> PlanError:
+        return PlanError(f"an Accumulator of {self._spelled} {self.shape} takes no {dtype} {tuple(shape)}")
 
     def _spell(self, values: NDArray[np.float64]) -> Any:
         """Return floats that the type has in its own form."""
@@ -125,3 +129,13 @@ class Accumulator:
         if self._torch is not None:
             found = self._torch.from_numpy(found.view(np.uint8))
         return found.view(self.dtype).reshape(self.shape)
+
+
+def _likeness(array: Any) -> tuple[tuple[int, ...], Any]:
+    """Return the shape and type of an array or a tensor. Raises PlanError for anything else."""
+    try:
+        return tuple(array.shape), array.dtype
+    except (AttributeError, TypeError):
+        raise PlanError(
+            f"an Accumulator adds arrays of numpy and tensors of torch, not {type(array).__name__}"
+        ) from None

@@ -28,7 +28,8 @@ class Last(NamedTuple):
         How long this rank was in the call.
     bits : str
         What the bits of its sum depend on: ``any``, ``by-rank`` or ``exact``, as ``sums`` of ``treecast.groups.terms.Terms`` has
-        them. A sum of whole numbers is exact; "" for a call that adds nothing, and for sums of Python objects.
+        them. A sum of whole numbers is exact, but of MPI's own calls ``any``; "" for a call that adds nothing, and for sums of
+        Python objects.
     """
 
     failed: tuple[int, ...] = ()

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from treecast.algorithms import spread, sums
-from treecast.algorithms.exact import Exact
+from treecast.algorithms.exact import Exact, check_small
 from treecast.algorithms.sums import Sums
 from treecast.calls.call import Call
 from treecast.calls.reader import Entries
@@ -18,7 +18,6 @@ _ADD, _MULTIPLY = frozenset({"SUM", "AVG"}), frozenset({"PROD", "PRODUCT"})
 _CHOOSE = frozenset(
     ["MIN", "MAX", "LAND", "LOR", "LXOR", "BAND", "BOR", "BXOR", "MAXLOC", "MINLOC", "REPLACE", "NO_OP"]
 )
-_LEAST, _ONE = 5e-324, 1.0  # names: Python would multiply constants when it compiles
 _COUNT = 8  # bytes by which ranks tell one another how much they receive
 
 
@@ -54,8 +53,7 @@ def how_of(ours: Rank, datatype: Any, op: Any, entries: int) -> Sums:
     if name not in _ADD or not Exact.adds(spelled):
         entry = spell(spelled) or "other entries"
         raise PlanError(f"sums='exact' has SUM and AVG of floats to 64 bits, not {name} of {entry}: say sums='by-rank'")
-    if _LEAST * _ONE == 0:
-        raise PlanError("sums='exact' needs floats near 0, which this thread takes for 0: set_flush_denormal(False)")
+    check_small()
     return Sums(datatype, op, entries, bits="exact", exact=Exact(str(getattr(datatype, "dtype", "")) or spelled))
 
 

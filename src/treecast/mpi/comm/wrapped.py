@@ -79,6 +79,8 @@ class Comm(Member, MPI.Intracomm):
             together = state.base.survive(state.comm, terms)
             if terms.deadline is None and terms.network is None and not terms.sure:
                 self._lane = Lane(state, together, terms)
+        if terms.sums != "any" and not self._straight:  # in a worker it would cross calls that are MPI's own
+            _ = state.base, state.moves
         if terms.network is not None:
             state.plans.network("broadcast", terms.survive, terms.network)
         return self
