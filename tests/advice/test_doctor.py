@@ -1,5 +1,6 @@
 """Logs of benchmarks, read as their makers print them, and set beside networks whose times are known."""
 
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -55,6 +56,16 @@ def test_tables_are_read() -> None:
     assert list(read_log("mpirun all_gather_perf -b 8\n" + plain).tables) == ["allgather"]
     with pytest.raises(FormatError, match="this log has no table of a collective"):
         read_log("hello")
+
+
+@pytest.mark.parametrize("digits", [400, 5000])
+def test_numbers_too_long_to_be_any_are_passed_over(digits: int) -> None:
+    long = "9" * digits
+    for old in ("Rank  0", "device  0", "rank 0 ", "nranks 4", "cudaDev 0", " 1   2", "    8 ", " 20.00", "  -1 "):
+        found = read_log(NCCL.replace(old, re.sub("[0-9.]+", long, old), 1))
+        assert (8_000_000, pytest.approx(2400e-6)) in found.tables["allreduce"]
+    imb = read_log(IMB.format("Bcast", long))
+    assert (list(imb.tables), imb.ranks) == (["broadcast"], 0)
 
 
 def test_times_are_those_of_the_cables(tmp_path: Path) -> None:

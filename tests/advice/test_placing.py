@@ -9,6 +9,7 @@ import yaml
 import treecast
 from tests.advice.test_failing import clos
 from treecast.advice.orders import Loads, groups_of
+from treecast.advice.placing import FORMS
 from treecast.description import describe
 from treecast.errors import NetworkError, PlanError
 
@@ -63,6 +64,15 @@ def test_launchers_are_told() -> None:
         found.written("hostfil")
 
 
+@pytest.mark.parametrize("label", ["x;touch${IFS}pwn", 'x",y:"z', "$(id)", "a#b", "-x", "ä"])
+def test_labels_that_are_no_hosts_are_not_written(label: str) -> None:
+    found = treecast.place(nx.path_graph([label, "b.c-d_e:1/2"]))
+    for form in FORMS:
+        with pytest.raises(PlanError, match="is no name of a host: letters, digits") as caught:
+            found.written(form)
+        assert "\n" not in str(caught.value)
+
+
 def test_refusals() -> None:
     where = clos(2, 1, 2)
     for words, wrong in (
@@ -74,6 +84,8 @@ def test_refusals() -> None:
         ),
         ({"shape": "tp3,dp5"}, "tp3,dp5 has 15 ranks, which 4 hosts do not share evenly"),
         ({"shape": "tp2,dp4", "slots": 3}, "is 2 ranks a host, not 3"),
+        ({"slots": 0}, "slots are 0: write a whole number from 1"),
+        ({"slots": -2}, "slots are -2: write a whole number from 1"),
     ):
         with pytest.raises(PlanError, match=wrong):
             treecast.place(where, **words)

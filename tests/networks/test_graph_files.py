@@ -66,6 +66,13 @@ def test_matrices_in_files(tmp_path: Path, directed: bool) -> None:
     assert arcs_by_label(read(tmp_path, text)) == as_text(nx.relabel_nodes(truth, {u: u for u in truth}))
 
 
+def test_three_links_with_capacities_are_no_matrix(tmp_path: Path) -> None:
+    assert arcs_by_label(read(tmp_path, "0 1 2\n1 2 2\n2 0 2\n")) == as_text(
+        nx.MultiGraph([(0, 1), (1, 2), (2, 0)] * 2)
+    )
+    assert read(tmp_path, "0 2 2\n2 0 2\n2 2 0\n").arcs == 12
+
+
 def test_relays_rates_and_numbers_of_nodes(tmp_path: Path) -> None:
     where = read(tmp_path, FILES["links.json"])
     assert arcs_by_label(where) == {("h1", "s1"): 2, ("s1", "h1"): 2, ("h2", "s1"): 1, ("s1", "h2"): 1}
@@ -77,6 +84,13 @@ def test_relays_rates_and_numbers_of_nodes(tmp_path: Path) -> None:
     assert routers.rank_count == 2  # all are switches: then they take part
     zoo = read(tmp_path, FILES["zoo.gml"])
     assert (zoo.chunk_rate, zoo.arcs, zoo.labels()) == (2.5e9 / 8, 10, ["New_York", "1", "2"])
+
+
+def test_cables_beside_their_rate(tmp_path: Path) -> None:
+    text = "source,target,capacity,rate\na,b,2,100Gbit/s\nb,c,1,100Gbit/s\n"
+    assert read(tmp_path, text).arcs == 2 * (2 + 1)
+    arcs = 'digraph { a -> b [capacity=3 rate="1Gbit/s"] b -> a [capacity=2 rate="1Gbit/s"] }'
+    assert arcs_by_label(read(tmp_path, arcs)) == {("a", "b"): 3, ("b", "a"): 2}
 
 
 def test_other_makers_and_planners(tmp_path: Path) -> None:
@@ -144,6 +158,8 @@ def test_tables_of_markdown(tmp_path: Path) -> None:
         ("graph [ node [ id 0 ] edge [ source 0 target 5 ] ]", "it is no GML"),
         ("%%MatrixMarket matrix array real general\n1 1\n", "it is no sparse matrix"),
         ("%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 1\n", "its matrix is not square"),
+        (FILES["ring.mtx"].rpartition("\n")[0].rpartition("\n")[0], "entries, and its top says .: give the whole file"),
+        (FILES["simai.txt"].rpartition("2 3")[0], "it has 2 links, and its top says 3: give the whole file"),
         (",a,b\na,0,1\nb,1,0\nc,1,1\n", "is no link"),
         ("0 1 1 0\n1 0 1 0\n", "its matrix is not square"),
         ("3\nSrc,Dest,Latency (ns),Bandwidth (GB/s)\n0,9,5,5\n", "line 3 is no link: write source, target, latency"),

@@ -1,6 +1,8 @@
 """Files from strangers: read, or refused in one line, in two seconds and 512 MiB."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,6 +39,34 @@ def test_attacks_are_refused_in_one_line(tmp_path: Path, name: str, text: str, w
     with pytest.raises(NetworkError, match=wrong) as caught:
         treecast.network(tmp_path / name)
     assert "\n" not in str(caught.value)
+
+
+def test_no_line_hangs_a_reader() -> None:
+    """A pattern that can divide a line in many ways takes minutes on one that it does not take in the end."""
+    code = """
+from contextlib import suppress
+from treecast.networks.reading.frames import looks_like, unframed
+from treecast.networks.reading.registry import HEAD, readers
+known = readers()
+pieces = ["#", "/", "/**/", "/*", " ", "\\t", "\\n", ":", "a: ", "a@", "=", "= ", "-", " -- ", ",", "==(", "|", "| "]
+pieces += ['"a', "{", "[", "creator "]
+starts = ["", "a", "GPU0 ", "GPU0 a\\n", "- ", '{"a": ', "5", "=", "a\\n", "a --"]
+for text in (start + piece * (HEAD // len(piece)) + "\\nb x" for start in starts for piece in pieces):
+    for each in known.values():
+        each.recognises(text.encode())
+    looks_like(unframed(text.encode()))
+    with suppress(ValueError):
+        known["links"].read(text.encode())
+for kind, text in {
+    "mlx": '{"a' + '\\\\"' * HEAD,
+    "rocm-smi": "=" * 60_000 + "a",
+    "rocm-smi ": "= a" + " " * 60_000 + "b",
+    " rocm-smi": "GPU0" + " " * 60_000,
+}.items():
+    with suppress(ValueError):
+        known[kind.strip()].read(text.encode())
+"""
+    assert subprocess.run([sys.executable, "-c", code], timeout=100).returncode == 0
 
 
 _PIECES = [b"[", b"]", b"{", b"}", b"<", b'"', b"*a", b"&a ", b"\xff\xfe", b"\0", b"-1", b"1e999", b"\n", b"9" * 20]

@@ -9,11 +9,11 @@ from treecast.errors import FormatError
 _PERF = re.compile(r"\b(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|reduce|gather|scatter)_perf\b")
 _OSU = re.compile(r"#\s*OSU \S+ (.+?)(?: Personalized Exchange)? Latency Test", re.IGNORECASE)
 _IMB = re.compile(r"#\s*Benchmarking\s+(\w+)")
-_RANK = re.compile(r"\bRank\s+(\d+)\b.*\bon\s+(\S+)\s+device\s+(\d+)")
-_COMM = re.compile(r"(\S+?):\d+:\d+ \[\d+\] NCCL INFO .*\brank (\d+) nranks (\d+) cudaDev (\d+)")
-_RING = re.compile(r"NCCL INFO Channel \d+/\d+ :((?:\s+\d+)+)\s*$")
+_RANK = re.compile(r"\bRank\s+(\d{1,9})\b.*\bon\s+(\S+)\s+device\s+(\d{1,9})\b")
+_COMM = re.compile(r"(?<!\S)(\S+?):\d+:\d+ \[\d+\] NCCL INFO .*\brank (\d{1,9}) nranks (\d{1,9}) cudaDev (\d{1,9})\b")
+_RING = re.compile(r"NCCL INFO Channel \d+/\d+ :((?:\s+\d{1,9})+)\s*$")
 _HEAD = re.compile(r"#?\s*size\b.*\btime\b.*\balgbw\b.*\bbusbw\b")
-_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?")
 _OF_EACH = frozenset({"allgather", "alltoall", "gather", "scatter"})
 """Collectives of which OSU and IMB say the bytes of one rank's part."""
 _TIMES, _SIZES = ("time", "t_max[usec]"), ("size", "Size", "#bytes", "bytes")
@@ -70,7 +70,7 @@ def read_log(text: str, kind: str = "") -> Log:
             found.rings.append([int(word) for word in said[1].split()])
         elif said := _OSU.search(line) or _IMB.search(line):
             found.tool, here, columns = ("OSU" if "OSU" in line else "IMB"), _name(said[1]), []
-        elif said := re.search(r"#processes\s*=\s*(\d+)", line):
+        elif said := re.search(r"#processes\s*=\s*(\d{1,9})\b", line):
             found.ranks = int(said[1])
         elif _HEAD.search(line):
             found.tool, columns = "nccl-tests", line[line.index("size") :].replace("#wrong", "wrong").split()

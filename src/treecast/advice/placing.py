@@ -14,6 +14,7 @@ from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
 from treecast.units import parse_rate
 
+_HOST = re.compile(r"\w[\w.:/-]*", re.ASCII)  # which neither shells nor YAML take for more
 SHAPES: Mapping[str, Callable[[int], Sends]] = {"ring": ring, "tree": tree}
 
 
@@ -47,9 +48,13 @@ class Placement:
         return self.today.most / self.load.most if self.load.most else 1.0
 
     def written(self, form: str) -> str:
-        """Return the text that tells a launcher. Raises PlanError for a form that there is not."""
+        """Return the text that tells a launcher. Raises PlanError for a form that there is not, or labels that are no hosts."""
         if form not in FORMS:
             raise PlanError(f"{form!r} is no form of a placement: {', '.join(FORMS)}{did_you_mean(form, FORMS)}")
+        if odd := next((host for host in self.hosts if not _HOST.fullmatch(host)), ""):
+            raise PlanError(
+                f"{odd[:40]!r} is no name of a host: letters, digits and . _ : / - are, behind a letter or digit"
+            )
         return "".join(f"{line}\n" for line in FORMS[form](self))
 
 
@@ -87,7 +92,7 @@ def place(
     Raises
     ------
     PlanError
-        When a host is none, or ranks do not fill the hosts.
+        When a host is none, ``slots`` below 1, or ranks do not fill the hosts.
 
     Examples
     --------
@@ -109,6 +114,8 @@ def place(
         raise PlanError(
             f"{shape!r} is none of {', '.join(SHAPES)}, and no mesh like tp8,pp2,dp4{did_you_mean(shape, SHAPES)}"
         )
+    if slots is not None and slots < 1:
+        raise PlanError(f"slots are {slots}: write a whole number from 1, the ranks of a host")
     sends = SHAPES[shape](len(nodes)) if shape in SHAPES else groups_of(shape, len(nodes))
     each = slots or (1 if shape in SHAPES else Mesh.of(shape).ranks // len(nodes))
     if shape not in SHAPES and each * len(nodes) != Mesh.of(shape).ranks:

@@ -23,7 +23,7 @@ def json_of(data: bytes) -> Any:
     """Return the contents of a JSON file. Raises ValueError when it is none, is too deep, or names something twice."""
     said = data.decode("utf-8-sig", "replace")
     deep = most = 0
-    for sign in re.sub(r'"(?:[^"\\]|\\.)*"', "", said):
+    for sign in re.sub(r'(?s)"(?:[^"\\]|\\.)*+"?', "", said):
         deep += (sign in "[{") - (sign in "]}")
         most = max(most, deep)
     if most > _DEEPEST_JSON:

@@ -25,7 +25,7 @@ Attributes = dict[str, str]
 @reader(
     "dot",
     summary="Graphviz's DOT",
-    recognises=matches(rb"\A(?:\s|//.*|/\*(?s:.*?)\*/|#.*)*(?:strict\s+)?(?:di)?graph\b[^{}<>=]*\{"),
+    recognises=matches(rb"\A(?>\s+|//[^\r\n]*|/\*(?s:.*?)\*/|#[^\r\n]*)*+(?:strict\s+)?(?:di)?graph\b[^{}<>=]*\{"),
     suffixes=(".dot", ".gv"),
 )
 def parts_of_dot(data: bytes) -> Parts | Machine:

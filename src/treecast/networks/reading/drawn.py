@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from treecast.errors import TreecastError
-from treecast.networks.reading.links import Links, Parts, label_or_name, passed_over
+from treecast.networks.reading.links import Links, Parts, cables_of, label_or_name, passed_over
 from treecast.networks.reading.machine import Complaint, Link, Machine, Node
 from treecast.units import parse_rate
 
@@ -29,7 +29,7 @@ class Drawn:
     links: Links = field(default_factory=Links)
     passed: dict[str, None] = field(default_factory=dict[str, None])
     labels: dict[str, str] = field(default_factory=dict[str, str])
-    rates: list[tuple[str, str, float, bool]] = field(default_factory=list[tuple[str, str, float, bool]])
+    rates: list[tuple[str, str, float, int, bool]] = field(default_factory=list[tuple[str, str, float, int, bool]])
     remarks: tuple[str, ...] = ()
     loops: int = 0
     joined: int = 0
@@ -47,7 +47,7 @@ class Drawn:
         self.links.join(u, v, said.get("capacity"), one_way)
         rates = (_gigabits(spelled.format(said[name])) for name, spelled in _RATES.items() if name in said)
         if len(self.rates) == self.joined and (rate := next(filter(None, rates), 0.0)):
-            self.rates.append((u, v, rate, one_way))
+            self.rates.append((u, v, rate, cables_of(said.get("capacity")), one_way))
         else:
             self.passed |= {f"{name}, {_BARE}": None for name in ("rate", "bandwidth") if name in said}
         self.joined += 1
@@ -73,12 +73,12 @@ class Drawn:
         kinds = zip(parts.names, names, parts.relays.tolist(), strict=True)
         nodes = {name: Node("switch" if relay else "host", called) for name, called, relay in kinds}
         links, one = list[Link](), Counter[tuple[str, str, float]]()
-        for u, v, rate, one_way in self.rates:
-            if one_way and not one[v, u, rate]:
-                one[u, v, rate] += 1
-            else:  # an arc back of the same rate makes a link
-                one[v, u, rate] -= one_way
-                links += [Link(u, v, rate)] if u != v else []
+        for u, v, rate, cables, one_way in self.rates:
+            both = min(cables, one[v, u, rate]) if one_way else cables  # an arc back of the same rate makes a link
+            if one_way:
+                one[v, u, rate] -= both
+                one[u, v, rate] += cables - both
+            links += [Link(u, v, rate, both)] if both and u != v else []
         links += [Link(u, v, rate, many, one_way=True) for (u, v, rate), many in one.items() if many and u != v]
         loops = [Complaint(f"{self.loops} links from a node to itself", (), "left out")] if self.loops else []
         return Machine(self.format, nodes, links, facts, [*map(Complaint, remarks), *loops])

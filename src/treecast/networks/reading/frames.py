@@ -4,7 +4,7 @@ import re
 from textwrap import dedent
 
 _FENCE = re.compile(r"\s*(```|~~~)[\w-]*\s*$")
-_PROMPT = re.compile(r"\s*(\S+[@:]\S*\s*)?[$%]\s+\S.*$")
+_PROMPT = re.compile(r"\s*(\S[^\s@:]*[@:]\S*\s*)?[$%]\s+\S.*$")
 _RULE = re.compile(r"\s*\|[\s:|-]*\|\s*$")
 _MARK = re.compile(r"\s*(>|\w[\w.-]*:)([ \t]|$)")
 NETWORKX = "let networkx read it, treecast.network(networkx.{}(path))"
@@ -13,13 +13,13 @@ _LOOKS = (
     (r"<gexf\b", "GEXF", NETWORKX.format("read_gexf")),
     (r"\A>>graph6<<|\A>>sparse6<<", "graph6", NETWORKX.format("read_graph6")),
     (r'"adjacency"\s*:', "adjacency data", "give the result of networkx.node_link_data"),
-    (r"(?m)^\s*(graph|flowchart)\s+(LR|RL|TB|TD|BT)\b", "Mermaid", "write a link a line, as in: a -- b"),
-    (r"(?m)^\s*-?\s*endpoints\s*:", "containerlab", "write a link a line, two names, as in: leaf1 spine1"),
+    (r"(?m)^[ \t]*(graph|flowchart)\s+(LR|RL|TB|TD|BT)\b", "Mermaid", "write a link a line, as in: a -- b"),
+    (r"(?m)^[ \t]*(-[ \t]*)?endpoints\s*:", "containerlab", "write a link a line, two names, as in: leaf1 spine1"),
     (r"<platform\b", "a platform of SimGrid", "write its links, a line each, as in: source,target,rate"),
-    (r"==\(.*\)==>", "iblinkinfo", "give the output of ibnetdiscover, which says the same cables"),
+    (r"==\([^()\n]*\)==>", "iblinkinfo", "give the output of ibnetdiscover, which says the same cables"),
     (r"(?m)^Node Type: |Links in Fabric:", "opareport", "write a link a line, two names, and its capacity"),
     (
-        r"(?mi)^\s*(ClusterName|SlurmctldHost|PartitionName)\s*=",
+        r"(?mi)^[ \t]*(ClusterName|SlurmctldHost|PartitionName)\s*=",
         "slurm.conf",
         "give topology.conf, which says the switches",
     ),

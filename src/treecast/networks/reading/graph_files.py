@@ -13,7 +13,7 @@ from treecast.networks.reading.links import Links, Parts
 from treecast.networks.reading.machine import Machine
 from treecast.networks.reading.objects import parts_of
 from treecast.networks.reading.registry import matches, reader
-from treecast.networks.reading.text import lines_of, whole_number
+from treecast.networks.reading.text import check_whole, lines_of, whole_number
 
 _DEEPEST, _MOST = 64, 1 << 14  # brackets of GML; nodes of a matrix
 _ENDS = ("source", "from", "src", "u"), ("target", "to", "dst", "destination", "v")
@@ -24,7 +24,9 @@ _NONE = frozenset({"", "-", "nan", "inf", "-1", "none"})  # cells that say that 
 @reader(
     "gml",
     summary="GML",
-    recognises=matches(rb"(?i)\A(?:\s|#.*|(?:creator|version|comment)\b.*)*graph\s*\["),
+    recognises=matches(
+        rb"(?i)\A(?>\s+|#[^\r\n]*|(?:creator|version|comment)\b[^\r\n]*?(?=graph\s*\[|[\r\n]|\Z))*+graph\s*\["
+    ),
     suffixes=(".gml",),
 )
 def parts_of_gml(data: bytes) -> Parts | Machine:
@@ -117,6 +119,7 @@ def parts_of_matrix_market(data: bytes) -> Parts:
     if len(size) != 3 or size[0] != size[1]:
         raise ValueError("its matrix is not square: it has a row and a column for each node")
     nodes = whole_number(size[0], "its number of rows", _MOST)
+    check_whole(len(entries), size[2], "entries")
     for u in range(nodes):
         links.add(u)
     for words in entries:
@@ -147,7 +150,8 @@ def _matrix_of(head: bytes) -> tuple[list[str], list[list[str]]] | None:
         if beside != names[: len(rows)]:
             return None
     wide = len(rows[0]) if rows else 0
-    square = wide > 3 or (wide == 3 and len(rows) == 3 and rows[0][0] in ("0", "0.0")) or bool(names)
+    none = all(cells[u] in ("0", "0.0") for u, cells in enumerate(rows[:3]) if u < len(cells))
+    square = wide > 3 or (wide == 3 and len(rows) == 3 and none) or bool(names)  # others are links with capacities
     same = all(len(cells) == wide for cells in rows)
     return (names, rows) if square and same and len(rows) > 1 and _numbers(rows) else None
 

@@ -37,7 +37,9 @@ def machine_of_netq(data: bytes) -> Machine:
     return Machine("NetQ's JSON", nodes, list(cables.values()), {"cables": len(cables)})
 
 
-@reader("mlx", summary="MLX's hostfile", recognises=matches(rb'(?s)\A\s*(\{\s*"[^"]*"\s*:.*)?\[?\s*\{[^{}]*"ssh"\s*:'))
+@reader(
+    "mlx", summary="MLX's hostfile", recognises=matches(rb'(?s)\A\s*+(?:\{\s*"[^"]*"\s*:.*|\[\s*+)?\{[^{}]*"ssh"\s*:')
+)
 def machine_of_mlx(data: bytes) -> Machine:
     """Return the hosts of an MLX hostfile; those that name no RDMA are all joined."""
     said = json_of(data)

@@ -64,7 +64,7 @@ class Links:
 
     def join(self, u: Hashable, v: Hashable, capacity: object = None, one_way: bool = False) -> None:
         """Add a link, or an arc; its capacity is 1 if none is given. Raises ValueError when that is no whole number from 1."""
-        cables = 1 if capacity is None else _whole(capacity)
+        cables = cables_of(capacity)
         if cables < 1:
             raise ValueError(
                 f"the link from {label_of(u)!r} to {label_of(v)!r} has capacity {capacity!r}: "
@@ -144,8 +144,14 @@ def unquoted(text: str) -> str:
     return text
 
 
-def _whole(value: object) -> int:
-    """Return a capacity as a number, 0 if it is no whole number from 1; files have texts."""
+def cables_of(value: object) -> int:
+    """Return a capacity as a number, 1 if there is none, 0 if it is no whole number from 1; files have texts.
+
+    >>> cables_of("2"), cables_of(None), cables_of("x")
+    (2, 1, 0)
+    """
+    if value is None:
+        return 1
     if isinstance(value, str):
         text = value.strip()
         value = float(text) if _NUMBER.fullmatch(text) else 0

@@ -28,15 +28,15 @@ _BRIDGED, _IN_NODE = _OVER_PCIE[:2], _OVER_PCIE[:4]
 _STATUS = {"OK", "CNS", "GNS", "TNS", "NS", "U"}
 _LEAST_SWITCHED = 6  # links a pair from which a clique is a switch
 _MOST = 512
-_TITLE = re.compile(r"=+\s*(.*?)\s*=+\s*$|([A-Z ]+) TABLE:\s*$")
-_AMD = re.compile(r"(GPU\d+|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d)\s+(.*\S)")
+_TITLE = re.compile(r"=++\s*+(?:([^=]*)=+\s*)?$|([A-Z ]+) TABLE:\s*$")
+_AMD = re.compile(r"(GPU\d+|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d)\s+(\S(?:.*\S)?)")
 
 
 @reader(
     "nvidia-smi",
     summary="nvidia-smi topo -m",
     recognises=matches(
-        rb"^\s*(\x1b\[[0-9;]*m)*\s*[GN]PU ?0(?:/0)?(?:\s+\S.*(?<!X\s))?\s*$(?s:.*)^\s*[GN]PU ?0(?:/0)?\s+[XS]\b"
+        rb"\A(?>(?s:.*?)^(?:[ \t]|\x1b\[[0-9;]*m)*+[GN]PU ?0(?:/0)?\s)(?s:.*)^[ \t]*[GN]PU ?0(?:/0)?\s+[XS]\b"
     ),
 )
 def machine_of_nvidia(data: bytes) -> Machine:
@@ -137,7 +137,8 @@ def machine_of_rocm(data: bytes) -> Machine:
     for line in lines_of(data):
         line = _ESCAPES.sub("", line)
         if found := _TITLE.match(line):
-            title = (found[1] or (found[2] or "").capitalize().replace(" type", " Type")).partition(" between")[0]
+            title = found[1] or (found[2] or "").capitalize().replace(" type", " Type")
+            title = title.partition(" between")[0].strip()
         elif found := re.match(r"GPU\[(\d+)\].*Numa Node:\s*(\d+)", line):
             numa[f"GPU{found[1]}"] = found[2]
         elif (found := _AMD.match(line)) and not _AMD.match(found[2]):

@@ -4,10 +4,10 @@ import re
 
 from treecast.networks.reading.machine import Draft, Link, Machine, Node
 from treecast.networks.reading.registry import matches, reader
-from treecast.networks.reading.text import lines_of, whole_number
+from treecast.networks.reading.text import check_whole, lines_of, whole_number
 
 _MOST = 1 << 16
-_HEAD = rb"\A\s*\d+\s*\n\s*Src,\s*Dest,\s*Latency \(ns\),\s*Bandwidth \(GB/s\)"
+_HEAD = rb"\A\s*\d+\s+Src,\s*Dest,\s*Latency \(ns\),\s*Bandwidth \(GB/s\)"
 _LINK = r"(\d+)\s+(\d+)\s+([\d.]+)Gbps\s+\S+\s+\S+\s*"
 _SIMAI = rb"\A\s*\d+(?:[ \t]+\S+){4,6}\s*\n[\d \t]+\n" + _LINK.encode()
 
@@ -49,4 +49,6 @@ def machine_of_simai(data: bytes) -> Machine:
                 f"line {number} is no link: write two nodes, rate, latency and errors, as in 0 4 400Gbps 1us 0"
             )
         found.links.append(Link(said[1], said[2], float(said[3])))
+    if (said := lines[0][1].split()[4]).isdigit():  # some have the GPU there
+        check_whole(len(found.links), said, "links")
     return found.machine("SimAI's topology", {"links": len(found.links)})

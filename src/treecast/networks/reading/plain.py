@@ -16,7 +16,8 @@ from treecast.networks.reading.machine import Machine
 from treecast.networks.reading.registry import reader
 
 _TUPLE = re.compile(r"(?<![^\s,])\([^()]*\)(?![^\s,])")
-_ARROW = re.compile(r"(.+?)\s*(<-+>|-+>|=+>|(?<=\s)--+(?=\s)|(?<=\w)--(?=\w))\s*(.+?)(?:[\s,;]+([0-9]{1,9}))?")
+_ARROW = re.compile(r"<-+>|(?<!-)-+>|(?<!=)=+>|(?<=\s)--+(?=\s)|(?<=\w)--(?=\w)")
+_BEHIND = re.compile(r"[\s,;]([0-9]{1,9})$")
 _HINT = "write two names, and a capacity if you like, as in: a b 2"
 _USUAL = ("source", "target", "capacity")
 _ENDS = (
@@ -79,10 +80,12 @@ def _lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         front, brace, attributes = line.partition("{")
         front = _TUPLE.sub(lambda name: unquoted(name[0]), front).strip()
-        if not heads and not brace and (arrow := _ARROW.fullmatch(front)):
-            u, v = ("_".join(name.strip("\"', ").split()) for name in (arrow[1], arrow[3]))
-            kind = "->" if arrow[2][-1] == ">" and arrow[2][0] != "<" else ""
-            yield number, {"source": u, "target": v, "capacity": arrow[4] or 1, "type": kind}
+        if not heads and not brace and (arrow := _ARROW.search(front, 1)) and (rest := front[arrow.end() :].lstrip()):
+            behind = _BEHIND.search(rest, 1)
+            ends = front[: arrow.start()], rest[: behind.start()].rstrip(",; \t") if behind else rest
+            u, v = ("_".join(name.strip("\"', ").split()) for name in ends)
+            kind = "->" if arrow[0][-1] == ">" and arrow[0][0] != "<" else ""
+            yield number, {"source": u, "target": v, "capacity": behind[1] if behind else 1, "type": kind}
             continue
         first, separator = not separator, separator or _separator(front)
         words = _words(front, separator)

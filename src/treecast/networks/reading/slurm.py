@@ -78,7 +78,7 @@ class _Tree(Draft):
 @reader(
     "slurm",
     summary="Slurm's topology.conf",
-    recognises=matches(rb"(?i)^\s*(SwitchName|BlockName|RingName)\s*="),
+    recognises=matches(rb"(?i)^[ \t]*(SwitchName|BlockName|RingName)\s*="),
     suffixes=(".conf",),
 )
 def machine_of(data: bytes) -> Machine:
@@ -136,7 +136,7 @@ def _add(tree: _Tree, kind: str, said: dict[str, Any]) -> None:
         _torus(tree, [whole_number(text(sides.get(axis), axis), axis) for axis in "xyz"], hosts)
 
 
-@reader("slurm-yaml", summary="Slurm's topology.yaml", recognises=matches(rb"^(-\s+|\s+)topology\s*:"))
+@reader("slurm-yaml", summary="Slurm's topology.yaml", recognises=matches(rb"^[- \t][ \t]*topology\s*:"))
 def machine_of_yaml(data: bytes) -> Machine:
     """Return the machines of a topology.yaml: the one that is the cluster's default, and all of them by name."""
     named, usual = dict[str, Machine](), ""

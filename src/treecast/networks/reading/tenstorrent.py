@@ -30,7 +30,7 @@ _NONE: Message = {}
 @reader(
     "tenstorrent",
     summary="Tenstorrent's cluster descriptor",
-    recognises=matches(rb"^\s*(ethernet_connections|chips_with_mmio)\s*:"),
+    recognises=matches(rb"^[ \t]*(ethernet_connections|chips_with_mmio)\s*:"),
 )
 def machine_of(data: bytes) -> Machine:
     """Return the chips of a cluster descriptor."""
@@ -135,7 +135,7 @@ def _number(value: Any, name: str = "a chip") -> int:
 @reader(
     "mesh-graph",
     summary="Tenstorrent's mesh graph descriptor",
-    recognises=matches(rb"^\s*(mesh_descriptors|top_level_instance)\s*:?\s*[{<]"),
+    recognises=matches(rb"^[ \t]*(mesh_descriptors|top_level_instance)\s*:?\s*[{<]"),
     suffixes=(".textproto",),
 )
 def machine_of_meshes(data: bytes) -> Machine:

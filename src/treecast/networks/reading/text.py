@@ -31,6 +31,18 @@ def whole_number(text: str, name: str, most: int = _MOST_COUNTED) -> int:
     return int(text)
 
 
+def check_whole(many: int, said: str, name: str) -> None:
+    """Raise ValueError when a file has another number of things than it says at its top: it may be cut off.
+
+    >>> check_whole(4, "5", "entries")
+    Traceback (most recent call last):
+    ...
+    ValueError: it has 4 entries, and its top says 5: give the whole file
+    """
+    if many != (wanted := whole_number(said, f"its number of {name}", 1 << 28)):
+        raise ValueError(f"it has {many:,} {name}, and its top says {wanted:,}: give the whole file")
+
+
 def plain(text: str) -> str:
     """Return a text without control characters, of at most 256 characters.
 
