@@ -18,7 +18,12 @@ DIRECTLY = {
     "star.walk_trees",
     "disjoint_paths.arcs_of_paths",
     "hanging.hang",
-    "plain.check_plain",
+    "plain.parse",
+    "plain.tabulate",
+    "sums.add_narrow",
+    "sums.add_row",
+    "sums.begin_sums",
+    "sums.end_sums",
 }
 
 
