@@ -176,10 +176,10 @@ def in_strings(tree, names=COLLECTIVES):
 
 
 def is_handed_over(above):
-    """Whether a name is an argument of a call, perhaps among others in a tuple: a registration, or what is asked for."""
+    """Whether a name is an argument of a call, or its default, perhaps in a tuple: a registration, or what is asked for."""
     while above and isinstance(above[0], ast.Tuple | ast.List | ast.Set | ast.Starred | ast.keyword):
         above = above[1:]
-    return bool(above) and isinstance(above[0], ast.Call)
+    return bool(above) and isinstance(above[0], ast.Call | ast.arguments)
 
 
 @pytest.mark.parametrize(

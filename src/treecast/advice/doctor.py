@@ -131,15 +131,13 @@ def _diagnosed(network: Network, log: Log, kind: str, rate: float | str | None) 
     per_byte = slope * (sizes.least(collective) if sizes else 0) / _MUCH
     # of a sum that switches do not add up, ranks receive each byte N - 1 times as parts, and N - 1 times as results
     received = 2 * (len(nodes) - 1) / sum(used.reversed().degree_at(u) for u in used.ranks.tolist())
-    if kind == "allreduce" and received > per_byte:
+    if collective.traits.results and received > per_byte:
         per_byte, limit = received, _ADDED
     for size, seconds in log.tables[kind]:
         if size and seconds:
-            total, least = (
-                log.total(kind, size, len(places)),
-                log.total(kind, size, len(places)) * per_byte / per_second,
-            )
-            bus = total * bus_factor(kind, len(places)) / (len(places) if kind == "alltoall" else 1)
+            total = log.total(kind, size, len(places))
+            least = total * per_byte / per_second
+            bus = total * bus_factor(kind, len(places)) / (len(places) if collective.traits.blocks == "pair" else 1)
             found.append(Size(size, seconds, least, bus / seconds, bus / least))
     hosts = len({host for host, _ in log.hosts.values()})
     said = (kind, len(places), hosts, tuple(found), limit)

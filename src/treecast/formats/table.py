@@ -26,8 +26,8 @@ from treecast.schedule import Payloads, Rows, Schedule
 _COLUMNS = ("step", "src", "dst", "src_label", "dst_label", "port", "tree", "chunks", "bytes")
 _HEAD = ",".join(_COLUMNS)
 _NEEDED = ("step", "src", "dst", "chunks")
-_UNSAID = -2
-"""A port or the bytes of a message that says none."""
+_UNSAID = -(10**18)
+"""The port, or the bytes, of a message that says none: no number that a cell can hold."""
 
 
 @exporter("csv", suffix=".csv", summary="a table of messages, for spreadsheets and data frames", settings=(BYTES,))
@@ -121,8 +121,8 @@ def _columns(lines: Iterator[str], names: list[str], before: int, network: Netwo
             cells.append("")  # of columns that are left out
             step, src, dst, src_label, dst_label, port, tree, chunks, size = (cells[place] for place in places)
             ends, payload = (node(src, src_label), node(dst, dst_label)), payloads.setdefault(chunks, len(payloads))
-            numbers = (step, port or f"{_UNSAID}", tree or "-1", size or f"{_UNSAID}")
-            found.append((*ends, payload, *map(whole, numbers)))
+            port, size = (whole(cell) if cell else _UNSAID for cell in (port, size))
+            found.append((*ends, payload, whole(step), port, whole(tree or "-1"), size))
     except (csv.Error, TreecastError) as error:
         raise FormatError(f"line {before + reader.line_num}: {one_line(str(error))}") from None
     ranges = [read_ranges(chunks.replace(";", ",") or "-") for chunks in payloads]

@@ -198,7 +198,7 @@ class ExactSum(Sum):
 
     def prepare(self):
         super().prepare()
-        self.how = self.how._replace(datatype=MPI.INT64_T, exact=True)
+        self.how = self.how._replace(datatype=MPI.INT64_T, any_order=True)
 
     def fold(self, failed):
         terms = [self.numbers(rank)[:257] for rank in self.contributors(failed)]

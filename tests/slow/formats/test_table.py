@@ -10,12 +10,15 @@ from treecast.verification.verifier import verify
 
 
 def test_every_changed_cell_is_noticed():
-    """Every cell of every message, raised by one, emptied or filled with nonsense, is refused or breaks a rule."""
+    """Every cell of every message, raised by one, emptied or filled with nonsense, is refused or breaks a rule.
+
+    Labels, ports and bytes may be empty: they say nothing new.
+    """
     schedule = plan("broadcast", "star:3", messages=2)
     text = formats.encode(schedule, "csv", size=20).decode()
     lines = lines_of(text)
     first = next(i for i, line in enumerate(lines) if line.startswith("step,")) + 1
-    tried = 0
+    tried, rows = 0, formats.decode(text.encode()).rows
     for i in range(first, len(lines)):
         cells = lines[i].rstrip("\n").split(",")
         for c in range(9):
@@ -28,5 +31,6 @@ def test_every_changed_cell_is_noticed():
                     continue
                 again = replace(again, claims=None)
                 # a message of the last step, or of another tree, may be as right: then the verifier proves it
-                assert not verify(again).holds or c in (0, 6), (cells, c, other)
+                said_before = other == "" and c in (3, 4, 5, 8) and again.rows == rows
+                assert said_before or not verify(again).holds or c in (0, 6), (cells, c, other)
     assert tried > 400
