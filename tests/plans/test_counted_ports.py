@@ -133,8 +133,8 @@ def test_a_send_is_under_way_as_long_as_it_takes_to_arrive():
 
 def test_what_no_machine_can_be_is_refused():
     for wrong, said in (
-        ({"ports": 0}, "ports of a model is one of 'all', 'one' or a whole number from 1, not 0"),
-        ({"latency": 0}, "latency of a model is a whole number of steps from 1, not 0"),
+        ({"ports": 0}, "ports of a model is one of 'all', 'one' or a whole number from 1 to 4,096, not 0"),
+        ({"latency": 0}, "latency of a model is a whole number of steps from 1 to 1,048,576, not 0"),
         ({"latency": True}, "not True"),
         ({"ports": 2, "partner": "same"}, "one partner in a step is for one port, not for 2"),
         ({"ports": "one", "latency": 2, "buffered": False}, "where nodes keep what they relay"),
