@@ -63,13 +63,18 @@ def test_the_tool_of_pytorch_reads_what_ranks_left(tmp_path, capsys):
     assert "mismatch" in (said.stdout + said.stderr).lower()
 
 
+def stands_still(found):
+    """Whether a job hangs at a line of the program: before that a rank that starts late has made no call."""
+    return found is not None and not found and "stops.py:" in found.verdicts[0].text
+
+
 @pytest.mark.parametrize("how", ["stopped", "asleep"])
 @pytest.mark.parametrize("face", ["tcp", "mpi", "torch"])
 def test_who_stands_still_is_named_while_the_job_is_there(tmp_path, face, how):
     job = start(tmp_path, face, how)
     try:
         until, found = time.monotonic() + 60, None
-        while time.monotonic() < until and (found is None or found):
+        while time.monotonic() < until and not stands_still(found):
             time.sleep(1)
             found = treecast.why(tmp_path) if len(list(tmp_path.glob("*.ring"))) == 4 else None
         assert found is not None
