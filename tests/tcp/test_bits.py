@@ -1,16 +1,14 @@
 """The bits of sums: one pattern by the order of ranks, or by mathematics, whatever the network, the size, and who dies."""
 
 from math import fsum
-from threading import current_thread
 
 import numpy as np
 import pytest
 
-from tests.tcp.threads import DeathError, run_ranks
+from tests.tcp.threads import die_at, run_ranks
 from treecast import Accumulator
 from treecast.errors import PlanError
 from treecast.tcp import library as mpi
-from treecast.transport.base import Ticket
 
 SIZES = (1, 999, 20_001, 70_000)
 
@@ -91,19 +89,8 @@ def dies_after(frames, count=30_000):
     """Return a program in which rank 2 dies at a frame in a row of sums; it returns the patterns."""
 
     def program(comm):
-        direct, left, thread = comm.process.links[0].direct, [frames], current_thread()
-        send = direct.send
-
-        def counted(to, key, piece):
-            left[0] -= key.kind == 0
-            if left[0] > 0:
-                return send(to, key, piece)
-            if current_thread() is thread:
-                raise DeathError
-            return Ticket()
-
         if comm.rank == 2:
-            direct.send = counted
+            die_at(comm, frames)
         said = []
         for _ in range(3):
             comm.Allreduce(given(comm.rank, count), total := np.empty(count, "f4"))

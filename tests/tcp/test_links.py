@@ -2,12 +2,11 @@
 
 import sys
 from collections import Counter
-from threading import current_thread
 
 import numpy as np
 import pytest
 
-from tests.tcp.threads import DeathError, run_ranks
+from tests.tcp.threads import DeathError, die_at, run_ranks
 from tests.tcp.trials import NAMES, make_call
 from treecast.engine.lane import Lane
 from treecast.engine.planned import Planned
@@ -16,7 +15,6 @@ from treecast.lab.outside import check_machine, run_in_lab
 from treecast.lab.wiring import plan_wiring
 from treecast.networks import network
 from treecast.tcp.start import at_links
-from treecast.transport.base import Ticket
 
 LITTLE, MUCH = 8, 12_000
 
@@ -64,19 +62,8 @@ def dies_at(victim, frame, name, root):
     """Return a program in which a rank dies at a message of its plan; the call, and two later ones, are right at the others."""
 
     def program(comm, calls=3):
-        direct, left, thread = comm.process.links[0].direct, [frame], current_thread()
-        send = direct.send
-
-        def counted(to, key, piece):
-            left[0] -= key.kind == 0
-            if left[0] > 0:
-                return send(to, key, piece)
-            if current_thread() is thread:
-                raise DeathError
-            return Ticket()  # the side thread of a rank that is dead says nothing
-
         if comm.rank == victim:
-            direct.send = counted
+            die_at(comm, frame)
         said = []
         for number, each in enumerate((name, "Allreduce", "Allgather")[:calls]):
             try:

@@ -5,7 +5,7 @@ import traceback
 from functools import partial
 from itertools import combinations
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Thread, current_thread
 from time import monotonic
 
 from tests.tcp.trials import join
@@ -14,12 +14,29 @@ from treecast.networks import network
 from treecast.tcp.comm import Comm
 from treecast.tcp.job import Job
 from treecast.tcp.meeting import Arrivals
+from treecast.transport.base import Ticket
 from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
 
 
 class DeathError(BaseException):
     """Ends a rank at once; no handler of errors takes it."""
+
+
+def die_at(comm, frame):
+    """Have a rank over links die at a message of data, counted from 1; nothing that its side thread says then goes out."""
+    direct, left, thread = comm.process.links[0].direct, [frame], current_thread()
+    send = direct.send
+
+    def counted(to, key, piece):
+        left[0] -= key.kind == 0
+        if left[0] > 0:
+            return send(to, key, piece)
+        if current_thread() is thread:
+            raise DeathError
+        return Ticket()
+
+    direct.send = counted
 
 
 def at_once(parts, seconds=60.0):
