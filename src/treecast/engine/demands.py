@@ -95,8 +95,7 @@ def _how(ours: Rank, demand: Demand, every: Sequence[Entries], op: Any) -> Sums:
         ours.reader.check_sum(datatype, op)
         if not op.Is_commutative():
             raise PlanError("sums of a plan are added in its own order: the operation has to commute")
-        ours = ours._replace(sums="any")
-        return how_of(ours, datatype, op, 0)
+        return how_of(ours._replace(sums="any"), datatype, op, 0)
     return Sums(datatype, op, 0)
 
 

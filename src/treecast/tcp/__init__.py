@@ -72,8 +72,7 @@ def init(
         Seconds within which all ranks have to come.
     **terms
         What becomes of calls when ranks fail, the same at all ranks: ``survive=1, deadline=30, late=None, sure=False,
-        on_failed="warn", on_error="abort",
-        sums="by-rank", network=None``. ``treecast.groups.terms.Terms`` explains them.
+        on_failed="warn", on_error="abort", sums="by-rank", network=None``. ``treecast.groups.terms.Terms`` explains them.
 
     Returns
     -------

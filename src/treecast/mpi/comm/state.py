@@ -155,9 +155,8 @@ class State:
     """The things that calls on one communicator share.
 
     ``take_number()``: the number of the next collective. ``base``: the ranks for treecast's own calls, which all make together
-    when it is first asked for. ``plans``: the same for calls that go by plans. ``worker``:
-    for nonblocking calls.
-    ``moves``: carries the contributions to sums that are folded here. ``deaths``: those of whom the program has heard.
+    when it is first asked for. ``plans``: the same for calls that go by plans. ``worker``: for nonblocking calls. ``moves``:
+    carries the contributions to sums that are folded here. ``deaths``: those of whom the program has heard.
     """
 
     def __init__(self, comm: MPI.Comm) -> None:

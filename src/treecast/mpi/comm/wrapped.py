@@ -79,7 +79,7 @@ class Comm(Member, MPI.Intracomm):
             together = state.base.survive(state.comm, terms)
             if terms.deadline is None and terms.network is None and not terms.sure:
                 self._lane = Lane(state, together, terms)
-        if terms.sums != "any" and not self._straight:  # in a worker it would cross calls that are MPI's own
+        if self._folds and not self._straight:  # in a worker it would cross calls that are MPI's own
             _ = state.base, state.moves
         if terms.network is not None:
             state.plans.network("broadcast", terms.survive, terms.network)
@@ -173,13 +173,14 @@ class Comm(Member, MPI.Intracomm):
     def _plans_of(self, row: Row | None) -> tuple[Plans, str, str]:
         state, (survive, *_), named = self._state, self.terms, self.terms.network
         way = state.plans.way(row, survive, named) if row and (named is not None or not state.base.near) else None
-        if way is None and row and self._folds(row.make) and not (survive or self._straight):
+        if way is None and row and self._folds and adds(row.make) and not (survive or self._straight):
             return {row.algorithm: folded(state.moves, row.algorithm)}, "straight", ""
         return (None, "straight", "") if way is None else (way[2], way[0], way[1])
 
-    def _folds(self, make: Callable[..., Any]) -> bool:
-        """Return whether a call is a sum whose bits are not MPI's."""
-        return self.terms.sums != "any" and adds(make)
+    @property
+    def _folds(self) -> bool:
+        """Whether sums have bits that are not MPI's."""
+        return self.terms.sums != "any"
 
     def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed, Call]:
         state, terms = self._state, self.terms
@@ -278,7 +279,8 @@ class Comm(Member, MPI.Intracomm):
         """
         name, parent, by_mpi = row.name, getattr(MPI.Intracomm, row.name), BY_MPI[row.name]
         (first, other), quick, shared = (*row.sized_by, -1, -1)[:2], quick_of(row), row.shared
-        moves_nothing, usual = row.algorithm is sums.barrier, ("MPI", "", "any" if adds(row.make) else "")
+        moves_nothing, is_sum = row.algorithm is sums.barrier, adds(row.make)
+        usual = "MPI", "", "any" if is_sum else ""
 
         @wraps(parent)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
@@ -290,7 +292,7 @@ class Comm(Member, MPI.Intracomm):
                 if not lane.together.is_over and self._go_quickly(lane, quick, (began, row, arguments, named)):
                     return lane.pay() if lane.group.unlike.owed else None
                 return self._go(name, row, number, *arguments, **named)
-            if self._straight or self._folds(row.make):
+            if self._straight or (is_sum and self._folds):
                 if moves_nothing and not self.terms.survive:
                     return by_mpi(self)
                 return self._make(name, row, *arguments, **named)
@@ -315,11 +317,11 @@ class Comm(Member, MPI.Intracomm):
         ``straight``: it is ``own`` also where calls go treecast's way, however short they are.
         """
         by_mpi, last = Comm.by_mpi(name), first[-1]
-        make = last.make if isinstance(last, Row) else last
+        is_sum = adds(last.make if isinstance(last, Row) else last)
 
         @wraps(by_mpi)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            if (self._straight if straight else self.terms.survive) or self._folds(make):
+            if (self._straight if straight else self.terms.survive) or (is_sum and self._folds):
                 return own(self, *first, *arguments, **named)
             return by_mpi(self, *arguments, **named)
 
