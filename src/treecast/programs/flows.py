@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # it is imported where it is used: whoever reads any file imp
     import networkx as nx
 
 _MOST_WORK, _MOST_TOLD = 3_000_000, 64
-"""How many messages times flows are looked at."""
+"""How many messages times flows are looked at, and of how many sources a finding tells which are lacking."""
 Needs = Counter[tuple[int, int]]
 """By the rank that has and the rank that wants: bytes."""
 
@@ -53,7 +53,8 @@ def judge_flows(
         flow, need = _flow(graph, own), sum(own.values())
         if flow < need:
             unit = "chunk" if int(begins[-1]) == len(begins) - 1 else "byte"
-            alone = [Counter({pair: part}) for pair, part in sorted(own.items())] if 1 < len(own) <= _MOST_TOLD else []
+            told = 1 < len(own) <= _MOST_TOLD and found.describes("delivered")
+            alone = [Counter({pair: part}) for pair, part in sorted(own.items())] if told else []
             lost = [f"rank {u}'s" for each in alone for u, _ in each if _flow(graph, each) < each.total()]
             none = f": not {list_few(lost, 4)}" if lost else ""
             found.note("delivered", f"{words} {count_of(need, unit)}, and at most {flow:,} can get there{none}")

@@ -65,13 +65,17 @@ class Findings:
             self.shown.pop(other, None)
         return True
 
+    def describes(self, rule: str) -> bool:
+        """Return whether one more breach of a rule is described, not only counted."""
+        return len(self.shown.get(rule, ())) < self.most
+
     def note(self, rule: str, text: str, where: str = "", at: tuple[int, ...] = ()) -> None:
         """Note a breach; one that is noted already counts once."""
         self.judged(rule)
         shown, finding = self.shown.setdefault(rule, []), Finding(rule, text, where, at)
         if finding not in shown:
             self.counts[rule] += 1
-            if len(shown) < self.most:
+            if self.describes(rule):
                 shown.append(finding)
 
     def these(

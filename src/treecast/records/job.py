@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from treecast.ragged import Ints
+from treecast.ragged import Ints, turns
 from treecast.records.dump import CALL, KIND, SEND, Calls, Dump, Signature, Tables
 
 _MADE = np.dtype(
@@ -136,10 +136,7 @@ class Job:
         self.groups += [replace(self.groups[group], members=(one, other)) for group, one, other in both]
         self.meets[which] = -1
         self.meets[which[known]] = self.several + pair.ravel()
-        key = self.meets[which] * self.size + rows["rank"]
-        order = np.argsort(key, kind="stable")
-        fresh = np.flatnonzero(np.diff(key[order], prepend=key.min() - 1))
-        self.turns[which[order]] = np.arange(len(which)) - np.repeat(fresh, np.diff(fresh, append=len(which))) + 1
+        self.turns[which] = turns(self.meets[which] * self.size + rows["rank"]) + 1
 
     def _put_together(self) -> None:
         order = np.flatnonzero(self.meets >= 0)

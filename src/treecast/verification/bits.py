@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.description import Description, count_of, describe
-from treecast.ragged import Ints, places
+from treecast.ragged import Ints, turns
 from treecast.schedule import Schedule
 
 _MOST_SENDS = 1 << 17
@@ -102,13 +102,12 @@ def bits_of_plan(schedule: Schedule) -> Bits | None:
     now[network.ranks] = np.arange(ranks * total).reshape(ranks, total)
     leaf, added = np.repeat(np.arange(ranks), total), list[tuple[Ints, Ints]]()
     count = ranks * total
-    size = np.ones(count, np.int64)
+    size = np.ones(count + schedule.transmissions, np.int64)  # contributions in each value
     for sends in schedule.expand():
         turn = np.lexsort([sends.tree, sends.src, sends.chunk, sends.dst])[: len(sends.src)]
         turn = turn[sends.chunk[turn] < total]
         src, dst, chunk = sends.src[turn], sends.dst[turn], sends.chunk[turn]
-        come, begins = now[src, chunk], np.append(True, (np.diff(dst) != 0) | (np.diff(chunk) != 0))[: len(turn)]
-        place = places(np.diff(np.append(np.flatnonzero(begins), len(turn))))
+        come, place = now[src, chunk], turns(dst.astype(np.int64) * total + chunk)
         for which in (np.flatnonzero(place == k) for k in range(int(place.max(initial=-1)) + 1)):
             node, sums, right = dst[which], chunk[which], come[which]
             left = now[node, sums]
@@ -116,7 +115,7 @@ def bits_of_plan(schedule: Schedule) -> Bits | None:
             now[node[bare], sums[bare]] = right[bare]
             left, right, node, sums = left[~bare], right[~bare], node[~bare], sums[~bare]
             now[node, sums] = count + np.arange(len(left))
-            size = np.append(size, size[left] + size[right])
+            size[count : count + len(left)] = size[left] + size[right]
             added.append((left, right))
             count += len(left)
     left, right = (np.concatenate(column) for column in zip(*added, strict=True)) if added else (leaf[:0], leaf[:0])
