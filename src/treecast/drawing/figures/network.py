@@ -1,10 +1,9 @@
 """The picture of a network with the trees of a schedule laid over it: where data goes, seen from above; or one step of it."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from treecast.advice.failing import Failures
 from treecast.description import count_of
 from treecast.drawing.arrivals import ALL, DEAD, NOTHING, SOME, Moment, moment_of
 from treecast.drawing.figures.plan_view import MOST_NODES, Floats, PlanView, beside, points_on
@@ -41,7 +40,14 @@ _AROUND = 0.45  # inches around the outermost nodes
 _IDLE = "#C4C4C4"
 
 
-def why_no_network(subject: Schedule | Failures, view: View) -> str:
+class OnNetwork(Protocol):
+    """Anything that is about one network: a schedule, or another result."""
+
+    @property
+    def network(self) -> Network: ...  # noqa: D102
+
+
+def why_no_network(subject: OnNetwork, view: View) -> str:
     """Return why the network of a schedule, or of another result, cannot be drawn, or an empty text."""
     network = subject.network
     if network.nodes > MOST_NODES:
@@ -73,7 +79,7 @@ def draw_network(schedule: Schedule, view: View) -> None:
     step = view.step if view.step is not None else steps[0] if steps[1] == steps[0] + 1 else None
     scene = Scene.on(figure, PlanView.of(schedule.network, centre))
     title(figure, schedule, faults)
-    draw_links(scene)
+    _draw_links(scene)
     if step is None:
         part = part[steps[0] : steps[1]] if view.steps else part
         fills, (handles, others) = dict[int, tuple[str, str]](), _draw_arcs(scene, used_arcs(part))
@@ -130,7 +136,7 @@ def _stretches(schedule: Schedule, mine: Ints) -> tuple[Ints, Ints, Ints]:
     return np.arange(len(mine)), rows.src[mine].astype(np.int64), rows.dst[mine].astype(np.int64)
 
 
-def draw_links(scene: Scene) -> None:
+def _draw_links(scene: Scene) -> None:
     """Draw all links of the network, thin and grey."""
     src, dst = scene.view.links.T
     curves = scene.view.curves(src, dst, np.zeros(len(src)))
