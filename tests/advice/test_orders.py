@@ -9,7 +9,7 @@ import pytest
 
 import treecast
 from tests.advice.test_failing import clos
-from treecast.advice.orders import Loads, Search, Sends, groups_of, ring, tree
+from treecast.advice.orders import Loads, OrderSearch, Sends, groups_of, ring, tree
 from treecast.errors import PlanError
 
 SHAPES = {"ring": ring, "tree": tree, "mesh": lambda hosts: groups_of("tp2,dp3", hosts)}
@@ -37,7 +37,7 @@ def test_the_order_found_is_the_best_of_all(shape: str, seed: int) -> None:
     network = shuffled(seed)
     loads, sends, nodes = Loads(network), SHAPES[shape](6), network.ranks.tolist()
     best = min(busiest(loads, sends, order) for order in permutations(nodes))
-    found = Search(loads, sends, nodes).best
+    found = OrderSearch(loads, sends, nodes).best
     assert sorted(found) == nodes
     assert busiest(loads, sends, found) == pytest.approx(best)
 

@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 import treecast
-from treecast.programs.meetings import Call, find_deadlock, read_calls
+from treecast.programs.meetings import GroupCall, find_deadlock, read_calls
 
 
 def hangs(calls, members, slots):
@@ -60,7 +60,7 @@ def make_program(rng):
             own[place : place + 2] = own[place + 1], own[place]
         if own and rng.random() < 0.05:
             own.pop()
-        calls += [Call(rank, name, streams[name], rng.random() < 0.15) for name in own]
+        calls += [GroupCall(rank, name, streams[name], rng.random() < 0.15) for name in own]
     return calls, members
 
 
@@ -92,7 +92,7 @@ def test_the_safe_order_is_one_of_each_rank_on_one_stream():
     for _ in range(100):
         calls, members = make_program(rng)
         order = find_deadlock(calls, members).order if calls else ()
-        for_each = [Call(rank, group) for rank in range(4) for group, _ in order if rank in members[group]]
+        for_each = [GroupCall(rank, group) for rank in range(4) for group, _ in order if rank in members[group]]
         if order:
             tried += 1
             assert sorted((c.rank, c.group) for c in for_each) == sorted((c.rank, c.group) for c in calls)
@@ -101,7 +101,7 @@ def test_the_safe_order_is_one_of_each_rank_on_one_stream():
 
 
 def both(*, streams="ab", order=("ab", "ab")):
-    return [Call(rank, group, streams["ab".index(group)]) for rank in (0, 1) for group in order[rank]]
+    return [GroupCall(rank, group, streams["ab".index(group)]) for rank in (0, 1) for group in order[rank]]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_two_communicators_of_two_ranks(calls, slots, kind, says):
 
 
 def test_three_groups_in_a_ring_always_hang():
-    calls = [Call(rank, group, "s", True) for rank, own in enumerate(("ac", "ba", "cb")) for group in own]
+    calls = [GroupCall(rank, group, "s", True) for rank, own in enumerate(("ac", "ba", "cb")) for group in own]
     found = find_deadlock(calls, slots=3)
     assert (found.kind, len(found.lines)) == ("always", 3)
 
@@ -143,7 +143,7 @@ def test_records_of_a_job_are_a_program(tmp_path):
     found = treecast.deadlock(write(tmp_path / "records", dumps))
     assert found.calls == sum(len(dump["entries"]) for dump in dumps.values())
     assert found.order
-    crossed = find_deadlock([Call(rank, group) for rank, own in enumerate(("ab", "ba")) for group in own])
+    crossed = find_deadlock([GroupCall(rank, group) for rank, own in enumerate(("ab", "ba")) for group in own])
     assert crossed.kind == "always"
     del dumps[0]
     with pytest.raises(treecast.FormatError, match="rank 0 lacks calls"):
@@ -152,7 +152,7 @@ def test_records_of_a_job_are_a_program(tmp_path):
 
 def test_what_has_too_many_ways_to_fill_slots_is_not_known():
     """Eleven more of 29 calls are 34,597,290 ways, of which no more are made than are looked at."""
-    calls = [Call(rank, f"g{k}", f"g{k}") for rank in (0, 1) for k in range(30)]
+    calls = [GroupCall(rank, f"g{k}", f"g{k}") for rank in (0, 1) for k in range(30)]
     assert find_deadlock(calls, slots=12).kind == "unknown"
 
 
@@ -163,7 +163,7 @@ def test_members_that_do_not_call_hang_the_others():
 
 
 def test_ranks_with_large_numbers_take_no_more_memory_than_others():
-    calls = [Call(rank, f"g{k}") for rank in (0, 9_999_999) for k in range(40)]
+    calls = [GroupCall(rank, f"g{k}") for rank in (0, 9_999_999) for k in range(40)]
     tracemalloc.start()
     try:
         assert find_deadlock(calls).kind == "cannot"

@@ -9,7 +9,7 @@ import numpy as np
 
 from treecast.advice.failing import slope_of
 from treecast.advice.logs import Log, bus_factor, read_log
-from treecast.advice.orders import Loads, Search, ring
+from treecast.advice.orders import Loads, OrderSearch, ring
 from treecast.description import Description, Table, count_of, describe, list_few
 from treecast.errors import PlanError
 from treecast.files import read_whole
@@ -18,9 +18,10 @@ from treecast.lower_bounds import best, bounds
 from treecast.networks import Network
 from treecast.networks import network as find_network
 from treecast.networks.without import Without
+from treecast.plans.amounts import rate_on
 from treecast.plans.job import job
 from treecast.schedule.sizes import sizes_as_said
-from treecast.units import parse_rate, spell_bytes, spell_seconds
+from treecast.units import spell_bytes, spell_seconds
 
 _MANY = 5040  # chunks of the bound that is named
 _ADDED = "2 (N - 1) / N of the bytes enter the cables of each rank  (where switches do not add them up)"
@@ -29,7 +30,7 @@ _REACHED = 0.8  # of what the cables allow: less is worth a look
 
 
 @dataclass(frozen=True)
-class Size:
+class LogLine:
     """One line of a table: its bytes and seconds, the least seconds by the cables, and both as bus bandwidths, bytes a second."""
 
     size: int
@@ -61,7 +62,7 @@ class Diagnosis:
     kind: str
     ranks: int
     hosts: int
-    sizes: tuple[Size, ...]
+    sizes: tuple[LogLine, ...]
     limit: str
     rings: Rings | None
     remarks: tuple[str, ...] = ()
@@ -112,7 +113,7 @@ def doctor(
 def _diagnosed(network: Network, log: Log, kind: str, rate: float | str | None) -> Diagnosis:
     if kind not in log.tables:
         raise PlanError(f"the log has no table of {kind}, but of {', '.join(log.tables)}")
-    per_second = network.chunk_rate if rate is None else parse_rate(rate)
+    per_second = rate_on(network, rate)
     if per_second is None:
         raise PlanError(
             "nothing says how fast a link is: name the gpu of a matrix, as in gpu='H100', or rate='100Gbit/s'"
@@ -123,7 +124,7 @@ def _diagnosed(network: Network, log: Log, kind: str, rate: float | str | None) 
         raise PlanError(f"all ranks of the log are on {network.label(nodes[0])}, so no cable of this network is used")
     idle = set(network.ranks.tolist()) - set(nodes)
     used = Without(network, idle) if idle else network
-    asked, slope, found = job(kind, used), slope_of(kind, used), list[Size]()
+    asked, slope, found = job(kind, used), slope_of(kind, used), list[LogLine]()
     collective = asked.collective
     bound = best(bounds(replace(collective, messages=_MANY, owners=()), used, 1, asked.model), "steps")
     limit = f"{bound.formula}  ({bound.source})"
@@ -138,7 +139,7 @@ def _diagnosed(network: Network, log: Log, kind: str, rate: float | str | None) 
             total = log.total(kind, size, len(places))
             least = total * per_byte / per_second
             bus = total * bus_factor(kind, len(places)) / (len(places) if collective.traits.blocks == "pair" else 1)
-            found.append(Size(size, seconds, least, bus / seconds, bus / least))
+            found.append(LogLine(size, seconds, least, bus / seconds, bus / least))
     hosts = len({host for host, _ in log.hosts.values()})
     said = (kind, len(places), hosts, tuple(found), limit)
     return Diagnosis(network, log, *said, _rings(network, log, places, per_second), remarks)
@@ -171,7 +172,7 @@ def _rings(network: Network, log: Log, places: Sequence[int], per_second: float)
     for each in rings:
         sends = [(u, v) for u, v in ring(len(each)) if places[each[u]] != places[each[v]]]
         load += loads.of(sends, [places[rank] for rank in each]) / len(rings)
-    search = Search(loads, ring(len(nodes)), nodes)
+    search = OrderSearch(loads, ring(len(nodes)), nodes)
     other = loads.of(search.sends, search.best)
     if not load.max() or not other.max():
         return None

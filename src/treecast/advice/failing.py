@@ -18,10 +18,11 @@ from treecast.networks.arcs import arcs_of
 from treecast.networks.cables import cables_of
 from treecast.networks.without import Without
 from treecast.plans import plan
+from treecast.plans.amounts import rate_on
 from treecast.plans.job import job, place_of
 from treecast.progress import report
 from treecast.schedule.sizes import sizes_as_said, spell_total
-from treecast.units import parse_rate, spell_seconds
+from treecast.units import spell_seconds
 
 _MOST_PARTS, _MOST_GROUPS = 1 << 16, 1 << 10
 _ROUNDS = 12  # of colours: by then parts that differ within a fabric have been told apart
@@ -33,7 +34,7 @@ _LEAST = 5e-4  # a share that is told
 _NAMED = 2  # parts in a row
 
 
-class Part(NamedTuple):
+class FabricPart(NamedTuple):
     """A part that may die: a ``cable`` or a ``switch``, its name, its nodes, and the arcs of a cable."""
 
     sort: str
@@ -50,7 +51,7 @@ class Failure:
     a plan takes longer, where one was made. ``cut_off``: the ranks that nobody reaches any more.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[FabricPart, ...]
     more: float = 0.0
     cut_off: int = 0
     planned: float | None = None
@@ -121,12 +122,12 @@ def cables(
     [('a - b #0', 4, 0.5), ('a - c', 1, 0.5)]
     """
     network, words = place_of(collective, network), {"root": root, "model": model}
-    lines = [Part("cable", each.name, (each.u, each.v), each.arcs) for each in cables_of(network)]
+    lines = [FabricPart("cable", each.name, (each.u, each.v), each.arcs) for each in cables_of(network)]
     relays = [] if network.relays is None else np.flatnonzero(network.relays).tolist()
-    parts = [*lines, *(Part("switch", network.label(u), (u,)) for u in relays)]
+    parts = [*lines, *(FabricPart("switch", network.label(u), (u,)) for u in relays)]
     if len(parts) > _MOST_PARTS:
         raise PlanError(f"{network.spec} has {len(parts):,} cables and switches: at most {_MOST_PARTS:,} will do")
-    groups, whole, found = _alike(network, parts), _Case(network, collective, words), list[Failure]()
+    groups, whole, found = _alike(network, parts), _Degraded(network, collective, words), list[Failure]()
     if len(groups) > _MOST_GROUPS:
         raise PlanError(f"{network.spec} has {len(groups):,} cables that differ: at most {_MOST_GROUPS:,} will do")
     usual = whole.slope
@@ -142,7 +143,7 @@ def cables(
         report(number, len(dear), "plans")
         found[place] = replace(found[place], planned=whole.without(found[place].parts[0]).steps / usual - 1)
     result = Failures(network, collective, tuple(found), planned=whole.steps / usual - 1 if dear else None)
-    per_second = network.chunk_rate if rate is None else parse_rate(rate)
+    per_second = rate_on(network, rate)
     sizes = sizes_as_said(whole.collective, bytes or _USUAL)
     if per_second is None or sizes is None:
         return result
@@ -151,14 +152,14 @@ def cables(
 
 
 @dataclass(frozen=True, eq=False)
-class _Case:
+class _Degraded:
     """A collective on a network, of which perhaps some part has died."""
 
     network: Network
     kind: str
     words: dict[str, Any]
 
-    def without(self, part: Part) -> "_Case":
+    def without(self, part: FabricPart) -> "_Degraded":
         """Return the case in which a part has died."""
         return replace(self, network=Without(self.network, part.nodes if part.sort == "switch" else (), part.arcs))
 
@@ -206,14 +207,14 @@ def slope_of(kind: str, network: Network, **words: Any) -> float:
     return (steps(_MANY << 10) - steps(_MANY)) / ((_MANY << 10) - _MANY)
 
 
-def _alike(network: Network, parts: list[Part]) -> list[list[Part]]:
+def _alike(network: Network, parts: list[FabricPart]) -> list[list[FabricPart]]:
     """Return parts in groups of those that look alike from all around: their networks have the same colours without them.
 
     A node's colour is its own sort, and then how many neighbours of each colour it has, round after round.
     """
     arcs = arcs_of(network)
     ranks = np.ones(network.nodes, np.uint64) if network.relays is None else 1 + network.relays.astype(np.uint64)
-    groups, seen = defaultdict[bytes, list[Part]](list), dict[object, bytes]()
+    groups, seen = defaultdict[bytes, list[FabricPart]](list), dict[object, bytes]()
     for number, part in enumerate(parts):
         report(number, len(parts), "cables and switches that are alike")
         key = part.sort, part.nodes if part.sort == "switch" else part.arcs

@@ -21,7 +21,7 @@ _KINDS = ("allreduce", "allgather", "reduce-scatter", "alltoall", "broadcast", "
 _CALLED = {"bcast": "broadcast", "all-to-all": "alltoall", "all-reduce": "allreduce", "all-gather": "allgather"}
 
 
-class Timed(NamedTuple):
+class LogRow(NamedTuple):
     """A line of a table: the bytes as it says them, and the seconds."""
 
     size: int
@@ -33,7 +33,7 @@ class Log:
     """What a log says: the tool, the tables of timed collectives, the host and device of each rank, and the rings of ranks."""
 
     tool: str = ""
-    tables: dict[str, list[Timed]] = field(default_factory=dict[str, list[Timed]])
+    tables: dict[str, list[LogRow]] = field(default_factory=dict[str, list[LogRow]])
     hosts: dict[int, tuple[str, int]] = field(default_factory=dict[int, tuple[str, int]])
     rings: list[list[int]] = field(default_factory=list[list[int]])
     ranks: int = 0
@@ -81,7 +81,7 @@ def read_log(text: str, kind: str = "") -> Log:
             guess = guess or _guessed(row, len(found.hosts) or found.ranks)
             time, size = (next((row[word] for word in words if word in row), "") for words in (_TIMES, _SIZES))
             if all(_NUMBER.fullmatch(word) for word in (time, size)):
-                found.tables.setdefault(here, []).append(Timed(int(float(size)), float(time) * 1e-6))
+                found.tables.setdefault(here, []).append(LogRow(int(float(size)), float(time) * 1e-6))
     found.rings = list({tuple(each): each for each in found.rings}.values())
     rows = found.tables.pop("", [])
     if rows and (kind or guess):

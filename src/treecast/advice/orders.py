@@ -114,7 +114,7 @@ class Loads:
         return tuple(f"{label(u)} > {label(v)}" for link in some.tolist() for u, v in [self.ends[link]])
 
 
-class Search:
+class OrderSearch:
     """The search for an order of ranks in which sends load the busiest cable least, and then all cables least."""
 
     def __init__(self, loads: Loads, sends: Sends, nodes: Sequence[int], seed: int = 0) -> None:

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treecast.advice.orders import Loads, Search, Sends, groups_of, ring, tree
+from treecast.advice.orders import Loads, OrderSearch, Sends, groups_of, ring, tree
 from treecast.demands.layouts import Mesh
 from treecast.description import Description, count_of, describe, list_few
 from treecast.errors import PlanError, did_you_mean
 from treecast.keywords import checks_keywords
 from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
-from treecast.units import parse_rate
+from treecast.plans.amounts import rate_on
 
 _HOST = re.compile(r"\w[\w.:/-]*", re.ASCII)  # which neither shells nor YAML take for more
 SHAPES: Mapping[str, Callable[[int], Sends]] = {"ring": ring, "tree": tree}
@@ -123,8 +123,8 @@ def place(
             f"{shape} on {count_of(len(nodes), 'host')} is {Mesh.of(shape).ranks / len(nodes):g} ranks a host, not {each}"
         )
     loads = Loads(network)
-    found = Search(loads, sends, nodes).best
-    per_second = network.chunk_rate if rate is None else parse_rate(rate)
+    found = OrderSearch(loads, sends, nodes).best
+    per_second = rate_on(network, rate)
     before, after = (_loaded(loads, sends, order) for order in (nodes, found))
     if after.most >= before.most - 1e-9 and after.whole >= before.whole - 1e-9:
         found, after = nodes, before  # nobody moves for nothing

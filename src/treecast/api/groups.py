@@ -10,7 +10,7 @@ from treecast.demands.groups import SEND, along
 from treecast.demands.layouts import Mesh
 from treecast.errors import FormatError, PlanError
 from treecast.keywords import checks_keywords
-from treecast.programs.meetings import Call, Deadlock, find_deadlock, read_calls
+from treecast.programs.meetings import Deadlock, GroupCall, find_deadlock, read_calls
 
 
 @checks_keywords
@@ -56,7 +56,7 @@ def deadlock(calls: str | os.PathLike[str], mesh: str = "", *, times: int = 2, s
     return find_deadlock(*read_calls(text), slots)
 
 
-def _of_mesh(text: str, mesh: Mesh, times: int) -> Iterator[Call]:
+def _of_mesh(text: str, mesh: Mesh, times: int) -> Iterator[GroupCall]:
     """Yield the calls of all ranks; each sends to the next after it has received."""
     for part in [part.split() for part in text.split("+")] * times:
         if len(part) != 2:
@@ -67,10 +67,10 @@ def _of_mesh(text: str, mesh: Mesh, times: int) -> Iterator[Call]:
         for ranks in (group.tolist() for group in along(mesh, axes.split("."))):
             for some in pairwise(ranks) if kind == SEND else [ranks]:
                 name = f"{axes}[{some[0]}{'>' if kind == SEND else '..'}{some[-1]}]"
-                yield from (Call(rank, name, axes) for rank in some if len(some) > 1)
+                yield from (GroupCall(rank, name, axes) for rank in some if len(some) > 1)
 
 
-def _of_records(folder: Path) -> tuple[list[Call], dict[str, set[int]]]:
+def _of_records(folder: Path) -> tuple[list[GroupCall], dict[str, set[int]]]:
     """Return the calls of a job that ran, and who is in its groups: the records of all ranks from their first calls on."""
     from treecast.records.job import Job, spell_ranks
     from treecast.records.reading import read
@@ -92,4 +92,4 @@ def _of_records(folder: Path) -> tuple[list[Call], dict[str, set[int]]]:
     ]
     calls = dict.fromkeys(zip(job.calls["rank"].tolist(), job.meets.tolist(), job.turns.tolist(), strict=True))
     members = {name: set(group.members) for name, group in zip(names, job.groups, strict=True)}
-    return [Call(rank, names[group], names[group]) for rank, group, _ in calls], members
+    return [GroupCall(rank, names[group], names[group]) for rank, group, _ in calls], members

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from treecast.errors import PlanError
+from treecast.networks import Network
 from treecast.schedule.costs import Costs
-from treecast.units import parse_bytes
+from treecast.units import parse_bytes, parse_rate
 
 
 @dataclass(frozen=True)
@@ -63,3 +64,8 @@ def costs_of(latency: float | str | None, rate: float | str | None) -> Costs | N
             f"a send costs its start-up time and its bytes: say both, as in latency='1us', rate='12.5GB/s'{hint}"
         )
     return Costs.of(latency, rate)
+
+
+def rate_on(network: Network, rate: float | str | None) -> float | None:
+    """Return the rate of a link, in bytes a second: the one that is said, else that of the network's file, if it says one."""
+    return network.chunk_rate if rate is None else parse_rate(rate)

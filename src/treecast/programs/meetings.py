@@ -30,7 +30,7 @@ _MOST_RANKS, _SHOWN = 1 << 20, 8
 Kind = Literal["cannot", "may", "always", "unknown"]
 
 
-class Call(NamedTuple):
+class GroupCall(NamedTuple):
     """A call of a rank on a group: its stream, and whether the host waits for its end."""
 
     rank: int
@@ -47,8 +47,8 @@ class Deadlock(Described):
     circle. ``order``: the meetings, (group, number from 1), in an order in which all ranks may make them, on one stream, too;
     empty where there is none.
 
-    >>> from treecast.programs.meetings import Call, find_deadlock
-    >>> calls = [Call(rank, group, group) for rank in (0, 1) for group in ("tp", "dp")]
+    >>> from treecast.programs.meetings import GroupCall, find_deadlock
+    >>> calls = [GroupCall(rank, group, group) for rank in (0, 1) for group in ("tp", "dp")]
     >>> find_deadlock(calls).kind, find_deadlock(calls, slots=2).kind
     ('may', 'cannot')
     """
@@ -88,10 +88,10 @@ def _(found: Deadlock) -> Description:
     return Description({**figures, "chain": found.lines, "order": order}, lines, holds=found.holds)
 
 
-class _Program:
+class _CallTable:
     """Calls rank by rank, as columns. ``before``: of each at most two of its rank that must be over before, else -1."""
 
-    def __init__(self, calls: Sequence[Call], members: Mapping[str, Iterable[int]]) -> None:
+    def __init__(self, calls: Sequence[GroupCall], members: Mapping[str, Iterable[int]]) -> None:
         calls = sorted(calls, key=lambda call: call.rank)
         self.names = list(dict.fromkeys([*members, *(call.group for call in calls)]))
         place = {name: number for number, name in enumerate(self.names)}
@@ -131,19 +131,19 @@ _LINE = re.compile(r"(\d{1,7})\s*:\s*(\S+)(?:\s+(?!blocking$)(\S+))?(\s+blocking
 _MEMBERS = re.compile(r"(\S+)\s*=\s*((?:\d{1,7}(?:-\d{1,7})?[\s,]*)+)")
 
 
-def read_calls(text: str) -> tuple[list[Call], dict[str, set[int]]]:
+def read_calls(text: str) -> tuple[list[GroupCall], dict[str, set[int]]]:
     """Return the calls of all ranks, and members of groups, from lines ``rank: group stream blocking`` and ``group = 0-3, 8``.
 
     A call without a stream is on one of its group alone. For a ``blocking`` one the host waits. Raises FormatError.
 
     >>> read_calls("tp = 0-1\\n0: tp main blocking  # the first")
-    ([Call(rank=0, group='tp', stream='main', waits=True)], {'tp': {0, 1}})
+    ([GroupCall(rank=0, group='tp', stream='main', waits=True)], {'tp': {0, 1}})
     """
-    calls, members, named = list[Call](), dict[str, set[int]](), 0
+    calls, members, named = list[GroupCall](), dict[str, set[int]](), 0
     for number, line in enumerate(text.splitlines(), 1):
         said = line.partition("#")[0].strip()
         if match := _LINE.fullmatch(said):
-            calls.append(Call(int(match[1]), match[2], match[3] or match[2], bool(match[4])))
+            calls.append(GroupCall(int(match[1]), match[2], match[3] or match[2], bool(match[4])))
         elif match := _MEMBERS.fullmatch(said):
             for first, last in re.findall(r"(\d+)(?:-(\d+))?", match[2]):
                 ranks = range(int(first), int(last or first) + 1)
@@ -159,7 +159,7 @@ def read_calls(text: str) -> tuple[list[Call], dict[str, set[int]]]:
 
 
 def find_deadlock(
-    calls: Sequence[Call], members: Mapping[str, Iterable[int]] | None = None, slots: int = 1
+    calls: Sequence[GroupCall], members: Mapping[str, Iterable[int]] | None = None, slots: int = 1
 ) -> Deadlock:
     """Return whether calls can hang; each rank's stand in the order of its host.
 
@@ -168,7 +168,7 @@ def find_deadlock(
     """
     if slots < 1 or any(call.rank < 0 for call in calls):
         raise FormatError("ranks count from 0, and each has at least one slot")
-    program = _Program(calls, members or {})
+    program = _CallTable(calls, members or {})
     figures = len(calls), program.ranks, len(program.names), slots
 
     # 1. How often each calls its groups.
@@ -208,7 +208,7 @@ def find_deadlock(
     return Deadlock("may", text, *figures, lines, safe)
 
 
-def _sort(program: _Program) -> list[int]:
+def _sort(program: _CallTable) -> list[int]:
     """Return the meetings in an order in which they can be over; those on a circle, and behind one, are left out."""
     from treecast.kernels.programs.queues import find_longest
 
@@ -223,7 +223,7 @@ def _sort(program: _Program) -> list[int]:
     return sorted(order[:done].tolist(), key=lambda meeting: time[meeting])
 
 
-def _find_circle(program: _Program, left: set[int]) -> tuple[str, ...]:
+def _find_circle(program: _CallTable, left: set[int]) -> tuple[str, ...]:
     """Return lines on a circle of meetings that come before one another."""
     before = dict[int, tuple[int, int]]()
     for column in program.before:
@@ -245,7 +245,7 @@ def _find_circle(program: _Program, left: set[int]) -> tuple[str, ...]:
 Held = dict[int, frozenset[int]]
 
 
-def _spell_held(program: _Program, found: Held, rank: int, call: int) -> str:
+def _spell_held(program: _CallTable, found: Held, rank: int, call: int) -> str:
     one = int(program.meeting[call])
     lacks = [other for other in program.of(one) if all(program.meeting[each] != one for each in found.get(other, ()))]
     other = next((other for other in lacks if other in found), lacks[0])
@@ -255,7 +255,7 @@ def _spell_held(program: _Program, found: Held, rank: int, call: int) -> str:
 class _Knots:
     """A search for ranks that hold calls so that none of these ever ends."""
 
-    def __init__(self, program: _Program, order: Sequence[int], slots: int) -> None:
+    def __init__(self, program: _CallTable, order: Sequence[int], slots: int) -> None:
         self.program, self.slots, self.looks = program, slots, 0
         earlier, self.needs = dict[int, int](), [0] * len(program.rank)  # bits of meetings that are over before
         meeting, of = program.meeting.tolist(), dict[int, list[int]]()

@@ -32,10 +32,9 @@ def even(changes, tail, head, into, entering, wanted, room, roots, relay, deeper
     ``changes``: ``tree, arc, most, turn``, int64 (changes,): the head of an arc is to hear by it in a tree. A tail that is not in
     the tree joins it by the arc of its ``entering[into[v]] …`` whose turn it is, and relays, ``relay``, bool (N,), leave it when
     nobody hears from them. Trees are as good as the sum of the fourth powers of ``load``, int64 (resources,), is small, and an
-    arc that a node is deeper costs ``deeper``. Arc a takes the resources ``wanted[a]``, which have
-    ``room``, int64 (resources,). ``up``, int32 (trees, N): the arc by
-    which each node hears in each tree; -1 at its root, ``roots[t]``, and where it is in none. ``children``, int64 (trees, N): how
-    many hear from it. Source: simulated annealing.
+    arc that a node is deeper costs ``deeper``. Arc a takes the resources ``wanted[a]``, which have ``room``, int64 (resources,).
+    ``up``, int32 (trees, N): the arc by which each node hears in each tree; -1 at its root, ``roots[t]``, and where it is in
+    none. ``children``, int64 (trees, N): how many hear from it. Source: simulated annealing.
     """
     tree, arc, most, turn = changes
     for i in range(len(tree)):

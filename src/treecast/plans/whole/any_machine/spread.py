@@ -96,7 +96,7 @@ def spread(job: Job[Network]) -> Built:
     return found.built()._replace(collective=owned)
 
 
-class _Sent(NamedTuple):
+class _SpreadSends(NamedTuple):
     """What goes as one, who completes each sum, bool (N, pieces), the sends that bring sums there, and the others."""
 
     pieces: _Pieces
@@ -111,7 +111,9 @@ class _Sent(NamedTuple):
         return sum(int(sent.step.max(initial=-1)) + 1 for sent in (self.into, self.out))
 
 
-def _sent(job: Job[Network], wanted: Takes, seed: int, *, by_need: bool, narrow: bool, together: bool) -> _Sent | None:
+def _sent(
+    job: Job[Network], wanted: Takes, seed: int, *, by_need: bool, narrow: bool, together: bool
+) -> _SpreadSends | None:
     """Return the sends of a spread; None where those alone that want chunks cannot do it."""
     # 1. who gives, wants and completes each piece, and who is to have none of it
     (demand, _), network = job.collective.classes, job.network
@@ -136,14 +138,14 @@ def _sent(job: Job[Network], wanted: Takes, seed: int, *, by_need: bool, narrow:
     try:
         into = sends(owner, gives & is_sum & ~owner, back=True)
         has = np.where(is_sum, owner, gives)
-        return _Sent(pieces, owners, owner, into, sends(has, wants & ~has, back=False))
+        return _SpreadSends(pieces, owners, owner, into, sends(has, wants & ~has, back=False))
     except PlanError:
         if narrow:
             return None
         raise
 
 
-def _timed(job: Job[Network], machine: Model, sent: _Sent, least: int) -> tuple[Timed, Collective]:
+def _timed(job: Job[Network], machine: Model, sent: _SpreadSends, least: int) -> tuple[Timed, Collective]:
     """Return the times of the sends of a spread, found anew, and the collective with the owners of its sums."""
     owned = owned_by(job.collective, sent.owners)
     late = machine.latency
@@ -159,7 +161,7 @@ def _table(pairs: tuple[Ints, Ints], network: Network, classes: int) -> NDArray[
     return found
 
 
-def _ways(collective: Collective, network: Network, sent: _Sent, late: int) -> tuple[Ways, Ints]:
+def _ways(collective: Collective, network: Network, sent: _SpreadSends, late: int) -> tuple[Ways, Ints]:
     """Return the hops of both exchanges, and the step of each; those of finished sums come after all contributions."""
     (pieces, _, owner, into, out), arcs = sent, arcs_of(network)
     count, is_sum = len(pieces.of), np.any(owner, axis=0, keepdims=True)[0]
