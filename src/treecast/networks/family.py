@@ -68,20 +68,26 @@ class Family:
         """How a member is spelled, for somebody who wrote a text that spells none."""
         return f"write {self.spelling}" + (f", as in {self.example}" if self.arguments else "")
 
-    def network(self, text: str) -> Network:
-        """Return the member that ``text``, which stands behind the colon, spells. Raises NetworkError when it spells none."""
+    def network(self, text: str | None = None) -> Network:
+        """Return the member that ``text``, which stands behind the colon, spells; without one, that of a family with one member.
+
+        Raises NetworkError when it spells none.
+        """
         if self.arguments in _TEXTS:
             return self.make(text)
-        front, _, word = text.rpartition(",")
-        make = self.variants.get(word, self.make)
-        numbers = self.numbers(front if word in self.variants else text)
-        if numbers is None:
-            said = f"{self.name}:{text}"
-            raise NetworkError(f"{said!r} is no network: {self.hint}{self.meant(said)}")
+        make, numbers, said = self.make, list[int](), self.name
+        if text is not None:
+            front, _, word = text.rpartition(",")
+            make, said = self.variants.get(word, self.make), f"{self.name}:{text}"
+            found = self.numbers(front if word in self.variants else text)
+            if found is None:
+                raise NetworkError(f"{said!r} is no network: {self.hint}{self.meant(said)}")
+            numbers = found
         key = make, *numbers
-        if (found := _MADE.get(key)) is None:
-            found = _MADE[key] = make(*numbers)
-        return found
+        if (member := _MADE.get(key)) is None:
+            member = make(*numbers)  # a graph that a function makes has no name of its own
+            _MADE[key] = member = member if member.spelled else member.named(self.name, said.replace(" ", ""))
+        return member
 
     def numbers(self, text: str) -> list[int] | None:
         """Return the numbers of which ``text``, which stands behind the colon, consists; None when it spells no member."""

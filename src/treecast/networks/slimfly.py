@@ -28,7 +28,7 @@ _MOST = 128
     nodes="2 Q²",
     degree="(3Q - δ)/2, Q = 4w + δ",
     diameter="2",
-    members=counted(lambda q: 2 * q * q),
+    members=lambda ranks: [q for q in counted(lambda q: 2 * q * q)(ranks) if _prime_of(int(q))],
 )
 class SlimFly(Graph):
     """The slim fly of a prime power q, 3 ≤ q ≤ 128: 2q² nodes, diameter 2.
@@ -48,8 +48,7 @@ class SlimFly(Graph):
     described: ClassVar[str] = "a slim fly"
 
     def __init__(self, q: int) -> None:
-        prime = _prime_of(q) if 3 <= q <= _MOST else 0
-        if not prime:
+        if not (prime := _prime_of(q)):
             raise NetworkError(
                 f"slim-fly:{q} is no network: write slim-fly:Q with a power of a prime Q from 3 to {_MOST}, as in slim-fly:13"
             )
@@ -58,7 +57,9 @@ class SlimFly(Graph):
 
 
 def _prime_of(q: int) -> int:
-    """Return the prime of which q is a power; 0 if q is none."""
+    """Return the prime of which q, from 3 to 128, is a power; else 0."""
+    if not 3 <= q <= _MOST:
+        return 0
     prime = next((p for p in range(2, isqrt(q) + 1) if q % p == 0), q)
     rest = q
     while rest % prime == 0:
