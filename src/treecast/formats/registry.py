@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from treecast.discovery import import_all
 from treecast.errors import FormatError, TreecastError
@@ -140,10 +140,11 @@ class Exporter:
 
         Raises FormatError as ``read_settings`` and ``encode`` do, and when ``encode`` returns something else.
         """
-        found: object = self.encode(schedule, **self.read_settings(settings))
+        found: Any = self.encode(schedule, **self.read_settings(settings))
         if isinstance(found, bytes):
             return found
-        return map(self._pair, found if isinstance(found, Iterable) and not isinstance(found, str) else [found])
+        several = isinstance(found, Iterable) and not isinstance(found, str)
+        return map(self._pair, cast("Iterable[object]", found if several else [found]))
 
     def _pair(self, found: object) -> tuple[str, bytes]:
         match found:

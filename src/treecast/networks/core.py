@@ -6,9 +6,8 @@ A network tells of itself by the attributes below that have a default: nobody as
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -137,12 +136,6 @@ class Network(Nodes, Described):
     def spelled(self) -> bool:
         """Whether ``network(spec)`` finds it again."""
         return True
-
-    def named(self, family: str, spec: str) -> Self:
-        """Return the same network as a member of a family, under a spelling of its own."""
-        found = copy(self)
-        vars(found).update({"family": family, "_spec": spec})
-        return found
 
     @property
     def stored(self) -> bool:

@@ -7,6 +7,7 @@ The functions at the end make rules that say which members of a family have so m
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -85,8 +86,13 @@ class Family:
             numbers = found
         key = make, *numbers
         if (member := _MADE.get(key)) is None:
-            member = make(*numbers)  # a graph that a function makes has no name of its own
-            _MADE[key] = member = member if member.spelled else member.named(self.name, said.replace(" ", ""))
+            member = make(*numbers)
+            if (
+                not member.spelled
+            ):  # a graph that a function makes has no name of its own, and somebody else may have it
+                member = copy(member)
+                vars(member).update({"family": self.name, "_spec": said.replace(" ", "")})
+            _MADE[key] = member
         return member
 
     def numbers(self, text: str) -> list[int] | None:

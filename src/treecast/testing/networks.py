@@ -57,68 +57,68 @@ def check_network(which: Any) -> None:
 
 
 def _check(where: Network) -> None:
-    """Check one network in six parts."""
-    nodes, ports = np.arange(where.nodes), np.arange(where.ports)
-
-    def law(found: object, wanted: object, what: str) -> None:
-        expect(found, wanted, f"{where.spec}: {what}")
-
-    # 1. Arcs: the table, degrees, ports between nodes, arcs back.
+    """Check one network."""
     table = where.neighbor_table()
-    law(table.shape, (where.nodes, where.ports), "the shape of the table of neighbours")
-    law(bool(((table >= -1) & (table < where.nodes)).all()), True, "neighbours are nodes, or -1")
-    arcs = Counter((u, v) for u, row in enumerate(table.tolist()) for v in row if v >= 0)
-    law(where.arcs, arcs.total(), "arcs")
-    law(where.degree, int((table >= 0).sum(axis=1).max(initial=0)), "degree")
-    law(any(u == v for u, v in arcs), False, "an arc leads from a node to itself")
-    law(where.parallel_arcs, max(arcs.values(), default=1) > 1, "parallel_arcs")
-    law(where.both_ways, all((v, u) in arcs for u, v in arcs), "both_ways")
-    law(
-        where.every_pair_joined,
-        where.every_pair_joined and len(arcs) == where.nodes * (where.nodes - 1),
-        "every_pair_joined",
-    )
-    between = where.port_between(nodes[:, None], nodes)
-    law({(u, v) for u, v in np.argwhere(between >= 0).tolist()}, set(arcs), "the pairs that port_between joins")
-    u, v = np.nonzero(between >= 0)
-    law(where.neighbor(u, between[u, v]).tolist(), v.tolist(), "the neighbours over port_between")
-    outside = where.port_between([-1, 0, where.nodes, 0], [0, -1, 0, where.nodes])
-    law(outside.tolist(), [-1] * 4, "ports to numbers that are no nodes")
-    # 2. Labels name nodes, and are read again.
-    labels = where.labels(nodes)
-    law(len(set(labels)), where.nodes, "labels that differ")
-    law([where.node(label) for label in labels], nodes.tolist(), "the nodes of its labels")
-    # 3. Distances are those of a search along arcs.
     far = _searched(table)
-    law(where.distance(nodes[:, None], nodes).tolist(), far.tolist(), "distances")
+    _check_arcs(where, table)
+    _check_distances(where, table, far)
+    _check_symmetries(where, table)
+
+
+def _check_arcs(where: Network, table: Any) -> None:
+    """Check the table of neighbours, what is said of it, ports between nodes, and labels."""
+    nodes, said = np.arange(where.nodes), f"{where.spec}: "
+    expect(table.shape, (where.nodes, where.ports), said + "the shape of the table of neighbours")
+    expect(bool(((table >= -1) & (table < where.nodes)).all()), True, said + "whether neighbours are nodes, or -1")
+    arcs = Counter((u, v) for u, row in enumerate(table.tolist()) for v in row if v >= 0)
+    expect(where.arcs, arcs.total(), said + "arcs")
+    expect(where.degree, int((table >= 0).sum(axis=1).max(initial=0)), said + "degree")
+    expect([u for u, v in arcs if u == v], [], said + "arcs from a node to itself")
+    expect(where.parallel_arcs, max(arcs.values(), default=1) > 1, said + "parallel_arcs")
+    expect(where.both_ways, all((v, u) in arcs for u, v in arcs), said + "both_ways")
+    if where.every_pair_joined:
+        expect(len(arcs), where.nodes * (where.nodes - 1), said + "arcs, as every pair is joined")
+    between = where.port_between(nodes[:, None], nodes)
+    u, v = np.nonzero(between >= 0)
+    expect(set(zip(u.tolist(), v.tolist(), strict=True)), set(arcs), said + "the pairs that port_between joins")
+    expect(where.neighbor(u, between[u, v]).tolist(), v.tolist(), said + "the neighbours over port_between")
+    outside = where.port_between([-1, 0, where.nodes, 0], [0, -1, 0, where.nodes])
+    expect(outside.tolist(), [-1] * 4, said + "ports to numbers that are no nodes")
+    labels = where.labels(nodes)
+    expect([where.node(label) for label in labels], nodes.tolist(), said + "the nodes of its labels")
+
+
+def _check_distances(where: Network, table: Any, far: Any) -> None:
+    """Check distances, routes and what is said of the farthest, against those of a search."""
+    nodes, said = np.arange(where.nodes), f"{where.spec}: "
+    expect(where.distance(nodes[:, None], nodes).tolist(), far.tolist(), said + "distances")
     among = far[np.ix_(where.ranks, where.ranks)]
-    law(where.connected, bool((among >= 0).all()), "connected")
-    law(where.diameter, int((far if where.connected and where.relays is None else among).max()), "diameter")
-    # 4. Symmetries carry arcs to arcs.
-    if where.seen_alike:
-        for h in where:
-            moved = where.translate(h, nodes)
-            law((int(moved[0]), where.untranslate(h, moved).tolist()), (h, nodes.tolist()), f"the translation to {h}")
-            law(
-                where.neighbor(moved[:, None], ports).tolist(),
-                moved[table].tolist(),
-                f"arcs under the translation to {h}",
-            )
-    if where.ports_alike:
-        turned = where.rotate(nodes)
-        law(int(turned[0]), 0, "the node to which rotation carries node 0")
-        moved = where.neighbor(turned[:, None], (ports + 1) % max(1, where.ports))
-        law(moved.tolist(), turned[table].tolist(), "arcs under rotation")
-    if where.flips_bits:
-        law(table.tolist(), (nodes[:, None] ^ (1 << ports)).tolist(), "flips_bits: neighbours")
-    # 5. Starts of shortest paths, in closed form.
+    expect(where.connected, bool((among >= 0).all()), said + "connected")
+    expect(where.diameter, int((far if where.connected and where.relays is None else among).max()), said + "diameter")
     if (starts := where.shortest_starts()) is not None:
         nearer = (far[table[0]] == far[0] - 1).sum(axis=0)
-        law(dict(starts), Counter(zip(far[0].tolist(), nearer.tolist(), strict=True)), "shortest_starts")
-    # 6. Routes under wormhole switching go along shortest paths.
+        expect(dict(starts), Counter(zip(far[0].tolist(), nearer.tolist(), strict=True)), said + "shortest_starts")
     if where.routed:
         routes = len(where.channels(nodes, nodes[::-1])[0])
-        law(routes, int(far[nodes, nodes[::-1]].sum()), "the channels of routes")
+        expect(routes, int(far[nodes, nodes[::-1]].sum()), said + "how many channels the routes to opposite nodes have")
+
+
+def _check_symmetries(where: Network, table: Any) -> None:
+    """Check that translations and the rotation carry arcs to arcs."""
+    nodes, ports, said = np.arange(where.nodes), np.arange(where.ports), f"{where.spec}: "
+    for h in where if where.seen_alike else ():
+        moved = where.translate(h, nodes)
+        there = (int(moved[0]), where.untranslate(h, moved).tolist())
+        expect(there, (h, nodes.tolist()), said + f"the translation to {h}, and back")
+        found = where.neighbor(moved[:, None], ports).tolist()
+        expect(found, moved[table].tolist(), said + f"arcs under the translation to {h}")
+    if where.ports_alike:
+        turned = where.rotate(nodes)
+        expect(int(turned[0]), 0, said + "the node to which rotation carries node 0")
+        found = where.neighbor(turned[:, None], (ports + 1) % max(1, where.ports)).tolist()
+        expect(found, turned[table].tolist(), said + "arcs under rotation")
+    if where.flips_bits:
+        expect(table.tolist(), (nodes[:, None] ^ (1 << ports)).tolist(), said + "neighbours, as ports flip bits")
 
 
 def _searched(table: Any) -> Any:

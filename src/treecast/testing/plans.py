@@ -131,7 +131,7 @@ def check_maker(
     Examples
     --------
     >>> from treecast.testing import check_maker
-    >>> check_maker("halving", networks=["hypercube:3"])
+    >>> check_maker("recursive-doubling", networks=["hypercube:3"])
     """
     entries = [entry for entry in all_builders() if entry.name == name]
     if not entries:
