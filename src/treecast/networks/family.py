@@ -21,7 +21,7 @@ from treecast.errors import NetworkError, closest_name, did_you_mean
 from treecast.networks.core import Network
 
 _WHOLE = re.compile("[0-9]{1,19}")
-_TEXTS = ("PATH", "NAME")  # arguments that are no numbers
+_TEXTS = ("PATH", "NAME")  # how arguments begin that are no numbers
 Members = Callable[[int], Iterable[str]]
 """From a number of ranks to the arguments of each member with so many."""
 _Make = TypeVar("_Make", bound=Callable[..., Network])
@@ -74,7 +74,7 @@ class Family:
 
         Raises NetworkError when it spells none.
         """
-        if self.arguments in _TEXTS:
+        if self.arguments.startswith(_TEXTS):
             return self.make(text)
         make, numbers, said = self.make, list[int](), self.name
         if text is not None:
@@ -97,7 +97,7 @@ class Family:
 
     def numbers(self, text: str) -> list[int] | None:
         """Return the numbers of which ``text``, which stands behind the colon, consists; None when it spells no member."""
-        if not self.arguments or self.arguments in _TEXTS:
+        if not self.arguments or self.arguments.startswith(_TEXTS):
             return None
         sign = self._sign
         parts, wanted = (some.split(sign) if sign else [some] for some in (text, self.arguments))
