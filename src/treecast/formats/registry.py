@@ -313,7 +313,11 @@ COPIES = Setting(
 )
 
 
-def link_cost(schedule: Schedule, latency: float | None = None, rate: float | None = None) -> Cost:
-    """Return the cost of a link: as said, else as the schedule was planned for, else 1 us and 125 MB/s."""
-    own = schedule.costs.default if schedule.costs is not None else Costs.of(1e-6, 125e6).default
-    return Cost(own.startup if latency is None else latency, own.per_byte if rate is None else 1 / rate)
+def link_costs(schedule: Schedule, latency: float | None = None, rate: float | None = None) -> Costs:
+    """Return the costs of links: what is said for all, else as the schedule was planned for, else 1 us and 125 MB/s."""
+    own = schedule.costs or Costs.of(1e-6, 125e6)
+
+    def as_said(cost: Cost) -> Cost:
+        return Cost(cost.startup if latency is None else latency, cost.per_byte if rate is None else 1 / rate)
+
+    return Costs(as_said(own.default), {arc: as_said(cost) for arc, cost in own.arcs.items()})

@@ -89,7 +89,7 @@ def machine_of_thunderbolt(data: bytes) -> Machine:
             own = str(port.get("domain_uuid_key", "")).upper()
             of[own] = host
             tags = table(
-                next((each for key, each in port.items() if key.startswith("receptacle_")), {}), "a receptacle"
+                next((each for key, each in port.items() if key.startswith("receptacle_")), ""), "a receptacle"
             )
             speed = re.search(r"(\d{1,4})\s*Gb/s", str(tags.get("current_speed_key", "")))
             for item in tables(port.get("_items"), "_items"):
