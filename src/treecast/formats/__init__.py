@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from treecast.errors import FormatError
-from treecast.files import read_folder, read_whole, spell_path, write_folder, write_whole
+from treecast.files import Source, read_folder, read_whole, spell_path, write_folder, write_whole
 from treecast.formats.registry import (
     DEFAULT,
     HEAD,
@@ -149,7 +149,7 @@ def save(schedule: Schedule, path: str | os.PathLike[str], to: str | None = None
         write_whole(path, found)
 
 
-def read(path: str | os.PathLike[str], told: Told | None = None) -> Schedule:
+def read(path: Source, told: Told | None = None) -> Schedule:
     """Read a schedule from a file of any format, without verifying it.
 
     Parameters
@@ -184,7 +184,7 @@ def read(path: str | os.PathLike[str], told: Told | None = None) -> Schedule:
 
 
 def judge(
-    path: str | os.PathLike[str], told: Told | None = None, model: str | Model | None = None, method: str = "fast"
+    path: Source, told: Told | None = None, model: str | Model | None = None, method: str = "fast"
 ) -> tuple[Report | FileVerdict, Callable[[], Schedule]]:
     """Judge a file: by the rules of its own format, if that has some, and else as the schedule that it holds.
 
@@ -224,7 +224,9 @@ def _by_lines(report: Report, known: Importer, data: bytes) -> Report:
     return replace(report, violations=tuple(replace(each, text=text) for each, text in pairs))
 
 
-def _bytes_of(path: str | os.PathLike[str]) -> bytes:
+def _bytes_of(path: Source) -> bytes:
+    if not isinstance(path, str | os.PathLike):
+        return read_whole(path, max(HEAD, HEAD_OF_NETWORKS), _refuse_head)
     if os.path.isdir(path):
         for known in importers().values():
             if known.folder and any(Path(path).glob(known.folder)):
@@ -245,7 +247,7 @@ def _refuse_head(head: bytes) -> str:
     return f"is no treecast file: it does not begin like one ({', '.join(importers())})"
 
 
-def load_verified(path: str | os.PathLike[str], told: Told | None = None) -> tuple[Schedule, Report]:
+def load_verified(path: Source, told: Told | None = None) -> tuple[Schedule, Report]:
     """Read a schedule from a file, verify it, and return it with the verifier's report; else as ``load``."""
     told = told or Told()
     data = _bytes_of(path)
@@ -257,12 +259,12 @@ def load_verified(path: str | os.PathLike[str], told: Told | None = None) -> tup
     return schedule, report
 
 
-def load(path: str | os.PathLike[str], told: Told | None = None) -> Schedule:
+def load(path: Source, told: Told | None = None) -> Schedule:
     """Read a schedule from a file and verify it.
 
     Parameters
     ----------
-    path : str or os.PathLike
+    path : str, os.PathLike or open file
         The file, in any format that can be read. ``-`` is standard input.
     told : Told, optional
         The facts that a file of another tool does not say, as ``treecast.verify`` takes it.
