@@ -34,7 +34,7 @@ def test_theorems(answer, ask):
     status, found = answer("theorems", "star", "--up-to", "3")
     assert status == 0
     assert set(found[0]) == {"name", "says", "checked", "holds", "as_known", "detail", "seconds"}
-    status, out, err = ask("theorems", "--up-to", "3")
+    status, out, err = ask("theorems", "star", "--up-to", "3")
     assert (status, err) == (0, "")
     assert out.count("holds  ") == sum(one["holds"] for one in found)
     assert out.count("FALSE  ") == sum(not one["holds"] for one in found) == 1
