@@ -166,6 +166,10 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/advice/test_doctor.py::test_times_are_those_of_the_cables"
         ),
         "63 % here": Test("tests/cli/test_doctor.py::test_doctor"),
+        "A second spine adds no rate here": Test("tests/cli/test_buy.py::test_buy_as_the_page_shows_it"),
+        "24 cables instead of 16": Test("tests/cli/test_buy.py::test_buy_as_the_page_shows_it"),
+        "instead of 2.5 ms": Test("tests/cli/test_buy.py::test_buy_as_the_page_shows_it"),
+        "Of each it says the switches and cables": Test("tests/cli/test_buy.py::test_buy_as_the_page_shows_it"),
         "load the busiest cable least": Test(
             "tests/advice/test_placing.py::test_hosts_that_take_turns_between_leaves_come_together"
         ),

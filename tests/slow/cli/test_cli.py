@@ -137,7 +137,7 @@ def test_in_a_terminal_there_is_chatter_and_colour(files):
     assert re.search("\x1b\\[[0-9;]*32m", shown)
     assert "━" in shown
     status, shown = in_terminal("plan", "broadcast", "star:4", "-o", "new.tc")
-    assert shown.endswith("written: new.tc, 23 rows\n")
+    assert shown.endswith("wrote new.tc, 23 rows\n")
 
 
 def test_no_color_is_heeded(files):
