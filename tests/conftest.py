@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import re
 import signal
 import sys
 from collections import Counter
@@ -10,7 +11,7 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, settings
 
-from treecast.cli import main
+from treecast.cli import console, main
 from treecast.kernels import compiled
 
 # a shell without job control has its background jobs ignore Ctrl-C, and so would the programs that tests start
@@ -56,13 +57,20 @@ def see_what_others_compiled():
     compiled._stored.cache_clear()
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """Let nobody say that work takes long: a busy machine would."""
+    monkeypatch.setattr(console, "_PATIENCE", 3600.0)
+
+
 @pytest.fixture
 def ask(capsys):
-    """Run a command and return its exit status, its standard output and its standard error."""
+    """Run a command and return its exit status, its standard output and its standard error, but for the files that it wrote."""
 
     def run(*arguments):
         status = main(list(arguments))
-        return status, *capsys.readouterr()
+        out, err = capsys.readouterr()
+        return status, out, re.sub(r"(?m)^wrote .*\n", "", err)
 
     return run
 

@@ -38,6 +38,20 @@ def test_the_five_lines_need_no_more():
     assert len([line for line in code.splitlines() if line and not line.startswith("import")]) == 5
 
 
+def test_each_reader_has_a_first_answer_in_ten_lines(capsys):
+    """tests/slow/test_docs.py runs the commands; Python says what its comments say."""
+    page = ROOT / "docs/quick.md"
+    parts = re.split(r"^## ", page.read_text(), flags=re.MULTILINE)[1:]
+    assert len(parts) == 5
+    for part in parts:
+        code = "".join(re.findall(r"^```(?:console|python)\n(.*?)^```", part, re.MULTILINE | re.DOTALL))
+        assert 1 <= len([line for line in code.splitlines() if line]) <= 10
+    for code in blocks(page, "python"):
+        exec(code, {})
+        (promised,) = re.findall(r"^print.*# (.*?):", code, re.MULTILINE)
+        assert capsys.readouterr().out.strip() == promised
+
+
 def commands_of(page):
     return [
         shlex.split(line[2:])
@@ -67,6 +81,7 @@ def test_every_console_block_stands_on_a_page_whose_commands_run():
         "new.md",
         "one-port.md",
         "pictures.md",
+        "quick.md",
         "reliability.md",
         "star.md",
         "trees.md",

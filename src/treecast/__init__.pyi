@@ -3,6 +3,8 @@
 Type checkers read them here, and so does ``__init__.py``, which imports each when it is first used.
 """
 
+from treecast.advice.buying import Offers as Offers
+from treecast.advice.buying import buy as buy
 from treecast.advice.doctor import doctor as doctor
 from treecast.advice.failing import cables as cables
 from treecast.advice.placing import place as place

@@ -7,8 +7,9 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterable
+from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Protocol, cast
 
 from treecast.errors import FormatError
 
@@ -81,13 +82,28 @@ def write_folder(path: str | os.PathLike[str], files: Iterable[tuple[str, bytes]
         raise FormatError(f"{spell_path(path)} cannot be written: {_reason(error)}") from None
 
 
-def read_whole(path: str | os.PathLike[str], head: int = 0, refuse: Callable[[bytes], str] = lambda head: "") -> bytes:
-    """Return the contents of a file; ``-`` is standard input.
+class Open(Protocol):
+    """A file that is open for reading, of bytes or of text."""
+
+    def read(self, size: int = -1, /) -> bytes | str:
+        """Return what is left of it, or so much."""
+        ...
+
+
+Source = str | os.PathLike[str] | Open
+"""A file that is read: its name, ``-`` for standard input, or an open file."""
+
+
+def read_whole(path: Source, head: int = 0, refuse: Callable[[bytes], str] = lambda head: "") -> bytes:
+    """Return the contents of a file.
 
     ``refuse`` sees the first ``head`` bytes, or all of a shorter file, before more is read. It returns why the file will not
     do, behind the file's name, or an empty text. Raises FormatError when the file cannot be read or is refused.
     """
     try:
+        if not isinstance(path, str | os.PathLike):
+            said = path.read()
+            return _read(BytesIO(said.encode() if isinstance(said, str) else said), path, head, refuse)
         if str(path) == "-":
             return _read(_stdin(), path, head, refuse)
         with Path(path).open("rb") as file:
@@ -130,15 +146,17 @@ def _stdin() -> BinaryIO:
     return stream
 
 
-def _read(file: BinaryIO, path: str | os.PathLike[str], head: int, refuse: Callable[[bytes], str]) -> bytes:
+def _read(file: BinaryIO, path: Source, head: int, refuse: Callable[[bytes], str]) -> bytes:
     start = file.read(head)
     if why := refuse(start):
         raise FormatError(f"{spell_path(path)} {why}")
     return start + file.read()
 
 
-def spell_path(path: str | os.PathLike[str]) -> str:
-    """Return a path as messages name it."""
+def spell_path(path: Source) -> str:
+    """Return a path as messages name it, or an open file by its own name, if it has one."""
+    if not isinstance(path, str | os.PathLike):
+        return repr(str(getattr(path, "name", "the open file")))
     return "standard input" if str(path) == "-" else repr(str(path))
 
 

@@ -109,17 +109,26 @@ def parse_count(text: str) -> int:
 
 
 def spell_seconds(seconds: float) -> str:
-    """Return a time in the unit that suits it, with four digits or all whole ones.
+    """Return a time with four digits, in the greatest unit of which it is one at least.
 
     >>> spell_seconds(0.0015110), spell_seconds(2.5e-7), spell_seconds(75), spell_seconds(0)
-    ('1,511 µs', '250 ns', '75 s', '0 s')
+    ('1.511 ms', '250 ns', '75 s', '0 s')
     """
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)):
-        if seconds >= 10 * size or (unit == "ns" and seconds):
+        if seconds >= 0.99995 * size or (unit == "ns" and seconds):
             value = seconds / size
             digits = f"{value:,.{max(0, 3 - int(math.log10(value))) if value >= 1 else 3}f}"
             return (digits.rstrip("0").rstrip(".") if "." in digits else digits) + f" {unit}"
     return "0 s"
+
+
+def spell_ratio(ratio: float) -> str:
+    """Return by how many times something is longer or dearer, with three digits behind the point.
+
+    >>> spell_ratio(1), spell_ratio(2.93719), spell_ratio(144.2)
+    ('1.000', '2.937', '144.2')
+    """
+    return f"{ratio:.3f}" if ratio < 10 else f"{ratio:,.1f}"
 
 
 def spell_bytes(size: int) -> str:

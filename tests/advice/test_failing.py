@@ -7,7 +7,7 @@ import pytest
 
 import treecast
 from tests.networks.printed import Fabric
-from treecast.advice.failing import Failures
+from treecast.advice.failing import Failures, slope_of
 from treecast.description import describe
 from treecast.errors import PlanError, TreecastError
 from treecast.networks.cables import cables_of
@@ -110,3 +110,15 @@ def test_what_has_no_bound_is_refused() -> None:
         treecast.cables("mesh:3x3", "broadcast", model="wormhole")
     with pytest.raises(TreecastError, match="'100' has no unit"):
         treecast.cables("ring:4", rate="100")
+
+
+def test_cuts_of_a_torn_network_begin_with_those_of_the_whole():
+    """The bounds of a large network without a cable are no weaker than of the same graph, whose cuts nobody knows."""
+    whole = treecast.network("random-regular:80,4,1")
+    for u in (0, 7, 30):
+        torn = whole.without(links=[f"{u}-{whole.label(int(whole.neighbors(u)[0]))}"])
+        assert torn.torn_from is not None
+        arcs = [(torn.label(a), torn.label(int(b))) for a in range(torn.nodes) for b in torn.neighbors(a) if a < b]
+        fresh = treecast.network(arcs)
+        assert slope_of("alltoall", torn) >= 0.98 * slope_of("alltoall", fresh)  # or better: several cuts were known
+    assert treecast.network("torus:4x4").without(links=["0,0-0,1"]).torn_from is None

@@ -1,5 +1,6 @@
 import io
 import json
+import threading
 import time
 
 import pytest
@@ -103,3 +104,46 @@ def test_no_color_takes_escape_codes_away(value, monkeypatch, capsys):
     monkeypatch.setattr("rich.console.Console.is_terminal", property(lambda self: self._force_terminal is not False))
     console.show_table(Table(("node",), [("dead",)], marks={"dead": "bad"}))
     assert ("\x1b[" in capsys.readouterr().out) == (not value)
+
+
+def test_a_line_says_that_work_goes_on_where_no_bar_is_shown(monkeypatch, capsys):
+    monkeypatch.setattr(console, "_PATIENCE", 0.01)
+    with console.progress("plan"):
+        report(3, 10, "trees")
+        wait = threading.Event()
+        while not (err := capsys.readouterr().err):
+            wait.wait(0.01)
+    assert err.startswith("treecast: still at work after 0.01 s")
+
+
+def test_the_greatest_bound_stands_alone_and_all_are_had(files, ask):
+    few = ask("plan", "allreduce", "fat-tree:4", "--messages", "2")[1]
+    every = ask("plan", "allreduce", "fat-tree:4", "--messages", "2", "--bounds")[1]
+    assert few.count("at least") < every.count("at least")
+    assert set(few.splitlines()[:8]) <= set(every.splitlines())
+    assert ask("verify", "plan.tc", "--bounds")[1].count("at least") > ask("verify", "plan.tc")[1].count("at least")
+
+
+def test_builders_say_milliseconds(ask, answer):
+    found = answer("builders", "allreduce", "torus:3x3", "--bytes", "1MiB", "--latency", "1us", "--rate", "5GB/s")
+    times = [each["seconds"] for each in found["times"]]
+    assert times == sorted(times)
+    plan = answer("plan", "allreduce", "torus:3x3", "--bytes", "1MiB", "--latency", "1us", "--rate", "5GB/s")
+    assert times[0] <= plan["time"]
+
+
+def test_papers_are_listed_and_verbs_stand_in_groups(ask):
+    assert {"star", "hypercube", "mesh", "trees"} <= set(ask("theorems")[1].split())
+    assert "name the paper, too" in ask("theorems", "--up-to", "3")[2]
+    out = ask("--help")[1]
+    assert [name for name in ("Plan and judge", "Run", "Papers", "Help") if f"─ {name} ─" in out] == [
+        "Plan and judge",
+        "Run",
+        "Papers",
+        "Help",
+    ]
+
+
+def test_a_table_of_gpus_without_rates_asks_for_the_gpu(tmp_path, ask):
+    (tmp_path / "topo.txt").write_text("\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n")
+    assert "name the GPU, as in --gpu H100" in ask("plan", "allreduce", str(tmp_path / "topo.txt"), "--bytes", "1GB")[2]

@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         (
             "verify p.tc --dead-nodes 213",
-            "'treecast verify --help' shows the usage; simulate, export and plan have it",
+            "'treecast verify --help' shows the usage; plan, simulate and export have it",
         ),
         (
             "reliability p.tc --cut-links 123-213",

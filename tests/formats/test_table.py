@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+import treecast
 from tests.interpreters.jobs import JOBS, planned
 from treecast import formats
 from treecast.errors import FormatError, TreecastError
@@ -164,3 +165,22 @@ def test_damaged_tables_are_refused_in_one_sentence(seed):
             said.append(str(error))
     assert len(said) > 100
     assert not [sentence for sentence in said if "\n" in sentence]
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_findings_name_the_lines_of_the_file(tmp_path, shuffled):
+    rows = ["0,0,1,0", "0,1,2,1", "0,2,3,1", "0,3,0,3", "1,0,1,3", "1,1,2,0", "1,2,3,2", "0,2,3,2"]
+    rows = rows[::-1] if shuffled else rows
+    path = tmp_path / "wrong.csv"
+    path.write_text("\n".join(["# network ring:4", "# collective allgather", "step,src,dst,chunks", *rows]) + "\n")
+    report = treecast.verify(path)
+    line = 4 + rows.index("0,2,3,1")
+    assert f"line {line}: 2 > 3 at step 0 carries chunk 1" in str(report.violations)
+    with pytest.raises(FormatError, match=r"line \d+: 2 > 3"):
+        treecast.load(path)
+    text = tmp_path / "wrong.tc"
+    body = [f"{row[0]}+1 {row[2]}>{row[4]} {row[6]}" for row in rows]
+    text.write_text(
+        "\n".join(["treecast 2", "# mine", "network ring:4", "collective allgather", "rows 8", *body]) + "\n"
+    )
+    assert f"line {line + 2}: 2 > 3 at step 0 carries chunk 1" in str(treecast.verify(text).violations)

@@ -1,5 +1,6 @@
 """Own small files as machines print them, made by rule, so that what must come out of them is known."""
 
+import json
 from collections.abc import Collection, Iterator
 from itertools import count
 
@@ -48,6 +49,27 @@ class Fabric:
             lines += ["", "vendid=0x2c9", f"sysimgguid=0x{guid[2:]}", f"{kind.lower()}guid=0x{guid[2:]}"]
             lines += [f'{kind}\t{len(ports)} "{guid}"\t\t# "{said}"', *ports]
         return "\n".join([*lines, ""])
+
+    def by_links(self) -> str:
+        """Return the fabric as ``iblinkinfo`` prints it."""
+        below: dict[str, list[str]] = {}
+        lids = {name: str(place) for place, name in enumerate([*dict.fromkeys(end[0] for end in self.ends())], 10)}
+        lids |= {name: str(place) for place, name in enumerate(self.spines, 500)}
+        said = {name: name if " " in name else f"MF0;{name}:MQM9700/U1" for name in lids}
+        for u, port, v, other, _ in self.ends():
+            for a, p, b, q in ((u, port, v, other), (v, other, u, port)):
+                guid = f"0x{self.guid(a)[2:]} " if " " in a else ""
+                line = f'  {guid} {lids[a]} {p}[  ] ==( 4X 106.25 Gbps Active/  LinkUp)==>  {lids[b]} {q}[  ] "{said[b]}" ( )'
+                below.setdefault(a, []).append(line)
+        heads = {
+            name: f"CA: {name}:" if " " in name else f"Switch: 0x{self.guid(name)[2:]} {said[name]}:" for name in below
+        }
+        down = '     1   64[  ] ==(                Down/ Polling)==>             [  ] "" ( )'
+        lines = [
+            [heads[name], *some, *([] if " " in name else [down.replace("     1", f"     {lids[name]}")])]
+            for name, some in below.items()
+        ]
+        return "\n".join(line for some in lines for line in some) + "\n"
 
     def by_ports(self) -> str:
         """Return the fabric as ``ibnetdiscover -p`` prints it."""
@@ -284,6 +306,53 @@ def nccl(gpus: int = 4, links: str = "ring", kind: str = "nvlink", sm: int = 80,
     return "\n".join([*lines, "</system>", ""])
 
 
+ASTRA = "topology: [ Ring, FullyConnected, Switch ]\nnpus_count: [ 4, 3, 2 ]\nbandwidth: [ 50.0, 25.0, 12.5 ]  # GB/s\n"
+PLATFORM = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <zone id="AS0" routing="Full">
+    <host id="a" speed="1Gf"/><host id="b" speed="1Gf"/><host id="c" speed="1Gf"/><router id="r"/>
+    <link id="up" bandwidth="125MBps" latency="50us"/><link id="in" bandwidth="1Gbps" latency="0"/>
+    <link id="out" bandwidth="1.25e8Bps" latency="0" sharing_policy="SPLITDUPLEX"/>
+    <route src="a" dst="b"><link_ctn id="up"/><link_ctn id="in"/></route>
+    <route src="b" dst="c"><link_ctn id="in"/><link_ctn id="out"/></route>
+    <route src="c" dst="a" symmetrical="NO"><link_ctn id="out"/><link_ctn id="up"/></route>
+  </zone>
+</platform>
+"""
+NCCL_LOG = """h:1:2 [0] NCCL INFO === System : maxBw 123.6 totalBw 123.6 ===
+h:1:2 [0] NCCL INFO CPU/0-1 (1/1/3)
+h:1:3 [1] NCCL INFO === System : maxBw 123.6 totalBw 123.6 ===
+h:1:2 [0] NCCL INFO + PCI[48.0] - PCI/0-115000 (104c823200000000)
+h:1:2 [0] NCCL INFO               + PCI[48.0] - GPU/0-118000 (0)
+h:1:2 [0] NCCL INFO                             + NVL[123.6] - GPU/0-1b3000
+h:1:2 [0] NCCL INFO               + PCI[48.0] - NIC/0-119000
+h:1:2 [0] NCCL INFO                             + NET[50.0] - NET/0-c (0/d4f9fc0003ae6d94/1/50.000000)
+h:1:2 [0] NCCL INFO + PCI[48.0] - PCI/0-1b0000
+h:1:2 [0] NCCL INFO               + PCI[48.0] - GPU/0-1b3000 (1)
+h:1:2 [0] NCCL INFO                             + NVL[123.6] - GPU/0-118000
+h:1:2 [0] NCCL INFO ==========================================
+"""
+
+
+def macs(many: int) -> str:
+    """Return what ``system_profiler SPThunderboltDataType -json`` prints on Macs that are all joined, one after the other."""
+    ports = [
+        [
+            {
+                "device_name_key": "Mac Studio",
+                "domain_uuid_key": f"u{here}-{there}",
+                "receptacle_1_tag": {"current_speed_key": "Up to 80 Gb/s", "receptacle_id_key": str(there)},
+                "_items": [{"device_name_key": "Mac Studio", "domain_uuid_key": f"U{there}-{here}"}],
+            }
+            for there in range(many)
+            if there != here
+        ]
+        for here in range(many)
+    ]
+    return "\n".join(json.dumps({"SPThunderboltDataType": each}, indent=1) for each in ports)
+
+
 FILES = {
     "dgx.txt": DGX,
     "pairs.txt": PAIRS,
@@ -309,6 +378,12 @@ FILES = {
     "npu.txt": NPU,
     "tacos.csv": TACOS,
     "simai.txt": SIMAI,
+    "astra.yml": ASTRA,
+    "platform.xml": PLATFORM,
+    "nccl.log": NCCL_LOG,
+    "macs.json": macs(3),
+    "hosts.txt": f"=== n1 ===\n{NPU}\n=== n2 ===\n{PAIRS}",
+    "links.txt": Fabric().by_links(),
     "fabric.topo": Fabric().text(),
     "ports.topo": Fabric().by_ports(),
 }

@@ -2,6 +2,7 @@
 
 import json
 from io import BytesIO
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import treecast
-from tests.networks.printed import DGX, FILES, nccl
+from tests.networks.printed import ASTRA, DGX, FILES, NCCL_LOG, PLATFORM, Fabric, macs, nccl
 from tests.networks.test_reading import arcs_by_label, as_text
 from treecast.errors import NetworkError
 from treecast.networks.reading.frames import unframed
@@ -143,8 +144,12 @@ def test_tables_of_markdown(tmp_path: Path) -> None:
         (">>graph6<<D?{", "it looks like graph6"),
         ("graph LR\n A --> B\n", "it looks like Mermaid, which is not read: write a link a line"),
         ("name: x\ntopology:\n  links:\n    - endpoints: [a, b]\n", "it looks like containerlab"),
-        ('<platform version="4.1"></platform>', "it looks like a platform of SimGrid"),
-        ("CA: n1\n 1[ ] ==( 4X 25 Gbps Active/ LinkUp)==> 2\n", "it looks like iblinkinfo"),
+        ('<platform version="4.1"></platform>', "it has no host"),
+        ("CA: n1\n 1[ ] ==( 4X 25 Gbps Active/ LinkUp)==> 2\n", "line 2 is no port: it is written 4 1"),
+        (PLATFORM.replace('id="in"/></route>', 'id="x"/></route>', 1), "line 8: no link is called 'x'"),
+        (PLATFORM.replace('<link_ctn id="out"/>', "", 1), "link 'in' joins 'b' and 'c' at one end"),
+        (ASTRA.replace("Ring", "Torus"), "a side is 'Torus': Ring, Line, FullyConnected, Switch are read"),
+        (NCCL_LOG.replace("               +", "  +"), "line 5 stands below no node: the log is cut"),
         ("ClusterName=c\nNodeName=n1\n", "it looks like slurm.conf, which is not read: give topology.conf"),
         ("n1 slots=4\nn2 slots=4\n", "it looks like a hostfile of MPI"),
         ("h:1:2 [0] NCCL INFO Channel 00/02 : 0 1\n", "it looks like a log of NCCL"),
@@ -169,6 +174,81 @@ def test_what_no_reader_takes_is_named(tmp_path: Path, text: str, says: str) -> 
     with pytest.raises(NetworkError, match=says) as caught:
         read(tmp_path, text)
     assert "\n" not in str(caught.value)
+
+
+def test_one_fabric_by_two_tools(tmp_path: Path) -> None:
+    for fabric in (Fabric(), Fabric(groups=1, rails=1, spines=3, hosts=5, between=1)):
+        by_nodes, by_links = (read(tmp_path, text) for text in (fabric.text(), fabric.by_links()))
+        assert arcs_by_label(by_links) == arcs_by_label(by_nodes)
+        assert by_links.chunk_rate == by_nodes.chunk_rate
+
+
+@pytest.mark.parametrize("spec", ["torus:3x4", "star:4", "debruijn:2,3", "fat-tree:4"])
+@pytest.mark.parametrize("model", ["all-port", "one-port", "all-port,half"])
+def test_platforms_that_are_written_are_read(tmp_path: Path, spec: str, model: str) -> None:
+    where = treecast.network(spec)
+    plan = treecast.plan("broadcast", where, model=model, bytes="1MiB", latency="1us", rate="5GB/s")
+    treecast.export(plan, tmp_path / "p", to="simgrid")
+    found = read(tmp_path, (tmp_path / "p" / "platform.xml").read_text())
+    arcs = arcs_by_label(found)
+    if model == "one-port":  # a place behind each host's one way out and one way in, two where no route passes
+        assert 2 * where.nodes <= found.nodes <= 3 * where.nodes
+        return
+    u, port = np.nonzero((table := where.neighbor_table()) >= 0)
+    assert set(arcs) == {(f"h{a}", f"h{b}") for a, b in zip(u.tolist(), table[u, port].tolist(), strict=True)}
+    assert found.chunk_rate == 5e9
+
+
+def test_hosts_routers_and_the_places_between_links(tmp_path: Path) -> None:
+    where = read(tmp_path, PLATFORM)
+    assert (where.nodes, where.rank_count, where.arcs) == (5, 3, 6)  # three hosts below one switch; the router is alone
+    for kind, wanted in (("FLAT", (9, 8, 16)), ("TORUS", (8, 8, 24))):
+        text = (
+            '<platform version="4.1"><zone id="z" routing="Cluster"><cluster id="c" prefix="n" suffix="" radical="0-7" '
+            f'speed="1Gf" bw="10Gbps" lat="1us" topology="{kind}" topo_parameters="2,2,2"/></zone></platform>'
+        )
+        found = read(tmp_path, text)
+        assert (found.nodes, found.rank_count, found.arcs) == wanted
+
+
+def test_sides_of_astra_sim(tmp_path: Path) -> None:
+    where = read(tmp_path, ASTRA)
+    assert (where.rank_count, where.nodes) == (24, 24 + 12)
+    ring = "topology: [ Ring, Ring ]\nnpus_count: [ 4, 3 ]\nbandwidth: [ 50.0, 50 ]\n"
+    assert read(tmp_path, ring).arcs == treecast.network("torus:4x3").arcs
+    old = '{"topologies-per-dim": ["Ring", "Ring"], "units-count": [4, 3], "link-bandwidth": [50, 50]}'
+    assert arcs_by_label(read(tmp_path, old)) == arcs_by_label(read(tmp_path, ring))
+    ns3 = "5 1 4\n4\n" + "".join(f"{u} 4 400Gbps 0.0005ms 0\n" for u in range(4))
+    assert (read(tmp_path, ns3).rank_count, read(tmp_path, ns3).chunk_rate) == (4, 50e9)
+
+
+def test_the_log_of_nccl_and_macs(tmp_path: Path) -> None:
+    where = read(tmp_path, NCCL_LOG)
+    assert (where.labels(), where.arcs, where.chunk_rate) == (["gpu0", "gpu1"], 2, pytest.approx(123.6e9))
+    assert treecast.machine(tmp_path / "net").facts["nics"] == 1
+    many = read(tmp_path, macs(4))
+    assert (many.nodes, many.arcs, many.chunk_rate) == (4, 12, 10e9)
+    assert read(tmp_path, macs(4).partition("\n{")[0]).arcs == 6  # one Mac knows its own cables
+
+
+@pytest.mark.parametrize(
+    "together",
+    [
+        lambda one, other: "".join(f"n1: {a}\nn2: {b}\n" for a, b in zip_longest(one, other, fillvalue="")),
+        lambda one, other: "\n".join(["[me@n1 ~]$ nvidia-smi topo -m", *one, "[me@n2 ~]$ npu-smi info", *other]),
+        lambda one, other: "\n".join(["=== n1 ===", *one, "=== n2 ===", *other]),
+        lambda one, other: "\n".join(["-" * 16, "n1", "-" * 16, *one, "-" * 16, "n2", "-" * 16, *other]),
+        lambda one, other: "\n".join(["n1 | CHANGED | rc=0 >>", *one, "n2 | CHANGED | rc=0 >>", *other]),
+    ],
+)
+def test_several_hosts_in_one_paste(tmp_path: Path, together: Any) -> None:
+    one, other = FILES["pairs.txt"], FILES["npu.txt"]
+    path = tmp_path / "paste.txt"
+    path.write_text(together(one.splitlines(), other.splitlines()))
+    wanted = [arcs_by_label(read(tmp_path, text)) for text in (one, other)]
+    assert arcs_by_label(treecast.network(path)) == wanted[0]
+    assert arcs_by_label(treecast.network(f"file:{path} with part n2")) == wanted[1]
+    assert "take one by --part NAME" in treecast.machine(path).complaints[-1].text
 
 
 def test_words_of_slurm(tmp_path: Path) -> None:

@@ -45,16 +45,17 @@ def test_no_line_hangs_a_reader() -> None:
     """A pattern that can divide a line in many ways takes minutes on one that it does not take in the end."""
     code = """
 from contextlib import suppress
-from treecast.networks.reading.frames import looks_like, unframed
+from treecast.networks.reading.frames import hosts_in, looks_like, unframed
 from treecast.networks.reading.registry import HEAD, readers
 known = readers()
 pieces = ["#", "/", "/**/", "/*", " ", "\\t", "\\n", ":", "a: ", "a@", "=", "= ", "-", " -- ", ",", "==(", "|", "| "]
-pieces += ['"a', "{", "[", "creator "]
+pieces += ['"a', "{", "[", "creator ", "n1: ", "[a@b ", "1 ", "1[ ] ==(", "5 5\\n"]
 starts = ["", "a", "GPU0 ", "GPU0 a\\n", "- ", '{"a": ', "5", "=", "a\\n", "a --"]
 for text in (start + piece * (HEAD // len(piece)) + "\\nb x" for start in starts for piece in pieces):
     for each in known.values():
         each.recognises(text.encode())
     looks_like(unframed(text.encode()))
+    hosts_in(text.encode())
     with suppress(ValueError):
         known["links"].read(text.encode())
 for kind, text in {

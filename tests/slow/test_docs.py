@@ -26,6 +26,7 @@ def sooner(arguments):
         pytest.param("docs/capacities.md", 1, marks=pytest.mark.long),
         pytest.param("docs/one-port.md", 6, marks=pytest.mark.long),
         ("docs/cluster.md", 9),
+        ("docs/quick.md", 17),
         ("docs/reliability.md", 5),
         pytest.param("docs/pictures.md", 5, marks=pytest.mark.long),
     ],

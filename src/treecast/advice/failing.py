@@ -29,7 +29,7 @@ _ROUNDS = 12  # of colours: by then parts that differ within a fabric have been 
 _MESSAGES = 24  # of plans, so that rounding up to steps says little
 _MOST_PLANNED = 64  # ranks of networks on which plans are made without being asked for
 _USUAL = "1GB"
-_MANY = 5040  # messages, of which all numbers of trees up to 10 get as many
+_MANY = 5040 << 18  # messages, of which all numbers of trees up to 10 get as many
 _LEAST = 5e-4  # a share that is told
 _NAMED = 2  # parts in a row
 
@@ -135,7 +135,7 @@ def cables(
         report(number, len(groups), "cables and switches")
         case = whole.without(group[0])
         gone = case.cut_off
-        found.append(Failure(tuple(group), 0.0 if gone else case.slope / usual - 1, gone))
+        found.append(Failure(tuple(group), 0.0 if gone else round(case.slope / usual - 1, 5), gone))
     found.sort(key=lambda each: (-each.cut_off, -each.more))
     wanted = (3 if network.rank_count <= _MOST_PLANNED else 0) if plans is None else plans
     dear = [place for place, each in enumerate(found) if each.more > 1e-9][:wanted]
@@ -200,11 +200,8 @@ def slope_of(kind: str, network: Network, **words: Any) -> float:
     if asked.model.routing or asked.model.combining or asked.collective.lengths is not None:
         raise PlanError(f"{kind} has no bound by its bytes here: take another collective, or all-port")
 
-    def steps(messages: int) -> int:
-        many = replace(asked.collective, messages=messages, owners=())
-        return best(bounds(many, asked.network, 1, asked.model), "steps").value
-
-    return (steps(_MANY << 10) - steps(_MANY)) / ((_MANY << 10) - _MANY)
+    many = replace(asked.collective, messages=_MANY, owners=())
+    return round(best(bounds(many, asked.network, 1, asked.model), "steps").value / _MANY, 6)  # less what distances add
 
 
 def _alike(network: Network, parts: list[FabricPart]) -> list[list[FabricPart]]:

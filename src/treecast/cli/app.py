@@ -7,11 +7,18 @@ from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import Any, cast, get_args
 
-from cyclopts import App, CoercionError, Parameter, Token, convert
+from cyclopts import App, CoercionError, Group, Parameter, Token, convert
 from cyclopts.help import DefaultFormatter
 
 from treecast import __version__
 from treecast.cli import verbs
+
+_GROUPS = {
+    "Run": ("cast", "deadlock", "lab", "launch", "run", "warm-up", "why"),
+    "Papers": ("compare", "paths", "program", "theorems", "times"),
+    "Help": ("completion", "help"),
+}
+"""Which verbs stand under which heading in the list of all; the others plan and judge."""
 
 
 def find_verbs() -> list[str]:
@@ -54,6 +61,10 @@ def _convert(type_: Any, tokens: Sequence[Token]) -> Any:
     return cast(Any, convert(type_, tokens))
 
 
+def _group_of(verb: str) -> Group:
+    return _PLACES[next((place for place, verbs in enumerate(_GROUPS.values(), 1) if verb in verbs), 0)]
+
+
 app = App(
     name="treecast",
     help="Collective communication that is proven to arrive: plan it, verify it, break it, run it, draw it.",
@@ -66,6 +77,11 @@ app = App(
     default_parameter=Parameter(negative="", converter=_convert),
 )
 
+_PLACES = [Group(name, sort_key=place) for place, name in enumerate(("Plan and judge", *_GROUPS))]
+
 for _verb in find_verbs():
     _name = _verb.replace("-", "_")
-    app.command(f"{verbs.__name__}.{_name}:{_name}", name=_verb, help=_help_of(_verb))
+    app.command(f"{verbs.__name__}.{_name}:{_name}", name=_verb, help=_help_of(_verb), group=_group_of(_verb))
+
+for _flag in ("--help", "--version"):
+    app[_flag].group = _PLACES[-1]

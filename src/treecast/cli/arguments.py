@@ -262,7 +262,11 @@ class DataOptions(TimeOptions):
 
         if self.size is None or self.latency is not None or self.chunk is not None or counted:
             return self
-        if self.rate is None and find(network).chunk_rate is None:
+        if self.rate is None and (where := find(network)).chunk_rate is None:
+            if "gpu" in where.kinds:
+                raise TreecastError(
+                    "the file says no rate: name the GPU, as in --gpu H100, or a rate, as in --rate 12.5GB/s"
+                )
             return self
         console.warn(f"nobody says how long a send takes to start: {_USUAL_LATENCY} is taken (--latency)")
         return replace(self, latency=_USUAL_LATENCY)

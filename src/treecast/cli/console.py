@@ -117,15 +117,45 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
+_PATIENCE = 10.0  # seconds until work says that it goes on where no bar is shown
+
+
+def wrote(output: str, more: str = "") -> None:
+    """Say on standard error which file was written."""
+    warn(f"wrote {output}{more}")
+
+
+@contextmanager
+def _line_after(title: str) -> Generator[None]:
+    """Print one line on standard error if the work takes long: how far it is."""
+    told = [""]
+
+    def show(done: int, total: int, name: str) -> None:
+        told[0] = f": {name or title}, {done:,} of {total:,}" if total else f": {name}" if name else ""
+
+    def tell() -> None:
+        warn(f"treecast: still at work after {_PATIENCE:g} s{told[0]}")
+
+    timer = Timer(_PATIENCE, tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        with reporting(show):
+            yield
+    finally:
+        timer.cancel()
+
+
 @contextmanager
 def progress(title: str, after: float = 0) -> Generator[None]:
-    """Show a bar on standard error for as long as the work takes; nothing when that is no terminal.
+    """Show a bar on standard error for as long as the work takes; where that is no terminal, a line after ten seconds.
 
     It shows the reports of the work inside (``treecast.progress.report``). ``after``: it appears when so many seconds have
     passed, also where nothing is reported.
     """
     if not is_terminal(sys.stderr):
-        yield
+        with _line_after(title):
+            yield
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

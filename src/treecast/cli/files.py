@@ -89,7 +89,7 @@ def show_plan(
     if output != "-" or not report:
         console.show(shown(), as_json)
     if report and output not in (None, "-"):
-        console.say(f"written: {output}, {len(plan):,} rows")
+        console.wrote(output, f", {len(plan):,} rows")
     return 0 if report else 1
 
 
@@ -112,7 +112,7 @@ def show_drawn(result: object, output: str | None, as_json: bool, picture: objec
         draw(result if picture is None else picture, output)
     status = console.show(result, as_json)
     if output is not None:
-        console.say(f"written: {output}")
+        console.wrote(output)
     return status
 
 

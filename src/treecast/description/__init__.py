@@ -12,9 +12,11 @@ Whoever adds a kind of result registers beside it how it is described, and nothi
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
+from importlib import import_module
 from typing import Any, Literal, cast
 
 from treecast.description.words import count_of as count_of
@@ -24,6 +26,7 @@ from treecast.description.words import spell_counts as spell_counts
 from treecast.description.words import spell_range as spell_range
 from treecast.description.words import spell_ranges as spell_ranges
 from treecast.description.words import to_text
+from treecast.errors import TreecastError
 
 Mark = Literal["good", "bad", "quiet"]
 """The verdict of a cell on its row: all is well, something is wrong, or the row does not count."""
@@ -155,6 +158,34 @@ def node_table(
     return Table(columns, rows, marks=marks, most=MOST_ROWS, of=of)
 
 
+def data_frame(rows: Any) -> Any:
+    """Return rows, or columns by their names, as a DataFrame of pandas. Raises TreecastError when pandas is missing."""
+    try:
+        return import_module("pandas").DataFrame(rows)
+    except ImportError:
+        raise TreecastError("a table of pandas needs pandas: pip install pandas") from None
+
+
+def _rows_of(figures: Mapping[str, object] | Iterable[object]) -> list[Mapping[str, object]]:
+    """Return the longest list of mappings among figures; where there is none, one row."""
+    said = cast("Mapping[str, object]", figures if isinstance(figures, Mapping) else {"": list(figures)})
+    lists = [cast("list[Any]", each) for each in said.values() if isinstance(each, list)]
+    tables = [each for each in lists if each and all(isinstance(row, Mapping) for row in each)]
+    if tables:
+        return max(tables, key=len)
+    pairs = list(_flat(said))
+    many = Counter(name.rpartition(".")[2] for name, _ in pairs)
+    return [{name if many[last := name.rpartition(".")[2]] > 1 else last: value for name, value in pairs}]
+
+
+def _flat(figures: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in figures.items():
+        if isinstance(value, Mapping):
+            yield from _flat(cast("Mapping[str, object]", value), f"{before}{name}.")
+        else:
+            yield before + name, value
+
+
 class Described:
     """A result that prints itself, and shows itself in a notebook, by its description."""
 
@@ -162,8 +193,15 @@ class Described:
         """Return its figures as JSON, as ``--json`` prints them."""
         return json.dumps(describe(self).figures, ensure_ascii=False, indent=2, default=list)
 
+    def to_pandas(self) -> Any:
+        """Return its rows as a DataFrame of pandas: of a result that has none, one row of its figures.
+
+        Raises TreecastError when pandas is missing.
+        """
+        return data_frame(_rows_of(describe(self).figures))
+
     def __str__(self) -> str:
-        return to_text(describe(self).lines)
+        return to_text(describe(self).lines) or repr(self)
 
     def _repr_html_(self) -> str:
         from treecast.description.notebook import more_of, to_html

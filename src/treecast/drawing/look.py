@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from treecast.drawing.style import DARK, LIGHT, MARGIN, TITLE, drawing_in, empty_figure, fit_title
+from treecast.drawing.style import DARK, LIGHT, MARGIN, TITLE, drawing_in, empty_figure, fit_title, matplotlib
 from treecast.errors import TreecastError
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)(?:x(\d+(?:\.\d+)?))?(in|cm)?")
 _MOST_INCHES = 200.0
+_LEAST_LETTERS = 6.0  # points
 _SIZES = {"fontsize": 1, "linewidth": 1, "markersize": 1, "markeredgewidth": 1, "sizes": 2}  # the last are areas
 _TICK_SIZES = ("length", "width", "pad", "grid_linewidth")
 Size = tuple[float, float | None]
@@ -155,7 +156,45 @@ def drawn_on(draw: Callable[[Any], object], look: Look, ax: Any = None) -> Any:
         _retitle(page, look.title)
     if isinstance(page, Inset):
         page.shrink()
+        if look.size is not None:
+            _keep_letters(page)
     return page
+
+
+def _keep_letters(page: Inset) -> None:
+    """Give letters that became too small to read the least size, and leave out those that cover others then.
+
+    Raises TreecastError where they would be less than a third of it: then the picture itself cannot be read.
+    """
+    figure, types = page.figure, matplotlib("text")
+    figure.draw_without_rendering()  # now ticks and legends have their letters
+    texts = [text for text in figure.findobj(types.Text) if text.get_text().strip() and text.get_visible()]
+    small = [text for text in texts if text.get_fontsize() < _LEAST_LETTERS]
+    least = min((text.get_fontsize() for text in small), default=_LEAST_LETTERS)
+    if least < _LEAST_LETTERS / 3:
+        wide, high = (side * page.scale * _LEAST_LETTERS / least for side in page.get_size_inches())
+        raise TreecastError(
+            f"its letters would be {least:.1f} points high: it takes {wide:.1f}x{high:.1f} inches, or show less of it "
+            "(some steps, one tree)"
+        )
+    for text in small:
+        text.set_fontsize(_LEAST_LETTERS)
+    figure.draw_without_rendering()
+    of_legends = set[Any]()
+    for legend in figure.findobj(matplotlib("legend").Legend):
+        of_legends.update(legend.get_texts())
+        while legend.get_window_extent().x1 > figure.bbox.x1 and legend._ncols > 1:  # pyright: ignore[reportPrivateUsage]
+            legend.set_ncols(legend._ncols - 1)
+            figure.draw_without_rendering()
+    kept = np.empty((0, 4))
+    large = [text for text in texts if text not in small]
+    for text in [*large, *sorted(small, key=lambda text: text not in of_legends)]:
+        box = text.get_window_extent().extents
+        apart = (kept[:, 2:] <= box[:2]).any(axis=1) | (kept[:, :2] >= box[2:]).any(axis=1)
+        if text in small and text not in of_legends and not apart.all():
+            text.set_visible(False)
+        else:
+            kept = np.vstack([kept, box])
 
 
 def _page(draw: Callable[[Any], object], size: Size | None, ax: Any) -> Any:

@@ -55,6 +55,7 @@ def draw(
     ascii: bool = False,  # noqa: A002
     ax: Any = None,
     look: Look = PLAIN,
+    figsize: tuple[float, float] | None = None,
     steps: tuple[int, int] | None = None,
 ) -> Any:
     """Draw a schedule: into a file, into axes of matplotlib, or for whoever looks at the returned value.
@@ -62,8 +63,8 @@ def draw(
     Parameters
     ----------
     subject : Schedule, str or path
-        The schedule, or the file that holds it. Node-disjoint paths, a mesh and a job of the hypercube paper have pictures
-        too. Of a schedule that is an orbit, the way of node 0's data is drawn.
+        The schedule, or the file that holds it. Node-disjoint paths, a mesh, a job of the hypercube paper, a sweep, a
+        comparison and alternatives have pictures too. Of a schedule that is an orbit, the way of node 0's data is drawn.
     output : str or os.PathLike, optional
         The file to write. Its suffix chooses the medium: ``.svg``, ``.png``, ``.pdf``, ``.txt``, ``.gif``, or
         ``.html`` for a page that replays the schedule by itself. A folder (``frames/``) gets a file for each step.
@@ -84,6 +85,8 @@ def draw(
         The first of the steps to draw and the one behind the last; by default all.
     look : Look
         The ground, the size and the title of a figure, as in ``Look(dark=True, size=(8, 4.5))``.
+    figsize : tuple of float, optional
+        The width and height in inches, as matplotlib has it: short for ``look=Look(size=…)``.
 
     Returns
     -------
@@ -130,6 +133,8 @@ def draw(
     """
     if output is not None and ax is not None:
         raise TreecastError("a picture goes into a file or into axes: leave out output, or ax")
+    if figsize is not None:
+        look = replace(look, size=figsize)
     media = _SHOWN[0 if look.plain else 1 :] if output is None else (medium_of(output),)
     if isinstance(subject, str | Path):
         subject = load(subject)

@@ -1,9 +1,11 @@
 """Where the nodes of a network stand in a picture of it, y downwards.
 
-A network says where it stands: places that everyone knows, coordinates of a grid, copies of a smaller self, layers above its
-ranks, a tree, a ring. Anything else stands so that nodes are as far apart as they are in the network, as nearly as can be.
+A network says where it stands: places that everyone knows, or that whoever made it gave, coordinates of a grid, copies of a
+smaller self, layers above its ranks, a tree, a ring. Anything else stands so that nodes are as far apart as they are in the
+network, as nearly as can be.
 """
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +17,7 @@ from treecast.networks.core import Ints
 from treecast.networks.graph import circle
 
 _SIZE = 10_000
+_TUPLE = re.compile(r"-?\d{1,6}(,-?\d{1,6})+")
 _MOST_STRESSED = 700  # nodes whose pairs are placed by distance
 _TURNS = 60
 Places = NDArray[np.float64]
@@ -47,6 +50,8 @@ def layout_of(network: Network, root: int) -> Layout:
         return Layout(nested, True)
     if network.drawn_at is not None:
         return Layout(network.drawn_at, True)
+    if network.named_nodes and (coordinates := _said_by_labels(network)) is not None:
+        return Layout(_on_grid(coordinates, wraps=False), True)
     if network.relays is not None:
         return Layout(_in_layers(network, _by_kind(network), falling=True), False)
     if network.arcs == 2 * (network.nodes - 1) and network.connected:
@@ -54,6 +59,15 @@ def layout_of(network: Network, root: int) -> Layout:
     if network.nodes <= _MOST_STRESSED:
         return Layout(_by_distance(network), True)
     return Layout(circle(network.nodes), True)
+
+
+def _said_by_labels(network: Network) -> Ints | None:
+    """Return the coordinates that all labels are, as tuples of two whole numbers or more, from 0: int64 (axes, N); else None."""
+    labels = network.labels(np.arange(network.nodes))
+    if not all(_TUPLE.fullmatch(label) for label in labels) or len({label.count(",") for label in labels}) > 1:
+        return None
+    found = np.array([[int(part) for part in label.split(",")] for label in labels]).T
+    return found - found.min(axis=1, keepdims=True)
 
 
 def _on_grid(coordinates: Ints, wraps: bool) -> Places:

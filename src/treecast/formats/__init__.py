@@ -6,14 +6,26 @@ A loaded schedule is verified again. A changed byte of a file is noticed.
 
 import codecs
 import os
+import re
 import sys
+from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from treecast.errors import FormatError
-from treecast.files import read_folder, read_whole, spell_path, write_folder, write_whole
-from treecast.formats.registry import DEFAULT, HEAD, Told, exporter_named, format_of_bytes, format_of_name, importers
+from treecast.files import Source, read_folder, read_whole, spell_path, write_folder, write_whole
+from treecast.formats.registry import (
+    DEFAULT,
+    HEAD,
+    Importer,
+    Told,
+    exporter_named,
+    format_of_bytes,
+    format_of_name,
+    importers,
+)
 from treecast.models import Model
 from treecast.networks import families
 from treecast.networks.reading.registry import HEAD as HEAD_OF_NETWORKS
@@ -135,7 +147,7 @@ def save(schedule: Schedule, path: str | os.PathLike[str], to: str | None = None
         write_whole(path, found)
 
 
-def read(path: str | os.PathLike[str], told: Told | None = None) -> Schedule:
+def read(path: Source, told: Told | None = None) -> Schedule:
     """Read a schedule from a file of any format, without verifying it.
 
     Parameters
@@ -170,7 +182,7 @@ def read(path: str | os.PathLike[str], told: Told | None = None) -> Schedule:
 
 
 def judge(
-    path: str | os.PathLike[str], told: Told | None = None, model: str | Model | None = None, method: str = "fast"
+    path: Source, told: Told | None = None, model: str | Model | None = None, method: str = "fast"
 ) -> tuple[Report | FileVerdict, Callable[[], Schedule]]:
     """Judge a file: by the rules of its own format, if that has some, and else as the schedule that it holds.
 
@@ -189,10 +201,30 @@ def judge(
     if told != Told():
         raise FormatError(f"a file of format {known.name} says its network and job: leave out all other facts of it")
     schedule = known.decode(data)
-    return verify(schedule, model, method), lambda: schedule
+    return _by_lines(verify(schedule, model, method), known, data), lambda: schedule
 
 
-def _bytes_of(path: str | os.PathLike[str]) -> bytes:
+def _by_lines(report: Report, known: Importer, data: bytes) -> Report:
+    """Return a report that names rows by the lines of the author's file, where the format has a line for each."""
+    if report or known.lines is None:
+        return report
+    lines, rows = defaultdict[tuple[object, ...], list[str]](list), report.schedule.rows
+    for number, *key, chunks in known.lines(data, report.schedule.network):
+        lines[*key, *chunks].append(str(number))
+
+    def line(found: re.Match[str]) -> str:
+        row = rows[int(found[1])]
+        key = (row.step, row.src, row.dst, row.tree, *rows.payloads.ranges(row.payload))
+        return f"line {' or '.join(lines[key])}" if key in lines else found[0]
+
+    texts = (re.sub(r"\brow ([0-9]+)\b", line, each.text) for each in report.violations)
+    pairs = zip(report.violations, texts, strict=True)
+    return replace(report, violations=tuple(replace(each, text=text) for each, text in pairs))
+
+
+def _bytes_of(path: Source) -> bytes:
+    if not isinstance(path, str | os.PathLike):
+        return read_whole(path, max(HEAD, HEAD_OF_NETWORKS), _refuse_head)
     if os.path.isdir(path):
         for known in importers().values():
             if known.folder and any(Path(path).glob(known.folder)):
@@ -213,21 +245,24 @@ def _refuse_head(head: bytes) -> str:
     return f"is no treecast file: it does not begin like one ({', '.join(importers())})"
 
 
-def load_verified(path: str | os.PathLike[str], told: Told | None = None) -> tuple[Schedule, Report]:
+def load_verified(path: Source, told: Told | None = None) -> tuple[Schedule, Report]:
     """Read a schedule from a file, verify it, and return it with the verifier's report; else as ``load``."""
-    schedule = read(path, told)
-    report = verify(schedule)
+    told = told or Told()
+    data = _bytes_of(path)
+    known = importers()[format_of_bytes(data) or DEFAULT]
+    schedule = judge(path, told)[1]() if told != Told() else known.decode(data)
+    report = _by_lines(verify(schedule), known, data)
     if not report:
         raise FormatError(f"{spell_path(path)} holds a schedule that is wrong: {report.violations[0].text}")
     return schedule, report
 
 
-def load(path: str | os.PathLike[str], told: Told | None = None) -> Schedule:
+def load(path: Source, told: Told | None = None) -> Schedule:
     """Read a schedule from a file and verify it.
 
     Parameters
     ----------
-    path : str or os.PathLike
+    path : str, os.PathLike or open file
         The file, in any format that can be read. ``-`` is standard input.
     told : Told, optional
         The facts that a file of another tool does not say, as ``treecast.verify`` takes it.

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from treecast.description import spell_range
 from treecast.errors import FormatError
-from treecast.formats.registry import BYTES, RATE, Setting, exporter, link_cost
+from treecast.formats.registry import BYTES, LATENCY, RATE, Setting, exporter, link_costs
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.programs.messages import Messages, chunk_places, messages_of, parcels
 from treecast.ragged import Ints, places, starts
 from treecast.schedule import Payloads, Rows, Schedule
-from treecast.schedule.costs import rate_of
+from treecast.schedule.costs import Costs, Floats
+from treecast.schedule.sizes import under_way
 from treecast.simulation.faults import Faults, parse_faults
 from treecast.simulation.replay import replay
 
@@ -53,13 +54,14 @@ _STEPS = Setting(name="steps", summary="Show these steps only, as in 3:8 for ste
     "chrome",
     suffix=".trace.json",
     summary="a timeline of each node, for Perfetto",
-    settings=(BYTES, RATE, _NODES, _STEPS, _KILL, _CUT),
+    settings=(BYTES, RATE, LATENCY, _NODES, _STEPS, _KILL, _CUT),
 )
 def encode(
     schedule: Schedule,
     *,
     size: int | None = None,
     rate: float | None = None,
+    latency: float | None = None,
     nodes: str = "",
     steps: str = ":",
     dead_nodes: Sequence[str] = (),
@@ -75,21 +77,34 @@ def encode(
     shown = _shown_nodes(schedule.network, nodes), _shown_steps(messages, steps)
     _check_number(messages, *shown)
     fates = _fates_of(messages, dead_nodes, cut_links)
-    microseconds = 1e6 * int(np.diff(begins).max(initial=0)) / rate_of(link_cost(schedule, rate=rate))
-    events = [*_threads(schedule.network, shown[0]), *_deaths(fates, microseconds, shown[0])]
-    events += _events(messages, fates, begins, microseconds, shown)
+    times = _times_of_steps(messages, begins, link_costs(schedule, latency, rate))
+    events = [*_threads(schedule.network, shown[0]), *_deaths(fates, times, shown[0])]
+    events += _events(messages, fates, begins, times, shown)
     head: dict[str, object] = {
         "network": schedule.network.spec,
         "collective": schedule.collective.kind,
         "messages": schedule.collective.messages,
         "steps": schedule.steps,
-        "step_microseconds": microseconds,
+        "step_microseconds": np.diff(times).round(3).tolist(),
         "command": schedule.command,
     }
     if len(fates.faults):
         head["faults"] = fates.faults.describe(schedule.network)
     lines = ",\n".join(json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in events)
     return f'{{"displayTimeUnit":"ns","otherData":{json.dumps(head)},"traceEvents":[\n{lines}\n]}}\n'.encode()
+
+
+def _times_of_steps(messages: Messages, begins: Ints, costs: Costs) -> Floats:
+    """Return when each step begins, and when the last ends, in microseconds: float64 (steps + 1,).
+
+    A step is as long as its slowest send, and all chunks count as long as the longest, as in the time of a report.
+    """
+    schedule, one = messages.schedule, parcels(messages)
+    chunks = np.bincount(one, messages.sizes(np.arange(len(begins))), minlength=1)[one]
+    startup, per_byte = costs.of_arcs(messages.src, messages.dst)
+    seconds = np.zeros(schedule.steps)
+    np.maximum.at(seconds, messages.step, startup + per_byte * int(np.diff(begins).max(initial=0)) * chunks)
+    return 1e6 * np.concatenate([[0.0], np.cumsum(under_way(seconds, schedule.model.latency))])
 
 
 def _shown_nodes(network: Network, nodes: str) -> NDArray[np.bool_]:
@@ -154,17 +169,17 @@ def _threads(network: Network, shown: NDArray[np.bool_]) -> Iterator[_Event]:
                 yield {"ph": "M", "name": "thread_name", "pid": node, "tid": thread, "args": {"name": words}}
 
 
-def _deaths(fates: _Fates, microseconds: float, shown: NDArray[np.bool_]) -> Iterator[_Event]:
+def _deaths(fates: _Fates, times: Floats, shown: NDArray[np.bool_]) -> Iterator[_Event]:
     """Yield a mark where a node dies, and one at the sending thread of an arc that is cut."""
     marks = [(step, node, "p", "dies", 0) for node, step in sorted(fates.faults.nodes.items())]
     marks += [(step, node, "t", "is cut", 2 * port) for (node, port), step in sorted(fates.faults.arcs.items())]
     for step, node, scope, name, thread in marks:
         if shown[node]:
-            at = {"ts": round(step * microseconds, 3), "pid": node, "tid": thread}
+            at = {"ts": round(float(times[min(step, len(times) - 1)]), 3), "pid": node, "tid": thread}
             yield {"ph": "i", "s": scope, "name": name} | at
 
 
-def _events(messages: Messages, fates: _Fates, begins: Ints, microseconds: float, shown: _Shown) -> Iterator[_Event]:
+def _events(messages: Messages, fates: _Fates, begins: Ints, times: Floats, shown: _Shown) -> Iterator[_Event]:
     """Yield messages at both ends, those that go together as one, and arrows from each that brought a chunk to the next.
 
     One that is lost stands at its source alone, in the colour of terrible things; one that is not sent nowhere.
@@ -177,7 +192,6 @@ def _events(messages: Messages, fates: _Fates, begins: Ints, microseconds: float
     thread = np.full(network.nodes * network.ports, -1)
     thread[network.arc(tail, out)] = 2 * back + 1
     arriving = thread[network.arc(messages.src, messages.port)]
-    long = round(microseconds, 3)
     for several in members:
         which = several[fates.sent[several]]
         if not len(which):
@@ -193,8 +207,8 @@ def _events(messages: Messages, fates: _Fates, begins: Ints, microseconds: float
             "ph": "X",
             "name": f"chunks {', '.join(spell_range(*pair) for pair in ranges)}" if ranges else "control",
             "cat": f"tree {min(trees)}" if len(trees) == 1 else "several trees",
-            "ts": round(step * microseconds, 3),
-            "dur": long,
+            "ts": round(float(times[step]), 3),
+            "dur": round(float(times[step + 1] - times[step]), 3),
             "args": said
             | {"chunks": ranges, "bytes": sum(int(begins[stop] - begins[first]) for first, stop in ranges)},
         }
@@ -203,10 +217,10 @@ def _events(messages: Messages, fates: _Fates, begins: Ints, microseconds: float
         for node, thread in ((src, 2 * int(messages.port[m])), (dst, int(arriving[m]))):
             if nodes[node] and (node == src or fates.arrived[m]):
                 yield event | {"pid": node, "tid": thread}
-    yield from _arrows(messages, fates, arriving, microseconds, shown)
+    yield from _arrows(messages, fates, arriving, times, shown)
 
 
-def _arrows(messages: Messages, fates: _Fates, arriving: Ints, microseconds: float, shown: _Shown) -> Iterator[_Event]:
+def _arrows(messages: Messages, fates: _Fates, arriving: Ints, times: Floats, shown: _Shown) -> Iterator[_Event]:
     """Yield the two ends of each arrow: in the middle of a receive, and where its chunk begins to be sent on."""
     nodes, steps = shown
     of = np.repeat(np.arange(len(messages)), np.diff(messages.needs_start))
@@ -214,7 +228,8 @@ def _arrows(messages: Messages, fates: _Fates, arriving: Ints, microseconds: flo
     for number, entry in enumerate(np.flatnonzero(seen).tolist()):
         m, need = int(of[entry]), int(messages.needs[entry])
         shared = {"name": "sent on", "cat": "needs", "id": number, "pid": int(messages.src[m])}
-        middle, begin = (int(messages.step[need]) + 0.5) * microseconds, int(messages.step[m]) * microseconds
+        before = int(messages.step[need])
+        middle, begin = float(times[before] + times[before + 1]) / 2, float(times[messages.step[m]])
         yield shared | {"ph": "s", "ts": round(middle, 3), "tid": int(arriving[need])}
         yield shared | {"ph": "f", "bp": "e", "ts": round(begin, 3), "tid": 2 * int(messages.port[m])}
 

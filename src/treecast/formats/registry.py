@@ -18,6 +18,7 @@ from typing import Any, TypeVar, cast
 from treecast.discovery import import_all
 from treecast.errors import FormatError, TreecastError
 from treecast.models import Cost
+from treecast.networks import Network
 from treecast.programs.verdict import FileVerdict
 from treecast.schedule import Schedule
 from treecast.schedule.costs import Costs
@@ -166,7 +167,8 @@ class Importer:
     says more than a schedule does, judges the bytes of a file by rules of its own. It takes facts that the file does not say as
     well, and returns the verdict, and a function that makes the schedule of a right file. ``folder``, of a format that is a
     folder of files: the name of that which lists the others, a line each, in the order in which they are read as one, or a
-    pattern of their names.
+    pattern of their names. ``lines``, of a text that has a line for each row, yields of such bytes the number of each of these
+    lines, and the step, source, target, tree and chunks of its row.
     """
 
     name: str
@@ -174,6 +176,7 @@ class Importer:
     decode: Decode
     judge: Judge | None = None
     folder: str = ""
+    lines: Callable[[bytes, Network], Iterable[tuple[int, int, int, int, int, list[tuple[int, int]]]]] | None = None
 
 
 _EXPORTERS: dict[str, Exporter] = {}
@@ -334,7 +337,11 @@ COPIES = Setting(
 )
 
 
-def link_cost(schedule: Schedule, latency: float | None = None, rate: float | None = None) -> Cost:
-    """Return the cost of a link: as said, else as the schedule was planned for, else 1 us and 125 MB/s."""
-    own = schedule.costs.default if schedule.costs is not None else Costs.of(1e-6, 125e6).default
-    return Cost(own.startup if latency is None else latency, own.per_byte if rate is None else 1 / rate)
+def link_costs(schedule: Schedule, latency: float | None = None, rate: float | None = None) -> Costs:
+    """Return the costs of links: what is said for all, else as the schedule was planned for, else 1 us and 125 MB/s."""
+    own = schedule.costs or Costs.of(1e-6, 125e6)
+
+    def as_said(cost: Cost) -> Cost:
+        return Cost(cost.startup if latency is None else latency, cost.per_byte if rate is None else 1 / rate)
+
+    return Costs(as_said(own.default), {arc: as_said(cost) for arc, cost in own.arcs.items()})

@@ -13,6 +13,7 @@ from treecast.networks.kept import kept
 
 _MOST_NODES = 2**12  # of a network that is searched for cuts
 _STARTS, _SMOOTHED = 12, 40
+_MENDED = 3  # cuts of a whole network that are improved for one that lacks little of it
 
 
 class Separator(NamedTuple):
@@ -38,7 +39,8 @@ def best_separator(network: Network) -> Separator | None:
 
     Of meshes and tori it halves an axis. Otherwise nodes are put in order, by their distance from some node or by how
     a difference spreads over the network (which tends to an eigenvector), the best beginning of the order is taken, and single
-    nodes change sides while that helps. There may be better cuts.
+    nodes change sides while that helps. There may be better cuts. Of a large network that lacks little of another, the best
+    cuts of that one are improved.
 
     >>> from treecast.networks import network
     >>> best_separator(network("torus:3x5x7"))
@@ -50,9 +52,36 @@ def best_separator(network: Network) -> Separator | None:
         return _across_axis(network.grid)
     if network.rank_count == 1 or network.nodes > _MOST_NODES:
         return None
-    arcs, ranks = arcs_of(network), np.isin(np.arange(network.nodes), network.ranks).astype(np.int64)
-    found = [_improved(arcs, ranks, order) for order in _orders(network, arcs)]
+    arcs, ranks = arcs_of(network), _ranks(network)
+    found = [_separator(arcs, ranks, side) for side in _sides(network)]
     return max(found, key=lambda cut: (cut.pairs / cut.arcs, cut.late))
+
+
+def _ranks(network: Network) -> Ints:
+    return np.isin(np.arange(network.nodes), network.ranks).astype(np.int64)
+
+
+@kept(1)
+def _sides(network: Network) -> list[NDArray[np.bool_]]:
+    """Return the sides of good cuts: which nodes are inside, bool (N,)."""
+    from treecast.kernels.graphs.separators import improve
+
+    arcs, ranks = arcs_of(network), _ranks(network)
+    if network.torn_from is None:
+        found = [_beginning(arcs, ranks, order) for order in _orders(network, arcs)]
+    else:
+        whole, left = network.torn_from
+        found = [side[left] for side in _sides(whole)]
+        found = sorted(found, key=lambda side: -_share(arcs, ranks, side))[:_MENDED]
+    for side in found:
+        improve(*arcs[:5], ranks, side)
+    return found
+
+
+def _share(arcs: Arcs, weight: Ints, inside: NDArray[np.bool_]) -> float:
+    """Return how many pairs cross a cut for each of its arcs."""
+    nodes, out = int(weight[inside].sum()), int((inside[arcs.tail] & ~inside[arcs.head]).sum())
+    return nodes * (int(weight.sum()) - nodes) / max(out, 1)
 
 
 def _across_axis(grid: Grid) -> Separator | None:
@@ -82,18 +111,21 @@ def _orders(network: Network, arcs: Arcs) -> list[Ints]:
     return found
 
 
-def _improved(arcs: Arcs, weight: Ints, order: Ints) -> Separator:
-    from treecast.kernels.graphs.separators import improve
-
+def _beginning(arcs: Arcs, weight: Ints, order: Ints) -> NDArray[np.bool_]:
+    """Return the best beginning of nodes in some order, as a side of a cut."""
     inside = np.zeros(len(order), np.bool_)
     inside[order[: _best_prefix(arcs, weight, order)]] = True
-    nodes, out = improve(*arcs[:5], weight, inside)
+    return inside
+
+
+def _separator(arcs: Arcs, weight: Ints, inside: NDArray[np.bool_]) -> Separator:
+    nodes, out = int(weight[inside].sum()), int((inside[arcs.tail] & ~inside[arcs.head]).sum())
     leaving = inside[arcs.tail] & ~inside[arcs.head]
     to_arcs = _between(arcs, inside & (weight > 0), arcs.tail[leaving])
     beyond = _between(
-        arcs, np.bincount(arcs.head[leaving], minlength=len(order)) > 0, np.flatnonzero(~inside & (weight > 0))
+        arcs, np.bincount(arcs.head[leaving], minlength=len(inside)) > 0, np.flatnonzero(~inside & (weight > 0))
     )
-    return Separator(int(nodes), int(weight.sum()) - int(nodes), int(out), to_arcs + beyond)
+    return Separator(nodes, int(weight.sum()) - nodes, out, to_arcs + beyond)
 
 
 def _best_prefix(arcs: Arcs, weight: Ints, order: Ints) -> int:

@@ -255,9 +255,9 @@ def _forgive(dispatcher: Any) -> None:
 
 
 def _tell() -> None:
-    """Say once on a terminal why nothing else happens for some seconds."""
+    """Say once, to a terminal or a notebook, why nothing else happens for some seconds."""
     global _told
-    if not _told and sys.stderr is not None and sys.stderr.isatty():
+    if not _told and sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
         sys.stderr.write("compiling kernels for large work (once per machine) …\n")
         sys.stderr.flush()
     _told = True

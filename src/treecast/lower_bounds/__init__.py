@@ -8,7 +8,7 @@ from treecast.collectives import Collective
 from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError
 from treecast.lower_bounds import distances
-from treecast.lower_bounds.bound import Bound, best, spell_bounds, tightest
+from treecast.lower_bounds.bound import Bound, best, spell_bounds, spell_greatest, tightest
 from treecast.lower_bounds.job import Job
 from treecast.lower_bounds.ladder import Climb
 from treecast.lower_bounds.wormhole import LEAST_OF_ALL, MOST_SEARCHED, search, taking_part
@@ -27,6 +27,7 @@ __all__ = [
     "schedule_bounds",
     "search",
     "spell_bounds",
+    "spell_greatest",
     "taking_part",
     "tightest",
 ]

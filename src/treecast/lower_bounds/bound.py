@@ -77,6 +77,12 @@ def spell_bounds(found: Iterable[Bound], of: str) -> list[str]:
     return [_spelled(bound) for bound in found if bound.of == of]
 
 
+def spell_greatest(found: Iterable[Bound], of: str) -> list[str]:
+    """Return the greatest bound of ``of`` as people read it, and that under a condition, where it is greater."""
+    some = [bound for bound in found if bound.of == of]
+    return [_spelled(bound) for bound in dict.fromkeys((best(some, of), tightest(some, of)))] if some else []
+
+
 def _spelled(bound: Bound) -> str:
     given = f"; {bound.given}" * bool(bound.given)
     return f"at least {bound.value:,} = {bound.formula}  ({bound.source}{given})"

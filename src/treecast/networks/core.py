@@ -194,6 +194,11 @@ class Network(Nodes, Described):
         return None
 
     @property
+    def torn_from(self) -> "tuple[Network, Ints] | None":
+        """The large network of which this one lacks little, and its nodes that are left; None where it is no such."""
+        return None
+
+    @property
     def drawn_at(self) -> NDArray[np.float64] | None:
         """Where everyone draws its nodes, right and down: float64 (N, 2); None where pictures are to find places."""
         return None

@@ -42,6 +42,7 @@ class Graph(Listed):
 
     described: ClassVar[str] = "a graph"
     named_nodes = True
+    at: NDArray[np.float64] | None = None
 
     def __init__(self, spec: str, names: Sequence[str], arcs: ArrayLike, relays: ArrayLike | None = None) -> None:
         """Make the network spelled ``spec`` from its nodes' names and its arcs' sources and targets.
@@ -89,8 +90,13 @@ class Graph(Listed):
     def made(cls, spec: str, parts: "Parts") -> Self:
         """Return the network of the parts that were read, spelled ``spec``, with the notes on it."""
         found = cls(spec, parts.names, parts.arcs, parts.relays)
-        found.notes = parts.remarks
+        found.notes, found.at = parts.remarks, parts.at
         return found
+
+    @property
+    def drawn_at(self) -> NDArray[np.float64] | None:
+        """The places that whoever made it gave to its nodes, if any."""
+        return self.at
 
     @property
     def spelled(self) -> bool:

@@ -110,6 +110,8 @@ class Wired(Graph):
         super().__init__(spec, _labels(view), np.concatenate([there, back]), relays)
         self.remarks = tuple(each.text.partition(":")[0] for each in view.complaints if each.sort == "degraded")
         self.kinds = tuple(node.kind for node in view.nodes.values())
+        places = [node.at for node in view.nodes.values() if node.at is not None]
+        self.at = np.array(places) if len(places) == self.nodes else None
         self.chunk_rate = unit.rate * 1e9 / 8 if rated else None
         if not rated and unit.rate != 1:
             self.notes = (f"an arc stands for {unit.rate:,.6g} cables, and a rate is that of them all",)

@@ -18,6 +18,7 @@ from treecast.networks.graph import Graph
 _WORDS = ("links", "nodes")
 _BETWEEN = re.compile(r"\s+without\s+(?=(?:links|nodes)\s)")
 _MOST_ARCS = 1 << 25
+_LARGE = 64  # nodes
 
 
 class Without(Graph):
@@ -59,6 +60,12 @@ class Without(Graph):
         names = whole.labels(self.kept)
         super().__init__(self._spell(), names, found, None if whole.relays is None else whole.relays[self.kept])
         self.family = ""
+
+    @property
+    def torn_from(self) -> tuple[Network, Ints] | None:
+        """The whole network, where it is large, and no more than a node or a fiftieth of its arcs are gone."""
+        little = len(self.gone) <= 1 and 50 * len(self.cut) <= self.whole.arcs
+        return (self.whole, self.kept) if little and self.whole.nodes > _LARGE else None
 
     @property
     def spelled(self) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from treecast.collectives import COLLECTIVES, Collective
-from treecast.description import Description, count_of, describe
+from treecast.description import Described, Description, count_of, describe
 from treecast.description import Table as Shown
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
@@ -71,12 +71,15 @@ class Entry:
         return _quotient(self.transmissions, self.transmissions_lower_bound)
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Described):
     """Networks side by side: their figures, and entries collective by collective, networks in the order given."""
 
     figures: tuple[Figures, ...]
     entries: tuple[Entry, ...]
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {', '.join(figures.network for figures in self.figures)}>"
 
 
 @describe.register

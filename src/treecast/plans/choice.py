@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from treecast.collectives import find_backwards
-from treecast.description import Description, Table, describe
+from treecast.description import Described, Description, Table, describe, list_few
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds, is_least
 from treecast.models import Model
@@ -84,8 +84,8 @@ def choose(
     return chosen.builder, chosen.built
 
 
-@dataclass(frozen=True)
-class Alternatives:
+@dataclass(frozen=True, repr=False)
+class Alternatives(Described):
     """All builders of a collective on a network beside one job, the best one first, those that cannot do it last.
 
     Parameters
@@ -106,6 +106,10 @@ class Alternatives:
     def chosen(self) -> Builder:
         """The builder that ``plan`` takes."""
         return self.candidates[0].builder
+
+    def __repr__(self) -> str:
+        names = list_few([each.builder.name for each in self.candidates if each.claims], 4)
+        return f"<Alternatives for {self.job.collective.kind} on {self.job.network.spec}: {names}>"
 
 
 @takes(job)

@@ -8,7 +8,7 @@ from treecast.lower_bounds.seconds import TimeBound, bound_seconds
 from treecast.schedule import Schedule
 from treecast.schedule.clocks import seconds_by_events, seconds_by_steps
 from treecast.schedule.costs import Costs
-from treecast.units import spell_seconds
+from treecast.units import spell_ratio, spell_seconds
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _(timing: Timing) -> Description:
     if bound is not None:
         ratio = timing.by_steps / bound.seconds if bound.seconds else 1.0
         figures |= {"time_lower_bound": bound.seconds, "time_ratio": round(ratio, 4)}
-        words[0] += f", {ratio:.4g} x the lower bound"
+        words[0] += f", {spell_ratio(ratio)} x the lower bound"
         words.append(str(describe(bound).lines["takes"]))
     if events is not None and spell_seconds(events) != spell_seconds(timing.by_steps):
         words.append(f"{spell_seconds(events)} if each send begins as soon as it can")

@@ -6,7 +6,7 @@ from typing import Any
 
 from treecast.description import Described, Description, count_of, describe
 from treecast.errors import FormatError
-from treecast.lower_bounds import Bound, spell_bounds
+from treecast.lower_bounds import Bound, spell_greatest
 from treecast.programs.program import Place
 from treecast.programs.rules import place_of, rules_of
 from treecast.ragged import Ints
@@ -174,7 +174,7 @@ def _(verdict: FileVerdict) -> Description:
         lines["messages"] = f"{verdict.messages:,}"
     if verdict.steps is not None:
         fewer = "" if verdict.depth in (None, verdict.steps) else f", {verdict.depth:,} if arcs carried all at once"
-        lines["steps"] = [f"{verdict.steps:,}{fewer}", *spell_bounds(verdict.bounds, "steps")]
+        lines["steps"] = [f"{verdict.steps:,}{fewer}", *spell_greatest(verdict.bounds, "steps")]
     if verdict.busiest is not None and verdict.busiest_arc[0] >= 0:
         src, dst = verdict.busiest_arc
         lines["busiest arc"] = f"{src} > {dst}: {count_of(verdict.busiest, carried)}"

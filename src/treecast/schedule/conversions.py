@@ -1,11 +1,10 @@
 """Schedules in other people's objects: a graph of networkx, a table of pandas."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treecast.errors import TreecastError
+from treecast.description import data_frame
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -62,11 +61,5 @@ def to_pandas(schedule: "Schedule") -> Any:
     TreecastError
         When pandas is missing.
     """
-    try:
-        pandas: Any = import_module("pandas")
-    except ImportError:
-        raise TreecastError("a table of pandas needs pandas: pip install pandas") from None
     rows, labels = schedule.rows, np.array(schedule.network.labels(), object)
-    return pandas.DataFrame(
-        {**rows.columns(), "from": labels[rows.src], "to": labels[rows.dst], "chunks": rows.chunks_sent}
-    )
+    return data_frame({**rows.columns(), "from": labels[rows.src], "to": labels[rows.dst], "chunks": rows.chunks_sent})

@@ -1,17 +1,17 @@
 """The verifier's report: violations of rules, measured figures, and the lower bounds beside them."""
 
 from dataclasses import asdict, dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from treecast.description import Described, Description, count_of, describe
-from treecast.lower_bounds import LEAST_OF_ALL, Bound, best, spell_bounds, tightest
+from treecast.lower_bounds import LEAST_OF_ALL, Bound, best, spell_bounds, spell_greatest, tightest
 from treecast.models import Model
 from treecast.networks.description import degraded
 from treecast.schedule import Schedule, describe_job
 from treecast.schedule.tree_of_rows import first_controls
-from treecast.units import spell_seconds
+from treecast.units import spell_ratio, spell_seconds
 from treecast.verification.bits import bits_of_plan
 
 SHOWN = 3
@@ -148,10 +148,10 @@ def _(report: Report) -> Description:
     for measure, measured in (("steps", report.steps), ("transmissions", report.transmissions)):
         lines[measure] = [
             f"{measured:,}{beside_bound(report, measure, measured)}",
-            *spell_bounds(report.bounds, measure),
+            *spell_greatest(report.bounds, measure),
         ]
     if report.distance is not None:
-        lines["total distance"] = [spell_distance(report), *spell_bounds(report.bounds, "tcd")]
+        lines["total distance"] = [spell_distance(report), *spell_greatest(report.bounds, "tcd")]
     bits = bits_of_plan(schedule) if report else None
     if report.depth_contention is not None:
         pairs = count_of(report.depth_contention, "pair")
@@ -159,6 +159,17 @@ def _(report: Report) -> Description:
     found = found.adding(_figures(report), lines | {"verified in": spell_seconds(report.seconds)})
     found = found if bits is None else found.joined(describe(bits), after="transmissions")
     return found.joined(degraded(schedule.network))
+
+
+def with_all_bounds(report: Report, found: Description) -> Description:
+    """Return the description of a report with every bound under its figure, where it has the greatest alone."""
+    names = {"steps": "steps", "transmissions": "transmissions", "tcd": "total distance"}
+    lines = {
+        name: [cast("list[object]", found.lines[name])[0], *spell_bounds(report.bounds, of)]
+        for of, name in names.items()
+        if name in found.lines
+    }
+    return found.adding({}, lines)
 
 
 def _figures(report: Report) -> dict[str, object]:
@@ -208,7 +219,7 @@ def beside_bound(report: Report, measure: str, measured: int) -> str:
         return ", the lower bound" if measured == bound else ""
     near = 0 < (measured - bound) * 1000 < bound  # "1 x" would say that it is met
     least = f"; the least {under.given}" if measured == under.value else ""
-    return f", {f'{measured - bound:,} above' if near else f'{measured / bound:.4g} x'} the lower bound{least}"
+    return f", {f'{measured - bound:,} above' if near else f'{spell_ratio(measured / bound)} x'} the lower bound{least}"
 
 
 def spell_distance(report: Report) -> str:

@@ -34,7 +34,7 @@ def test_theorems(answer, ask):
     status, found = answer("theorems", "star", "--up-to", "3")
     assert status == 0
     assert set(found[0]) == {"name", "says", "checked", "holds", "as_known", "detail", "seconds"}
-    status, out, err = ask("theorems", "--up-to", "3")
+    status, out, err = ask("theorems", "star", "--up-to", "3")
     assert (status, err) == (0, "")
     assert out.count("holds  ") == sum(one["holds"] for one in found)
     assert out.count("FALSE  ") == sum(not one["holds"] for one in found) == 1
@@ -137,7 +137,7 @@ def test_in_a_terminal_there_is_chatter_and_colour(files):
     assert re.search("\x1b\\[[0-9;]*32m", shown)
     assert "━" in shown
     status, shown = in_terminal("plan", "broadcast", "star:4", "-o", "new.tc")
-    assert shown.endswith("written: new.tc, 23 rows\n")
+    assert shown.endswith("wrote new.tc, 23 rows\n")
 
 
 def test_no_color_is_heeded(files):

@@ -38,5 +38,5 @@ def convert(
     if not ending:
         raise FormatError(f"{output!r} is no name for a network: let it end in {' or '.join(writers)}")
     write_whole(output, writers[ending](where))
-    console.say(f"written: {output}, {where.nodes:,} nodes")
+    console.wrote(output, f", {where.nodes:,} nodes")
     return 0

@@ -87,5 +87,5 @@ def draw(
     if output in (None, "-"):
         console.show_text(drawn)
     else:
-        console.say(f"written: {output}")
+        console.wrote(output)
     return 0

@@ -65,5 +65,5 @@ def export(
     if to is None:
         warn_of_suffix(output)
     if output != "-":
-        console.say(f"written: {output}, {entry.name}")
+        console.wrote(output, f", {entry.name}")
     return 0

@@ -48,5 +48,5 @@ def place(
         return 0
     if write is not None and output is not None:
         write_whole(output, found.written(write).encode())
-        console.say(f"written: {output}")
+        console.wrote(output)
     return console.show(found, as_json)

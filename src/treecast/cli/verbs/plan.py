@@ -4,7 +4,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from treecast.cli import console
-from treecast.cli.arguments import BrokenOptions, BytesOptions, JobOptions, Json, Kind, Output, Spec
+from treecast.cli.arguments import BrokenOptions, BytesOptions, Flag, JobOptions, Json, Kind, Output, Spec
 from treecast.cli.files import check_output, show_plan
 from treecast.cli.options import with_options
 from treecast.description import Description, describe
@@ -40,6 +40,7 @@ def plan(
     builder: str | None = None,
     options: BuilderOptions = BuilderOptions(),
     compare_with: str | None = None,
+    bounds: Flag = False,
     output: Output = None,
     as_json: Json = False,
 ) -> int:
@@ -54,6 +55,8 @@ def plan(
     compare_with
         A network, the whole one where NETWORK has lost something: say how long it takes there. 'whole' is the fabric of a file
         with its missing parts put back.
+    bounds
+        Print every lower bound, not the greatest alone.
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
@@ -62,6 +65,7 @@ def plan(
     from treecast.plans.after.differences import Loss
     from treecast.plans.timing import seconds_of
     from treecast.units import spell_seconds
+    from treecast.verification.report import with_all_bounds
     from treecast.verification.verifier import verify
 
     network, compare_with = broken.less(network), broken.other(network, compare_with)
@@ -95,7 +99,8 @@ def plan(
     report = verify(schedule)
 
     def shown() -> Description:
-        found = describe(report).joined(plans.facts(schedule, report.depth), after="trees")
+        found = with_all_bounds(report, describe(report)) if bounds else describe(report)
+        found = found.joined(plans.facts(schedule, report.depth), after="trees")
         if compare_with is not None:
             found = found.joined(describe(Loss(schedule, planned_on(compare_with))), after="steps")
         found = found.joined(seconds_of(schedule), after="steps").adding({}, {"planned in": spell_seconds(took)})

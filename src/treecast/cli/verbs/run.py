@@ -78,7 +78,7 @@ def run(
         found.adding({"input": data, "verified": report.holds, "method": report.method}, lines), as_json
     )
     if output is not None:
-        console.say(f"written: {output}")
+        console.wrote(output)
     return status
 
 

@@ -6,13 +6,15 @@ from cyclopts import Parameter
 
 from treecast.cli import console
 from treecast.cli.arguments import Json, Names
+from treecast.description import Table
+from treecast.errors import TreecastError
 from treecast.papers.theorems import PAPERS, SIZES, Finding, each_theorem
 
 _LETTERS = ", ".join(f"{size.letter} of the {size.network}" for size in SIZES.values())
 
 
 def theorems(
-    paper: Annotated[str, Parameter(help=f"The paper: {', '.join(PAPERS)}.")] = "star",
+    paper: Annotated[str, Parameter(help=f"The paper: {', '.join(PAPERS)}; without one they are listed.")] = "",
     /,
     *,
     up_to: Annotated[
@@ -28,6 +30,12 @@ def theorems(
     Example: treecast theorems star --up-to 10 --only "Lemma 6"
     """
 
+    if not paper:
+        if up_to is not None or only:
+            raise TreecastError(f"name the paper, too: {', '.join(PAPERS)}")
+        rows = [(name, SIZES[name].network, len(statements)) for name, statements in PAPERS.items()]
+        table = Table(("paper", "networks", "statements"), rows, of="papers")
+        return console.show(table.alone(["'treecast theorems star' checks those of one"]), as_json)
     checked, found = each_theorem(paper, up_to, only), list[Finding]()
     while True:
         with console.progress("theorems"):

@@ -19,6 +19,7 @@ def verify(
     model: ModelName = None,
     expanded: Flag = False,
     same_bits: Flag = False,
+    bounds: Flag = False,
     sweep: Kind | None = None,
     most: int | None = None,
     liars: int = 0,
@@ -41,6 +42,8 @@ def verify(
         Judge every single send, slowly, instead of whole streams.
     same_bits
         Fail where the bits of sums differ at ranks, or depend on the size of the message or the place in it.
+    bounds
+        Print every lower bound, not the greatest alone.
     sweep
         Also replay it under every set of such faults.
     most
@@ -60,6 +63,7 @@ def verify(
     from treecast.plans.timing import seconds_of
     from treecast.simulation import sweeps
     from treecast.simulation.spreading import processes
+    from treecast.verification.report import with_all_bounds
 
     check_numbers(seed=seed)
     if sweep is None:
@@ -76,6 +80,8 @@ def verify(
     if sweep is not None and isinstance(verdict, formats.FileVerdict):
         raise TreecastError("--sweep is for schedules: write one with -o, and verify that")
     found = describe(verdict)
+    if bounds and not isinstance(verdict, formats.FileVerdict):
+        found = with_all_bounds(verdict, found)
     if verdict and not isinstance(verdict, formats.FileVerdict):
         schedule = schedule_of()
         costs = times.read(schedule.network) or schedule.costs

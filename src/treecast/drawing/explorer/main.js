@@ -245,5 +245,6 @@ function say(app) {
   let complete = 0;
   for (let v = 0; v < job.nodes; v++) if (run.wants[v] && run.done[v] <= app.step) complete++;
   const moves = W.step(app.step, sends.length, lost, complete);
-  if (!app.playing && $("moves").textContent !== moves) $("moves").textContent = moves;
+  $("moves").ariaLive = app.playing ? "off" : "polite"; // a reader of screens is told where it stops
+  if ($("moves").textContent !== moves) $("moves").textContent = moves;
 }

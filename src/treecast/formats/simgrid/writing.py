@@ -12,14 +12,14 @@ import numpy as np
 
 from treecast.errors import FormatError
 from treecast.formats.operations.reading import comments_of, comments_of_job
-from treecast.formats.registry import BYTES, LATENCY, RATE, Setting, exporter, link_cost, read_number
-from treecast.models import Cost, Model
+from treecast.formats.registry import BYTES, LATENCY, RATE, Setting, exporter, link_costs, read_number
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of, next_hops
 from treecast.programs.messages import Messages, chunk_places, messages_of, parcels
 from treecast.ragged import Ints, starts
 from treecast.schedule import Schedule
-from treecast.schedule.costs import rate_of
+from treecast.schedule.costs import Costs, rate_of
 from treecast.schedule.sizes import blocks_of
 
 _LEAST = 65_472  # bytes of a chunk: SimGrid sends shorter ones in another regime
@@ -71,8 +71,8 @@ def encode(
 ) -> Iterator[tuple[str, bytes]]:
     """Return the files of a folder for SimGrid: ``platform.xml``, ``hosts``, ``list.txt`` and a trace for each node."""
     nodes = schedule.network.nodes
-    cost = link_cost(schedule, latency, rate)
-    where = network_file(schedule.network, schedule.model, cost=cost, speed=additions or 1e9)
+    costs = link_costs(schedule, latency, rate)
+    where = network_file(schedule.network, schedule.model, costs=costs, speed=additions or 1e9)
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
     numbers = messages.numbers(begins) if additions else np.zeros(len(messages), np.int64)
     job = "".join(f"# {line}\n" for line in comments_of_job(messages, begins))
@@ -128,28 +128,37 @@ def _lines(messages: Messages, node: int, some: Ints, one: Ints, together: list[
 # -- the network: a host for each node, a link for each arc, a route for each pair, so that MPI's own algorithms run there -
 
 
-def network_file(network: Network, model: Model, *, cost: Cost, speed: float) -> bytes:
+def network_file(network: Network, model: Model, *, costs: Costs, speed: float) -> bytes:
     """Return a network as a file for SimGrid, whose nodes do ``speed`` operations in a second.
 
     With half-duplex links both ways share one link. Where ports are counted, all sends of a node go over a link of its own of so
-    many times the rate, and all its receives over another. ``cost`` is that of each arc; parallel arcs are one link of so many
-    times the rate. Raises FormatError when the network has too many nodes for routes between all of them.
+    many times the rate, and all its receives over another. ``costs`` are those of arcs; parallel arcs are one link of so many
+    times the rate. Raises FormatError when the network has too many nodes for routes between all of them, or when arcs that
+    share a link have different costs.
     """
     if network.nodes > _MOST_NODES:
         raise FormatError(
             f"{network.spec} has {network.nodes:,} nodes: SimGrid's routes between all of them are written for {_MOST_NODES} "
             "at most"
         )
-    arcs, rate = arcs_of(network), rate_of(cost)
+    arcs, cost = arcs_of(network), costs.default
     pairs, width = np.unique(np.stack([arcs.tail, arcs.head]), axis=1, return_counts=True)
     lines = [f'<host id="h{u}" speed="{speed:.0f}f"/>' for u in range(network.nodes)]
-    links: dict[str, float] = {}
+    links: dict[str, tuple[float, float]] = {}
     for u, v, count in zip(*pairs.tolist(), width.tolist(), strict=True):
-        links[_link(u, v, model)] = rate * count
+        name, of = _link(u, v, model), costs.arcs.get((u, v), cost)
+        said = rate_of(of) * count, of.startup
+        if links.setdefault(name, said) != said:
+            raise FormatError(
+                f"the arcs between {network.label(u)} and {network.label(v)} share a link, and differ in cost"
+            )
     if model.room:
-        links |= {f"{way}{u}": rate * model.room for u in range(network.nodes) for way in ("up", "down")}
-    for name, carries in links.items():
-        delay = 0 if name[0] in "ud" else cost.startup
+        if {each.per_byte for each in costs.arcs.values()} > {cost.per_byte}:
+            raise FormatError(
+                "a port of SimGrid has one rate, and the arcs of a node have several: plan under all-port"
+            )
+        links |= {f"{way}{u}": (rate_of(cost) * model.room, 0) for u in range(network.nodes) for way in ("up", "down")}
+    for name, (carries, delay) in links.items():
         lines.append(f'<link id="{name}" bandwidth="{carries:.0f}Bps" latency="{delay:g}s"/>')
     return (_FIRST + "".join(f"{line}\n" for line in [*lines, *_routes(network, model)]) + _LAST).encode()
 

@@ -1,11 +1,11 @@
-"""Graphs whose nodes and links have attributes, of any format: capacities, relays, labels and rates."""
+"""Graphs whose nodes and links have attributes, of any format: capacities, relays, labels, places and rates."""
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from treecast.errors import TreecastError
-from treecast.networks.reading.links import Links, Parts, cables_of, label_or_name, passed_over
+from treecast.networks.reading.links import PLACES, Links, Parts, cables_of, label_or_name, passed_over, place_of
 from treecast.networks.reading.machine import Complaint, Link, Machine, Node
 from treecast.units import parse_rate
 
@@ -36,8 +36,9 @@ class Drawn:
 
     def node(self, name: str, said: Mapping[str, object]) -> None:
         """Add a node: ``relay`` says that it takes no part, its label how it is called."""
-        self._pass(said)
-        self.links.add(name, said.get("relay") or False)
+        at = place_of(said)
+        self._pass(said if at is None else {key: value for key, value in said.items() if key not in PLACES})
+        self.links.add(name, said.get("relay") or False, at)
         labels = ("_".join(str(said.get(label, "")).split())[:256] for label in LABELS)
         self.labels[name] = next(filter(None, labels), "")
 
@@ -70,8 +71,9 @@ class Drawn:
         remarks = (*passed_over(self.passed), *self.remarks)
         if not self.rates or len(self.rates) < self.joined:
             return parts._replace(names=names, remarks=remarks, facts=facts)
-        kinds = zip(parts.names, names, parts.relays.tolist(), strict=True)
-        nodes = {name: Node("switch" if relay else "host", called) for name, called, relay in kinds}
+        places = [None] * len(names) if parts.at is None else [(right, down) for right, down in parts.at.tolist()]
+        kinds = zip(parts.names, names, parts.relays.tolist(), places, strict=True)
+        nodes = {name: Node("switch" if relay else "host", called, at=at) for name, called, relay, at in kinds}
         links, one = list[Link](), Counter[tuple[str, str, float]]()
         for u, v, rate, cables, one_way in self.rates:
             both = min(cables, one[v, u, rate]) if one_way else cables  # an arc back of the same rate makes a link

@@ -7,6 +7,10 @@ _FENCE = re.compile(r"\s*(```|~~~)[\w-]*\s*$")
 _PROMPT = re.compile(r"\s*(\S[^\s@:]*[@:]\S*\s*)?[$%]\s+\S.*$")
 _RULE = re.compile(r"\s*\|[\s:|-]*\|\s*$")
 _MARK = re.compile(r"\s*(>|\w[\w.-]*:)([ \t]|$)")
+_SHELL = re.compile(r"\s*\[?(?:[\w.-]+@)?([\w.-]+)[:\s][^\]$%#]*\]?[$%#]\s+\S.*$")
+_TITLE = re.compile(
+    r"(?:={2,}|-{2,}|#{2,})\s*([\w.-]+)\s*:?\s*(?:={2,}|-{2,}|#{2,})?$|([\w.-]+) \| (?:CHANGED|SUCCESS) \|.*>>$"
+)
 NETWORKX = "let networkx read it, treecast.network(networkx.{}(path))"
 _LOOKS = (
     (r"(?i)^\s*\*vertices\b", "Pajek", NETWORKX.format("read_pajek")),
@@ -15,8 +19,6 @@ _LOOKS = (
     (r'"adjacency"\s*:', "adjacency data", "give the result of networkx.node_link_data"),
     (r"(?m)^[ \t]*(graph|flowchart)\s+(LR|RL|TB|TD|BT)\b", "Mermaid", "write a link a line, as in: a -- b"),
     (r"(?m)^[ \t]*(-[ \t]*)?endpoints\s*:", "containerlab", "write a link a line, two names, as in: leaf1 spine1"),
-    (r"<platform\b", "a platform of SimGrid", "write its links, a line each, as in: source,target,rate"),
-    (r"==\([^()\n]*\)==>", "iblinkinfo", "give the output of ibnetdiscover, which says the same cables"),
     (r"(?m)^Node Type: |Links in Fabric:", "opareport", "write a link a line, two names, and its capacity"),
     (
         r"(?mi)^[ \t]*(ClusterName|SlurmctldHost|PartitionName)\s*=",
@@ -32,7 +34,7 @@ _LOOKS = (
     (
         r"NCCL INFO\b",
         "a log of NCCL",
-        "set NCCL_TOPO_DUMP_FILE=topo.xml and give that file; treecast doctor reads the log",
+        "set NCCL_DEBUG_SUBSYS=GRAPH, or give the file of NCCL_TOPO_DUMP_FILE; treecast doctor reads the log",
     ),
     (r'"traceEvents"\s*:', "a trace of a profiler", "give the file of the machine; treecast why reads records of jobs"),
     (
@@ -60,6 +62,31 @@ def unframed(data: bytes) -> bytes:
         rows = [line.strip().strip("|").split("|") for line in lines if not _RULE.match(line)]
         lines = ["\t".join(cell.strip() for cell in cells) for cells in rows]
     return (dedent("\n".join(lines)).strip("\n") + "\n").encode()
+
+
+def hosts_in(data: bytes) -> dict[str, bytes]:
+    r"""Return the texts of several hosts in one paste, by their names; none where one host has printed all.
+
+    A host is told by a mark before each line, as of pdsh and clush, by its prompt, or by a title, as of dshbak and ansible.
+
+    >>> sorted(hosts_in(b"n1: a b\nn2: a b\nn1: b c\nn2: b d\n"))
+    ['n1', 'n2']
+    """
+    said = re.sub(r"(?m)^-{5,}\s*\n(\S+)\s*\n-{5,}\s*$", r"=== \1 ===", data.decode("utf-8-sig", "replace"))
+    lines = said.splitlines()
+    marks = [found[1] if (found := _MARK.match(line)) else "" for line in lines]
+    found, here = dict[str, list[str]](), ""
+    if {mark for line, mark in zip(lines, marks, strict=True) if line.strip()}.isdisjoint({"", ">"}):
+        for line, mark in zip(lines, marks, strict=True):
+            found.setdefault(mark.removesuffix(":"), []).append(line.lstrip().removeprefix(mark).removeprefix(" "))
+        found.pop("", None)
+    else:
+        for line in lines:
+            if title := _TITLE.fullmatch(line.rstrip()) or _SHELL.fullmatch(line):
+                here = next(filter(None, title.groups()))
+            elif here:
+                found.setdefault(here, []).append(line)
+    return {name: ("\n".join(some) + "\n").encode() for name, some in found.items()} if len(found) > 1 else {}
 
 
 def looks_like(head: bytes) -> str:

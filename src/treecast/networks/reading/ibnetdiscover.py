@@ -39,7 +39,7 @@ End = tuple[str, int]
 
 
 @dataclass
-class _Seen:
+class Printed:
     """The nodes and cables that have been read so far."""
 
     kinds: dict[str, str] = field(default_factory=dict[str, str])
@@ -62,6 +62,11 @@ class _Seen:
         self.words[word or "None"] += 1
         self.speeds[frozenset((here, there))] = word or self.speeds.get(frozenset((here, there)), "")
 
+    def name_kinds(self) -> None:
+        """Tell cards from switches by their descriptions, where nothing else has."""
+        for name, kind in self.kinds.items():
+            self.kinds[name] = kind or ("hca" if _OF_HOST.fullmatch(self.said.get(name, "").strip()) else "switch")
+
 
 def _end(end: End) -> str:
     return f"port {end[1]} of {end[0]}"
@@ -75,7 +80,7 @@ def _end(end: End) -> str:
 )
 def machine_of(data: bytes) -> Machine:
     """Return the fabric of a file."""
-    seen, here, image = _Seen(), "", ""
+    seen, here, image = Printed(), "", ""
     for number, line in enumerate(lines_of(data), 1):
         try:
             if found := _HEADER.match(line):
@@ -99,14 +104,14 @@ def machine_of(data: bytes) -> Machine:
             raise ValueError(f"line {number}: {error}") from None
     if not seen.kinds:
         raise ValueError('it has no node: a line of one is written Switch 36 "S-…" # "name"')
-    return _machine(seen)
+    return machine_of_seen(seen, "ibnetdiscover")
 
 
 def _port(text: str) -> int:
     return whole_number(text, "a port")
 
 
-def _by_port(seen: _Seen, found: re.Match[str]) -> None:
+def _by_port(seen: Printed, found: re.Match[str]) -> None:
     name, rest = found[4], found[6]
     seen.kinds[name] = _KINDS[found[1]]
     other = _OTHER_END.match(rest)
@@ -121,7 +126,8 @@ def _by_port(seen: _Seen, found: re.Match[str]) -> None:
     seen.cable((name, _port(found[3])), (other[4], _port(other[3])), found[5])
 
 
-def _machine(seen: _Seen) -> Machine:
+def machine_of_seen(seen: Printed, tool: str) -> Machine:
+    """Return the fabric of the nodes and cables that a tool has printed."""
     sharp = {name for name in seen.kinds if "aggregation" in seen.said.get(name, "").lower()}
     hosts = _hosts(seen, sharp)
     nodes = dict[str, Node]()
@@ -136,7 +142,7 @@ def _machine(seen: _Seen) -> Machine:
     if vague := sorted(_VAGUE.intersection(hosts.values())):
         found.remark(f"{', '.join(vague)}: one host each, though several may have that name", *vague)
     if seen.odd:
-        text = f"{count_of(len(seen.odd), 'line')} that ibnetdiscover does not print, from line {seen.odd[0]}"
+        text = f"{count_of(len(seen.odd), 'line')} that {tool} does not print, from line {seen.odd[0]}"
         found.remark(text, sort="left out")
     found.complaints += degraded(nodes, found.links)
     cards = [name for name, kind in seen.kinds.items() if kind == "hca"]
@@ -150,10 +156,10 @@ def _machine(seen: _Seen) -> Machine:
         "rates": dict(seen.words),
         "ports_without_link": seen.unlinked,
     }
-    return found.machine("ibnetdiscover", facts | facts_of(nodes, found.links))
+    return found.machine(tool, facts | facts_of(nodes, found.links))
 
 
-def _hosts(seen: _Seen, sharp: set[str]) -> dict[str, str]:
+def _hosts(seen: Printed, sharp: set[str]) -> dict[str, str]:
     """Return the host of each card that names one, or another card of whose board does."""
     named = dict[str, str]()
     for name, kind in seen.kinds.items():
@@ -182,7 +188,7 @@ def _called(node: Node, port: int) -> str:
     return f"P{port}" if node.kind == "switch" or not node.host else node.label.partition("/")[2]
 
 
-def _add_links(found: Draft, seen: _Seen, sharp: set[str]) -> None:
+def _add_links(found: Draft, seen: Printed, sharp: set[str]) -> None:
     """Add the cables, and complaints of those that are degraded."""
     known = Counter(word for word in seen.speeds.values() if word)
     usual = known.most_common(1)[0][0] if known else ""

@@ -1,8 +1,9 @@
-"""Fabrics and hosts in JSON: of NetQ, the monitor of Cumulus Linux, and MLX's hostfiles. Parameters of TACCL are refused.
+"""Fabrics and hosts in JSON: of NetQ, the monitor of Cumulus Linux, MLX's hostfiles, and Macs. Parameters of TACCL are refused.
 
 Source: MLX's documentation, "Distributed communication", the JACCL backend.
 """
 
+import re
 from itertools import combinations
 from typing import Any, cast
 
@@ -66,6 +67,53 @@ def machine_of_mlx(data: bytes) -> Machine:
 def _names(value: Any) -> list[str]:
     several = cast("list[Any]", value if isinstance(value, list) else [value])
     return [text(each, "a card") for each in several if each is not None or value is not None]
+
+
+@reader(
+    "thunderbolt",
+    summary="system_profiler SPThunderboltDataType -json",
+    recognises=matches(rb'"SPThunderboltDataType"\s*:'),
+)
+def machine_of_thunderbolt(data: bytes) -> Machine:
+    """Return the Macs of one file or of several, one after the other, joined by the cables that both ends know.
+
+    A port has the identifier of its bus, and what is plugged in at the other end that of the other bus.
+    """
+    found, of, ends = Draft(), dict[str, str](), list[tuple[str, str, str, float]]()
+    for place, said in enumerate(_documents(data)):
+        ports = tables(said.get("SPThunderboltDataType"), "SPThunderboltDataType")
+        host = f"mac{place}"
+        names = [str(port["device_name_key"]) for port in ports if "device_name_key" in port]
+        found.nodes[host] = Node("host", plain(f"{names[0] if names else 'Mac'}_{place}".replace(" ", "_")))
+        for port in ports:
+            own = str(port.get("domain_uuid_key", "")).upper()
+            of[own] = host
+            tags = table(
+                next((each for key, each in port.items() if key.startswith("receptacle_")), ""), "a receptacle"
+            )
+            speed = re.search(r"(\d{1,4})\s*Gb/s", str(tags.get("current_speed_key", "")))
+            for item in tables(port.get("_items"), "_items"):
+                if other := str(item.get("domain_uuid_key", "")).upper():
+                    label = plain(text(item.get("device_name_key", item.get("_name", "Mac")), "_name"))
+                    ends.append((own, other, label, float(speed[1]) if speed else 0.0))
+    for _, other, label, _ in ends:
+        if other not in of:  # a Mac whose own file is not here
+            of[other] = f"mac{len(found.nodes)}"
+            found.nodes[of[other]] = Node("host", f"{label.replace(' ', '_')}_{len(found.nodes)}")
+            found.remark(
+                f"{label} is known by its cable alone: give the output of each Mac, one after the other", of[other]
+            )
+    for u, v, _, gigabits in {frozenset(each[:2]): each for each in ends}.values():
+        if of[u] != of[v]:
+            found.links.append(Link(of[u], of[v], gigabits))
+    return found.machine("system_profiler", {"hosts": len(found.nodes), "cables": len(found.links)})
+
+
+def _documents(data: bytes) -> list[dict[str, Any]]:
+    """Return the tables of a file that has several, one after the other."""
+    said = data.decode("utf-8-sig", "replace").strip()
+    parts = re.split(r'(?<=\})\s*(?=\{\s*"SPThunderboltDataType")', said)
+    return [table(json_of(part.encode()), "the file") for part in parts[:_MOST_HOSTS]]
 
 
 @reader(

@@ -1,6 +1,7 @@
 """The nodes and links of a graph, as they are read one after another, with capacities and relays."""
 
 import ast
+import math
 import re
 from array import array
 from collections import Counter
@@ -9,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from numbers import Real
 from types import MappingProxyType
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +21,19 @@ from treecast.networks.core import Ints
 _LARGEST = 2**31 - 1  # capacity
 _MOST_PARALLEL = 2**21  # cables beside the first between two nodes: a small file is not to make a huge network
 _NUMBER = re.compile(r"[0-9]{1,10}(\.0*)?")
+_PAIR = re.compile(r"[\[(]?\s*(-?[0-9.]+(?:e[+-]?[0-9]+)?)\s*,\s*(-?[0-9.]+(?:e[+-]?[0-9]+)?)\s*!?\s*[\])]?")
+Place = tuple[float, float]
+"""Where a node is drawn: how far right, and how far down."""
+PLACES = {"pos": -1, "x": 1, "y": 1, "Longitude": -1, "Latitude": -1}
+"""The attributes that say it, and whether they count down (1) or up."""
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False, "none": False}
 
 
 class Parts(NamedTuple):
     """The parts of a graph: the labels of its nodes, its arcs, int64 (arcs, 2), and which nodes are relays, bool (N,).
 
-    ``remarks``: notes for people on how it was read, a line each. ``facts``: the figures of the file.
+    ``remarks``: notes for people on how it was read, a line each. ``facts``: the figures of the file. ``at``: where the nodes are
+    drawn, right and down, float64 (N, 2); None where the source does not say it of each.
     """
 
     names: list[str]
@@ -34,6 +41,7 @@ class Parts(NamedTuple):
     relays: NDArray[np.bool_]
     remarks: tuple[str, ...] = ()
     facts: Mapping[str, int] = MappingProxyType({})
+    at: NDArray[np.float64] | None = None
 
 
 @dataclass(eq=False)
@@ -48,19 +56,25 @@ class Links:
     """
 
     _given: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
+    _at: dict[Hashable, Place] = field(default_factory=dict[Hashable, Place])
     _numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _joined: "array[int]" = field(
         default_factory=lambda: array("q")
     )  # of each link its ends, cables, and whether one way
 
-    def add(self, name: Hashable, relay: object = False) -> None:
-        """Add a node. Raises ValueError when it was added before, or when ``relay`` is neither yes nor no."""
+    def add(self, name: Hashable, relay: object = False, at: Place | None = None) -> None:
+        """Add a node, which is drawn ``at`` a place.
+
+        Raises ValueError when it was added before, or when ``relay`` is neither yes nor no.
+        """
         if name in self._given:
             raise ValueError(f"it has two nodes named {label_of(name)!r}")
         flag = False if relay is False else _FLAGS.get(str(relay).strip().lower())
         if flag is None:
             raise ValueError(f"node {label_of(name)!r} has relay {relay!r}: write true or false")
         self._given[name] = flag
+        if at is not None:
+            self._at[name] = at
 
     def join(self, u: Hashable, v: Hashable, capacity: object = None, one_way: bool = False) -> None:
         """Add a link, or an arc; its capacity is 1 if none is given. Raises ValueError when that is no whole number from 1."""
@@ -86,7 +100,8 @@ class Links:
         back = arcs[~np.repeat(one_way, cables), ::-1]
         relays = np.zeros(len(place), np.bool_)
         relays[: len(self._given)] = list(self._given.values())
-        return Parts([label_of(name) for name in place], np.concatenate([arcs, back]), relays)
+        at = np.array([self._at[name] for name in place]) if self._at and self._at.keys() == place.keys() else None
+        return Parts([label_of(name) for name in place], np.concatenate([arcs, back]), relays, at=at)
 
 
 def check_parallel(cables: int, pairs: int, remedy: str) -> None:
@@ -115,6 +130,24 @@ def passed_over(attributes: Collection[str]) -> tuple[str, ...]:
     if not attributes:
         return ()
     return (f"passed over: {list_few(list(attributes), 8)} ('capacity' says how many cables a link has)",)
+
+
+def place_of(said: Mapping[Any, Any]) -> Place | None:
+    """Return where a node is drawn, if its attributes say it: ``pos``, as networkx and Graphviz have it, x and y, or a map's.
+
+    >>> place_of({"pos": (1, 2)}), place_of({"x": "1", "y": "2"}), place_of({"Longitude": 7.4, "Latitude": 46.9}), place_of({})
+    ((1.0, -2.0), (1.0, 2.0), (7.4, -46.9), None)
+    """
+    pos = said.get("pos")
+    pair = _PAIR.fullmatch(pos.strip()) if isinstance(pos, str) else None
+    tried: list[tuple[str, Any]] = [("pos", pair.groups() if pair else pos)]
+    tried += [(down, (said.get(right), said.get(down))) for right, down in (("x", "y"), ("Longitude", "Latitude"))]
+    for name, two in tried:
+        with suppress(TypeError, ValueError):
+            right, down = map(float, two)
+            if abs(right) + abs(down) < math.inf:
+                return right, PLACES[name] * down
+    return None
 
 
 def label_of(name: object) -> str:

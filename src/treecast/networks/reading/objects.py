@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from treecast.errors import NetworkError
-from treecast.networks.reading.links import Links, Parts, label_of, passed_over
+from treecast.networks.reading.links import Links, Parts, label_of, passed_over, place_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -35,8 +35,8 @@ def parts_of(source: Any) -> Parts:
 
 def _of_networkx(graph: "nx.Graph[Any]") -> Parts:
     links, one_way = Links(), graph.is_directed()
-    for name, relay in graph.nodes(data="relay", default=False):
-        links.add(name, relay)
+    for name, about in graph.nodes(data=True):
+        links.add(name, about.get("relay", False), place_of(about))
     passed = dict[str, None]()
     for u, v, said in graph.edges(data=True):
         links.join(u, v, said.get("capacity", 1), one_way)

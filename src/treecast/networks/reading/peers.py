@@ -1,8 +1,12 @@
-"""Topologies of other planners and simulators: of TACOS, and of SimAI, which are those of ns-3."""
+"""Topologies of other planners and simulators: of TACOS, of SimAI, which are those of ns-3, and of ASTRA-sim."""
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+from math import prod
 
-from treecast.networks.reading.machine import Draft, Link, Machine, Node
+from treecast.networks.reading.data import json_of, row, table, yaml_of
+from treecast.networks.reading.machine import Draft, Link, Machine, Node, grid
 from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import check_whole, lines_of, whole_number
 
@@ -49,6 +53,64 @@ def machine_of_simai(data: bytes) -> Machine:
                 f"line {number} is no link: write two nodes, rate, latency and errors, as in 0 4 400Gbps 1us 0"
             )
         found.links.append(Link(said[1], said[2], float(said[3])))
-    if (said := lines[0][1].split()[4]).isdigit():  # some have the GPU there
+    heads = lines[0][1].split()
+    if (said := heads[4 if len(heads) > 3 else 2]).isdigit():  # some have the GPU there
         check_whole(len(found.links), said, "links")
     return found.machine("SimAI's topology", {"links": len(found.links)})
+
+
+@reader(
+    "astra-sim",
+    summary="ASTRA-sim's topology",
+    recognises=matches(
+        rb'^topology\s*:\s*\[|"topologies-per-dim"\s*:|\A\s*\d+[ \t]+\d+[ \t]+\d+\s*\n[\d \t]+\n\d+\s+\d+\s+[\d.]+Gbps'
+    ),
+)
+def machine_of_astra_sim(data: bytes) -> Machine:
+    """Return the NPUs of a topology of ASTRA-sim, the first side numbered fastest; a side is a ring, a switch …"""
+    if re.match(rb"\s*\d", data):
+        return machine_of_simai(data)
+    said = table(yaml_of(data) if not data.lstrip().startswith(b"{") else json_of(data), "the file")
+    words = ("topology", "topologies-per-dim"), ("npus_count", "units-count"), ("bandwidth", "link-bandwidth")
+    kinds, counts, rates = ([str(each) for each in row(_first(said, some), some[0])] for some in words)
+    sides = [whole_number(each, "a number of NPUs", _MOST) for each in counts]
+    if not len(kinds) == len(sides) == len(rates) or not kinds or not 0 < prod(sides) <= _MOST:
+        raise ValueError(
+            f"topology, npus_count and bandwidth have a value for each side, and the NPUs are 1 to {_MOST:,}"
+        )
+    found, step = Draft({f"npu{u}": Node("gpu") for u in range(prod(sides))}), 1
+    names = list(found.nodes)
+    for kind, side, said_rate in zip(kinds, sides, rates, strict=True):
+        gigabits = _decimal(said_rate, "a bandwidth") * 8
+        lines = [names[u::step][:side] for u in range(len(names)) if u // step % side == 0]
+        if kind not in _SIDES:
+            raise ValueError(f"a side is {kind[:40]!r}: {', '.join(_SIDES)} are read")
+        for line in lines if side > 1 else ():
+            found.links += _SIDES[kind](found, line, gigabits)
+        step *= side
+    return found.machine("ASTRA-sim's topology", {"sides": sides, "links": len(found.links)})
+
+
+def _first(said: Mapping[str, object], words: Sequence[str]) -> object:
+    return next((said[word] for word in words if word in said), None)
+
+
+def _decimal(text: str, name: str) -> float:
+    """Return a number above 0, as GB/s."""
+    if not re.fullmatch(r"\d{1,7}(\.\d{1,17})?", text) or not float(text):
+        raise ValueError(f"{name} is {text[:40]!r}: write GB/s, as in 50.0")
+    return float(text)
+
+
+def _switched(found: Draft, line: Sequence[str], gigabits: float) -> Iterable[Link]:
+    switch = f"switch{len(found.nodes)}"
+    found.nodes[switch] = Node("switch")
+    return [Link(name, switch, gigabits) for name in line]
+
+
+_SIDES: dict[str, Callable[[Draft, Sequence[str], float], Iterable[Link]]] = {
+    "Ring": lambda _, line, rate: grid(line, [len(line)], [True], rate),
+    "Line": lambda _, line, rate: grid(line, [len(line)], [False], rate),
+    "FullyConnected": lambda _, line, rate: [Link(u, v, rate) for u, v in combinations(line, 2)],
+    "Switch": _switched,
+}

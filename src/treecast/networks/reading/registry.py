@@ -9,16 +9,17 @@ import re
 import stat
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 from xml.parsers import expat
 
+from treecast.description import list_few
 from treecast.discovery import import_all
 from treecast.errors import did_you_mean
-from treecast.networks.reading.frames import looks_like, unframed
+from treecast.networks.reading.frames import hosts_in, looks_like, unframed
 from treecast.networks.reading.links import Parts
-from treecast.networks.reading.machine import Machine
+from treecast.networks.reading.machine import Complaint, Machine, spell_nodes
 
 HEAD = 1 << 16
 """How many of the first bytes of a file tell its kind."""
@@ -129,6 +130,8 @@ def read_file(path: str, kind: str = "") -> Machine | Parts | Files:
         data = file.read(_MOST_OF_GRAPHS + 1)
     if data[:10].lstrip(b"\x89").startswith(b"treecast"):
         raise ValueError("it is a plan, no network: 'treecast show' says on which one")
+    if not kind and (several := _of_hosts(data)):
+        return several
     chosen = _chosen(data[:HEAD], path, kind)
     if not kind and chosen is None and (chosen := _found(unframed(data[:HEAD]))):
         data = unframed(data)
@@ -137,6 +140,20 @@ def read_file(path: str, kind: str = "") -> Machine | Parts | Files:
     if len(data) > most:
         raise ValueError(f"it has more than {most >> 20} MiB, the most of a file of {chosen.summary}")
     return chosen.read(data)
+
+
+def _of_hosts(data: bytes) -> Machine | None:
+    """Return the machines of several hosts in one paste: the first one, and all by the names of the hosts."""
+    texts = {name: unframed(text) for name, text in (hosts_in(data) if len(data) < 16 * HEAD else {}).items()}
+    kinds = {name: each for name, text in texts.items() if (each := _found(text[:HEAD]))}
+    read = {name: each.read(texts[name]) for name, each in kinds.items()}
+    found = {name: each for name, each in read.items() if isinstance(each, Machine)}
+    if len(found) < 2:
+        return None
+    first, *others = found
+    said = [f"{name} ({spell_nodes(found[name]).rpartition(': ')[2]})" for name in others]
+    text = f"this is {first}; also {list_few(said, 8)}: take one by --part NAME"
+    return replace(found[first], complaints=[*found[first].complaints, Complaint(text)], named=found)
 
 
 def _chosen(head: bytes, path: str, kind: str) -> Reader | None:

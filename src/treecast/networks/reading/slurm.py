@@ -18,6 +18,7 @@ from treecast.networks.reading.text import lines_of, plain, whole_number
 
 _MOST = 1 << 16  # names of a file
 _RANGE = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
+_SPEED = re.compile(r"(?<=\d)G(?:b|bit|bps|b/s|bit/s)?$", re.IGNORECASE)
 _WORDS = re.compile(r"(\w+)\s*=\s*(\S+)")
 
 
@@ -96,7 +97,8 @@ def machine_of(data: bytes) -> Machine:
                 _torus(tree, [], said.get("nodes", ""))
             elif name := said.get("switchname", said.get("blockname", "")):
                 tree.blocks += "blockname" in said
-                rate = float(whole_number(said.get("linkspeed", "0"), "LinkSpeed", 10**9))
+                speed = _SPEED.sub("", said.get("linkspeed", "0"))  # a unit that owners write, though Slurm takes none
+                rate = float(whole_number(speed, "LinkSpeed", 10**9))
                 tree.switch(name, said.get("nodes", ""), said.get("switches", ""), rate)
             elif line and "blocksizes" not in said:
                 right = "put the lines of that file here, as" if line.lower().startswith("include") else "write"

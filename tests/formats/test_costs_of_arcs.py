@@ -1,0 +1,75 @@
+"""Exports of plans whose arcs differ in cost take the time of the report: by the file alone, with no code of ours."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections import defaultdict
+from dataclasses import replace
+
+import pytest
+
+import treecast
+from treecast import formats
+from treecast.errors import FormatError
+from treecast.formats.registry import exporter_named
+from treecast.schedule.clocks import seconds_by_steps
+from treecast.schedule.costs import Costs
+
+SLOW = {(0, 1): Costs.of("30us", "1GB/s").default, (1, 0): Costs.of("5us", "2GB/s").default}
+JOBS = [
+    ("allreduce", "ring:6", {}),
+    ("broadcast", "complete:5", {"survive": 1}),
+    ("allgather", "torus:3x3", {"model": "all-port"}),
+    ("alltoall", "hypercube:3", {"model": "shouting"}),
+    ("broadcast", "ring:5", {"model": "one-port"}),
+    ("broadcast", "mesh:2x3", {"model": "all-port,latency=2"}),
+]
+
+
+def planned(kind, spec, **more):
+    """Return a plan for arcs that all cost the same, with two slow ones put in."""
+    found = treecast.plan(kind, spec, bytes="2880kB", latency="1us", rate="10GB/s", messages=4, **more)
+    return replace(found, costs=Costs(found.costs.default, SLOW))
+
+
+@pytest.fixture(params=JOBS, ids=lambda job: job[1])
+def plan(request):
+    kind, spec, more = request.param
+    return planned(kind, spec, **more)
+
+
+def test_a_timeline_is_as_long_as_the_report_says(plan):
+    found = json.loads(formats.encode(plan, "chrome"))
+    total, wrong = 1e6 * seconds_by_steps(plan, plan.costs), 0.01 * plan.steps
+    assert sum(found["otherData"]["step_microseconds"]) == pytest.approx(total, abs=wrong)
+    last = max(event["ts"] + event["dur"] for event in found["traceEvents"] if event["ph"] == "X")
+    assert plan.model.latency > 1 or last == pytest.approx(
+        total, abs=wrong
+    )  # else the last chunk is under way at the end
+
+
+def test_a_platform_of_simgrid_has_each_arc_by_itself(plan):
+    if plan.model.latency > 1:
+        pytest.skip("a step of SimGrid ends before the next")
+    files = dict(exporter_named("simgrid").encode(plan))
+    root = ET.fromstring(files["platform.xml"])
+    link = {
+        each.get("id"): (float(each.get("bandwidth")[:-3]), float(each.get("latency")[:-1]))
+        for each in root.iter("link")
+    }
+    route = {
+        (each.get("src"), each.get("dst")): [link[part.get("id")] for part in each.iter("link_ctn")]
+        for each in root.iter("route")
+    }
+    steps = defaultdict(float)
+    for node in range(plan.network.nodes):
+        for dst, step, size in re.findall(r"(?m)^\d+ isend (\d+) (\d+) (\d+)$", files[f"rank{node}.txt"].decode()):
+            links = route[f"h{node}", f"h{dst}"]  # one, or one between those of two ports
+            taken = sum(delay for _, delay in links) + int(size) / min(rate for rate, _ in links)
+            steps[step] = max(steps[step], taken)
+    assert sum(steps.values()) == pytest.approx(seconds_by_steps(plan, plan.costs), rel=1e-6)
+
+
+def test_costs_that_one_link_cannot_have_are_refused():
+    with pytest.raises(FormatError, match="the arcs between 1 and 0 share a link, and differ in cost"):
+        dict(exporter_named("simgrid").encode(planned("broadcast", "ring:4", model="all-port,half")))
