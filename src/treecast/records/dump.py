@@ -79,7 +79,8 @@ class Dump:
     """The record of a rank. ``groups``: the numbers of groups in ``calls``, by name.
 
     ``words`` and ``members``: of some groups a title, and the ranks in them. ``status``: of some groups the last number begun and
-    the last ended. ``local``: of some groups how many the rank joined before. ``alone``: it is in no group but the first.
+    the last ended. ``local``: of some groups how many the rank joined before. ``latest``: how many ranks are in the group that
+    it joined last, where a nameless row says it (gloo); else 0.
     ``gone``: its process ended in the middle.
     ``vague``: the record does not tell calls that ended from those that failed, and knows no sends (gloo). ``written``: seconds.
     ``name``: the file.
@@ -92,7 +93,7 @@ class Dump:
     members: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     status: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     local: dict[str, int] = field(default_factory=dict[str, int])
-    alone: bool = False
+    latest: int = 0
     gone: bool = False
     vague: bool = False
     backend: str = ""
@@ -264,8 +265,8 @@ def read_dump(found: Plain, rank: int, tables: Tables, written: float = 0.0) -> 
 
 def _read_groups(dump: Dump, data: dict[str, Any], local: dict[str, str]) -> None:
     """Add what a record says of its groups. ``local``: from the rank's own numbers of groups to their names."""
-    # 1. Titles and members. gloo keeps one nameless row, of the group made last: the world at ranks in no other group.
-    known, first = _dict(data.get("pg_status")), next(iter(dump.groups), "")
+    # 1. Titles and members. gloo keeps one nameless row, of the group made last, whose ranks it counts from 0, or leaves out.
+    known = _dict(data.get("pg_status"))
     for key, row in _dict(data.get("pg_config")).items():
         said = _dict(row) or {"name": key, "ranks": row}
         try:
@@ -277,7 +278,7 @@ def _read_groups(dump: Dump, data: dict[str, Any], local: dict[str, str]) -> Non
         if name:
             dump.words[name] = _plain(said.get("desc", "")) or dump.words.get(name, "")
         else:
-            dump.alone, name = bool(found), first if len(dump.groups) == 1 and dump.words[first] == "default_pg" else ""
+            dump.latest, dump.size = len(found), max(dump.size, len(found))
         dump.members |= {name: found} if found and name else {}
 
     # 2. How far each has come, by the rank's own numbers of groups; these rise as the names do.
