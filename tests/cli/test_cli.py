@@ -99,8 +99,8 @@ def test_verify_says_what_is_wrong(files, answer, ask):
     rules = {violation["rule"] for violation in found["violations"]}
     assert rules == {"holds", "copies"} == {rule for rule, count in found["rules"].items() if count}
     for name, says in (
-        ("early.tc", "holds: row 3: 2134 > 3124 at step 0"),
-        ("no-arc.tc", "adjacent: row 3: 2134 > 3142"),
+        ("early.tc", "holds: line 14: 2134 > 3124 at step 0"),
+        ("no-arc.tc", "adjacent: line 14: 2134 > 3142"),
     ):
         status, out, err = ask("verify", name)
         assert (status, err) == (1, "")
@@ -265,7 +265,7 @@ BAD = [
     (("verify", "plan.tc", "--sweep", "nodes", "--sample", "0"), "at least 1 set"),
     (("verify", "plan.tc", "--sweep", "nodes", "--seed=-1"), "-1"),
     (("verify",), "FILE"),
-    (("simulate", "early.tc"), "holds a schedule that is wrong: row 3"),
+    (("simulate", "early.tc"), "holds a schedule that is wrong: line 14"),
     (("simulate", "plan.tc", "--dead-nodes", "nobody"), "'nobody' is no node"),
     (("simulate", "plan.tc", "--dead-nodes", "2134@"), "names no fault"),
     (("simulate", "plan.tc", "--dead-nodes", "2134@soon"), "names no fault"),

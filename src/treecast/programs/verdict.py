@@ -152,13 +152,22 @@ class FileVerdict(Described):
         return f"<Verdict on {self.name or self.format!r}: {said}, {count_of(self.operations, self.nouns[2])}>"
 
 
+def _listed(verdict: FileVerdict) -> list[str]:
+    """Return the findings, rule by rule, and of each how many are not shown."""
+    found = list[str]()
+    for rule, count in verdict.counts.items():
+        shown = [str(finding) for finding in verdict.findings if finding.rule == rule]
+        found += [*shown, *[f"{rule}: {count - len(shown):,} more"] * (len(shown) < count)]
+    return found
+
+
 @describe.register
 def _(verdict: FileVerdict) -> Description:
     rank, lane, operation, carried = verdict.nouns
     said: object = f"holds ({', '.join(verdict.counts)})"
     if any(verdict.counts.values()):
         broken = ", ".join(f"{rule} ({count:,})" for rule, count in verdict.counts.items() if count)
-        said = [said if verdict.holds else f"BROKEN: {broken}", *map(str, verdict.findings)]
+        said = [said if verdict.holds else f"BROKEN: {broken}", *_listed(verdict)]
     sizes = [count_of(verdict.ranks, rank)]
     sizes += [count_of(verdict.lanes, lane)] if verdict.lanes is not None else []
     sizes.append(count_of(verdict.operations, operation))

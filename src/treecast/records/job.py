@@ -118,7 +118,9 @@ class Job:
             return True
         local = {int(other): own for other, own in dump.local.items() if other.isdigit()}
         above = {other: own for other, own in local.items() if name.isdigit() and other > int(name)}
-        return rank not in self._alone and all(own - 1 > sum(0 < k < other for k in local) for other, own in above.items())
+        return rank not in self._alone and all(
+            own - 1 > sum(0 < k < other for k in local) for other, own in above.items()
+        )
 
     def _pair(self) -> None:
         """Give each call the group in which it meets others. Where a record of two is cut, sends that ended do not count."""
