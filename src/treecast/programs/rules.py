@@ -15,7 +15,7 @@ class Rule(NamedTuple):
     warns: bool = False
 
 
-_SENDS = ("chakra", "goal", "simgrid")
+_SENDS = ("chakra", "goal", "simgrid", "tacos", "teccl")
 _BLOCKS = ("msccl", "mscclpp")
 _LISTS = (*_SENDS, "msccl")
 
@@ -38,7 +38,7 @@ RULES = (
     Rule("adjacent", (*_SENDS, *_BLOCKS), "a link leads from each sender to its receiver"),
     Rule("link-once", (*_SENDS, *_BLOCKS), "no link carries more messages at a time than it has cables"),
 )
-"""Files of Chakra, GOAL and SimGrid that are whole schedules are judged by the rules of schedules as well."""
+"""Files of sends and receives that are whole schedules are judged by the rules of schedules as well."""
 _PLACE = {rule.name: place for place, rule in enumerate(RULES)}
 
 
