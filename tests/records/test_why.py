@@ -73,6 +73,37 @@ def test_two_groups_crossed_by_half_of_the_ranks_are_a_circle(tmp_path):
     assert "waits for 1" in verdict.lines[0]
 
 
+def exchange(splits):
+    """Return the records of an exchange that does not end: what each sends to each, and expects of each."""
+    sends, expects = splits
+    groups = {"0": ("default_pg", list(range(len(sends))))}
+    dumps = {}
+    for rank, sent in enumerate(sends):
+        call = ("0", "all_to_all", sum(sent), sum(expects[rank]), "Float")
+        dumps[rank] = dump_of(rank, [[call, 1, 10**18 + rank, False]], groups)
+        dumps[rank]["entries"][0]["treecast"] = {"splits": [list(sent), list(expects[rank])]}
+    return dumps
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_splits_that_do_not_fit_name_the_rank_that_differs_from_several(tmp_path, seed):
+    rng = random.Random(seed)
+    n, odd = rng.randrange(4, 7), rng.randrange(3)
+    sends = [[rng.randrange(1, 9) for _ in range(n)] for _ in range(n)]
+    expects = [[sends[a][b] for a in range(n)] for b in range(n)]
+    fits = judged(write(tmp_path / "fits", exchange((sends, expects))))
+    assert fits.verdicts[0].kind == "stalled"
+    one, other = rng.sample([rank for rank in range(n) if rank != odd], 2)
+    sends[odd][one] += 1  # the sums stay as they are
+    sends[odd][other] -= 1
+    (verdict,) = judged(write(tmp_path / "wrong", exchange((sends, expects)))).verdicts
+    assert (verdict.kind, verdict.ranks, verdict.sure) == ("splits", (odd,), True)
+    sends[odd][other] += 1
+    (verdict,) = judged(write(tmp_path / "pair", exchange((sends, expects)))).verdicts
+    assert (verdict.kind, verdict.ranks, verdict.sure) == ("splits", tuple(sorted((odd, one))), False)
+    assert f"{odd} sends {sends[odd][one]} elements to {one}, which expects {expects[one][odd]}" in verdict.text
+
+
 def test_a_group_of_all_ranks_that_gloo_names_by_its_size_has_them_as_members(tmp_path):
     """gloo's one row tells of the group that a rank joined last, counted from 0: here of all, and of two."""
     groups = {"0": ("default_pg", [0, 1, 2, 3]), "1": ("undefined", [0, 1, 2, 3]), "2": ("undefined", [0, 1, 2, 3])}

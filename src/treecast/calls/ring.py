@@ -73,8 +73,11 @@ class Ring:
         entry = entry_of(made, self._waiting.groups[made.group], 0)
         kept = {name: entry[name] for name in ("profiling_name", "process_group", "pg_id", "frames")}
         kept |= {name: entry[name] for name in ("input_sizes", "output_sizes", "input_dtypes", "output_dtypes")}
-        kept["treecast"] = {name: said for name, said in entry["treecast"].items() if name in ("name", "op", "root")}
-        shorter: list[dict[str, object]] = [{}, {"frames": []}, {"frames": [], "process_group": [str(made.group), ""]}]
+        kept["treecast"] = {
+            name: said for name, said in entry["treecast"].items() if name in ("name", "op", "root", "splits")
+        }
+        bare: dict[str, object] = {"treecast": {**kept["treecast"], "splits": None}}
+        shorter = [{}, bare, bare | {"frames": []}, bare | {"frames": [], "process_group": [str(made.group), ""]}]
         for more in shorter:
             text = json.dumps(kept | more, separators=(",", ":")).encode()
             if len(text) <= _ROW - ROW.size:

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.ragged import Ints
 from treecast.records.dump import Calls, is_exchange
@@ -25,7 +26,8 @@ def find_unlike(job: Job) -> list[tuple[Verdict, bool]]:
     sent, received = (np.add.reduceat(_moved(job, made, name), starts) for name in ("sent", "received"))
     exchanges = np.array([is_exchange(signature.kind) for signature in job.signatures])
     members = np.array([len(group.members) for group in job.groups])
-    splits = (sent != received) & exchanges[made["like"][starts]] & (counts == members[made["group"][starts]])
+    whole = exchanges[made["like"][starts]] & (counts == members[made["group"][starts]])
+    splits = whole & ((sent != received) | _misfit(job, starts, counts, whole))
     found, seen = list[tuple[Verdict, bool]](), set[int]()
     for run in np.flatnonzero(differ | splits).tolist():
         group, number = int(made["group"][starts[run]]), int(made["number"][starts[run]])
@@ -41,13 +43,48 @@ def _moved(job: Job, rows: Calls, name: str) -> Ints:
     return job.kinds[name][job.calls["kind"][rows["call"]]]
 
 
+def _misfit(job: Job, starts: Ints, counts: Ints, whole: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which calls have splits that do not fit, of ``whole`` ones, which all members made."""
+    number, known = job.kinds["splits"][job.calls["kind"][job.common["call"]]], dict[bytes, bool]()
+    found = np.zeros(len(starts), np.bool_)
+    for run in np.flatnonzero(whole & (np.minimum.reduceat(number, starts) > 0)).tolist():
+        own = number[starts[run] : starts[run] + counts[run]]
+        if (key := own.tobytes()) not in known:
+            known[key] = len(_unequal(job, own)) > 0
+        found[run] = known[key]
+    return found
+
+
+def _unequal(job: Job, numbers: Ints) -> list[tuple[int, int]]:
+    """Return the pairs of places in a group of which the one does not send what the other receives."""
+    sides = [job.splits[number] for number in numbers.tolist()]
+    if any(len(side) != len(sides) for both in sides for side in both):
+        return []
+    sent, received = np.array(sides, np.int64).transpose(1, 0, 2)
+    return [(a, b) for a, b in np.argwhere(sent != received.T).tolist()]
+
+
 def _splits(job: Job, group: int, number: int) -> Verdict:
-    rows = job.at(group, number)
-    kind = job.signatures[int(rows["like"][0])].kind
+    """Return the verdict on an exchange: the pairs that do not fit where splits are recorded, else the sums."""
+    rows, members = job.at(group, number), job.groups[group].members
+    kind, since = job.signatures[int(rows["like"][0])].kind, int(rows["begun"].min())
+    own = job.kinds["splits"][job.calls["kind"][rows["call"]]]
+    if own.all() and (pairs := _unequal(job, own)):
+        (a, b), each = pairs[0], Counter(place for pair in pairs for place in set(pair))
+        sent, received = job.splits[own[a]][0][b], job.splits[own[b]][1][a]
+        (odd, many), *others = each.most_common(2)
+        sure = many == len(pairs) > 1 and (not others or others[0][1] < many)
+        named = [odd] if sure else sorted(each)
+        text = f"{members[a]} sends {sent:,} elements to {members[b]}, which expects {received:,}{job.line(rows['call'][b])}"
+        text += f" in {kind}, call {number:,} of {job.groups[group]}{job.line(rows['call'][a])}"
+        text += (
+            f"; {len(pairs) - 1} more of its pairs do not fit" if sure else "; which of them is wrong is not recorded"
+        )
+        return Verdict("splits", tuple(members[place] for place in named), text, sure=sure, since=since)
     sent, received = (int(_moved(job, rows, name).sum()) for name in ("sent", "received"))
     text = f"{kind}, call {number:,} of {job.groups[group]}, sends {sent:,} elements and receives {received:,}"
     text += "; whose splits are wrong is not recorded"
-    return Verdict("splits", tuple(rows["rank"].tolist()), text, sure=False, since=int(rows["begun"].min()))
+    return Verdict("splits", tuple(rows["rank"].tolist()), text, sure=False, since=since)
 
 
 def _odd(job: Job, group: int, number: int) -> Verdict:
