@@ -77,7 +77,9 @@ class Ring:
             name: said for name, said in entry["treecast"].items() if name in ("name", "op", "root", "splits")
         }
         bare: dict[str, object] = {"treecast": {**kept["treecast"], "splits": None}}
-        shorter = [{}, bare, bare | {"frames": []}, bare | {"frames": [], "process_group": [str(made.group), ""]}]
+        placeless: dict[str, object] = {**bare, "frames": []}
+        nameless: dict[str, object] = {**placeless, "process_group": [str(made.group), ""]}
+        shorter: list[dict[str, object]] = [{}, bare, placeless, nameless]
         for more in shorter:
             text = json.dumps(kept | more, separators=(",", ":")).encode()
             if len(text) <= _ROW - ROW.size:

@@ -61,7 +61,7 @@ class Job:
         self.dumps = {dump.rank: dump for dump in dumps}
         self.signatures, self.places = list(tables.signatures), list(tables.places)
         self.kinds = np.array(list(tables.kinds) or [(0,) * 7], KIND)
-        self.splits = list(tables.splits)
+        self.splits: list[tuple[tuple[int, ...], ...]] = list(tables.splits)
         self.vague = bool(dumps) and all(dump.vague for dump in dumps)
         self.backend = next(iter(Counter(d.backend for d in dumps if d.backend).most_common(1)), ("?", 0))[0]
         self._collect()
