@@ -75,7 +75,7 @@ def _listed(form: str, sent: list[_Sent], header: dict[str, str], nodes: int) ->
 # -- TACOS --------------------------------------------------------------------------------------------------------------
 
 
-@judged("tacos", recognises=begins_like(_HEAD))
+@judged("tacos", like="goal", recognises=begins_like(_HEAD))
 def judge_tacos(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
     """Return the verdict on a result of TACOS, and a function that makes its schedule."""
     if told != Told(network=told.network, allow=told.allow):
@@ -161,7 +161,7 @@ def _whole(text: str, line: int) -> int:
 # -- TE-CCL -------------------------------------------------------------------------------------------------------------
 
 
-@judged("teccl", recognises=begins_like(re.compile(rb'\s*\{\s*"1-Epoch_Duration"')))
+@judged("teccl", like="goal", recognises=begins_like(re.compile(rb'\s*\{\s*"1-Epoch_Duration"')))
 def judge_teccl(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
     """Return the verdict on a result of TE-CCL, and a function that makes its schedule, of GPUs alone on a complete network."""
     if told != Told(allow=told.allow):
