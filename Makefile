@@ -9,7 +9,7 @@ export FILE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-mpi demo-tcp test test-slow test-changed test-long test-torch test-mpi4py lint lint-page types imports browser check bench bench-cold bench-msccl bench-lab
-.PHONY: bench-quick bench-mpi bench-tcp bench-torch bench-bits simgrid arena docs clean
+.PHONY: bench-quick bench-mpi bench-tcp bench-torch bench-bits bench-why simgrid arena docs clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -119,6 +119,9 @@ bench-torch: $(VENV)/.torch  ## process groups of PyTorch beside gloo's, in the 
 
 bench-bits: $(VENV)/.mpi  ## bit patterns of sums by size and offset, and what one pattern costs, beside Open MPI's and gloo's where torch is
 	$(BIN)/python benchmarks/bits.py $(ARGS)
+
+bench-why: $(VENV)/.torch  ## who is to blame in jobs that hang: beside PyTorch's analyser, and NVIDIA's where that is, on the same records
+	$(BIN)/python benchmarks/why.py $(ARGS)
 
 simgrid:  ## as root: install SimGrid by apt, for the arena and the tests that replay plans
 	@command -v smpirun > /dev/null || { echo "installing SimGrid …"; apt-get -qq update && apt-get -qq install -y --no-install-recommends libsimgrid-dev > /dev/null; } || \

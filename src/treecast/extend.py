@@ -1,4 +1,4 @@
-"""The decorators by which others add networks, machines, collectives, builders, formats and pictures.
+"""The decorators by which others add networks, machines, collectives, builders, formats, also judged ones, and pictures.
 
 A package names its modules as entry points of the group ``treecast``; they are imported with treecast's own. A single file needs
 no package: ``treecast plan … --plugin wheels.py``, or ``TREECAST_PLUGINS=wheels.py``.
@@ -21,22 +21,40 @@ Examples
 3
 >>> from treecast.testing import check_network
 >>> check_network("wheel")
+
+A format whose files list sends and receives is judged by one function that reads them into a ``Reading``: each operation is
+added, and what waits for what. ``like="goal"`` gives it the rules of such lists: matching, circles, links, delivery.
+
+>>> from treecast.extend import RECEIVE, SEND, Reading, Told, judge_listed
+>>> reading = Reading("mine")
+>>> reading.ranks = 2
+>>> for rank in range(2):  # both receive before they send
+...     first = reading.add((rank, RECEIVE, 1 - rank, 0, 8), rank + 1)
+...     reading.wait(reading.add((rank, SEND, 1 - rank, 0, 8), rank + 1), first)
+>>> verdict, _ = judge_listed(reading.listed(eager=True), Told())
+>>> print(verdict.findings[0].where)
+rank 0, line 1 (receive from 1, tag 0)
 """
 
 from typing import Any
 
 from treecast.collectives.kinds import Kind, add_kind
 from treecast.drawing.registry import View, picture
+from treecast.formats.operations.judge import judge_listed
+from treecast.formats.operations.reading import Reading
 from treecast.formats.registry import Exporter, Importer, Setting, Told, begins_with, exporter, importer, judged
 from treecast.models import MODELS, Model
 from treecast.networks.family import Family, family
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import ALL_PORT, Builder, Option, builder
+from treecast.programs.program import RECEIVE, SEND
 from treecast.programs.verdict import FileVerdict
 from treecast.schedule import Claims, Payloads, Rows
 
 __all__ = [
     "ALL_PORT",
+    "RECEIVE",
+    "SEND",
     "Builder",
     "Built",
     "Claims",
@@ -47,6 +65,7 @@ __all__ = [
     "Job",
     "Option",
     "Payloads",
+    "Reading",
     "Rows",
     "Setting",
     "Told",
@@ -57,6 +76,7 @@ __all__ = [
     "exporter",
     "family",
     "importer",
+    "judge_listed",
     "judged",
     "machine",
     "picture",

@@ -19,5 +19,5 @@ def test_a_mesh_a_file_and_json(tmp_path, capsys):
 
 
 def test_too_much_to_try_has_a_status_of_its_own(capsys):
-    assert main(["deadlock", "allreduce tp + send pp + allreduce dp", "tp2,pp2,dp2", "--slots", "2"]) == 2
+    assert main(["deadlock", "allreduce tp + send pp + allreduce dp", "tp2,pp2,dp2", "--slots", "2"]) == 3
     assert "not known" in capsys.readouterr().out

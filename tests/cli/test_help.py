@@ -39,7 +39,7 @@ def test_each_page_names_what_it_is_about(capsys: pytest.CaptureFixture[str]) ->
         for family in families().values()
         if family.arguments != "PATH"
     )
-    assert [row["status"] for row in json.loads(shown(capsys, "exit", "--json"))] == [0, 1, 2, 124, 130]
+    assert [row["status"] for row in json.loads(shown(capsys, "exit", "--json"))] == [0, 1, 2, 3, 124, 130]
     assert "--dead-nodes" in shown(capsys, "faults")
     named = {row["builder"] for row in json.loads(shown(capsys, "builders", "--json"))}
     assert {"disjoint-trees", "packed-trees", "cover"} <= named

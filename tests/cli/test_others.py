@@ -46,8 +46,21 @@ def test_rules_may_be_allowed_to_be_broken(name, tmp_path, capsys):
     words = ["verify", str(tmp_path / name), *(["--network", "path:4"] if rule == "adjacent" else [])]
     assert main(words) == 1
     assert f"BROKEN: {rule}" in capsys.readouterr().out
-    assert main([*words, "--allow", rule]) == 0
+    assert main([*words, "--allow", rule]) == (3 if rule == "adjacent" else 0)
+    assert "holds" in capsys.readouterr().out
+
+
+def test_a_file_that_does_not_say_its_collective_has_a_status_of_its_own(tmp_path, capsys):
+    file = tmp_path / "sends.goal"
+    file.write_bytes(binomial_broadcast())
+    assert main(["verify", str(file)]) == 3
+    assert "holds, contents unknown (pairs, order, adjacent)" in capsys.readouterr().out
+    assert main(["verify", str(file), "--json"]) == 3
+    found = json.loads(capsys.readouterr().out)
+    assert (found["holds"], found["open"]) == (True, True)
+    assert main(["verify", str(file), "--collective", "broadcast"]) == 0
     assert "holds (" in capsys.readouterr().out
+    assert main(["verify", str(file), "--collective", "allgather"]) == 1
 
 
 def test_over_mpi_a_file_is_read_as_it_stands(tmp_path, capsys):

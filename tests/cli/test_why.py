@@ -38,7 +38,7 @@ def test_statuses(tmp_path, capsys):
     dumps, _ = make_job(1, "none")
     for dump in dumps.values():  # all stand in their last call
         dump["entries"][-1] |= {"state": "scheduled", "retired": False, "time_discovered_completed_ns": None}
-    assert main(["why", str(write(tmp_path / "stalled", dumps)), "--taken", "2e9"]) == 2
+    assert main(["why", str(write(tmp_path / "stalled", dumps)), "--taken", "2e9"]) == 3
     assert "STALLED" in capsys.readouterr().out
 
 

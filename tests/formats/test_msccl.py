@@ -7,7 +7,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from tests.formats.msccl_files import RIGHT, WRONG, broken, relayed_allgather, spelled
+from tests.formats.msccl_files import RIGHT, WRONG, broken, relayed_allgather, ring_allreduce, spelled
 from tests.interpreters.memory import WrongError
 from tests.interpreters.msccl import interpret
 from treecast import formats
@@ -373,3 +373,49 @@ def test_sums_that_nobody_owns_are_a_schedule():
     assert schedule.steps == 8
     for method in ("fast", "expanded"):
         assert verify(schedule, method=method)
+
+
+def loses(n, gpu, k):
+    """Return a ring's allreduce in which step k of a GPU copies where it should add, and the words for that step."""
+    lines, at, seen = ring_allreduce(n).decode().splitlines(), -1, -1
+    for place, line in enumerate(lines):
+        at += "<gpu " in line
+        if "<step " in line and at == gpu:
+            seen += 1
+            if seen == k:
+                lines[place] = line.replace('"rrcs"', '"rcs"')
+                assert lines[place] != line
+    return "\n".join(lines).encode(), f"gpu {gpu} tb 0 step {k}"
+
+
+@pytest.mark.parametrize("n", [3, 4, 6])
+def test_a_wrong_sum_is_followed_back_to_the_step_that_lost_a_contribution(n):
+    for gpu in range(n):
+        data, culprit = loses(n, gpu, n - 1)
+        found = judge_msccl(data)
+        assert found.counts["delivered"] == n
+        chunk = (gpu + 1) % n
+        for finding in found.findings:
+            assert f"lacks rank {gpu} chunk {chunk}" in finding.text
+            assert finding.text.endswith(f"; {culprit} loses rank {gpu} chunk {chunk}")
+            assert f"i {chunk} in place" in finding.where
+
+
+def test_a_sum_with_a_contribution_too_many_names_the_step_that_adds_it():
+    """The first copy of a finished sum is added to what is there."""
+    for gpu in range(1, 4):
+        lines, at = ring_allreduce(4).decode().splitlines(), -1
+        for place, line in enumerate(lines):
+            at += "<gpu " in line
+            if at == gpu and '"rcs"' in line:
+                lines[place] = line.replace('"rcs"', '"rrcs"')
+                step = re.search(r's="(\d+)"', line)[1]
+                break
+        found = judge_msccl("\n".join(lines).encode())
+        assert found.counts["delivered"]
+        assert f"; gpu {gpu} tb 0 step {step} adds again" in found.findings[0].text
+
+
+def test_findings_that_are_not_shown_are_counted():
+    data, _ = loses(6, 0, 5)
+    assert "delivered: 3 more" in str(judge_msccl(data))

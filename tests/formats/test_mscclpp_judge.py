@@ -249,7 +249,7 @@ def test_a_maximum_may_count_twice_and_a_sum_may_not():
 def test_findings_say_where():
     assert (
         str(judged(BROKEN["deadlock"][1]()).findings[0])
-        == "deadlock: gpus[1].threadblocks[0].ops[7]: wait waits for ever"
+        == "deadlock: gpus[1].threadblocks[0].ops[7]: wait waits for ever: memory channel 0 gets 1 signal, and has 2 waits"
     )
     found = in_turns()
     found["gpus"][1]["threadblocks"][0]["ops"][4]["ops"][0]["dst_buff"] = [there(2)]

@@ -102,6 +102,7 @@ def dump_of(rank, made, groups, *, keep=2000, prefix="nccl"):
             "process_group": (call[0], groups[call[0]][0]),
             "collective_seq_id": number,
             "p2p_seq_id": 0,
+            "op_id": place + 1,
             "profiling_name": f"{prefix}:{call[1]}",
             "time_created_ns": begun,
             "input_sizes": [[call[2]]],
@@ -117,7 +118,16 @@ def dump_of(rank, made, groups, *, keep=2000, prefix="nccl"):
         for place, (call, number, begun, ended) in enumerate(made)
     ]
     config = {name: {"name": name, "desc": groups[name][0], "ranks": str(groups[name][1])} for name in mine}
-    return {"version": "2.9", "pg_config": config, "pg_status": {}, "entries": entries[-keep:]}
+    status = dict[str, dict[str, int]]()
+    for place, name in enumerate(mine):
+        own = [(number, ended) for call, number, _, ended in made if call[0] == name]
+        last = (
+            max((number for number, _ in own), default=-1),
+            max((number for number, ended in own if ended), default=-1),
+        )
+        words = "last_enqueued_collective", "last_started_collective", "last_completed_collective"
+        status[str(place)] = dict(zip(words, (last[0], -1, last[1]), strict=True))
+    return {"version": "2.9", "pg_config": config, "pg_status": status, "entries": entries[-keep:]}
 
 
 def make_job(seed, fault, *, steps=6):

@@ -73,6 +73,61 @@ def test_two_groups_crossed_by_half_of_the_ranks_are_a_circle(tmp_path):
     assert "waits for 1" in verdict.lines[0]
 
 
+def exchange(splits, group="0"):
+    """Return the records of an exchange that does not end: what each sends to each, and expects of each."""
+    sends, expects = splits
+    n = len(sends)
+    groups = {"0": ("default_pg", list(range(n))), "1": ("TURNED", [(place + 2) % n for place in range(n)])}
+    dumps = {}
+    for place, sent in enumerate(sends):
+        rank = groups[group][1][place]
+        call = (group, "all_to_all", sum(sent), sum(expects[place]), "Float")
+        dumps[rank] = dump_of(rank, [[call, 1, 10**18 + rank, False]], groups)
+        dumps[rank]["entries"][0]["treecast"] = {"splits": [list(sent), list(expects[place])]}
+    return dumps
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_splits_that_do_not_fit_name_the_rank_that_differs_from_several(tmp_path, seed):
+    rng = random.Random(seed)
+    n, odd = rng.randrange(4, 7), rng.randrange(3)
+    sends = [[rng.randrange(1, 9) for _ in range(n)] for _ in range(n)]
+    expects = [[sends[a][b] for a in range(n)] for b in range(n)]
+    fits = judged(write(tmp_path / "fits", exchange((sends, expects))))
+    assert fits.verdicts[0].kind == "stalled"
+    one, other = rng.sample([rank for rank in range(n) if rank != odd], 2)
+    sends[odd][one] += 1  # the sums stay as they are
+    sends[odd][other] -= 1
+    for group, rank in (("0", odd), ("1", (odd + 2) % n)):  # ranks of a group may stand in any order
+        (verdict,) = judged(write(tmp_path / f"wrong-{group}", exchange((sends, expects), group))).verdicts
+        assert (verdict.kind, verdict.ranks, verdict.sure) == ("splits", (rank,), True)
+    sends[odd][other] += 1
+    (verdict,) = judged(write(tmp_path / "pair", exchange((sends, expects)))).verdicts
+    assert (verdict.kind, verdict.ranks, verdict.sure) == ("splits", tuple(sorted((odd, one))), False)
+    assert f"{odd} sends {sends[odd][one]} elements to {one}" in verdict.text
+    assert f", which expects {expects[one][odd]}" in verdict.text
+
+
+def test_a_group_of_all_ranks_that_gloo_names_by_its_size_has_them_as_members(tmp_path):
+    """gloo's one row tells of the group that a rank joined last, counted from 0: here of all, and of two."""
+    groups = {"0": ("default_pg", [0, 1, 2, 3]), "1": ("undefined", [0, 1, 2, 3]), "2": ("undefined", [0, 1, 2, 3])}
+    small = {"0": ("default_pg", [0, 1, 2, 3]), "1": ("undefined", [2, 3])}
+    call = {name: (name, "all_reduce", 4, 4, "Float") for name in groups}
+
+    def of(rank, name, groups, latest):
+        made = [[call["0"], 1, 10**18, True], *([[call[name], 1, 10**18 + 9, False]] if name else [])]
+        dump = dump_of(rank, made, groups, prefix="gloo")
+        row = {"name": "", "desc": "", "ranks": str(list(range(latest)))}
+        return {**dump, "pg_config": {"": row}, "pg_status": {}}
+
+    crossed = {rank: of(rank, "2" if rank == 1 else "1", groups, 4) for rank in range(4)}
+    (verdict,) = judged(write(tmp_path / "crossed", crossed)).verdicts
+    assert (verdict.kind, verdict.ranks) == ("crossed", (1,))
+    stopped = {rank: of(rank, "1" if rank == 2 else "", small, 4 if rank < 2 else 2) for rank in range(4)}
+    found = judged(write(tmp_path / "stopped", stopped))
+    assert (found.ranks, found.verdicts[0].kind, found.verdicts[0].ranks) == (4, "absent", (3,))
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_order_that_did_not_hang_is_a_note(tmp_path, seed):
     """One rank of a grid turned its row and column round: the others of both still come."""
@@ -86,6 +141,7 @@ def test_a_running_job_is_alright_by_the_times_of_its_files(tmp_path):
     dumps, _ = make_job(2, "none")
     last = max(entry["time_created_ns"] for dump in dumps.values() for entry in dump["entries"])
     for dump in dumps.values():
+        dump["pg_status"] = {}
         for entry in dump["entries"][-1:]:
             entry |= {"state": "scheduled", "retired": False, "time_discovered_completed_ns": None}
     dumps[0]["entries"].pop()

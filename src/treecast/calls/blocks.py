@@ -63,7 +63,9 @@ def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any
             sizes = [len(each) for each in cast("list[Any]", every)]
             counts = None if equal == (False,) else sizes[0] if len({*sizes}) == 1 else tuple(sizes)
             datatype = reader.type_of(recvbuf if joins == has_all else sendbuf, blocks if has_all else "")
-            words = Words("", counts, datatype, root=root[0] if root else None)
+            own = (out, place) if splits and joins and equal == (False,) else ()
+            lengths = tuple(tuple(map(len, cast("list[Any]", side))) for side in own)
+            words = Words("", counts, datatype, root=root[0] if root else None, splits=lengths)
             return Given((out, place, *root, *equal), sum(sizes), got.finish, words)
 
         return Asked(read, target=root[0] if root and joins else None)

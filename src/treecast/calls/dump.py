@@ -38,6 +38,8 @@ def entry_of(made: Made, group: Group, number: int) -> dict[str, Any]:
     ins = entries * group.size if name in _INPUTS else entries
     outs = entries * group.size if name in _OUTPUTS else entries
     outs = outs // group.size if name == "reduce_scatter" else outs
+    splits = [[many // max(1, words.itemsize) for many in side] for side in words.splits]
+    ins, outs = map(sum, splits) if splits else (ins, outs)
     types = [_TYPES.get(kind, kind or "Byte")]
     file, _, line = made.site.rpartition(":")
     is_over = bool(made.ended)
@@ -63,6 +65,7 @@ def entry_of(made: Made, group: Group, number: int) -> dict[str, Any]:
         "is_p2p": False,
         "frames": [{"name": "", "filename": file, "line": int(line)}] if made.site else [],
         "treecast": {name: getattr(words, name) for name in ("name", "op", "root")}
+        | ({"splits": splits} if splits else {})
         | {"error": made.error, "waited": list(made.waited)},
     }
 

@@ -73,8 +73,13 @@ class Ring:
         entry = entry_of(made, self._waiting.groups[made.group], 0)
         kept = {name: entry[name] for name in ("profiling_name", "process_group", "pg_id", "frames")}
         kept |= {name: entry[name] for name in ("input_sizes", "output_sizes", "input_dtypes", "output_dtypes")}
-        kept["treecast"] = {name: said for name, said in entry["treecast"].items() if name in ("name", "op", "root")}
-        shorter: list[dict[str, object]] = [{}, {"frames": []}, {"frames": [], "process_group": [str(made.group), ""]}]
+        kept["treecast"] = {
+            name: said for name, said in entry["treecast"].items() if name in ("name", "op", "root", "splits")
+        }
+        bare: dict[str, object] = {"treecast": {**kept["treecast"], "splits": None}}
+        placeless: dict[str, object] = {**bare, "frames": []}
+        nameless: dict[str, object] = {**placeless, "process_group": [str(made.group), ""]}
+        shorter: list[dict[str, object]] = [{}, bare, placeless, nameless]
         for more in shorter:
             text = json.dumps(kept | more, separators=(",", ":")).encode()
             if len(text) <= _ROW - ROW.size:

@@ -54,14 +54,14 @@ def warn(text: str) -> None:
 
 
 def show(result: object, as_json: bool) -> int:
-    """Print a result, or its description, as JSON or for people; return the exit status: 0 it holds, 1 it does not.
+    """Print a result, or its description, as JSON or for people; return the exit status: 0 it holds, 1 it does not, 3 unknown.
 
     The parts that people read stand apart: lines, tables, notes.
     """
     description = result if isinstance(result, Description) else describe(result)
     if as_json:
         show_text(json.dumps(description.figures, ensure_ascii=False, indent=2, default=list))
-        return 0 if description.holds else 1
+        return _status(description)
     apart = False
     if description.lines:
         show_lines(description.lines)
@@ -76,7 +76,11 @@ def show(result: object, as_json: bool) -> int:
             show_text("")
         show_text(note)
         apart = False
-    return 0 if description.holds else 1
+    return _status(description)
+
+
+def _status(description: Description) -> int:
+    return 3 if description.is_open else 0 if description.holds else 1
 
 
 def show_lines(lines: Mapping[str, object]) -> None:

@@ -77,7 +77,8 @@ class Description:
 
     ``figures``: the contents of JSON; ranges of chunks are half-open pairs, and an iterable is written out when it is needed.
     ``lines``: the first part for people, names and values, a list of values below one another; the verdict comes first. Then
-    come ``tables``, and ``notes``. ``holds``: whether all is as it should be, of which the command line's exit status is made.
+    come ``tables``, and ``notes``. ``holds``: whether all is as it should be, ``is_open``: whether too little is known to say.
+    The command line's exit status is made of these.
     """
 
     figures: Mapping[str, object] | Iterable[object]
@@ -85,6 +86,7 @@ class Description:
     tables: tuple[Table, ...] = ()
     notes: Iterable[str] = ()
     holds: bool = True
+    is_open: bool = False
 
     def pick(self, *names: str) -> dict[str, object]:
         """Return the figures of these names."""
@@ -121,6 +123,8 @@ class Description:
             tables=self.tables + other.tables,
             notes=(*self.notes, *other.notes),
             holds=self.holds and other.holds,
+            is_open=any(each.is_open for each in (self, other))
+            and all(each.holds or each.is_open for each in (self, other)),
         )
 
 

@@ -117,7 +117,7 @@ def _behind_length(data: bytes) -> bytes:
 # -- read ---------------------------------------------------------------------------------------------------------------
 
 
-@judged("chakra", recognises=begins_like(_FIRST), folder="*.et")
+@judged("chakra", like="goal", recognises=begins_like(_FIRST), folder="*.et")
 def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
     """Return the verdict on the traces of all ranks, and a function that makes their schedule, if attributes say it."""
     return judge_listed(read_traces(data), told)

@@ -19,6 +19,7 @@ from treecast.discovery import import_all
 from treecast.errors import FormatError, TreecastError
 from treecast.models import Cost
 from treecast.networks import Network
+from treecast.programs.rules import adopt
 from treecast.programs.verdict import FileVerdict
 from treecast.schedule import Schedule
 from treecast.schedule.costs import Costs
@@ -203,8 +204,12 @@ def importer(name: str, *, recognises: Callable[[bytes], bool], **more: Any) -> 
     return register
 
 
-def judged(name: str, *, recognises: Callable[[bytes], bool], **more: Any) -> Callable[[Judge], Judge]:
-    """Register the function below as the judge of a format with rules of its own, and so as its reader."""
+def judged(name: str, *, recognises: Callable[[bytes], bool], like: str = "", **more: Any) -> Callable[[Judge], Judge]:
+    """Register the function below as the judge of a format with rules of its own, and so as its reader.
+
+    ``like``: the format whose rules it has: ``goal`` for lists of sends and receives.
+    """
+    adopt(name, like)
 
     def register(judge: Judge) -> Judge:
         def decode(data: bytes) -> Schedule:

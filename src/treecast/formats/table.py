@@ -74,7 +74,8 @@ def decode(data: bytes) -> Schedule:
     def rows(network: Network) -> Rows:
         payloads, columns = _columns(lines, names, before, network)
         said.append((payloads, columns["payload"], columns.pop("bytes")))
-        return Rows.of(payloads, steps=np.ones_like(columns["step"]), **columns)
+        at = columns.pop("line")
+        return Rows.of(payloads, steps=np.ones_like(columns["step"]), lines=at, **columns)
 
     schedule = schedule_of(header, rows)
     if size is not None:
@@ -131,11 +132,11 @@ def _columns(lines: Iterator[str], names: list[str], before: int, network: Netwo
             step, src, dst, src_label, dst_label, port, tree, chunks, size = (cells[place] for place in places)
             ends, payload = (node(src, src_label), node(dst, dst_label)), payloads.setdefault(chunks, len(payloads))
             port, size = (whole(cell) if cell else _UNSAID for cell in (port, size))
-            found.append((*ends, payload, whole(step), port, whole(tree or "-1"), size))
+            found.append((*ends, payload, whole(step), port, whole(tree or "-1"), size, before + reader.line_num))
     except (csv.Error, TreecastError) as error:
         raise FormatError(f"line {before + reader.line_num}: {one_line(str(error))}") from None
     ranges = [read_ranges(chunks.replace(";", ",") or "-") for chunks in payloads]
-    said = ("src", "dst", "payload", "step", "port", "tree", "bytes")
+    said = ("src", "dst", "payload", "step", "port", "tree", "bytes", "line")
     columns: dict[str, Ints] = dict(zip(said, np.array(found, np.int64).reshape(-1, len(said)).T.copy(), strict=True))
     unsaid = columns["port"] == _UNSAID
     columns["port"][unsaid] = network.port_between(columns["src"][unsaid], columns["dst"][unsaid])

@@ -18,7 +18,8 @@ class Words(NamedTuple):
     """The name of a call, the bytes that come to or from each rank, the type of entries, the operation, and the root.
 
     ``counts``: one number, or one for each rank; None where ranks need not know it. ``datatype``: as numpy spells it; "" where it
-    is not plain. ``is_wrong``: the arguments are wrong, and the rest is not known.
+    is not plain. ``is_wrong``: the arguments are wrong, and the rest is not known. ``splits``: the bytes that this rank sends to
+    each, and those that it receives from each, where they differ from pair to pair; they are its own, and not compared.
 
     >>> print(Words("Allreduce", 32, "<f4", "SUM")), print(Words("Bcast", 8, "<f8", root=1))
     Allreduce(32 bytes of float32, SUM)
@@ -32,11 +33,12 @@ class Words(NamedTuple):
     op: str = ""
     root: int | None = None
     is_wrong: bool = False
+    splits: tuple[tuple[int, ...], ...] = ()
 
     @property
     def digest(self) -> int:
         """The digest: 0 of words that are not known."""
-        return 0 if self.is_wrong or not self.name else _digest(self)
+        return 0 if self.is_wrong or not self.name else _digest(self._replace(splits=()) if self.splits else self)
 
     @property
     def itemsize(self) -> int:
@@ -80,7 +82,7 @@ def spell(datatype: str) -> str:
 
 @lru_cache(1 << 10)
 def _digest(words: Words) -> int:
-    hard = crc32(repr(words if words.op else words._replace(datatype="")).encode()) >> SOFT or 1
+    hard = crc32(repr((words if words.op else words._replace(datatype=""))[:-1]).encode()) >> SOFT or 1
     soft = crc32(words.datatype.encode()) % ((1 << SOFT) - 1) + 1 if words.datatype else 0
     return hard << SOFT | soft
 

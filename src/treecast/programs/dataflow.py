@@ -7,7 +7,7 @@ sums are maxima or minima, it holds a set, as bits.
 
 import secrets
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from treecast.collectives import COLLECTIVES, Kind
 from treecast.errors import FormatError
 from treecast.programs.order import Order
 from treecast.programs.program import ADD, BUFFER, READ, RECEIVE, SEND, WRITE, Place
-from treecast.programs.verdict import Findings
+from treecast.programs.verdict import Findings, Where
 from treecast.ragged import Ints, starts
 from treecast.verification.bits import Bits, bits_of
 
@@ -56,6 +56,14 @@ class Places:
         """Return the places that a column of a program names, of these ranks."""
         buffer, offset = np.divmod(column, BUFFER)
         return self.base[rank, buffer] + offset
+
+    def begin(self, slots: int = 0) -> Ints:
+        """Return the value of each place at the beginning, -1: none, of which ``slots`` stand behind those of buffers."""
+        value = np.full(self.total + slots, -1, np.int64)
+        for rank, count in enumerate(self.given.tolist()):
+            first = self.base[rank, 0]
+            value[first : first + count] = rank * self.most + np.arange(count)
+        return value
 
     @property
     def most(self) -> int:
@@ -94,11 +102,13 @@ class Contents:
     stand behind the others. Sum k, of ``left[k]`` and ``right[k]``, is the value ``atoms + k``; where ``sets``, sums are maxima
     or minima, which count a contribution once. ``bare``, int64 (reads, 2): operations that read places that nobody wrote, and
     the places. ``pairs``, int64 (2, pairs): operations of different lanes that must be ordered, since both use a place and one
-    writes it.
+    writes it. ``moves`` and ``twins``: as ``trace`` took them.
     """
 
     places: Places
     sets: bool
+    moves: Moves
+    twins: Ints
     value: Ints
     writer: Ints
     left: Ints
@@ -150,6 +160,36 @@ class Contents:
             total = total | one if self.sets else (total + one) % _PRIME
         return total
 
+    def steps_of(self, value: int, atom: int, others: Sequence[int]) -> tuple[int, int]:
+        """Return the operation after which no place holds a contribution, and the first that adds it to others, on the way to a
+        value; -1: none.
+        """
+        from treecast.kernels.programs.queues import follow_value
+
+        # 1. The values that hold it, and those that hold the others.
+        holds = np.zeros((2, self.atoms + len(self.left)), np.bool_)
+        holds[0, atom], holds[1, list(others)] = True, True
+        sides: list[tuple[int, int]] = list(zip(self.left.tolist(), self.right.tolist(), strict=True))
+        for k, (a, b) in enumerate(sides):
+            holds[:, self.atoms + k] = holds[:, a] | holds[:, b]
+
+        # 2. The first sum on the way to the value that has it from one side, and them from the other.
+        todo, inside = [value], set[int]()
+        while todo:
+            one = todo.pop()
+            if one >= self.atoms and one not in inside:
+                inside.add(one)
+                todo += sides[one - self.atoms]
+        ends = [(one - self.atoms, *sides[one - self.atoms]) for one in inside]
+        met = min((k for k, a, b in ends if (holds[0, a] and holds[1, b]) or (holds[0, b] and holds[1, a])), default=-1)
+
+        # 3. Who makes that sum, and who loses the contribution.
+        moves, begin = self.moves, self.places.begin(len(self.value) - self.places.total)
+        columns = (moves.operation, moves.units, moves.read_start, moves.reads, moves.write_start, moves.writes)
+        found = follow_value(columns, self.twins, begin, self.places.total, holds[0], self.atoms, met)
+        lost, maker = (int(moves.operation[move]) if move >= 0 else -1 for move in found)
+        return lost, maker
+
     def parts(self, value: int) -> Counter[int]:
         """Return the parts of a value, by their number at the beginning; no count is above ``_MANY``."""
         found, todo = Counter[int](), Counter({value: 1} if value >= 0 else {})
@@ -175,10 +215,7 @@ def trace(
     """
     from treecast.kernels.programs.queues import trace_values
 
-    value = np.full(places.total + slots, -1, np.int64)
-    for rank, count in enumerate(places.given.tolist()):
-        begin = places.base[rank, 0]
-        value[begin : begin + count] = rank * places.most + np.arange(count)
+    value = places.begin(slots)
     reading = int((moves.units * np.diff(moves.read_start)).sum())
     using = reading + int((moves.units * np.diff(moves.write_start)).sum())
     writer, found = np.full(len(value), -1, np.int64), np.zeros(3, np.int64)
@@ -191,9 +228,8 @@ def trace(
     trace_values(columns, lane, none, value, places.total, *outputs, atoms)
     sums, bares, count = found.tolist()
     used = np.unique(pairs[:, :count], axis=1) if count else pairs[:, :0]
-    return Contents(
-        places, sets, value, writer, left[:sums].copy(), right[:sums].copy(), bare[: 2 * bares].reshape(-1, 2), used
-    )
+    sides, reads = (left[:sums].copy(), right[:sums].copy()), bare[: 2 * bares].reshape(-1, 2)
+    return Contents(places, sets, moves, none, value, writer, *sides, reads, used)
 
 
 def trace_program(order: Order, buffers: Places) -> Contents:
@@ -269,8 +305,13 @@ def root_of(contents: Contents, kind: Kind) -> int:
     return int(np.where(value >= 0, contents.count[value], 0).argmax()) if len(contents.count) else 0
 
 
-def judge_delivery(found: Findings, contents: Contents, kind: Kind, loop: int, *, root: int, name: Name) -> None:
-    """Judge ``delivered``: whether the output of each rank holds the chunks that the collective wants there."""
+def judge_delivery(
+    found: Findings, contents: Contents, kind: Kind, loop: int, *, root: int, name: Name, where: Where
+) -> None:
+    """Judge ``delivered``: whether the output of each rank holds the chunks that the collective wants there.
+
+    ``name`` tells places of the output, ``where`` operations.
+    """
     found.judged("delivered")
     places = contents.places
     totals = [contents.all_of(mark, loop) for mark in contents.marks] if kind.adds else []
@@ -291,7 +332,7 @@ def judge_delivery(found: Findings, contents: Contents, kind: Kind, loop: int, *
         found.these(
             "delivered",
             place[wrong],
-            lambda p, told=told: _say(contents, *told[p], loop=loop, adds=kind.adds),
+            lambda p, told=told: _say(contents, *told[p], loop=loop, adds=kind.adds, where=where),
             lambda p, rank=rank, by=by: name(rank, p, by[p]),
         )
 
@@ -306,13 +347,24 @@ def bits_at(contents: Contents, kind: Kind, loop: int, root: int) -> Bits:
     return bits_of(np.arange(contents.atoms) // max(places.most, 1), (contents.left, contents.right), value)
 
 
-def _say(contents: Contents, value: int, want: int, *, loop: int, adds: bool) -> str:
-    """Return a sentence on a place that holds a value and should hold another."""
+def _say(contents: Contents, value: int, want: int, *, loop: int, adds: bool, where: Where) -> str:
+    """Return a sentence on a place that holds a value and should hold another, and on the operation that made it wrong."""
     places = contents.places
     right = Counter([(rank, want) for rank in range(places.ranks)] if adds else [divmod(want, loop)])
     held = Counter({divmod(one, places.most): times for one, times in contents.parts(value).items()})
     both = ("it lacks", right - held), ("it has too much:", held - right)
     parts = " and ".join(f"{word} {_spell(some, places.units)}" for word, some in both if some)
+    for side, (_, some) in enumerate(both[: 1 + adds]):
+        rank, place = min(some, default=(-1, -1))
+        if value < 0 or not 0 <= place < places.most:
+            continue
+        twice, atoms = bool(side and place == want), np.arange(places.ranks) * places.most
+        others = (
+            [rank * places.most + place] if twice else (atoms + want).tolist() if side and want < places.most else []
+        )
+        by = contents.steps_of(value, rank * places.most + place, others)[side]
+        did = "adds" + " again" * twice if side else "loses"
+        parts += f"; {where(by)[0]} {did} {_spell(Counter({(rank, place): 1}), places.units)}" if by >= 0 else ""
     return f"{'it was never written' if value < 0 else 'it is wrong'}: {parts}"
 
 

@@ -36,13 +36,13 @@ class Judged:
     timed: tuple[Sent, Ints] | None = None
     clock: float = field(default_factory=time.perf_counter)
 
-    def judge_contents(self, contents: Contents, kind: str, loop: int, name: Name) -> None:
-        """Judge ``delivered``, where the collective is known. ``loop`` and ``name``: as ``judge_delivery`` takes them."""
+    def judge_contents(self, contents: Contents, kind: str, loop: int, name: Name, where: Where) -> None:
+        """Judge ``delivered``, where the collective is known. The last three are as ``judge_delivery`` takes them."""
         first = self.contents is None
         self.contents = contents if self.contents is None else self.contents
         if kind:
             root = root_of(contents, COLLECTIVES[kind])
-            judge_delivery(self.found, contents, COLLECTIVES[kind], loop, root=root, name=name)
+            judge_delivery(self.found, contents, COLLECTIVES[kind], loop, root=root, name=name, where=where)
             self.collective = collective_of(kind, contents.places.ranks, loop, root) if first else self.collective
             if first and COLLECTIVES[kind].adds and not (contents.sets or self.found.counts["delivered"]):
                 self.known["bits"] = bits_at(contents, COLLECTIVES[kind], loop, root)

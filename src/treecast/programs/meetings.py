@@ -85,7 +85,9 @@ def _(found: Deadlock) -> Description:
     lines |= {"chain": [*found.lines[:_SHOWN], *[f"and {more} more"] * (more > 0)]} if found.lines else {}
     lines |= {"order": f"{list_few(order, _SHOWN)}: safe at all ranks on one stream"} if order else {}
     figures = {name: getattr(found, name) for name in ("holds", "kind", "text", "calls", "ranks", "groups", "slots")}
-    return Description({**figures, "chain": found.lines, "order": order}, lines, holds=found.holds)
+    return Description(
+        {**figures, "chain": found.lines, "order": order}, lines, holds=found.holds, is_open=found.kind == "unknown"
+    )
 
 
 class _CallTable:

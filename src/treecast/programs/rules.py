@@ -15,11 +15,11 @@ class Rule(NamedTuple):
     warns: bool = False
 
 
-_SENDS = ("chakra", "goal", "simgrid")
+_SENDS = ("goal",)
 _BLOCKS = ("msccl", "mscclpp")
 _LISTS = (*_SENDS, "msccl")
 
-RULES = (
+RULES = [
     Rule("shape", _BLOCKS, "everything that is named is there, and no limit of the format is passed"),
     Rule("bounds", ("mscclpp",), "every place lies in its buffer"),
     Rule("pairs", (*_LISTS, "mscclpp"), "every send meets a receive of its size, and every signal is awaited"),
@@ -37,9 +37,16 @@ RULES = (
     Rule("delivered", (*_SENDS, *_BLOCKS), "every rank ends with the data that the collective wants there"),
     Rule("adjacent", (*_SENDS, *_BLOCKS), "a link leads from each sender to its receiver"),
     Rule("link-once", (*_SENDS, *_BLOCKS), "no link carries more messages at a time than it has cables"),
-)
-"""Files of Chakra, GOAL and SimGrid that are whole schedules are judged by the rules of schedules as well."""
+]
+"""Files of sends and receives that are whole schedules are judged by the rules of schedules as well."""
 _PLACE = {rule.name: place for place, rule in enumerate(RULES)}
+
+
+def adopt(name: str, like: str) -> None:
+    """Have a format judged by the rules of another. ``goal`` stands for all lists of sends and receives."""
+    for place, rule in enumerate(RULES):
+        if like in rule.of and name not in rule.of:
+            RULES[place] = rule._replace(of=tuple(sorted({*rule.of, name})))
 
 
 def rules_of(judged: str) -> tuple[Rule, ...]:

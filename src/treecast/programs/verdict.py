@@ -144,6 +144,11 @@ class FileVerdict(Described):
         """Whether no rule is broken but such as only warn."""
         return not Findings(self.format, allowed=self.allowed, counts=self.counts).broken
 
+    @property
+    def is_open(self) -> bool:
+        """Whether no rule is broken, and the result of the collective was not judged, as the file does not say it."""
+        return self.holds and "delivered" not in self.counts
+
     def __bool__(self) -> bool:
         return self.holds
 
@@ -152,13 +157,22 @@ class FileVerdict(Described):
         return f"<Verdict on {self.name or self.format!r}: {said}, {count_of(self.operations, self.nouns[2])}>"
 
 
+def _listed(verdict: FileVerdict) -> list[str]:
+    """Return the findings, rule by rule, and of each how many are not shown."""
+    found = list[str]()
+    for rule, count in verdict.counts.items():
+        shown = [str(finding) for finding in verdict.findings if finding.rule == rule]
+        found += [*shown, *[f"{rule}: {count - len(shown):,} more"] * (len(shown) < count)]
+    return found
+
+
 @describe.register
 def _(verdict: FileVerdict) -> Description:
     rank, lane, operation, carried = verdict.nouns
-    said: object = f"holds ({', '.join(verdict.counts)})"
+    said: object = f"holds{', contents unknown' * verdict.is_open} ({', '.join(verdict.counts)})"
     if any(verdict.counts.values()):
         broken = ", ".join(f"{rule} ({count:,})" for rule, count in verdict.counts.items() if count)
-        said = [said if verdict.holds else f"BROKEN: {broken}", *map(str, verdict.findings)]
+        said = [said if verdict.holds else f"BROKEN: {broken}", *_listed(verdict)]
     sizes = [count_of(verdict.ranks, rank)]
     sizes += [count_of(verdict.lanes, lane)] if verdict.lanes is not None else []
     sizes.append(count_of(verdict.operations, operation))
@@ -183,9 +197,9 @@ def _(verdict: FileVerdict) -> Description:
     if verdict.notes:
         lines["notes"] = list(verdict.notes)
     lines["judged in"] = spell_seconds(verdict.seconds)
-    figures: dict[str, Any] = {"holds": verdict.holds, **asdict(verdict)}
+    figures: dict[str, Any] = {"holds": verdict.holds, "open": verdict.is_open, **asdict(verdict)}
     figures |= {name: list(figures[name]) for name in ("findings", "notes", "busiest_arc", "bounds")}
     figures["rules"] = figures.pop("counts")
     del figures["nouns"]
     figures |= {} if verdict.bits is None else dict(describe(verdict.bits).pick("bits"))
-    return Description(figures, lines, holds=verdict.holds)
+    return Description(figures, lines, holds=verdict.holds, is_open=verdict.is_open)

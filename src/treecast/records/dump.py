@@ -29,9 +29,11 @@ CALL = np.dtype(
 ``kind`` and ``place``: numbers of its kind and its line in ``Tables``. ``ended``: it ended or failed; ``completed``: it is
 recorded that it ended well.
 """
-KIND = np.dtype([("like", np.int32), *((name, np.int64) for name in ("way", "peer", "shift", "sent", "received"))])
+KIND = np.dtype(
+    [("like", np.int32), *((name, np.int64) for name in ("way", "peer", "shift", "sent", "received", "splits"))]
+)
 """What calls have in common: ``like``, the number of their signature; ``way``: 1 for a send, 2 for a receive, with its ``peer``
-as a place in the group and ``shift`` places beyond its own, else 0; elements in and out."""
+as a place in the group and ``shift`` places beyond its own, else 0; elements in and out; the number of the splits, 0: none."""
 Calls = NDArray[np.void]
 SEND, RECEIVE = 1, 2
 _LIKE = {
@@ -69,6 +71,7 @@ class Tables:
 
     signatures: dict[Signature, int] = field(default_factory=dict[Signature, int])
     places: dict[str, int] = field(default_factory=lambda: {"": 0})
+    splits: dict[tuple[tuple[int, ...], ...], int] = field(default_factory=lambda: {(): 0})
     kinds: dict[tuple[int, ...], int] = field(default_factory=dict[tuple[int, ...], int])
     known: dict[int, int] = field(default_factory=dict[int, int])
     lines: dict[int, int] = field(default_factory=dict[int, int])
@@ -79,7 +82,8 @@ class Dump:
     """The record of a rank. ``groups``: the numbers of groups in ``calls``, by name.
 
     ``words`` and ``members``: of some groups a title, and the ranks in them. ``status``: of some groups the last number begun and
-    the last ended. ``local``: of some groups how many the rank joined before. ``alone``: it is in no group but the first.
+    the last ended. ``local``: of some groups how many the rank joined before. ``latest``: how many ranks are in the group that
+    it joined last, where a nameless row says it (gloo); else 0.
     ``gone``: its process ended in the middle.
     ``vague``: the record does not tell calls that ended from those that failed, and knows no sends (gloo). ``written``: seconds.
     ``name``: the file.
@@ -92,7 +96,7 @@ class Dump:
     members: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     status: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     local: dict[str, int] = field(default_factory=dict[str, int])
-    alone: bool = False
+    latest: int = 0
     gone: bool = False
     vague: bool = False
     backend: str = ""
@@ -148,7 +152,7 @@ def _kind_of(entry: dict[str, Any], tables: Tables) -> int:
     if not all(isinstance(each, str) for each in (name, *types)):
         raise FormatError("an entry is no call: each has a profiling_name and datatypes, which are texts")
     said = {**entry, **_dict(entry["treecast"])}
-    more = tuple(f"{key} {_plain(said[key])}" for key in ("root", "op", "splits") if said.get(key) not in (None, ""))
+    more = tuple(f"{key} {_plain(said[key])}" for key in ("root", "op") if said.get(key) not in (None, ""))
     kind, match = name.split(":")[-1].split(" ")[0][:80], _TO_ONE.search(name)
     sides = _LIKE.get(kind, "" if is_exchange(kind) or kind.endswith("_v") else "io")
     elements = {"i": _elements(entry["input_sizes"]), "o": _elements(entry["output_sizes"])}
@@ -158,7 +162,9 @@ def _kind_of(entry: dict[str, Any], tables: Tables) -> int:
         way, peer = SEND if match[1] == "send" else RECEIVE, int(match[3][:9])
         shift = peer - int(match[2][:9])
     like = tables.signatures.setdefault(signature, len(tables.signatures))
-    row = like, way, peer, shift, *(min(sum(each), _MOST) for each in elements.values())
+    splits = tuple(_ints(_list(side), "a split") for side in _list(said.get("splits")))
+    split = tables.splits.setdefault(splits if len(splits) == 2 else (), len(tables.splits))
+    row = like, way, peer, shift, *(min(sum(each), _MOST) for each in elements.values()), split
     return tables.kinds.setdefault(row, len(tables.kinds))
 
 
@@ -264,8 +270,8 @@ def read_dump(found: Plain, rank: int, tables: Tables, written: float = 0.0) -> 
 
 def _read_groups(dump: Dump, data: dict[str, Any], local: dict[str, str]) -> None:
     """Add what a record says of its groups. ``local``: from the rank's own numbers of groups to their names."""
-    # 1. Titles and members. gloo keeps one nameless row, of the group made last: the world at ranks in no other group.
-    known, first = _dict(data.get("pg_status")), next(iter(dump.groups), "")
+    # 1. Titles and members. gloo keeps one nameless row, of the group made last, whose ranks it counts from 0, or leaves out.
+    known = _dict(data.get("pg_status"))
     for key, row in _dict(data.get("pg_config")).items():
         said = _dict(row) or {"name": key, "ranks": row}
         try:
@@ -277,7 +283,7 @@ def _read_groups(dump: Dump, data: dict[str, Any], local: dict[str, str]) -> Non
         if name:
             dump.words[name] = _plain(said.get("desc", "")) or dump.words.get(name, "")
         else:
-            dump.alone, name = bool(found), first if len(dump.groups) == 1 and dump.words[first] == "default_pg" else ""
+            dump.latest, dump.size = len(found), max(dump.size, len(found))
         dump.members |= {name: found} if found and name else {}
 
     # 2. How far each has come, by the rank's own numbers of groups; these rise as the names do.

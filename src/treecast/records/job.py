@@ -60,7 +60,8 @@ class Job:
     def __init__(self, dumps: Sequence[Dump], tables: Tables, ranks: int | None = None) -> None:
         self.dumps = {dump.rank: dump for dump in dumps}
         self.signatures, self.places = list(tables.signatures), list(tables.places)
-        self.kinds = np.array(list(tables.kinds) or [(0,) * 6], KIND)
+        self.kinds = np.array(list(tables.kinds) or [(0,) * 7], KIND)
+        self.splits: list[tuple[tuple[int, ...], ...]] = list(tables.splits)
         self.vague = bool(dumps) and all(dump.vague for dump in dumps)
         self.backend = next(iter(Counter(d.backend for d in dumps if d.backend).most_common(1)), ("?", 0))[0]
         self._collect()
@@ -99,6 +100,9 @@ class Job:
     def _name_members(self, ranks: int | None) -> None:
         most = [max(self.dumps, default=0), *(max(members) for _, members in self._keys if members)]
         self.size = ranks or max(1 + max(most), *(dump.size for dump in self.dumps.values()), 1)
+        whole = {rank for rank, dump in self.dumps.items() if dump.latest == self.size}
+        several = any(len(self.dumps[rank].groups) > 1 for rank in whole)  # a further group has all ranks
+        self._alone = set[int]() if several else whole
         self.groups = list[GroupOfRanks]()
         for (name, members), number in self._keys.items():
             words, seen, may, is_open = self._words[number], self._seen.get(number, set()), (), False
@@ -115,7 +119,9 @@ class Job:
             return True
         local = {int(other): own for other, own in dump.local.items() if other.isdigit()}
         above = {other: own for other, own in local.items() if name.isdigit() and other > int(name)}
-        return not dump.alone and all(own - 1 > sum(0 < k < other for k in local) for other, own in above.items())
+        return rank not in self._alone and all(
+            own - 1 > sum(0 < k < other for k in local) for other, own in above.items()
+        )
 
     def _pair(self) -> None:
         """Give each call the group in which it meets others. Where a record of two is cut, sends that ended do not count."""

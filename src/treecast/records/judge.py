@@ -166,7 +166,8 @@ def limits_of(job: Job) -> list[str]:
         f"first calls of {count_of(len(cut), 'rank')} (records begin late)": cut,
         f"calls that ended of {count_of(len(some), 'rank')}": some,
         f"members of {count_of(several, 'group')}": several,
-        "roots, operations of sums, splits": not any(signature.more for signature in job.signatures),
+        "roots, operations of sums, splits": len(job.splits) == 1
+        and not any(signature.more for signature in job.signatures),
         "sends and receives, and whether calls ended or failed (gloo)": job.vague,
     }
     return [said for said, is_so in found.items() if is_so]

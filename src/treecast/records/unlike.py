@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.ragged import Ints
 from treecast.records.dump import Calls, is_exchange
@@ -25,7 +26,8 @@ def find_unlike(job: Job) -> list[tuple[Verdict, bool]]:
     sent, received = (np.add.reduceat(_moved(job, made, name), starts) for name in ("sent", "received"))
     exchanges = np.array([is_exchange(signature.kind) for signature in job.signatures])
     members = np.array([len(group.members) for group in job.groups])
-    splits = (sent != received) & exchanges[made["like"][starts]] & (counts == members[made["group"][starts]])
+    whole = exchanges[made["like"][starts]] & (counts == members[made["group"][starts]])
+    splits = whole & ((sent != received) | _misfit(job, starts, counts, whole))
     found, seen = list[tuple[Verdict, bool]](), set[int]()
     for run in np.flatnonzero(differ | splits).tolist():
         group, number = int(made["group"][starts[run]]), int(made["number"][starts[run]])
@@ -41,13 +43,56 @@ def _moved(job: Job, rows: Calls, name: str) -> Ints:
     return job.kinds[name][job.calls["kind"][rows["call"]]]
 
 
+def _misfit(job: Job, starts: Ints, counts: Ints, whole: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which calls have splits that do not fit, of ``whole`` ones, which all members made."""
+    number, known = job.kinds["splits"][job.calls["kind"][job.common["call"]]], dict[bytes, bool]()
+    found = np.zeros(len(starts), np.bool_)
+    for run in np.flatnonzero(whole & (np.minimum.reduceat(number, starts) > 0)).tolist():
+        own = _by_place(job, job.common[starts[run] : starts[run] + counts[run]])[0]
+        if (key := own.tobytes()) not in known:
+            known[key] = len(_unequal(job, own)) > 0
+        found[run] = known[key]
+    return found
+
+
+def _by_place(job: Job, rows: Calls) -> tuple[Ints, Ints]:
+    """Return the splits of what all members made under one number, and the calls, by their places in the group."""
+    members = np.array(job.groups[int(rows["group"][0])].members)
+    calls = rows["call"][np.searchsorted(rows["rank"], members)]
+    return job.kinds["splits"][job.calls["kind"][calls]], calls
+
+
+def _unequal(job: Job, numbers: Ints) -> list[tuple[int, int]]:
+    """Return the pairs of places in a group of which the one does not send what the other receives."""
+    which: list[int] = numbers.tolist()
+    sides = [job.splits[number] for number in which]
+    if any(len(side) != len(sides) for both in sides for side in both):
+        return []
+    sent, received = np.array(sides, np.int64).transpose(1, 0, 2)
+    return [(a, b) for a, b in np.argwhere(sent != received.T).tolist()]
+
+
 def _splits(job: Job, group: int, number: int) -> Verdict:
-    rows = job.at(group, number)
-    kind = job.signatures[int(rows["like"][0])].kind
+    """Return the verdict on an exchange: the pairs that do not fit where splits are recorded, else the sums."""
+    rows, members = job.at(group, number), job.groups[group].members
+    kind, since = job.signatures[int(rows["like"][0])].kind, int(rows["begun"].min())
+    own, calls = _by_place(job, rows)
+    if own.all() and (pairs := _unequal(job, own)):
+        (a, b), each = pairs[0], Counter(place for pair in pairs for place in set(pair))
+        (odd, many), *others = each.most_common(2)
+        sure = many == len(pairs) > 1 and (not others or others[0][1] < many)
+        named = [odd] if sure else sorted(each)
+        said = f"sends {job.splits[int(own[a])][0][b]:,} elements", f"expects {job.splits[int(own[b])][1][a]:,}"
+        text = (
+            f"{members[a]} {said[0]} to {members[b]}{job.line(int(calls[a]))}, which {said[1]}{job.line(int(calls[b]))}"
+        )
+        more = f"{len(pairs) - 1} more of its pairs do not fit" if sure else "which of them is wrong is not recorded"
+        text += f", in {kind}, call {number:,} of {job.groups[group]}; {more}"
+        return Verdict("splits", tuple(members[place] for place in named), text, sure=sure, since=since)
     sent, received = (int(_moved(job, rows, name).sum()) for name in ("sent", "received"))
     text = f"{kind}, call {number:,} of {job.groups[group]}, sends {sent:,} elements and receives {received:,}"
     text += "; whose splits are wrong is not recorded"
-    return Verdict("splits", tuple(rows["rank"].tolist()), text, sure=False, since=int(rows["begun"].min()))
+    return Verdict("splits", tuple(rows["rank"].tolist()), text, sure=False, since=since)
 
 
 def _odd(job: Job, group: int, number: int) -> Verdict:

@@ -196,7 +196,8 @@ def _(found: Why) -> Description:
         **{name: list(getattr(found, name)) for name in ("notes", "limits", "refused")},
         "clock": found.clock,
     }
-    return Description(figures, {name: said for name, said in lines.items() if said}, holds=found.holds)
+    shown = {name: text for name, text in lines.items() if text}
+    return Description(figures, shown, holds=found.holds, is_open=found.is_open)
 
 
 def _told(verdict: Verdict) -> list[str]:

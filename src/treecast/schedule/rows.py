@@ -13,7 +13,7 @@ chunks that rows carry. A pipelined broadcast of a million messages has one row 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, SupportsIndex, overload
 
@@ -53,6 +53,9 @@ class Pieces(NamedTuple):
     place: Ints
 
 
+_NO_LINES = np.empty(0, np.int64)
+
+
 class Row(NamedTuple):
     """One row; its payload is a number in the table of payloads."""
 
@@ -85,6 +88,8 @@ class Rows:
         The number of its payload.
     payloads : Payloads
         The table of payloads.
+    lines : int64 (rows,) or (0,)
+        The line of each row in the file that people wrote; empty where there is none.
 
     Examples
     --------
@@ -109,16 +114,17 @@ class Rows:
     tree: NDArray[np.int16]
     payload: NDArray[np.int32]
     payloads: Payloads
+    lines: Ints = field(default_factory=lambda: _NO_LINES)
 
     @staticmethod
-    def of(payloads: Payloads, **columns: ArrayLike) -> "Rows":
-        """Return rows from columns in any order of rows; one number counts for all rows.
+    def of(payloads: Payloads, *, lines: Ints = _NO_LINES, **columns: ArrayLike) -> "Rows":
+        """Return rows from columns in any order of rows; one number counts for all rows. ``lines``: of a file.
 
         ``steps`` left out are those of streams, ``tree`` is -1, and ``payload`` the numbers of all payloads, one for each row.
         Payloads are numbered by their first use, equal ones once, so that equal rows have equal columns.
         Raises ScheduleError when the columns do not fit together, and for steps that no table of steps holds.
         """
-        found = Rows.of_any_steps(payloads, **columns)
+        found = Rows.of_any_steps(payloads, lines=lines, **columns)
         if found.late:
             if int(found.step.max()) > NEVER:
                 raise ScheduleError(f"column step holds a number outside 0 … {NEVER}")
@@ -131,7 +137,7 @@ class Rows:
         return self.step.dtype == np.int64
 
     @staticmethod
-    def of_any_steps(payloads: Payloads, **columns: ArrayLike) -> "Rows":
+    def of_any_steps(payloads: Payloads, *, lines: Ints = _NO_LINES, **columns: ArrayLike) -> "Rows":
         """Return the same of rows that may be later: a node's program in a network that no machine could hold."""
         whole = _completed(payloads, columns)
         given = {name: _column(name, whole[name], dtype) for name, dtype in COLUMNS.items()}
@@ -147,11 +153,11 @@ class Rows:
         given["payload"], table = drop_duplicates(given["payload"], payloads)
         order = _sorted_order(given)
         if order is not None:
-            given = {name: column[order] for name, column in given.items()}
+            given, lines = {name: column[order] for name, column in given.items()}, lines[order[: len(lines)]]
         given["payload"], table = number_by_first_use(given["payload"], table)
         for column in (*given.values(), table.start, table.first, table.stop):
             column.setflags(write=False)
-        return Rows(**given, payloads=table)
+        return Rows(**given, payloads=table, lines=lines)
 
     def __len__(self) -> int:
         return len(self.step)
@@ -162,7 +168,13 @@ class Rows:
 
     def take(self, where: Any) -> "Rows":
         """Return the rows that a mask, slice or index array picks."""
-        return Rows.of_any_steps(self.payloads, **{name: column[where] for name, column in self.columns().items()})
+        lines = self.lines[where] if len(self.lines) else self.lines
+        columns = {name: column[where] for name, column in self.columns().items()}
+        return Rows.of_any_steps(self.payloads, lines=lines, **columns)
+
+    def name(self, row: int) -> str:
+        """Return how findings call a row: by its line in the file that people wrote, else by its number."""
+        return f"line {self.lines[row]}" if len(self.lines) else f"row {row}"
 
     @cached_property
     def chunks_sent(self) -> Ints:

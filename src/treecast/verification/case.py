@@ -278,6 +278,10 @@ class Case:
         """Return the number of a row in the schedule that people know."""
         return row if self.row_numbers is None else int(self.row_numbers[row])
 
+    def row_name(self, row: int) -> str:
+        """Return how findings call a row."""
+        return self.rows.name(row if len(self.rows.lines) else self.row_number(row))
+
     def chunk(self, atom: int) -> int:
         """Return the first chunk of an atom, by its number in the schedule that people know."""
         return int(self.atoms.bounds[atom]) + self.first_chunk
@@ -304,6 +308,6 @@ class Case:
         bad, shown = np.flatnonzero(where), list[Violation]()
         for row in map(int, bad[:SHOWN]):
             at, number = self.rows[row], self.row_number(row)
-            begin = f"row {number}: {self.label(at.src)} > {self.label(at.dst)} at step {at.step}"
+            begin = f"{self.row_name(row)}: {self.label(at.src)} > {self.label(at.dst)} at step {at.step}"
             shown.append(Violation(rule, f"{begin} {sentence(row)}", number, (at.src, at.dst)))
         return len(bad), shown

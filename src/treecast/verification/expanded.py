@@ -30,7 +30,10 @@ def check_expanded(schedule: Schedule, model: Model, shown: int = SHOWN) -> tupl
     def broken(rule: str, row: int, text: str | Callable[[], str]) -> None:
         breaches[rule] += 1
         if rule in found and len(found[rule]) < shown:  # nobody reads the others
-            found[rule].append(Violation(rule, text if isinstance(text, str) else text(), row))
+            said, lines = text if isinstance(text, str) else text(), plain.rows.lines
+            if len(lines) and row >= 0:
+                said = said.replace(f"row {row}", plain.rows.name(row), 1)
+            found[rule].append(Violation(rule, said, row))
 
     by_step: dict[int, dict[int, Send]] = defaultdict(dict)  # one message per row and step, however many chunks
     telling = _control_flits(plain)

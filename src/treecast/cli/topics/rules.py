@@ -51,6 +51,9 @@ def read_rules() -> list[Rule]:
 
 def topic() -> Description:
     """Return every rule with its sentence."""
+    from treecast.formats.registry import importers
+
+    importers()  # formats say by whose rules they are judged
     rows = [(rule.name, rule.of, rule.asks) for rule in read_rules()]
     table = Table(columns=("rule", "of", "asks that"), rows=rows, of="rules")
     others = [(rule.name, ", ".join(rule.of), f"{rule.asks}{' (a warning)' * rule.warns}") for rule in RULES]

@@ -7,8 +7,6 @@ from cyclopts import Parameter
 from treecast.cli import console
 from treecast.cli.arguments import Json
 
-_NOT_KNOWN = 2
-
 
 def deadlock(
     calls: Annotated[
@@ -30,10 +28,8 @@ def deadlock(
 
     Example: treecast deadlock 'allreduce tp + reduce-scatter dp' tp2,dp2
 
-    The exit status is 0 where no run hangs, 1 where one may or all do, and 2 where there is too much to try.
+    The exit status is 0 where no run hangs, 1 where one may or all do, and 3 where there is too much to try.
     """
     from treecast import api
 
-    found = api.deadlock(calls, mesh, times=times, slots=slots)
-    status = console.show(found, as_json)
-    return _NOT_KNOWN if found.kind == "unknown" else status
+    return console.show(api.deadlock(calls, mesh, times=times, slots=slots), as_json)

@@ -12,8 +12,6 @@ from treecast.cli.console import warn
 from treecast.cli.files import show_drawn
 from treecast.errors import TreecastError
 
-_CANNOT = 2
-
 
 def why(
     first: Annotated[str, Parameter(help="A folder, a file or an archive of records.")],
@@ -45,7 +43,7 @@ def why(
 
     Example: treecast why records
 
-    The exit status is 0 where nothing holds the job up, 1 where a rank or a call does, and 2 where the records name nobody.
+    The exit status is 0 where nothing holds the job up, 1 where a rank or a call does, and 3 where the records name nobody.
     """
     from treecast.records.reading import write_dumps
     from treecast.records.why import why as ask
@@ -57,8 +55,7 @@ def why(
             warn(f"no dump of {line}")
     found = ask(first, *more, ranks=ranks, taken=_read_time(taken), ranks_from=ranks_from)
     shown = found.at(at) if at is not None else found
-    status = show_drawn(shown, draw, as_json, picture=found)
-    return _CANNOT if found.is_open else status
+    return show_drawn(shown, draw, as_json, picture=found)
 
 
 def _read_time(text: str | None) -> float | None:

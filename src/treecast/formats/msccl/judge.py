@@ -12,6 +12,7 @@ from treecast.formats.registry import Told, judged
 from treecast.programs.dataflow import kind_of, trace_program
 from treecast.programs.judge import Judged, find_network
 from treecast.programs.order import Order, find_order, find_pairs, judge_in_flight, judge_order, judge_pairs
+from treecast.programs.program import BUFFER
 from treecast.programs.races import judge_races
 from treecast.programs.to_schedule import Sent
 from treecast.programs.verdict import FileVerdict, Findings
@@ -94,9 +95,11 @@ def _judge_contents(file: Judged, algorithm: Algorithm, order: Order, kind: str,
 
     def name(rank: int, place: int, writer: int) -> tuple[str, tuple[int, ...]]:
         words, at = program.where(writer) if writer >= 0 else algorithm.of_gpu(rank)
-        return f"{words}, o {place}{' in place' if inplace else ''}", at
+        base = contents.places.base[rank]
+        buffer = int(program.write[writer]) // BUFFER if writer >= 0 else 1
+        return f"{words}, {BUFFERS[buffer]} {base[1] + place - base[buffer]}{' in place' if inplace else ''}", at
 
-    file.judge_contents(contents, kind, algorithm.loop, name)
+    file.judge_contents(contents, kind, algorithm.loop, name, program.where)
 
 
 def _judge_signals(found: Findings, algorithm: Algorithm) -> Ints:

@@ -206,4 +206,4 @@ def judge_contents(file: Judged, flow: Flow, kind: str) -> None:
     def name(rank: int, place: int, _: int) -> tuple[str, tuple[int, ...]]:
         return f"gpus[{rank}], chunk {place // plan.units} of its output", (rank,)
 
-    file.judge_contents(contents, kind, _loop_of(flow, kind) if kind else 0, name)
+    file.judge_contents(contents, kind, _loop_of(flow, kind) if kind else 0, name, flow.where)

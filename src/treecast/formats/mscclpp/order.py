@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from treecast.description import count_of
 from treecast.formats.mscclpp.plan import WAITS, End, Op, Step, Unrolled, note
 from treecast.programs.events import ORDERED, TOLD, TURNS, Change, Events
 from treecast.programs.verdict import Findings
@@ -203,13 +204,24 @@ class Order:
                         else:
                             events.link(source, event, TURNS if event == nodes.work else ORDERED)
 
+    def _too_few(self, at: At) -> str:
+        """Return why an operation waits for ever, where a count is raised less often than it is lowered; else nothing."""
+        op, counts = self._op(at), self.events
+        keys = op.ends if op.name in WAITS else op.semaphores if op.name == "sem_acquire" else ()
+        for key in keys[max(at[2], 0) :][:1]:
+            raised, lowered = len(counts.raised[key]) + counts.begins[key], len(counts.lowered[key])
+            if raised < lowered:
+                whose = f"{key[1]} channel {key[2]}" if len(key) == 3 else f"semaphore {key[1]}"
+                return f": {whose} gets {count_of(raised, 'signal')}, and has {count_of(lowered, 'wait')}"
+        return ""
+
     def _check_end(self, order: list[int]) -> None:
         """Judge ``deadlock``, and where all comes to an end that every signal was awaited and semaphores are as they were."""
         events, happened, first = self.events, set(order), dict[int, At]()
         for at in sorted(at for event, at in self._at.items() if event not in happened):
             first.setdefault(at[0], at)
         for at in first.values():
-            note(self.found, "deadlock", self._op(at).where, f"{self._op(at).name} waits for ever")
+            note(self.found, "deadlock", self._op(at).where, f"{self._op(at).name} waits for ever{self._too_few(at)}")
         for key in sorted({*events.raised, *events.lowered}, key=str) if not first else ():
             left, began = len(events.raised[key]) - len(events.lowered[key]), events.begins[key]
             if left and len(key) == 2:

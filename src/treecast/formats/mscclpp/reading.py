@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from treecast.errors import FormatError
+from treecast.errors import FormatError, did_you_mean
 from treecast.formats.mscclpp.plan import (
     BUFFERS,
     FORMS,
@@ -243,7 +243,8 @@ class _Ops:
         if name == "pipeline" and len(where) == 3:
             return self._pipeline(op, where)
         if name not in FORMS:
-            raise WrongError(f"the loader knows no operation {name[:40]!r} here")
+            meant = did_you_mean(name[:40], (*FORMS, *_ON_CHANNELS, *_SEMAPHORES, "nop", "barrier", "pipeline"))
+            raise WrongError(f"the loader knows no operation {name[:40]!r} here{meant}")
         return self._move(op, name, where)
 
     def _pipeline(self, op: _Object, where: Where) -> Op:

@@ -139,10 +139,9 @@ def decode(data: bytes) -> Schedule:
     header: Header = {}
     for number, line in numbered:
         if not read_word(header, line, "rows"):
-            known, meant = ", ".join(_WORDS), did_you_mean(line.split(" ")[0], _WORDS)
-            raise FormatError(
-                f"line {number}: {shorten(line)!r} is none of the lines {known}, each at most once{meant}"
-            )
+            meant = did_you_mean(line.split(" ")[0], _WORDS)
+            known = "a header" if meant else f"a header, which are {', '.join(_WORDS)}, each at most once"
+            raise FormatError(f"line {number}: {shorten(line)!r} is none of the lines of {known}{meant}")
         if "rows" in header:
             break
     else:
@@ -154,8 +153,9 @@ def decode(data: bytes) -> Schedule:
 def _rows(claimed: str, numbered: Iterator[tuple[int, str]], network: Network) -> Rows:
     nodes: dict[str, int] = {}
     payloads: dict[str, int] = {}
-    blocks = [np.empty((len(COLUMNS), 0), np.int64)]
+    blocks, at = [np.empty((len(COLUMNS), 0), np.int64)], list[int]()
     while block := list(islice(numbered, _BLOCK)):
+        at += [number for number, _ in block]
         blocks.append(_columns(block, network, nodes, payloads))
     table: NDArray[np.int64] = np.concatenate(blocks, axis=1)
     given: dict[str, NDArray[np.int64]] = {name: table[i] for i, name in enumerate(COLUMNS)}
@@ -163,7 +163,7 @@ def _rows(claimed: str, numbered: Iterator[tuple[int, str]], network: Network) -
         raise FormatError(f"the file has {len(given['step'])} rows, not {shorten(claimed)!r} as its line 'rows' says")
     unsaid = given["port"] == _NO_PORT
     given["port"][unsaid] = network.port_between(given["src"][unsaid], given["dst"][unsaid])
-    return Rows.of(Payloads.of([read_ranges(chunks) for chunks in payloads]), **given)
+    return Rows.of(Payloads.of([read_ranges(chunks) for chunks in payloads]), lines=np.array(at, np.int64), **given)
 
 
 def _columns(

@@ -13,7 +13,7 @@ from treecast.collectives import Collective
 from treecast.description import count_of
 from treecast.errors import FormatError
 from treecast.formats.native.header import number, schedule_of
-from treecast.formats.operations.reading import Listed
+from treecast.formats.operations.reading import NO_PORT, Listed
 from treecast.formats.registry import Told
 from treecast.networks import Network
 from treecast.programs.flows import judge_flows
@@ -185,6 +185,9 @@ def schedule_said(listed: Listed, pairs: Pairs) -> Schedule | None:
             raise FormatError(f"{network.spec} has {network.nodes:,} nodes, and the file {program.ranks:,} ranks")
         columns = {name: getattr(said, name) for name in ("payload", "step", "port", "tree")}
         columns |= {"src": program.rank[said.operation], "dst": program.to[said.operation]}
+        unsaid = said.port == NO_PORT
+        columns["port"] = said.port.copy()
+        columns["port"][unsaid] = network.port_between(columns["src"][unsaid], columns["dst"][unsaid])
         return Rows.of(said.payloads, steps=np.ones_like(said.step), **columns)
 
     schedule = schedule_of(header, rows)

@@ -23,6 +23,8 @@ MOST_RANKS = 2**16
 """The most ranks of a file."""
 MOST = 2**23
 """The most operations of a file, and the most waits."""
+NO_PORT = -2
+"""The port of a message that leaves it to us to find it."""
 LONGEST = 15
 """The most digits of a number."""
 _MARK = "treecast "

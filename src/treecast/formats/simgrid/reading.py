@@ -37,7 +37,7 @@ class _Rank:
     ended: bool = False
 
 
-@judged("simgrid", recognises=begins_like(_FIRST), folder="list.txt")
+@judged("simgrid", like="goal", recognises=begins_like(_FIRST), folder="list.txt")
 def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
     """Return the verdict on traces, and a function that makes their schedule, if comments say it."""
     return judge_listed(read_traces(data), told)

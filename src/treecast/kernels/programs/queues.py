@@ -202,3 +202,46 @@ def add_up(left, right, first, second, size, atoms, most, modulus):
         first[at] = (first[a] + first[b]) % modulus
         second[at] = (second[a] + second[b]) % modulus
         size[at] = min(most, size[a] + size[b])
+
+
+@njit(work=lambda moves, *_: 14 * int(moves[1].sum()) + len(moves[0]))
+def follow_value(moves, twins, value, quiet, holds, atoms, doubled):
+    """Return the move after which no place holds some contribution any more, and the one that makes a sum; -1: none.
+
+    ``moves``, ``twins``, ``value``, ``quiet`` and ``atoms`` are as ``trace_values`` takes them, ``value`` at the beginning.
+    ``holds``: whether each value has the contribution. ``doubled``: the number of the sum. A message under way is a place until
+    it is read.
+    """
+    _, units, read_start, reads, write_start, writes = moves
+    held, sums, lost, maker = 0, 0, -1, -1
+    for place in range(len(value)):
+        held += value[place] >= 0 and holds[value[place]]
+    for i in range(len(units)):
+        for k in range(units[i]):
+            addend = -1
+            for r in range(read_start[i], read_start[i + 1]):
+                place = reads[r] + k
+                if value[place] < 0:
+                    continue
+                if addend < 0:
+                    addend = value[place]
+                else:
+                    if sums == doubled:
+                        maker = i
+                    addend = atoms + sums
+                    sums += 1
+                if place >= quiet:
+                    held -= holds[value[place]]
+                    value[place] = -1
+            for w in range(write_start[i], write_start[i + 1]):
+                place = writes[w] + k
+                held -= value[place] >= 0 and holds[value[place]]
+                held += addend >= 0 and holds[addend]
+                value[place] = addend
+                for twin in range(2 * place, 2 * place + 2):
+                    if len(twins) > 0 and twins[twin] >= 0:
+                        held -= value[twins[twin]] >= 0 and holds[value[twins[twin]]]
+                        value[twins[twin]] = -1
+        if held == 0 and lost < 0:
+            lost = i
+    return lost, maker

@@ -33,7 +33,19 @@ def once(case: Case) -> Broken:
     """Rule ``once``: no node sends a sum on twice, and its owner keeps it."""
     sends = case.contributions[1].copy()
     sends[case.owners, np.arange(case.sums)] += 1  # the owner has had its turn
-    return _broken_sums(case, "once", np.argwhere(sends > 1), "sends sum {} on more than once, or is its owner")
+    wrong = np.argwhere(sends > 1)
+    return len(wrong), [case.at_atom("once", v, a, _twice(case, v, a)) for v, a in wrong[:SHOWN].tolist()]
+
+
+def _twice(case: Case, node: int, atom: int) -> str:
+    """Return a sentence on a node that sends a sum too often, and on the rows in which it does."""
+    own, atoms, payload = np.flatnonzero(case.rows.src == node), case.atoms, case.rows.payload
+    rows = [
+        row for row in own.tolist() if atom in atoms.atom[atoms.start[payload[row]] : atoms.start[payload[row] + 1]]
+    ]
+    named = ", ".join(case.row_name(row) for row in rows[:4]) + (f" and {len(rows) - 4} more" if len(rows) > 4 else "")
+    does = "owns sum {}, and sends it on" if case.owners[atom] == node else "sends sum {} on more than once"
+    return f"{case.label(node)} {does.format(case.chunk(atom))}: {named}"
 
 
 def joined_once(case: Case) -> Broken:
