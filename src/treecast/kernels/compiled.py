@@ -91,7 +91,7 @@ class Kernel:
         began = thread_time()
         try:
             if self.arrays:
-                with np.errstate(over="ignore"):  # compiled code wraps around
+                with np.errstate(over="ignore", invalid="ignore"):  # compiled code wraps around, and tells nothing
                     return from_views(self.plain(*arguments))
             return from_views(self.plain(*map(to_views, arguments)))
         finally:
