@@ -156,9 +156,10 @@ def test_additions_that_tell_what_they_lose():
         for name in ("begin_sums", "add_row"):
             agree(KERNELS[f"sums.{name}"], (row, high, high * 1e-20, lost))
         agree(KERNELS["sums.end_sums"], (high, high * 1e-16, lost))
-    wide = np.array([[1.0, 1e-10, 1e-30], [1, 1, 1]])  # of three blocks: narrow, held, lost
-    rows = (random.standard_normal((4, 2100)) * np.repeat(wide, (1024, 1024, 52), 1)[[0, 1, 1, 1]]).astype(np.float32)
-    rows[1:, :2048] = np.round(rows[1:, :2048])
+    rows = (8 * random.standard_normal((4, 2100))).astype(np.float32)  # of three blocks: narrow, held, lost
+    rows[:, 1024:2048] = np.round(rows[:, 1024:2048])
+    rows[0, 1024:2048] *= 2.0**-40
+    rows[0, 2048:] *= 1e-30
     for ranks in (1, 2, 4):
         total, lost = np.empty(2100, np.float32), np.empty(3, np.bool_)
         agree(KERNELS["sums.add_narrow"], (rows[:ranks], total, lost, 27))

@@ -23,8 +23,7 @@ from treecast.transport.base import Piece
 
 _BLOCK = 1 << 14  # numbers whose sums stay in the cache while all contributions are added
 _LEAST, _ONE = 5e-324, 1.0  # names: Python would multiply constants when it compiles
-_LITTLE, _ROOM = 1 << 12, 53 - 24  # numbers that numpy adds soonest; bits that a float64 has beyond a float32
-_FAR = 0xE0 << 23  # above the bits of floats whose sums are finite
+_LITTLE, _ROOM = 1 << 14, 53 - 24  # bytes that are soonest copied; bits that a float64 has beyond a float32
 BFLOAT16 = "bfloat16"  # which numpy has not
 Floats = NDArray[np.floating[Any]]
 
@@ -92,7 +91,7 @@ class Exact(NamedTuple):
 def _table_of(parts: Sequence[Piece]) -> NDArray[np.float32] | None:
     """Return contributions of float32 as one table; None where they are none, or many that do not lie one behind the other."""
     length = len(parts[0])
-    if len(parts) * length <= 4 * _LITTLE:
+    if len(parts) * length <= _LITTLE:
         return np.frombuffer(b"".join(parts), np.float32).reshape(len(parts), -1) if length else None
     rows = [np.frombuffer(part, np.float32) for part in parts]
     first, *others = (row.__array_interface__["data"][0] for row in rows)
@@ -102,22 +101,14 @@ def _table_of(parts: Sequence[Piece]) -> NDArray[np.float32] | None:
 
 def _add_narrow(table: NDArray[np.float32], total: Floats) -> list[list[int]]:
     """Add rows in float64; return from where to where that does not hold the sums, or they are not finite, and are left out."""
-    from treecast.kernels import sums as kernels  # late, as all kernels: most jobs add by rank
+    from treecast.kernels.sums import BLOCK, add_narrow  # late, as all kernels: most jobs add by rank
 
-    room = _ROOM - (len(table) - 1).bit_length()
-    if table.size <= _LITTLE:
-        sizes = table.view(np.uint32) & kernels.SIZE
-        if (top := sizes.max()) < _FAR and kernels.is_narrow(int(top), int((sizes - kernels.ONE).min()), room):
-            high = table[0].astype(np.float64)
-            for row in table[1:]:
-                high += row
-            total[:] = high
-            return []
-    lost = np.empty(-(-len(total) // kernels.BLOCK), np.bool_)
-    if not kernels.add_narrow(table, total, lost, room):
+    lost = np.empty(-(-len(total) // BLOCK), np.bool_)
+    if not add_narrow(table, total, lost, _ROOM - (len(table) - 1).bit_length()):
         return []
-    ends = np.flatnonzero(np.diff(lost, prepend=False, append=False)) * kernels.BLOCK
-    found: list[list[int]] = ends.reshape(-1, 2).tolist()
+    found: list[list[int]] = (
+        (np.flatnonzero(np.diff(lost, prepend=False, append=False)) * BLOCK).reshape(-1, 2).tolist()
+    )
     return found
 
 

@@ -29,7 +29,26 @@ def is_narrow(top: Any, least: Any, room: Any) -> bool:
     return top < 0xFF << 23 and max(top >> 23, 1) - max(least + 1 >> 23, 1) <= room
 
 
-@njit(arrays=True)
+def _add_narrow(rows: Any, total: Any, lost: Any, room: Any) -> int:
+    sizes = rows.view(np.uint32) & SIZE
+    high = rows[0].astype(np.float64)
+    if is_narrow(int(sizes.max()), int((sizes - ONE).min()), room):
+        for row in rows[1:]:
+            high += row
+        lost[:], total[:] = False, high
+        return 0
+    error = np.zeros(len(high))
+    for row in rows[1:]:
+        t = high + row
+        z = t - high
+        error += np.abs((high - (t - z)) + (row - z))
+        high = t
+    lost[:] = np.logical_or.reduceat(error + (high - high) != 0.0, np.arange(0, len(high), BLOCK))
+    np.copyto(total, high, "same_kind", where=~np.repeat(lost, BLOCK)[: len(high)])
+    return int(lost.sum())
+
+
+@njit(arrays=True, by_numpy=_add_narrow)
 def add_narrow(rows: Any, total: Any, lost: Any, room: Any) -> int:
     """Add rows (ranks, numbers) of float32 in float64, which mostly hold the sums, and round them; return how many are lost.
 
