@@ -5,11 +5,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from treecast import Accumulator
 from treecast.algorithms.exact import Exact, add_slowly
 from treecast.algorithms.sums import Sums, fold
 from treecast.errors import PlanError
+from treecast.kernels import sums as kernels
+from treecast.kernels.compiled import policy
 
 TYPES = {"float16": (11, "u2"), "bfloat16": (8, "u2"), "float32": (24, "u4"), "float64": (53, "u8")}
 """The bits of a fraction, with the hidden one, and whole numbers of the same length."""
@@ -92,10 +96,45 @@ def check(name, ranks, count, seed):
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 16])
 def test_sums_are_true_and_rounded_once(name, ranks):
-    given, found = check(name, ranks, 150, ranks)
-    parts = [memoryview(bytearray(row.tobytes())) for row in np.random.default_rng(1).permutation(given)]
+    contributions, found = check(name, ranks, 150, ranks)
+    parts = [memoryview(bytearray(row.tobytes())) for row in np.random.default_rng(1).permutation(contributions)]
     Exact(name).fold(parts)
     assert bytes(parts[-1]) == found.tobytes()
+
+
+@pytest.mark.parametrize(("ranks", "count"), [(3, 1500), (16, 400)])
+@pytest.mark.parametrize("chosen", ["interpret", "compile"])
+def test_large_sums_are_true(ranks, count, chosen):
+    """As many as a kernel adds; some blocks take no second look, or some numbers in them do."""
+    with policy(chosen):
+        check("float32", ranks, count, 7)
+    random = np.random.default_rng(ranks)
+    widths = np.repeat([0, 20, 40, 60], count)  # bits; a float64 holds few of the last
+    given = (random.standard_normal((ranks, 4 * count)) * 2.0 ** random.integers(0, 1 + widths)).astype(np.float32)
+    parts = [memoryview(bytearray(row.tobytes())) for row in given]
+    with policy(chosen):
+        Exact("float32").fold(parts)
+    right = np.array([math.fsum(column) for column in given.astype(float).T.tolist()]).astype(np.float32)
+    assert bytes(parts[-1]) == right.tobytes()
+
+
+@given(st.data())
+def test_sums_of_narrow_numbers_are_float64s(data):
+    """In any order, also where all are as far apart as they may be, and each has its first and its last bit."""
+    most, ranks = data.draw(st.integers(0, 254)), data.draw(st.integers(1, 40))
+    room = 53 - 24 - (ranks - 1).bit_length()
+    exponents = st.integers(max(0, most - room), most)
+    fractions = st.sampled_from([0, 1, (1 << 23) - 1]) | st.integers(0, (1 << 23) - 1)
+    drawn = data.draw(st.lists(st.tuples(exponents, fractions, st.booleans()), min_size=ranks, max_size=ranks))
+    bits = np.array([e << 23 | f | sign << 31 for e, f, sign in drawn], np.uint32)
+    sizes = bits & kernels.SIZE
+    narrow = kernels.is_narrow(int(sizes.max()), int((sizes - kernels.ONE).min()), room)
+    assert narrow
+    values, total = bits.view(np.float32).tolist(), 0.0
+    for value in values:
+        total += value
+    assert Fraction(total) == sum(map(Fraction, values))
+    assert not kernels.is_narrow(0x7F800000, 0, 53)
 
 
 def test_parts_of_complex_numbers_and_other_orders_of_bytes():

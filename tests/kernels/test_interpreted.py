@@ -156,10 +156,15 @@ def test_additions_that_tell_what_they_lose():
         for name in ("begin_sums", "add_row"):
             agree(KERNELS[f"sums.{name}"], (row, high, high * 1e-20, lost))
         agree(KERNELS["sums.end_sums"], (high, high * 1e-16, lost))
-    rows = (random.standard_normal((4, 700)) * np.where(np.arange(700) < 300, 1e30, 1)).astype(np.float32)
-    agree(
-        KERNELS["sums.add_narrow"], (rows * [[1], [1e-30], [1], [1]], np.empty(700, np.float32), np.empty(3, np.bool_))
-    )
+    rows = (8 * random.standard_normal((4, 2100))).astype(np.float32)  # of three blocks: narrow, held, lost
+    rows[:, 1024:2048] = np.round(rows[:, 1024:2048])
+    rows[0, 1024:2048] *= 2.0**-40
+    rows[0, 2048:] *= 1e-30
+    for ranks in (1, 2, 4):
+        total, lost = np.empty(2100, np.float32), np.empty(3, np.bool_)
+        agree(KERNELS["sums.add_narrow"], (rows[:ranks], total, lost, 27))
+    assert KERNELS["sums.add_narrow"].interpret(rows, total, lost, 27) == 1
+    assert lost.tolist() == [False, False, True]
 
 
 @pytest.mark.parametrize("bridges", [1, 2])

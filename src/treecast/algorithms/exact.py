@@ -1,8 +1,9 @@
 """Exact sums of floats: the true sum, rounded once to nearest even, whatever the order.
 
-Two float64 hold the true sum of most floats, and each addition tells whether it lost anything. Entries for which it did are added
-again by ``math.fsum``, and by fractions where that overflows in between. Then the true sum is known as a float64 and the sign of
-what is left. It is rounded to odd, and then to the type: that is as one rounding, as a float64 has two bits more than any shorter
+A float64 holds all sums of shorter floats that are no farther apart than its bits: a look at their exponents tells. Two hold the
+true sum of most others, and each addition tells whether it lost anything. Entries for which it did are added again by
+``math.fsum``, and by fractions where that overflows in between. Then the true sum is known as a float64 and the sign of what is
+left. It is rounded to odd, and then to the type: that is as one rounding, as a float64 has two bits more than any shorter
 type (Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008).
 
 A nan, or both infinities, make the one nan of the type; else an infinity stays. A sum is -0 where all contributions are.
@@ -10,6 +11,7 @@ A nan, or both infinities, make the one nan of the type; else an infinity stays.
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from math import fsum, inf, isfinite, nan
 from typing import Any, NamedTuple
 
@@ -20,8 +22,8 @@ from treecast.errors import PlanError
 from treecast.transport.base import Piece
 
 _BLOCK = 1 << 14  # numbers whose sums stay in the cache while all contributions are added
-_FEW = 8  # of so many blocks at most one is added anew by itself
 _LEAST, _ONE = 5e-324, 1.0  # names: Python would multiply constants when it compiles
+_LITTLE, _ROOM = 1 << 14, 53 - 24  # bytes that are soonest copied; bits that a float64 has beyond a float32
 BFLOAT16 = "bfloat16"  # which numpy has not
 Floats = NDArray[np.floating[Any]]
 
@@ -49,35 +51,26 @@ class Exact(NamedTuple):
     spelled: str
     columns: int = 0
 
-    @classmethod
-    def adds(cls, spelled: str) -> bool:
+    @staticmethod
+    @cache
+    def adds(spelled: str) -> bool:
         """Return whether there are exact sums of a type."""
         try:
             return spelled == BFLOAT16 or np.dtype(spelled).char in "efdFD"
         except TypeError:  # a type that torch alone has
             return False
 
-    @np.errstate(over="ignore", invalid="ignore")
     def fold(self, parts: Sequence[Piece]) -> None:
         """Leave the sum of contributions, contiguous bytes, in the last of them."""
         dtype = np.dtype("f8") if self.columns else parts_of(self.spelled)
-        rows = [np.frombuffer(part, dtype).reshape(-1, self.columns or 1) for part in parts]
-        if dtype != np.float32 or (table := _table_of(rows)) is None:
-            self._fold(rows)
+        if dtype != np.float32 or (table := _table_of(parts)) is None:
+            self._fold([np.frombuffer(part, dtype).reshape(-1, self.columns or 1) for part in parts])
             return
-        from treecast.kernels.sums import BLOCK, add_narrow  # late, as all kernels: most jobs add by rank
+        total = np.frombuffer(parts[-1], np.float32)
+        for first, stop in _add_narrow(table, total):
+            self._fold([*table[:-1, first:stop, None], total[first:stop, None]])
 
-        total, lost = np.empty(table.shape[1], np.float32), np.empty(-(-table.shape[1] // BLOCK), np.bool_)
-        add_narrow(table, total, lost)
-        if lost.sum() * _FEW > len(lost):
-            self._fold(rows)
-            return
-        for first in (np.flatnonzero(lost) * BLOCK).tolist():
-            few = [row[first : first + BLOCK] for row in rows]
-            self._fold(few)
-            total[first : first + BLOCK] = few[-1][:, 0]
-        rows[-1][:, 0] = total
-
+    @np.errstate(over="ignore", invalid="ignore")
     def _fold(self, rows: Sequence[NDArray[Any]]) -> None:
         work = np.empty((3, min(_BLOCK, len(rows[0]))))  # once: new memory is slow
         for first in range(0, len(rows[0]), _BLOCK):
@@ -95,12 +88,28 @@ class Exact(NamedTuple):
         return _to_bfloat16(high) if dtype.kind == "u" else high.astype(dtype, copy=False)
 
 
-def _table_of(rows: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
-    """Return rows of one number an entry as one table, if they lie one behind the other."""
+def _table_of(parts: Sequence[Piece]) -> NDArray[np.float32] | None:
+    """Return contributions of float32 as one table; None where they are none, or many that do not lie one behind the other."""
+    length = len(parts[0])
+    if len(parts) * length <= _LITTLE:
+        return np.frombuffer(b"".join(parts), np.float32).reshape(len(parts), -1) if length else None
+    rows = [np.frombuffer(part, np.float32) for part in parts]
     first, *others = (row.__array_interface__["data"][0] for row in rows)
-    there = rows[0].size and others == [first + (k + 1) * rows[0].nbytes for k in range(len(others))]
-    shape, steps = (len(rows), rows[0].size), (rows[0].nbytes, rows[0].itemsize)
-    return np.lib.stride_tricks.as_strided(rows[0], shape, steps) if there else None
+    there = others == [first + (k + 1) * length for k in range(len(others))]
+    return np.lib.stride_tricks.as_strided(rows[0], (len(rows), rows[0].size), (length, 4)) if there else None
+
+
+def _add_narrow(table: NDArray[np.float32], total: Floats) -> list[list[int]]:
+    """Add rows in float64; return from where to where that does not hold the sums, or they are not finite, and are left out."""
+    from treecast.kernels.sums import BLOCK, add_narrow  # late, as all kernels: most jobs add by rank
+
+    lost = np.empty(-(-len(total) // BLOCK), np.bool_)
+    if not add_narrow(table, total, lost, _ROOM - (len(table) - 1).bit_length()):
+        return []
+    found: list[list[int]] = (
+        (np.flatnonzero(np.diff(lost, prepend=False, append=False)) * BLOCK).reshape(-1, 2).tolist()
+    )
+    return found
 
 
 def add_exactly(rows: Sequence[Floats], work: Floats) -> tuple[Floats, Floats | None]:
@@ -111,6 +120,8 @@ def add_exactly(rows: Sequence[Floats], work: Floats) -> tuple[Floats, Floats | 
     from treecast.kernels.sums import add_row, begin_sums, end_sums  # late, as all kernels
 
     high, low, lost = work[:, : len(rows[0])]
+    if rows[0].dtype == np.float32 and not _add_narrow(np.array(rows), high):
+        return high, None
     begin_sums(rows[0], high, low, lost)
     for row in rows[1:]:
         add_row(row, high, low, lost)
@@ -138,6 +149,7 @@ def add_slowly(values: list[float]) -> tuple[float, float]:
     return total, float((true > total) - (true < total))
 
 
+@cache
 def parts_of(spelled: str) -> np.dtype[Any]:
     """Return the type of the floats that an entry has, that of whole numbers for bfloat16."""
     dtype = np.dtype(np.uint16 if spelled == BFLOAT16 else spelled)

@@ -1,5 +1,6 @@
 """The collectives that add, as rows of the table."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -45,16 +46,24 @@ def _given(ours: Rank, entries: Entries, op: Any, *parts: Any, finish: Any = Non
 
 def how_of(ours: Rank, datatype: Any, op: Any, entries: int) -> Sums:
     """Return how entries are added. Raises PlanError for those that have no exact sum, where the terms ask for one."""
-    name, spelled = name_of(ours.mpi, op), ours.reader.spell(datatype)
+    form = getattr(datatype, "dtype", None)
+    any_order, bits, exact = _bits_of(name_of(ours.mpi, op), ours.reader.spell(datatype), form, ours.sums)
+    if exact is not None:
+        check_small()
+    return Sums(datatype, op, entries, any_order, bits, exact)
+
+
+@lru_cache
+def _bits_of(name: str, spelled: str, form: Any, sums: str) -> tuple[bool, str, Exact | None]:
+    """Return how entries are added, as ``Sums`` has it; ``form``: numpy's type of them, if it has one, in its order."""
     if (name in _ADD or name in _MULTIPLY or name in _CHOOSE) and _is_whole(spelled):
-        return Sums(datatype, op, entries, any_order=True, bits="exact")
-    if ours.sums != "exact" or name in _CHOOSE:
-        return Sums(datatype, op, entries, bits=ours.sums if ours.sums == "any" else "by-rank")
+        return True, "exact", None
+    if sums != "exact" or name in _CHOOSE:
+        return False, sums if sums == "any" else "by-rank", None
     if name not in _ADD or not Exact.adds(spelled):
         entry = spell(spelled) or "other entries"
         raise PlanError(f"sums='exact' has SUM and AVG of floats to 64 bits, not {name} of {entry}: say sums='by-rank'")
-    check_small()
-    return Sums(datatype, op, entries, bits="exact", exact=Exact(str(getattr(datatype, "dtype", "")) or spelled))
+    return False, "exact", Exact(spelled if form is None else str(form))
 
 
 def _is_whole(spelled: str) -> bool:

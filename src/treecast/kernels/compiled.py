@@ -59,7 +59,8 @@ class Kernel:
     how many steps its innermost loops take, given its arguments; by default the sizes of the arrays. ``arrays``: whether it does
     more with its arrays than to read and write elements, ask for their length and shape, and make new ones. Those that do not
     are given memoryviews when interpreted, whose elements are Python's own numbers: twice as fast as NumPy's, and never too
-    large. ``inline``: whether it is compiled into each of its callers.
+    large. ``inline``: whether it is compiled into each of its callers. ``by_numpy``: does the same to arrays without loops of
+    Python's; it runs in place of the interpreted loop.
     """
 
     def __init__(
@@ -69,10 +70,11 @@ class Kernel:
         *,
         arrays: bool = False,
         inline: bool = False,
+        by_numpy: Callable[..., Any] | None = None,
     ) -> None:
         update_wrapper(self, function)
         self.function: Any = function
-        self.arrays, self.inline, self.work = arrays, inline, work
+        self.arrays, self.inline, self.work, self._by_numpy = arrays, inline, work, by_numpy
         self.spent = 0.0  # seconds interpreted
         self._run: Any = None
 
@@ -91,7 +93,7 @@ class Kernel:
         began = thread_time()
         try:
             if self.arrays:
-                with np.errstate(over="ignore"):  # compiled code wraps around
+                with np.errstate(over="ignore", invalid="ignore"):  # compiled code wraps around, and tells nothing
                     return from_views(self.plain(*arguments))
             return from_views(self.plain(*map(to_views, arguments)))
         finally:
@@ -102,7 +104,7 @@ class Kernel:
     @cached_property
     def plain(self) -> Callable[..., Any]:
         """The Python function, which calls other kernels interpreted."""
-        return _copy(self.function, _space(self, "plain"), self.function.__qualname__)
+        return self._by_numpy or _copy(self.function, _space(self, "plain"), self.function.__qualname__)
 
     @cached_property
     def machine_code(self) -> Any:

@@ -7,38 +7,98 @@ from typing import Any
 
 import numpy as np
 
-from treecast.kernels.compiled import njit
+from treecast.kernels.compiled import compilable, njit
 
-BLOCK = 256
+BLOCK = 1024
+SIZE, ONE = np.uint32(0x7FFFFFFF), np.uint32(1)  # the bits of a float32 without its sign
 
 
-@njit(arrays=True)
-def add_narrow(rows: Any, total: Any, lost: Any) -> None:
-    """Add rows (ranks, numbers) of float32 in float64, which mostly hold the sums, and round them.
+@compilable
+def is_narrow(top: Any, least: Any, room: Any) -> bool:
+    """Return whether a float64 holds all sums of some float32, in whatever order.
 
-    ``lost`` (blocks,): whether any of ``BLOCK`` numbers is not held, or not finite; then these are to be found otherwise.
+    ``top``: the most of their bits without the sign, as whole numbers; ``least``: the least of them less 1, which is the most
+    for 0. ``room``: how far exponents may be apart, ``53 - 24 - ceil(log2 N)`` of N numbers a sum.
+
+    A float32 of exponent e, in biased bits, is below 2^(e - 126) and a multiple of 2^(e - 150); subnormals are such
+    of e = 1. So all sums of N, and of fewer, are multiples of 2^(least - 150) and at most N 2^(top - 126). They are
+    float64s, and no addition rounds, if ``N 2^(top - 126) <= 2^53 2^(least - 150)``. A 0 is a multiple of everything,
+    and is left out. A sum is -0 where all contributions are, as IEEE 754 adds. Infinities and nans have the largest
+    bits, and are never narrow.
     """
-    every, other = np.empty(BLOCK), np.empty(BLOCK)
+    return top < 0xFF << 23 and max(top >> 23, 1) - max(least + 1 >> 23, 1) <= room
+
+
+def _add_narrow(rows: Any, total: Any, lost: Any, room: Any) -> int:
+    sizes = rows.view(np.uint32) & SIZE
+    high = rows[0].astype(np.float64)
+    if is_narrow(int(sizes.max()), int((sizes - ONE).min()), room):
+        for row in rows[1:]:
+            high += row
+        lost[:], total[:] = False, high
+        return 0
+    error = np.zeros(len(high))
+    for row in rows[1:]:
+        t = high + row
+        z = t - high
+        error += np.abs((high - (t - z)) + (row - z))
+        high = t
+    lost[:] = np.logical_or.reduceat(error + (high - high) != 0.0, np.arange(0, len(high), BLOCK))
+    np.copyto(total, high, "same_kind", where=~np.repeat(lost, BLOCK)[: len(high)])
+    return int(lost.sum())
+
+
+@njit(arrays=True, by_numpy=_add_narrow)
+def add_narrow(rows: Any, total: Any, lost: Any, room: Any) -> int:
+    """Add rows (ranks, numbers) of float32 in float64, which mostly hold the sums, and round them; return how many are lost.
+
+    Where the numbers of a block are narrow (``is_narrow``, with ``room``) there is nothing to notice; else each
+    addition tells what it loses. ``lost`` (blocks,): whether any of ``BLOCK`` sums is not held, or not finite; then
+    these are to be found otherwise, and ``total``, which may be the last of the rows, is left as it was.
+    """
+    every, other, losses = np.empty(BLOCK), np.empty(BLOCK), 0
     for block in range(len(lost)):
         here = slice(block * BLOCK, (block + 1) * BLOCK)
         out = total[here]
-        high, error = every[: len(out)], other[: len(out)]
-        high[:] = rows[0, here]
-        error[:] = 0.0
-        for k in range(1, len(rows)):
-            row = rows[k, here]
-            for j in range(len(row)):
-                a = high[j]
-                b = np.float64(row[j])
-                t = a + b
-                z = t - a
-                error[j] += abs((a - (t - z)) + (b - z))
-                high[j] = t
-        out[:] = high
-        some = 0
-        for j in range(len(out)):
-            some |= error[j] + (high[j] - high[j]) != 0.0
+        high, error, some = every[: len(out)], other[: len(out)], False
+        top, least = np.uint32(0), np.uint32(0xFFFFFFFF)
+        for k in range(len(rows)):
+            bits = rows[k, here].view(np.uint32)
+            for j in range(len(bits)):
+                size = bits[j] & SIZE
+                top = max(top, size)
+                least = min(least, np.uint32(size - ONE))
+        row = rows[0, here]
+        for j in range(len(row)):
+            high[j] = row[j]
+        if is_narrow(int(top), int(least), room):
+            for k in range(1, len(rows) - 1, 2):
+                one, two = rows[k, here], rows[k + 1, here]
+                for j in range(len(out)):
+                    high[j] += np.float64(one[j]) + np.float64(two[j])
+            if len(rows) % 2 == 0:
+                row = rows[len(rows) - 1, here]
+                for j in range(len(row)):
+                    high[j] += np.float64(row[j])
+        else:
+            error[:] = 0.0
+            for k in range(1, len(rows)):
+                row = rows[k, here]
+                for j in range(len(row)):
+                    a = high[j]
+                    b = np.float64(row[j])
+                    t = a + b
+                    z = t - a
+                    error[j] += abs((a - (t - z)) + (b - z))
+                    high[j] = t
+            for j in range(len(out)):
+                some |= error[j] + (high[j] - high[j]) != 0.0
         lost[block] = some
+        losses += some
+        if not some:
+            for j in range(len(out)):
+                out[j] = high[j]
+    return losses
 
 
 @njit

@@ -9,6 +9,22 @@ from treecast.transport.base import Piece, Ticket
 from treecast.transport.together import Together
 
 
+def allgather(comm: Any, mine: Piece, whole: Piece, lengths: Sequence[int]) -> None:
+    """Gather at all ranks, in blocks of one length where they have one: MPI has quicker ways for those."""
+    if lengths.count(lengths[0]) == len(lengths):
+        comm.Allgather(mine, whole)
+    else:
+        comm.Allgatherv(mine, [whole, lengths])
+
+
+def alltoall(comm: Any, out: Piece, lengths: Sequence[int], into: Piece, length: int) -> None:
+    """Exchange blocks of these lengths, of which so many bytes come from each rank, in the same way."""
+    if lengths.count(length) == len(lengths):
+        comm.Alltoall(out, into)
+    else:
+        comm.Alltoallv([out, lengths], [into, [length] * len(lengths)])
+
+
 class MpiTogether(Together):
     """MPI's own collectives, on a duplicate that nobody else uses; a failure revokes it (``MPI_Comm_revoke``).
 
@@ -27,16 +43,12 @@ class MpiTogether(Together):
         return self._call(self.comm.Bcast, [data, len(data), self._mpi.BYTE], root)
 
     def allgather(self, mine: Piece, whole: Piece, lengths: Sequence[int]) -> Ticket:
-        """Gather at all, in blocks of one length where they have one."""
-        byte = self._mpi.BYTE
-        if lengths.count(lengths[0]) == len(lengths):
-            return self._call(self.comm.Allgather, [mine, len(mine), byte], [whole, lengths[0], byte])
-        return self._call(self.comm.Allgatherv, [mine, len(mine), byte], [whole, lengths, byte])
+        """Gather at all."""
+        return self._call(allgather, self.comm, mine, whole, lengths)
 
     def alltoall(self, out: Piece, lengths: Sequence[int], into: Piece, length: int) -> Ticket:
         """Exchange blocks."""
-        byte = self._mpi.BYTE
-        return self._call(self.comm.Alltoallv, [out, lengths, byte], [into, [length] * len(lengths), byte])
+        return self._call(alltoall, self.comm, out, lengths, into, length)
 
     def allreduce(self, mine: Piece, out: Piece, how: Any) -> Ticket:
         """Add by MPI's own operation."""

@@ -132,6 +132,13 @@ def test_all_living_ranks_have_one_outcome_whenever_one_is_killed(treecast, seed
     run(treecast, 4, "kill_cases.py", seed, says="40 calls ended alike")
 
 
+@pytest.mark.parametrize("network", [None, "hypercube:3"])
+@pytest.mark.parametrize(("sums", "delay"), [("by-rank", 40), ("exact", 90)])
+def test_sums_have_the_bits_of_one_set_of_ranks_when_two_are_killed(treecast, monkeypatch, sums, delay, network):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=":")
+    run(treecast, 8, "bits_kill_cases.py", sums, delay, *filter(None, [network]), says="the bits of one set of ranks")
+
+
 DEATHS = [[step % 4, step, after] for step in range(45) for after in (False, True)]
 
 

@@ -14,6 +14,7 @@ from treecast.calls.table import Algorithm, Failed
 from treecast.groups.group import Group
 from treecast.groups.memory import scratch
 from treecast.groups.shape import Shape
+from treecast.mpi.together import allgather, alltoall
 from treecast.transport.base import SMALL, Piece, Steps
 
 _BYTE = MPI.BYTE
@@ -24,19 +25,28 @@ def folded(comm: MPI.Intracomm, algorithm: Algorithm) -> Callable[..., Failed]:
     """Return the function that carries an algorithm out over a communicator that nobody else uses."""
 
     def carry(call: Call, mine: Piece | None, out: Piece | None, *rest: Any) -> Failed:
-        call.run(_sum(call.group, comm, algorithm, (mine, out), rest))
+        call.run(_steps(call.group, lambda: fold_by_mpi(comm, algorithm, (mine, out), rest)))
         return ()
 
     return carry
 
 
-def _sum(
-    group: Group, comm: MPI.Intracomm, algorithm: Algorithm, ends: tuple[Any, Any], rest: Sequence[Any]
-) -> Steps[None]:
-    """Sum little data at all ranks, and else block b at rank b, who brings it to those who want it."""
+def _steps(group: Group, work: Callable[[], None]) -> Steps[None]:
     yield from group.agreement.until(lambda: True)
+    work()
+
+
+def fold_by_mpi(comm: MPI.Intracomm, algorithm: Algorithm, ends: tuple[Any, Any], rest: Sequence[Any]) -> None:
+    """Sum little data at all ranks, and else block b at rank b, who brings it to those who want it. MPI adds whole numbers.
+
+    ``ends``: this rank's contribution, None where it is in the other, the place of the sum. ``rest``: as the algorithm takes it.
+    """
     (mine, out), how, ranks, me = ends, rest[-1], range(comm.size), comm.rank
     given: Piece = out if mine is None else mine
+    if how.any_order and algorithm is sums.allreduce:
+        entries = how.entries, how.datatype
+        comm.Allreduce(MPI.IN_PLACE if mine is None else [mine, *entries], [out, *entries], how.op)
+        return
     width, is_scattered = width_of(given, how), algorithm is sums.reduce_scatter
     task = _PREFIXES.get(algorithm, Task(Shape("", target=rest[0] if algorithm is sums.reduce else None)))
     bounds = [how.entries * k // comm.size for k in range(comm.size + 1)]
@@ -49,7 +59,7 @@ def _sum(
     else:
         length = lengths[me]
         whole = scratch(length * comm.size)
-        comm.Alltoallv([given, lengths, _BYTE], [whole, [length] * comm.size, _BYTE])
+        alltoall(comm, given, lengths, whole, length)
         parts = [whole[k * length : (k + 1) * length] for k in ranks]
     fold(how, parts, length // width if width else 0, prefix=task.prefix)
     if task.prefix and not is_little:
@@ -62,6 +72,6 @@ def _sum(
         if out is not None and (place := task.place(me, ranks)) is not None:
             copy_here(out, parts[place])
     elif task.shape.target is None:
-        comm.Allgatherv([parts[-1], length, _BYTE], [out, lengths, _BYTE])
+        allgather(comm, parts[-1], out, lengths)
     else:
         comm.Gatherv([parts[-1], length, _BYTE], None if out is None else [out, lengths, _BYTE], task.shape.target)

@@ -23,7 +23,7 @@ from treecast.groups.shape import Shape
 from treecast.groups.terms import OVER_MPI, Terms, check_alike
 from treecast.groups.unlike import COMPARED
 from treecast.mpi.comm.folded import folded
-from treecast.mpi.comm.quick import Lane, Quick, quick_of
+from treecast.mpi.comm.quick import Folding, Lane, Quick, quick_of
 from treecast.mpi.comm.requests import Again, Pending, begin
 from treecast.mpi.comm.state import State, state_of
 from treecast.mpi.library import failed_ranks
@@ -60,6 +60,7 @@ class Comm(Member, MPI.Intracomm):
     _least: dict[str, int] = least_bytes(near=False)  # until it is known whether all ranks share one memory
     _kept: State | None = None
     _lane: Lane | None = None  # of quick calls
+    _folding: Folding | None = None  # of sums that are folded here, and survive nothing
 
     # -- other communicators -----------------------------------------------------------------------------------------
 
@@ -80,7 +81,8 @@ class Comm(Member, MPI.Intracomm):
             if terms.deadline is None and terms.network is None and not terms.sure:
                 self._lane = Lane(state, together, terms)
         if self._folds and not self._straight:  # in a worker it would cross calls that are MPI's own
-            _ = state.base, state.moves
+            near, moves = state.base.near, state.moves
+            self._folding = Folding(state, moves, terms) if near and terms.network is None else None
         if terms.network is not None:
             state.plans.network("broadcast", terms.survive, terms.network)
         return self
@@ -280,6 +282,7 @@ class Comm(Member, MPI.Intracomm):
         name, parent, by_mpi = row.name, getattr(MPI.Intracomm, row.name), BY_MPI[row.name]
         (first, other), quick, shared = (*row.sized_by, -1, -1)[:2], quick_of(row), row.shared
         moves_nothing, is_sum = row.algorithm is sums.barrier, adds(row.make)
+        is_quick_sum = row.algorithm is sums.allreduce
         usual = "MPI", "", "any" if is_sum else ""
 
         @wraps(parent)
@@ -295,6 +298,10 @@ class Comm(Member, MPI.Intracomm):
             if self._straight or (is_sum and self._folds):
                 if moves_nothing and not self.terms.survive:
                     return by_mpi(self)
+                folding = self._folding if is_quick_sum else None
+                if folding is not None and (last := folding.allreduce(row, (arguments, named))) is not None:
+                    self._last = last
+                    return None
                 return self._make(name, row, *arguments, **named)
             began = perf_counter()
             if len(arguments) > first >= 0:
