@@ -79,7 +79,7 @@ def plugin(tmp_path):
 
 def test_a_file_adds_what_a_package_does(plugin, tmp_path):
     done = plugin("plan publish wheel:6 --model two-engines -o wheel.tc --plugin wheels.py")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
     assert "network        wheel:6, 6 nodes" in done.stdout
     assert "network wheel:6\n" in (tmp_path / "wheel.tc").read_text()
     assert plugin("verify wheel.tc --plugin=wheels.py").returncode == 0

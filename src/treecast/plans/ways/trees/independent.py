@@ -31,7 +31,7 @@ _MOST_MOVES = WORK // 2**9  # of a search
 
 @kept(16)
 def independent_trees(
-    network: Network, root: int, trees: int, seed: int = 1, against: Against = "nodes", searches: int = 1
+    network: Network, root: int, trees: int, seed: int = 1, against: Against = "nodes", *, searches: int = 1
 ) -> TreeSet | None:
     """Return k = ``trees`` trees whose ways to each rank share no other node and no link; None where none were found.
 
