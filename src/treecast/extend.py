@@ -1,21 +1,26 @@
-"""The decorators by which other packages add builders, families of networks, formats, also judged ones, and pictures.
+"""The decorators by which others add networks, machines, collectives, builders, formats, also judged ones, and pictures.
 
-A package names its modules as entry points of the group ``treecast``; they are imported with treecast's own.
+A package names its modules as entry points of the group ``treecast``; they are imported with treecast's own. A single file needs
+no package: ``treecast plan … --plugin wheels.py``, or ``TREECAST_PLUGINS=wheels.py``.
 
 .. code-block:: toml
 
     [project.entry-points.treecast]
     wheels = "my_package.wheels"
 
+``treecast.testing`` checks what was added.
+
 Examples
 --------
 >>> import networkx, treecast
 >>> from treecast.extend import family
->>> @family("wheel", "N", example="wheel:6", summary="a ring and its hub")
+>>> @family("wheel", "N", example="wheel:6", summary="a ring and its hub", nodes="N", degree="N - 1", diameter="2")
 ... def wheel(nodes):
 ...     return treecast.network(networkx.wheel_graph(nodes))
 >>> treecast.plan("broadcast", "wheel:6", survive=2).steps
 3
+>>> from treecast.testing import check_network
+>>> check_network("wheel")
 
 A format whose files list sends and receives is judged by one function that reads them into a ``Reading``: each operation is
 added, and what waits for what. ``like="goal"`` gives it the rules of such lists: matching, circles, links, delivery.
@@ -31,22 +36,32 @@ added, and what waits for what. ``like="goal"`` gives it the rules of such lists
 rank 0, line 1 (receive from 1, tag 0)
 """
 
+from typing import Any
+
+from treecast.collectives.kinds import Kind, add_kind
 from treecast.drawing.registry import View, picture
 from treecast.formats.operations.judge import judge_listed
 from treecast.formats.operations.reading import Reading
-from treecast.formats.registry import Setting, Told, begins_with, exporter, importer, judged
-from treecast.networks.family import family
+from treecast.formats.registry import Exporter, Importer, Setting, Told, begins_with, exporter, importer, judged
+from treecast.models import MODELS, Model
+from treecast.networks.family import Family, family
 from treecast.plans.built import Built, Job
-from treecast.plans.registry import ALL_PORT, Option, builder
+from treecast.plans.registry import ALL_PORT, Builder, Option, builder
 from treecast.programs.program import RECEIVE, SEND
+from treecast.programs.verdict import FileVerdict
 from treecast.schedule import Claims, Payloads, Rows
 
 __all__ = [
     "ALL_PORT",
     "RECEIVE",
     "SEND",
+    "Builder",
     "Built",
     "Claims",
+    "Exporter",
+    "Family",
+    "FileVerdict",
+    "Importer",
     "Job",
     "Option",
     "Payloads",
@@ -57,10 +72,31 @@ __all__ = [
     "View",
     "begins_with",
     "builder",
+    "collective",
     "exporter",
     "family",
     "importer",
     "judge_listed",
     "judged",
+    "machine",
     "picture",
 ]
+
+
+def machine(name: str, **powers: Any) -> Model:
+    """Add a machine under a name, as ``--model`` takes it, and return it; ``powers`` are those of ``treecast.Model``.
+
+    Raises PlanError as ``treecast.Model`` does.
+    """
+    MODELS[name] = Model(name, **powers)
+    return MODELS[name]
+
+
+def collective(name: str, blocks: Any, starts: Any, ends: Any, summary: str, **more: Any) -> Kind:
+    """Add a kind of collective, a row of the table, and return it.
+
+    Who has what before the first step, and who wants it after the last, is said by ``blocks`` (``one``, ``node``, ``pair``),
+    ``starts`` (``root``, ``own``, ``every``) and ``ends`` (``root``, ``own``, ``all``, ``targets``); ``more`` are other fields of
+    Kind.
+    """
+    return add_kind(Kind(name, blocks, starts, ends, summary, **more))
