@@ -359,7 +359,8 @@ CLAIMS: dict[str, dict[str, object]] = {
     "docs/bits.md": {
         f"| {words}": Measured("make bench-bits")
         for words in ("sockets", "gloo | 5.76", "Open MPI's own | 0.16", "`treecast.mpi`, ")
-    },
+    }
+    | {"| on links of 50 Mbit/s": Measured("python benchmarks/bits.py --side lab --sizes 2000000")},
     "docs/mpi.md": {
         "**Lines of ranks never mix**": Test("tests/slow/jobs/test_launchers.py::test_lines_of_ranks_never_mix"),
         "(b/c + d) (c/rate": DESIGN,
