@@ -1,11 +1,12 @@
 """How many bit patterns a sum has by message size and offset, and what it costs to have one: treecast, gloo and Open MPI.
 
     bits.py [-n RANKS] [--sizes BYTES …]
+    treecast lab run ring:8 --rate 50Mbit/s -- python bits.py --side lab --sizes 2000000
 
 64 numbers of widths far apart stand at three offsets in messages of five sizes; the rest is 1. The first table says how many
 patterns of bits their sums have in 15 calls, and in how many they are added in the order of ranks, or are the true sum, rounded
 once. The second has medians of whole calls, of the slowest rank, by turns in one run for the lines of a block. gloo is measured
-where torch is installed, Open MPI where mpi4py is.
+where torch is installed, Open MPI where mpi4py is. On the hosts of a lab times alone are measured, and printed as JSON.
 """
 
 import argparse
@@ -48,6 +49,14 @@ def ways_of(side):
         wraps = {f"treecast.mpi {sums}": treecast.mpi.wrap(MPI.COMM_WORLD, sums=sums) for sums in SUMS[1:]}
         ways = {name: comm.Allreduce for name, comm in wraps.items()}
         return {side: MPI.COMM_WORLD.Allreduce, LIMIT: moved} | ways, MPI.COMM_WORLD
+    if side == "lab":
+        from mpi4py import MPI
+
+        import treecast
+
+        where = os.environ["TREECAST_NETWORK"]
+        wraps = {sums: treecast.mpi.wrap(MPI.COMM_WORLD, sums=sums, network=where) for sums in SUMS}
+        return {f"{where} {sums}": comm.Allreduce for sums, comm in wraps.items()}, MPI.COMM_WORLD
     import treecast
 
     comm = treecast.connect(survive=1)
@@ -91,7 +100,7 @@ def patterns(allreduce, comm):
 def be_rank(side, sizes):
     """Measure as a rank of a side; rank 0 prints what all found."""
     ways, comm = ways_of(side)
-    bits = {name: patterns(way, comm) for name, way in ways.items() if name != LIMIT}
+    bits = {name: patterns(way, comm) for name, way in ways.items() if name != LIMIT and side != "lab"}
     alike = [each == bits for each in comm.allgather(bits)]
     times = {}
     for size in sizes:

@@ -23,7 +23,7 @@ from treecast.transport.base import Piece
 
 _BLOCK = 1 << 14  # numbers whose sums stay in the cache while all contributions are added
 _LEAST, _ONE = 5e-324, 1.0  # names: Python would multiply constants when it compiles
-_LITTLE, _ROOM = 1 << 14, 53 - 24  # bytes that are soonest copied; bits that a float64 has beyond a float32
+_LITTLE, _ROOM = 1 << 16, 53 - 24  # bytes that are soonest copied; bits that a float64 has beyond a float32
 BFLOAT16 = "bfloat16"  # which numpy has not
 Floats = NDArray[np.floating[Any]]
 

@@ -251,17 +251,11 @@ class Group:
             agreement.all_ended, self._passed = agreement.number, []
         self._passed.append(kept)
         agreement.number = agreement.next()
-        self.note_past(call := agreement.number // PARTS, said, began, ended)
+        unlike.note_past(call := agreement.number // PARTS, said, (began, ended), self.made)
         unlike.note_end(call)
         if agreement.states:
             self._catch_up()
         return ended
-
-    def note_past(self, call: int, said: tuple[Words, int], began: float, ended: float) -> None:
-        """Note a call that has gone past this group: its number, its words and their digest, and when it was."""
-        self.unlike.note(call, said[1])
-        self.unlike.quick.append((call, said[0], began, ended))
-        self.waiting.record.tell_past(self.made, self.ident, self.unlike.quick[-1])
 
     def describe(self, words: Words) -> None:
         """Note which call it is that goes past this group, and takes long."""

@@ -93,6 +93,15 @@ class Unlike:
         self.last = call
         self.digests[call % _DIGESTS] = digest
 
+    def note_past(self, call: int, said: tuple[Words, int], times: tuple[float, float], made: Made) -> None:
+        """Note a call that has gone past the group: its number, its words and their digest, and when it was.
+
+        ``made``: the last call that the group was told of, which may be this one.
+        """
+        self.note(call, said[1])
+        self.quick.append((call, said[0], *times))
+        self._record.tell_past(made, self._ident, self.quick[-1])
+
     def note_end(self, call: int) -> None:
         """Owe the error of a call that has gone past the group, and that others had found to be unlike meanwhile."""
         self.is_inside = False  # a side thread may have described it

@@ -75,7 +75,7 @@ class Folding:
             return None
         said, ended = self.say(key, row, given), perf_counter()
         with self._base.transport.lock:
-            self.group.note_past(self.take_number(), said, began, ended)
+            self.group.unlike.note_past(self.take_number(), said, (began, ended), self.group.made)
         return began, ended, (), "straight", "", self.sums[key].how.bits
 
 
@@ -279,3 +279,18 @@ def quick_of(row: Row) -> Quick | None:
     It returns the arguments of ``Lane.end``, or None where it has not made the call.
     """
     return _QUICK.get(row.algorithm) if row.blocks in ("", "blocks") else None
+
+
+def is_short(argument: Any, least: int) -> bool:
+    """Return whether a glance shows that a valid argument has fewer than ``least`` bytes.
+
+    A buffer has at least as many as are written of it, but for entries that overlap.
+    """
+    is_list = type(argument) in _LISTS and argument
+    buffer, datatype = (argument[0], argument[-1]) if is_list else (argument, None)
+    if not getattr(datatype, "is_predefined", True):
+        return False
+    try:
+        return bool((buffer if hasattr(buffer, "nbytes") else memoryview(buffer)).nbytes < least)
+    except (TypeError, BufferError):
+        return False

@@ -23,14 +23,13 @@ from treecast.groups.shape import Shape
 from treecast.groups.terms import OVER_MPI, Terms, check_alike
 from treecast.groups.unlike import COMPARED
 from treecast.mpi.comm.folded import folded
-from treecast.mpi.comm.quick import Folding, Lane, Quick, quick_of
+from treecast.mpi.comm.quick import Folding, Lane, Quick, is_short, quick_of
 from treecast.mpi.comm.requests import Again, Pending, begin
 from treecast.mpi.comm.state import State, state_of
 from treecast.mpi.library import failed_ranks
 from treecast.transport.base import Steps
 from treecast.transport.marks import PARTS
 
-_LISTS = frozenset({list, tuple})
 _ULFM = "OMPI_MCA_mpi_ft_enable"  # which mpirun --with-ft ulfm sets
 _IN_PLACE: Any = MPI.IN_PLACE
 _COMPARED = COMPARED * PARTS
@@ -389,18 +388,3 @@ def around(comm: Any, terms: Terms, *, own: bool = False, together: bool = False
         )
     check_alike(dict(enumerate(said)))
     return Comm(comm).on_terms(terms, own)
-
-
-def is_short(argument: Any, least: int) -> bool:
-    """Return whether a glance shows that a valid argument has fewer than ``least`` bytes.
-
-    A buffer has at least as many as are written of it, but for entries that overlap.
-    """
-    is_list = type(argument) in _LISTS and argument
-    buffer, datatype = (argument[0], argument[-1]) if is_list else (argument, None)
-    if not getattr(datatype, "is_predefined", True):
-        return False
-    try:
-        return bool((buffer if hasattr(buffer, "nbytes") else memoryview(buffer)).nbytes < least)
-    except (TypeError, BufferError):
-        return False
