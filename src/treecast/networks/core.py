@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
     from treecast.networks.grid import Grid
+    from treecast.networks.past_relays import Routes
     from treecast.networks.symmetry import Symmetry
 
 KEPT = "_kept"
@@ -72,6 +73,11 @@ class Network(Nodes, Described):
     relays: NDArray[np.bool_] | None = None
     """Which nodes are relays, bool (N,): they hold and forward, but want nothing and have nothing of their own, as switches do.
     None where every node is a rank."""
+    adds: NDArray[np.bool_] | None = None
+    """Which relays add contributions to a sum that come by several arcs, bool (N,), as switches with SHARP or NVLS do. None where
+    none does."""
+    past_routes: "Routes | None" = None
+    """The links that its arcs take, where arcs are routes past relays; see ``past_relays``."""
     parallel_arcs: bool = False
     """Whether several arcs lead from some node to the same other one, as parallel cables do; each is a port of its own."""
     connected: bool = True
@@ -247,6 +253,46 @@ class Network(Nodes, Described):
 
         return leave_out(self, nodes, links)
 
+    def adding(self) -> "Network":
+        """Return the network whose relays all add, spelled ``SPEC with relays-add yes``; itself where it has none, or they do.
+
+        Examples
+        --------
+        >>> from treecast import network
+        >>> network("fat-tree:4").adding()
+        network('fat-tree:4 with relays-add yes')
+        """
+        from treecast.networks.past_relays import adding
+
+        return adding(self)
+
+    def past_relays(self) -> "Network":
+        """Return the network of its ranks, and of relays that add, joined by routes past the others; itself where there are none.
+
+        Sums are planned there: contributions that come to a relay that does not add leave it one by one.
+
+        Examples
+        --------
+        >>> from treecast import network
+        >>> straight = network("fat-tree:2").past_relays()
+        >>> straight, straight.rank_count == straight.nodes
+        (network('fat-tree:2 past relays'), True)
+        """
+        return (
+            self if self.relays is None or (self.adds is not None and self.adds[self.relays].all()) else self._straight
+        )
+
+    @cached_property
+    def _straight(self) -> "Network":
+        from treecast.networks.past_relays import PastRelays
+
+        return PastRelays(self)
+
+    @property
+    def apart(self) -> "Network":
+        """The same nodes and arcs, each arc with a channel of its own; itself where arcs are no routes."""
+        return self
+
     def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
         """Return where the translation that carries node 0 to ``h`` carries ``u`` (integer arrays that broadcast).
 
@@ -363,14 +409,17 @@ class Network(Nodes, Described):
     def to_networkx(self) -> "nx.DiGraph[Any]":
         """Return the network as a networkx DiGraph whose nodes are numbers, with a ``label``, and whose arcs have a ``port``.
 
-        Relays have the attribute ``relay``. With parallel arcs it is a MultiDiGraph.
+        Relays have the attribute ``relay``, and those that add, ``adds``. With parallel arcs it is a MultiDiGraph.
         """
         import networkx as nx
 
         graph: nx.DiGraph[Any] = (nx.MultiDiGraph if self.parallel_arcs else nx.DiGraph)(name=self.spec)
         graph.add_nodes_from((u, {"label": self.label(u)}) for u in range(self.nodes))
         if self.relays is not None:
-            graph.add_nodes_from((u, {"relay": True}) for u in np.flatnonzero(self.relays).tolist())
+            adds = self.relays & False if self.adds is None else self.adds
+            graph.add_nodes_from(
+                (u, {"relay": True} | ({"adds": True} if adds[u] else {})) for u in np.flatnonzero(self.relays).tolist()
+            )
         for low, part in self._table_blocks():
             for u, port in np.argwhere(part >= 0).tolist():
                 graph.add_edge(low + u, int(part[u, port]), port=port)

@@ -18,12 +18,15 @@ Pairs = dict[tuple[int, int], int]
 
 @dataclass(frozen=True)
 class Known:
-    """A machine: its description, the source of its figures, the function that makes its links, and the kind of its ranks."""
+    """A machine: its description, the source of its figures, the function that makes its links, the kind of its ranks, and
+    whether its switches add, as those with NVLS do.
+    """
 
     summary: str
     source: str
     make: Callable[[], list[Link]]
     kind: str = "gpu"
+    adds: bool = False
 
 
 def machines() -> dict[str, Known]:
@@ -43,7 +46,7 @@ def machine(name: str) -> Wired:
     links = found.make()
     ends = dict.fromkeys(end for link in links for end in (link.u, link.v))
     relay = "switch" if found.kind == "host" else "nvswitch"
-    nodes = {end: Node(relay if end.startswith("switch") else found.kind) for end in ends}
+    nodes = {end: Node(relay, adds=found.adds) if end.startswith("switch") else Node(found.kind) for end in ends}
     figures = [Complaint(f"by public figures: {found.source}")]
     return Wired(Machine(found.summary, nodes, links, complaints=figures), spec=f"machine:{name.lower()}")
 
@@ -110,14 +113,16 @@ _KNOWN = {
         lambda: _switched(8, 200.0, *[2] * 6),
     ),
     "dgx-h100": Known(
-        "DGX H100: 8 GPUs, 18 NVLinks of 25 GB/s each way to four NVSwitches, 4 or 5 to each",
+        "DGX H100: 8 GPUs, 18 NVLinks of 25 GB/s each way to four NVSwitches, 4 or 5 to each, which add (NVLS)",
         "NVIDIA DGX H100/H200 user guide",
         lambda: _switched(8, 200.0, 5, 4, 4, 5),
+        adds=True,
     ),
     "gb200-nvl72": Known(
-        "GB200 NVL72: 72 GPUs, an NVLink of 50 GB/s each way to each of 18 NVSwitches",
+        "GB200 NVL72: 72 GPUs, an NVLink of 50 GB/s each way to each of 18 NVSwitches, which add (NVLS)",
         "NVIDIA GB200 NVL72 product page and NVLink data sheet",
         lambda: _switched(72, 400.0, *[1] * 18),
+        adds=True,
     ),
     "tt-galaxy": Known(
         "Tenstorrent Galaxy: 32 Wormhole chips in a mesh of 4 x 8, four cables of 100 Gbit/s a link",

@@ -8,10 +8,13 @@ from collections.abc import Callable
 from itertools import combinations, groupby, pairwise
 from math import comb
 
+import numpy as np
+
 from treecast.models import Model
+from treecast.networks.past_relays import PastRelays
 from treecast.schedule import Schedule
 from treecast.verification.report import SHOWN, Broken, Violation
-from treecast.verification.walks import Break, Send, check_routes
+from treecast.verification.walks import Break, Send, check_channels, check_routes
 
 _MOST_REPLAYED = 3_000_000  # sends, over all sets of faults
 
@@ -42,6 +45,8 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
     arcs = dict[tuple[int, int], int]()
     for messages in by_step.values():
         _check_links(plain, model, list(messages.values()), arcs, broken)
+        if isinstance(plain.network, PastRelays):
+            check_channels(plain.network, model, list(messages.values()), broken)
     if model.routing:
         check_routes(plain, model, by_step, broken)
     if not model.buffered:
@@ -71,7 +76,9 @@ def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
     rules += ["duplex"] if model.duplex == "half" else []
     rules += ["holds", "delivered"]
     rules += ["complete", "once"][plain.collective.shared :] if plain.collective.sums else []
+    rules += ["adds"] if plain.collective.sums and plain.network.relays is not None else []
     rules += ["copies"] if plain.copies > 1 else []
+    rules += ["channel-once"] if isinstance(plain.network, PastRelays) else []
     if model.routing:
         rules = [rule for rule in rules if rule not in ("adjacent", "send-port", "recv-port", "duplex")]
         rules += ["routed", "one-role", "channel-once"]
@@ -268,6 +275,8 @@ def _check_sums(plain: Schedule, sends: list[Send], late: int, broken: Break) ->
         for c in range(first, min(stop, collective.sums)):
             has[v, c].add(v)
             everybody[c].add(v)
+    adds = [] if plain.network.adds is None else np.flatnonzero(plain.network.adds).tolist()
+    plain_relays, passing = set(collective.relays) - {*adds}, set[tuple[int, int]]()
     gone, owner = set[tuple[int, int]](), collective.source_of(range(collective.sums)).tolist()
     changed: dict[int, int] = dict.fromkeys(range(collective.sums), 0)  # when each owner got the last contribution
     of_sums: dict[int, list[Send]] = defaultdict(list)
@@ -280,6 +289,9 @@ def _check_sums(plain: Schedule, sends: list[Send], late: int, broken: Break) ->
         for (_, _, dst, _, _, chunk, row), carried in coming[step]:
             if (dst, chunk) in gone:
                 broken("complete", row, f"row {row} reaches {label(dst)} when it has sent sum {chunk} on")
+            if dst in plain_relays and (dst, chunk) in passing:
+                broken("adds", row, f"row {row}: {label(dst)} has contributions to sum {chunk}, and does not add")
+            passing.add((dst, chunk))
             if has[dst, chunk] & carried:
                 broken("once", row, f"row {row}: {label(dst)} has some of these contributions to sum {chunk}")
             has[dst, chunk] |= carried

@@ -21,12 +21,13 @@ Sort = Literal["degraded", "left out", "remark"]
 
 
 class Node(NamedTuple):
-    """A node: its kind, its label, the host that it is of, and other names by which it is found."""
+    """A node: its kind, its label, the host that it is of, other names by which it is found, and of a relay whether it adds."""
 
     kind: str
     label: str = ""
     host: str = ""
     also: tuple[str, ...] = ()
+    adds: bool = False
 
 
 class Link(NamedTuple):

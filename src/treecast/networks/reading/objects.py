@@ -35,8 +35,8 @@ def parts_of(source: Any) -> Parts:
 
 def _of_networkx(graph: "nx.Graph[Any]") -> Parts:
     links, one_way = Links(), graph.is_directed()
-    for name, relay in graph.nodes(data="relay", default=False):
-        links.add(name, relay)
+    for name, said in graph.nodes(data=True):
+        links.add(name, said.get("relay", False), said.get("adds", False))
     passed = dict[str, None]()
     for u, v, said in graph.edges(data=True):
         links.join(u, v, said.get("capacity", 1), one_way)

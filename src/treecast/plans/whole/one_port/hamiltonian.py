@@ -32,8 +32,8 @@ _LOOK = 2**10  # units of work for an arc that a search looks at
 
 def _fits(job: Job[Network]) -> str:
     network, model = job.network, job.model
-    if model.ports != "one" or model.combining:
-        return "is for one port, where a message is one chunk"
+    if model.ports != "one" or model.combining or network.past_routes is not None:
+        return "is for one port, where a message is one chunk, and arcs share no channel"
     if network.relays is not None or network.nodes > _MOST_NODES or network.rank_count < 2:
         return f"is for 2 to {_MOST_NODES:,} nodes, none of them a relay"
     return "" if path_through_all(network, job.collective.root) else "finds no path through all nodes"
@@ -76,6 +76,8 @@ def hamiltonian_path(job: Job[Network]) -> Built:
 
 def _fits_cycle(job: Job[Network]) -> str:
     network, model = job.network, job.model
+    if network.past_routes is not None:
+        return "is for networks whose arcs share no channel"
     if model.ports != "one" or model.combining or (model.partner == "same" and not model.half_port):
         return "is for one port, where a message is one chunk, and a node may have two partners"
     if network.relays is not None or not 3 <= network.nodes <= _MOST_IN_CYCLE:
