@@ -102,7 +102,11 @@ def _rungs(
         raise PlanError(f"a demand has 1 copy, not {copies}: copies are for data that one node, or every node, has")
     if not model.routing:
         _check_ways(collective, network, copies)
-    if network.past_routes is not None and model.buffered and (not model.room or model.room > network.past_routes.ports):
+    if (
+        network.past_routes is not None
+        and model.buffered
+        and (not model.room or model.room > network.past_routes.ports)
+    ):
         model = replace(model, ports=network.past_routes.ports)  # however many routes begin with each link
     job, given = Job(collective, network, copies, model, against=against), f"for {copies} {apart(against)} paths"
     if (model.combining or sparing) and not collective.personal and not model.routing:

@@ -116,6 +116,20 @@ class PastRelays(Graph):
         arcs = arcs_of(self.whole)
         return [(int(arcs.tail[a]), int(arcs.port[a])) for a in channel[channel >= 0].tolist()]
 
+    def crossing(self, nodes: Collection[int] = (), arcs: Collection[tuple[int, int]] = ()) -> list[tuple[int, int]]:
+        """Return the arcs, by source and port, whose routes lead past some nodes of the whole network, or over some of its arcs.
+
+        >>> from treecast import network
+        >>> where = network("fat-tree:2 past relays")
+        >>> where.crossing(nodes=[where.whole.node("edge-0.0")])
+        [(0, 0), (1, 0)]
+        """
+        within, mine = arcs_of(self.whole), arcs_of(self)
+        cut = np.isin(within.tail, list(nodes)) | np.isin(within.head, list(nodes))
+        cut[[int(within.number(u, port)) for u, port in arcs]] = True
+        found = (np.append(cut, False)[self._channel]).any(axis=1)
+        return list(zip(mine.tail[found].tolist(), mine.port[found].tolist(), strict=True))
+
     def without(self, nodes: Collection[str | int] = (), links: Collection[str] = ()) -> Network:
         """Return the whole network less broken parts, past the relays that are left. Relays may be among the parts."""
         gone = [node if isinstance(node, str) else self.label(node) for node in nodes]

@@ -27,4 +27,3 @@ def added_by_plain_relays(network: Network, rows: Rows, sums: int) -> NDArray[np
     reached = np.maximum.accumulate(end[order])  # of the entries of a node so far: those of others lie before
     found[row[order][1:][begin[order][1:] < reached[:-1]]] = True
     return found
-

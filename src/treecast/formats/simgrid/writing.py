@@ -16,6 +16,7 @@ from treecast.formats.registry import BYTES, LATENCY, RATE, Setting, exporter, l
 from treecast.models import Cost, Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of, next_hops
+from treecast.networks.past_relays import PastRelays, whole_of
 from treecast.programs.messages import Messages, chunk_places, messages_of, parcels
 from treecast.ragged import Ints, starts
 from treecast.schedule import Schedule
@@ -140,7 +141,8 @@ def network_file(network: Network, model: Model, *, cost: Cost, speed: float) ->
             f"{network.spec} has {network.nodes:,} nodes: SimGrid's routes between all of them are written for {_MOST_NODES} "
             "at most"
         )
-    arcs, rate = arcs_of(network), rate_of(cost)
+    whole, rate = whole_of(network), rate_of(cost)
+    arcs = arcs_of(whole)
     pairs, width = np.unique(np.stack([arcs.tail, arcs.head]), axis=1, return_counts=True)
     lines = [f'<host id="h{u}" speed="{speed:.0f}f"/>' for u in range(network.nodes)]
     links: dict[str, float] = {}
@@ -148,8 +150,9 @@ def network_file(network: Network, model: Model, *, cost: Cost, speed: float) ->
         links[_link(u, v, model)] = rate * count
     if model.room:
         links |= {f"{way}{u}": rate * model.room for u in range(network.nodes) for way in ("up", "down")}
-    for name, carries in links.items():
-        delay = 0 if name[0] in "ud" else cost.startup
+    begun = {_link(u, v, model) for u, v in pairs.T.tolist() if whole is network or whole.label(u) in network}
+    for name, carries in links.items():  # a send that goes past relays starts once
+        delay = cost.startup if name in begun else 0
         lines.append(f'<link id="{name}" bandwidth="{carries:.0f}Bps" latency="{delay:g}s"/>')
     return (_FIRST + "".join(f"{line}\n" for line in [*lines, *_routes(network, model)]) + _LAST).encode()
 
@@ -162,11 +165,20 @@ def _link(u: int, v: int, model: Model) -> str:
 def _routes(network: Network, model: Model) -> Iterator[str]:
     """Yield the route of every ordered pair of nodes, but where no way leads."""
     ways = _routes_of_model(network, model) if model.routing else _shortest_routes(network)
+    if isinstance(network, PastRelays):
+        ways = _routes_past_relays(network)
     ends = ('<link_ctn id="up{}"/>', '<link_ctn id="down{}"/>') if model.room else ("", "")
     for u, v, arcs in ways:
         links = "".join(f'<link_ctn id="{_link(a, b, model)}"/>' for a, b in arcs)
         links = ends[0].format(u) + links + ends[1].format(v)
         yield f'<route src="h{u}" dst="h{v}" symmetrical="NO">{links}</route>'
+
+
+def _routes_past_relays(network: PastRelays) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
+    """Yield (u, v, arcs of the whole network): the first of the routes of each pair."""
+    first = arcs_of(network, single=True)
+    for u, v, port in zip(first.tail.tolist(), first.head.tolist(), first.port.tolist(), strict=True):
+        yield u, v, [(a, int(network.whole.neighbor(a, by))) for a, by in network.route(u, port)]
 
 
 def _shortest_routes(network: Network) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
