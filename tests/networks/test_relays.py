@@ -131,8 +131,10 @@ def test_plans_between_ranks(truth: Any, data: st.DataObject) -> None:
         with pytest.raises(PlanError, match=f"there is no {kind} on graph:.* no way leads from"):
             treecast.plan(kind, graph, root=str(root), messages=messages)
         return
-    job = Job(graph, Collective.over(graph, kind, messages, root=root), find_model("all-port"))
-    able = [entry.name for entry in treecast.builders(kind, graph) if not entry.why_not(job)]
+    where = graph.past_relays() if COLLECTIVES[kind].adds else graph
+    there = Collective.over(where, kind, messages, root=where.node(graph.label(root)))
+    job = Job(where, there, find_model("all-port"))
+    able = [entry.name for entry in treecast.builders(kind, where) if not entry.why_not(job)]
     schedule = treecast.plan(
         kind, graph, root=str(root), messages=messages, builder=data.draw(st.sampled_from([None, *able]))
     )

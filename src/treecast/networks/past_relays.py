@@ -35,12 +35,14 @@ class Routes(NamedTuple):
     """The channels of routes, as arcs of the whole network, and as its links: int64 (arcs, width), -1 behind the last.
 
     ``channels``: how many arcs the whole network has. ``ports``: over how many of them a node sends at most, or receives.
+    ``mirrored``: whether the routes there and back between two nodes are over the same links.
     """
 
     channel: Ints
     link: Ints
     channels: int
     ports: int
+    mirrored: bool
 
     def taken(self, *, half: bool) -> Ints:
         """Return the channels of each arc, of half duplex the links."""
@@ -83,7 +85,7 @@ class PastRelays(Graph):
         last = np.array([route[-1] for route in found], np.int64)
         ends_of = [arcs.tail[np.unique(channel[:, 0])], arcs.head[np.unique(last)]]
         ports = max(int(np.bincount(at).max(initial=1)) for at in ends_of)
-        self.past_routes, self._channel = Routes(channel, link, len(arcs.tail), ports), channel
+        self.past_routes, self._channel = Routes(channel, link, len(arcs.tail), ports, whole.both_ways), channel
         kept = self.kept_nodes
         super().__init__(
             whole.spec + PAST, whole.labels(kept), ends, None if whole.relays is None else whole.relays[kept]

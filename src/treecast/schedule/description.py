@@ -14,12 +14,13 @@ from treecast.units import spell_bytes
 def describe_job(schedule: Schedule) -> Description:
     """Return the job of a schedule, with its network and copies: every result of running it begins so."""
     collective, where, initiator = schedule.collective, schedule.network, schedule.initiator
+    whole = whole_of(where)
     figures: dict[str, object] = {
         "collective": collective.kind,
         "network": where.spec,
         "model": schedule.model.name,
         "builder": schedule.builder,
-        "nodes": where.nodes,
+        "nodes": whole.nodes,
         "ranks": where.rank_count,
         "root": None if collective.all_source else where.label(collective.root),
         "messages": collective.messages,
@@ -30,7 +31,6 @@ def describe_job(schedule: Schedule) -> Description:
     lines: dict[str, object] = {"collective": f"{collective.kind} of {_load(collective)} {_source(schedule)}"}
     if schedule.sizes is not None:
         lines["data"] = amount(collective, schedule.sizes)
-    whole = whole_of(where)
     lines["network"] = f"{whole.spec}, {count_of(whole.nodes, 'node')}{_relays_of(schedule)}"
     lines["copies"] = f"{schedule.copies:,}, to survive {survived_by(schedule)}"
     if initiator is not None:

@@ -73,12 +73,12 @@ def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
         rules += [] if together else ["send-port", "recv-port"]
         rules += ["one-partner"] if model.partner == "same" else []
         rules += ["half-port"] if model.half_port else []
-    rules += ["duplex"] if model.duplex == "half" else []
+    past = isinstance(plain.network, PastRelays)
+    rules += ["channel-once"] if past else ["duplex"] if model.duplex == "half" else []
     rules += ["holds", "delivered"]
     rules += ["complete", "once"][plain.collective.shared :] if plain.collective.sums else []
     rules += ["adds"] if plain.collective.sums and plain.network.relays is not None else []
     rules += ["copies"] if plain.copies > 1 else []
-    rules += ["channel-once"] if isinstance(plain.network, PastRelays) else []
     if model.routing:
         rules = [rule for rule in rules if rule not in ("adjacent", "send-port", "recv-port", "duplex")]
         rules += ["routed", "one-role", "channel-once"]

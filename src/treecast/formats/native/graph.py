@@ -25,7 +25,7 @@ _MOST_PORTS = 2**15  # as many as a column of ports can tell apart
 
 
 def words_of(graph: Network) -> dict[str, str]:
-    """Return the words that hold a graph; none for a network that its spelling finds again. Past relays it is the whole network's.
+    """Return the words that hold a graph; none for a network that its spelling finds again. Past relays: of the whole.
 
     Raises FormatError when the network is neither, or has too many arcs.
 

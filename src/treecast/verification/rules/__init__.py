@@ -31,10 +31,10 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
             of_links.append(links.one_partner)
         if model.half_port:
             of_links.append(links.half_port)
-    if model.duplex == "half":
-        of_links.append(links.duplex)
     if case.schedule.network.past_routes is not None:
         of_links.append(links.channel_once)
+    elif model.duplex == "half":
+        of_links.append(links.duplex)
     of_data = _of_parts if len(case.schedule.roots) > 1 else _of_data
     return _by_name(case, *of_links) | (of_data(case) if model.buffered else _of_relays(case))
 

@@ -103,7 +103,10 @@ def _claims_of_cycle(job: Job[Network]) -> Claims:
     summary="each node sends on the chunk it got last, around a cycle through all nodes",
 )
 def hamiltonian_cycle(job: Job[Network]) -> Built:
-    """One-port, and over routes past relays: M (N - 1) steps, the fewest over one port; of half duplex 2 M (N - 1), the fewest. M N (N - 1) transmissions, the fewest."""
+    """One-port, and over routes past relays: M (N - 1) steps, over one port the fewest; of half duplex 2 M (N - 1), the fewest.
+
+    M N (N - 1) transmissions, the fewest.
+    """
     network, nodes, arcs = job.network, job.network.nodes, arcs_of(job.network)
     messages, half = job.collective.messages, int(job.model.half_port)
     if network.past_routes is None:
