@@ -155,8 +155,8 @@ class Graph(Listed):
         if not isinstance(other, Graph):
             return False
         same = self.spec == other.spec and self._names == other._names and np.array_equal(self._keys, other._keys)
-        adds = [np.zeros(0) if each.adds is None else np.flatnonzero(each.adds) for each in (self, other)]
-        return same and np.array_equal(self.ranks, other.ranks) and np.array_equal(*adds)
+        mine, its = (() if each.adds is None else tuple(np.flatnonzero(each.adds)) for each in (self, other))
+        return same and np.array_equal(self.ranks, other.ranks) and mine == its
 
     def __hash__(self) -> int:
         return hash((self.spec, self.arcs))

@@ -105,7 +105,7 @@ class PastRelays(Graph):
         return self.whole.stored
 
     @cached_property
-    def apart(self) -> Graph:
+    def apart(self) -> Network:
         """The same nodes and arcs, each arc with a channel of its own."""
         arcs = arcs_of(self)
         found = Graph(f"{self.spec} apart", self.labels(), np.stack([arcs.tail, arcs.head], axis=1), self.relays)

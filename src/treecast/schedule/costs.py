@@ -96,8 +96,8 @@ def read_costs(network: Network, path: str, default: Cost) -> Costs:
 def over_routes(costs: Costs, network: PastRelays) -> Costs:
     """Return the costs of the arcs of a whole network as those of the routes past its relays.
 
-    A route starts up once, and what its arcs take beyond the start-up time of the default adds up. Its rate is that of its slowest
-    arc. Of the routes between two nodes all cost as much as the worst.
+    A route starts up once, and what its arcs take beyond the start-up time of the default adds up. Its rate is that of its
+    slowest arc. Of the routes between two nodes all cost as much as the worst.
 
     >>> from treecast.networks import network
     >>> where = network("fat-tree:2").past_relays()
@@ -107,7 +107,8 @@ def over_routes(costs: Costs, network: PastRelays) -> Costs:
     if not costs.arcs:
         return costs
     within, usual = arcs_of(network.whole), costs.default
-    startup, per_byte = (np.append(each, 0.0) for each in costs.of_arcs(within.tail, within.head))
+    ends = within.tail.astype(np.int64), within.head.astype(np.int64)
+    startup, per_byte = (np.append(each, 0.0) for each in costs.of_arcs(*ends))
     channel = network.past_routes.channel if network.past_routes is not None else np.zeros((0, 1), np.int64)
     first = np.minimum(startup, usual.startup)[channel].max(axis=1, initial=0)
     far = np.maximum(startup - usual.startup, 0)[channel].sum(axis=1)

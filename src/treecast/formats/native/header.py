@@ -15,6 +15,7 @@ from treecast.formats.native import graph
 from treecast.lower_bounds.proof import Proof, carried, carry, of_bounds
 from treecast.models import Cost, model
 from treecast.networks import Network
+from treecast.networks.past_relays import whole_of
 from treecast.schedule import Claims, Recipe, Rows, Schedule
 from treecast.schedule.adding import added_by_plain_relays
 from treecast.schedule.costs import Costs, spell_cost
@@ -86,7 +87,7 @@ def header_of(schedule: Schedule) -> Header:
     found: dict[str, str | None] = {
         "network": network.spec,
         **graph.words_of(network),
-        **({graph.ADDS: graph.adds_of(network)} if collective.sums and network.relays is not None else {}),
+        **({graph.ADDS: graph.adds_of(whole_of(network))} if collective.sums and network.relays is not None else {}),
         "collective": collective.kind,
         "root": None if collective.all_source else network.label(collective.root),
         "targets": " ".join(network.labels(collective.targets)) if collective.targets else None,

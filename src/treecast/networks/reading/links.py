@@ -91,7 +91,7 @@ class Links:
         back = arcs[~np.repeat(one_way, cables), ::-1]
         flags = np.zeros((len(place), 2), np.bool_)
         flags[: len(self._given)] = np.array(list(self._given.values()), np.bool_).reshape(-1, 2)
-        return Parts([label_of(name) for name in place], np.concatenate([arcs, back]), *flags.T)
+        return Parts([label_of(name) for name in place], np.concatenate([arcs, back]), flags[:, 0], flags[:, 1])
 
 
 def check_parallel(cables: int, pairs: int, remedy: str) -> None:

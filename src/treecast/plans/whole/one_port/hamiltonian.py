@@ -132,9 +132,10 @@ def _cycle_past_relays(network: Network, machine: Model) -> Ints:
     The nodes come in the order of their numbers, or each is one of the nearest to the one before.
     """
     arcs, wanted = arcs_of(network), takes(machine, network)
-    tail, length = arcs.tail, np.count_nonzero(network.past_routes.channel >= 0, axis=1) if network.past_routes else []
     far = np.full((network.nodes, network.nodes), NEVER)
-    np.minimum.at(far, (tail, arcs.head), length)
+    if network.past_routes is not None:
+        length = np.count_nonzero(network.past_routes.channel >= 0, axis=1)
+        np.minimum.at(far, (arcs.tail, arcs.head), length)
     near = [0]
     while len(near) < network.nodes:
         away = far[near[-1]].copy()
