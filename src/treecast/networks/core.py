@@ -288,7 +288,7 @@ class Network(Nodes, Described):
 
         return PastRelays(self)
 
-    @cached_property
+    @property
     def apart(self) -> "Network":
         """The same nodes and arcs, each arc with a channel of its own; itself where arcs are no routes."""
         return self

@@ -127,7 +127,7 @@ class Reversed(Listed):
         """Return the other network."""
         return self._network
 
-    @cached_property
+    @property
     def apart(self) -> Network:
         """That of the other network, turned round."""
         return self if self.past_routes is None else self._network.apart.reversed()

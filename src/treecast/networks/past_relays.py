@@ -104,9 +104,13 @@ class PastRelays(Graph):
         """Whether plans hold the nodes and arcs of the whole network."""
         return self.whole.stored
 
-    @cached_property
+    @property
     def apart(self) -> Network:
         """The same nodes and arcs, each arc with a channel of its own."""
+        return self._apart
+
+    @cached_property
+    def _apart(self) -> Network:
         arcs = arcs_of(self)
         found = Graph(f"{self.spec} apart", self.labels(), np.stack([arcs.tail, arcs.head], axis=1), self.relays)
         found.adds = self.relays
