@@ -128,7 +128,7 @@ def network(source: Any, **asked: Any) -> Network:
     if family and name != "file" and source.endswith(ADDING):
         return network(source.removesuffix(ADDING)).adding()
     if family and (colon or not family.arguments):
-        return family.network(arguments) if colon else family.make()
+        return family.network(arguments if colon else None)
     if family is None and ((path := Path(read_asked(source)[0])).suffix in SUFFIXES or path.is_file()):
         return file(source)
     raise no_network(source)

@@ -90,7 +90,7 @@ class PastRelays(Graph):
         super().__init__(
             whole.spec + PAST, whole.labels(kept), ends, None if whole.relays is None else whole.relays[kept]
         )
-        self.family, self.adds = "", self.relays
+        self.family, self.adds, self.symmetry = "", self.relays, None  # what carries arcs may not carry routes
         self.kinds = tuple(whole.kinds[v] for v in kept) if whole.kinds else ()
         self.chunk_rate, self.remarks, self.remedy = whole.chunk_rate, whole.remarks, whole.remedy
 
@@ -113,7 +113,7 @@ class PastRelays(Graph):
     def _apart(self) -> Network:
         arcs = arcs_of(self)
         found = Graph(f"{self.spec} apart", self.labels(), np.stack([arcs.tail, arcs.head], axis=1), self.relays)
-        found.adds = self.relays
+        found.adds, found.symmetry = self.relays, None
         return found
 
     def route(self, u: int, port: int) -> list[tuple[int, int]]:
