@@ -289,6 +289,11 @@ class Network(Nodes, Described):
         return PastRelays(self)
 
     @property
+    def cables_out(self) -> int:
+        """Over how many links a node sends at most: past relays more routes than these begin with them."""
+        return self.ports if self.past_routes is None else self.past_routes.ports
+
+    @property
     def apart(self) -> "Network":
         """The same nodes and arcs, each arc with a channel of its own; itself where arcs are no routes."""
         return self

@@ -251,7 +251,7 @@ class Search:
             return [1]
         least = self.bound
         centre = self._centre(least.slope, least.offset) if least else 1
-        return sorted({1, max(1, min(self.most, self.one.network.ports)), centre})
+        return sorted({1, max(1, min(self.most, self.one.network.cables_out)), centre})
 
     def _centre(self, slope: float, offset: float) -> int:
         """Return √(cβB / (aα)) for aM + c steps; from 1 to the greatest count."""

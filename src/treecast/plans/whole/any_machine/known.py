@@ -104,7 +104,7 @@ def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
 
 def known_few(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
     """Yield the ways of plans for all ports of few messages, and their collectives."""
-    for messages in dict.fromkeys((1, job.network.ports, 2 * job.network.ports)):
+    for messages in dict.fromkeys((1, job.network.cables_out, 2 * job.network.cables_out)):
         if messages < job.collective.messages and not no_ways(small := job.of(messages)):
             for ways, collective in known_ways(small):
                 if int(ways.lengths.max(initial=1)) == 1:
