@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from treecast.description import Described
 from treecast.errors import NetworkError
-from treecast.networks.nodes import Nodes, ints
+from treecast.networks.nodes import ints
+from treecast.networks.ranks import Ranked
 from treecast.ragged import Ints
 
 if TYPE_CHECKING:
     import networkx as nx
 
     from treecast.networks.grid import Grid
-    from treecast.networks.past_relays import Routes
     from treecast.networks.symmetry import Symmetry
 
 KEPT = "_kept"
@@ -30,7 +30,7 @@ _BLOCK = 1 << 18  # entries of a table of neighbours that are looked at together
 _MOST_COUNTED = 1 << 27  # nodes whose distances are counted one by one
 
 
-class Network(Nodes, Described):
+class Network(Ranked, Described):
     """An interconnection network: nodes ``0 … nodes-1`` joined by arcs (directed links).
 
     The arcs that leave a node are told apart by their *port*, a number in ``0 … ports-1``: the dimension of a hypercube,
@@ -70,14 +70,6 @@ class Network(Nodes, Described):
     """Whether ``channels`` knows the routes of messages under wormhole switching."""
     named_nodes: bool = False
     """Whether nodes have names of their own, which may be whole numbers."""
-    relays: NDArray[np.bool_] | None = None
-    """Which nodes are relays, bool (N,): they hold and forward, but want nothing and have nothing of their own, as switches do.
-    None where every node is a rank."""
-    adds: NDArray[np.bool_] | None = None
-    """Which relays add contributions to a sum that come by several arcs, bool (N,), as switches with SHARP or NVLS do. None where
-    none does."""
-    past_routes: "Routes | None" = None
-    """The links that its arcs take, where arcs are routes past relays; see ``past_relays``."""
     parallel_arcs: bool = False
     """Whether several arcs lead from some node to the same other one, as parallel cables do; each is a port of its own."""
     connected: bool = True
@@ -153,18 +145,6 @@ class Network(Nodes, Described):
         """The bits of Gray's code where a hypercube is known that spans the network, or None: node u has the label
         ``u ^ (u >> 1 & gray)``, and nodes whose labels differ in one bit are joined."""
         return None
-
-    @property
-    def rank_count(self) -> int:
-        """The number of nodes that take part in collectives."""
-        return self.nodes if self.relays is None else len(self.ranks)
-
-    @cached_property
-    def ranks(self) -> Ints:
-        """The nodes that take part in collectives, all but the relays: int64, ascending."""
-        found = np.arange(self.nodes) if self.relays is None else np.flatnonzero(~self.relays)
-        found.setflags(write=False)
-        return found
 
     @cached_property
     def both_ways(self) -> bool:
@@ -252,51 +232,6 @@ class Network(Nodes, Described):
         from treecast.networks.without import leave_out
 
         return leave_out(self, nodes, links)
-
-    def adding(self) -> "Network":
-        """Return the network whose relays all add, spelled ``SPEC with relays-add yes``; itself where it has none, or they do.
-
-        Examples
-        --------
-        >>> from treecast import network
-        >>> network("fat-tree:4").adding()
-        network('fat-tree:4 with relays-add yes')
-        """
-        from treecast.networks.past_relays import adding
-
-        return adding(self)
-
-    def past_relays(self) -> "Network":
-        """Return the network of its ranks, and of relays that add, joined by routes past the others; itself where there are none.
-
-        Sums are planned there: contributions that come to a relay that does not add leave it one by one.
-
-        Examples
-        --------
-        >>> from treecast import network
-        >>> straight = network("fat-tree:2").past_relays()
-        >>> straight, straight.rank_count == straight.nodes
-        (network('fat-tree:2 past relays'), True)
-        """
-        return (
-            self if self.relays is None or (self.adds is not None and self.adds[self.relays].all()) else self._straight
-        )
-
-    @cached_property
-    def _straight(self) -> "Network":
-        from treecast.networks.past_relays import PastRelays
-
-        return PastRelays(self)
-
-    @property
-    def cables_out(self) -> int:
-        """Over how many links a node sends at most: past relays more routes than these begin with them."""
-        return self.ports if self.past_routes is None else self.past_routes.ports
-
-    @property
-    def apart(self) -> "Network":
-        """The same nodes and arcs, each arc with a channel of its own; itself where arcs are no routes."""
-        return self
 
     def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
         """Return where the translation that carries node 0 to ``h`` carries ``u`` (integer arrays that broadcast).
