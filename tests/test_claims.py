@@ -145,7 +145,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "115 steps for 100 messages on path:9": Test(
             f"{SLOW_ALL_PORT}/test_overlapping_sums.py::test_a_reduce_broadcast_does_not_wait_for_its_first_half"
         ),
-        "610. On fat-tree:4 an allreduce of 64": Test(
+        "610. On fat-tree:4, if its switches add, an allreduce of 64": Test(
             f"{SLOW_ALL_PORT}/test_overlapping_sums.py::test_halves_overlap_past_relays"
         ),
         "So M N chunks cross the fewest arcs": Test(

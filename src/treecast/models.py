@@ -359,7 +359,12 @@ def takes(machine: Model, network: "Network") -> Takes:
         columns, nodal = [(tail, message), (head + (0 if half else nodes), message)], nodes * (1 if half else 2)
     if normal.partner == "same" and not half:
         columns += [(end + 2 * nodes, low * nodes + high) for end in (tail, head)]
-    if normal.room != 1 and half:
+        nodal += nodes
+    if network.past_routes is not None:  # the channels of each, and behind the last resources of the arc's own
+        channels = network.past_routes.taken(half=half)
+        alone = network.past_routes.channels + np.arange(channels.size).reshape(channels.shape)
+        columns += [(nodal + column, message) for column in np.where(channels < 0, alone, channels).T]
+    elif normal.room != 1 and half:
         cable = network.cable(tail, arcs.port)
         link = np.unique(np.stack([low, high, cable]), axis=1, return_inverse=True)[1].reshape(-1)
         columns.append((nodal + link, message))

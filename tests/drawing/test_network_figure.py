@@ -226,7 +226,7 @@ def test_numbers_of_cables_on_crossing_links_lie_apart():
 
 def test_sums_are_drawn_from_their_owner():
     graph = nx.Graph([("s", "a"), ("s", "b"), ("s", "c")])  # node 0 is the relay
-    graph.nodes["s"]["relay"] = True
+    graph.nodes["s"].update(relay=True, adds=True)
     owned, spread = plan("allreduce", graph), plan("allgather", graph)
     assert centre_of(owned) == owned.collective.owners[0][1]
     assert centre_of(spread) == spread.network.ranks[0] == 1

@@ -30,7 +30,7 @@ def served(*words, **more):
 )
 def test_switches_of_a_cluster(kind, machine, steps):
     """An edge switch of fat-tree:8 leads to four of 128 hosts."""
-    assert served(kind, "fat-tree:8", model=machine) == steps
+    assert served(kind, treecast.network("fat-tree:8").adding(), model=machine) == steps
 
 
 def test_a_plan_meets_it():

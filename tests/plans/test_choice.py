@@ -29,7 +29,7 @@ def test_each_builder_takes_what_the_list_says(kind: str, spec: str, what: dict[
     what = what | {"model": found.job.model}
     for each in found.candidates:
         if each.claims is None and each.reason.startswith("is used only where"):
-            assert not each.builder.is_for(found.job.model)
+            assert not each.builder.is_for(found.job)
         elif each.claims is None:
             with pytest.raises(PlanError):
                 treecast.plan(kind, spec, builder=each.builder.name, **what)

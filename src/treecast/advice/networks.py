@@ -141,7 +141,7 @@ class Asked:
         if self.most_degree is not None and degree > self.most_degree:
             return None
         search, entries = self.search(where)
-        chosen = search.best_of_all(serious(entries, search.one.model))
+        chosen = search.best_of_all(serious(entries, search.one))
         sizes = search.sizes(chosen.messages)
         steps = round(chosen.seconds / search.costs.default.step_time(sizes.chunk))
         return Option(

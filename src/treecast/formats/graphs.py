@@ -7,6 +7,7 @@ import numpy as np
 from treecast.formats.registry import Setting, exporter
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
+from treecast.networks.past_relays import whole_of
 from treecast.programs.messages import messages_of
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
@@ -27,7 +28,7 @@ _GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
 @exporter("graphml", suffix=".graphml", summary="the network, for networkx, Gephi and yEd", settings=(_LOAD,))
 def encode_graphml(schedule: Schedule, *, load: bool = False) -> bytes:
     """Return the network of a schedule as GraphML."""
-    return graphml_of(schedule.network, _weights(schedule) if load else None)
+    return graphml_of(whole_of(schedule.network), _weights(schedule) if load else None)
 
 
 def graphml_of(network: Network, weights: Ints | None = None) -> bytes:
@@ -40,11 +41,12 @@ def graphml_of(network: Network, weights: Ints | None = None) -> bytes:
 
     arcs, rate = _arcs(network, weights), network.chunk_rate and network.chunk_rate * 8
     lines = [f'<key id="{name}" for="edge" attr.name="{name}" attr.type="int"/>' for name in arcs[1]]
+    lines += ['<key id="adds" for="node" attr.name="adds" attr.type="boolean"/>'] if network.adds is not None else []
     lines += ['<key id="kind" for="node" attr.name="kind" attr.type="string"/>'] if network.kinds else []
     lines += ['<key id="rate" for="edge" attr.name="LinkSpeedRaw" attr.type="double"/>'] if rate else []
     lines.append(f'<graph id={quoteattr(network.spec)} edgedefault="directed">')
-    for u, (label, relay) in enumerate(_nodes(network)):
-        said = '<data key="relay">true</data>' if relay else ""
+    for u, (label, relay, adds) in enumerate(_nodes(network)):
+        said = '<data key="relay">true</data>' * relay + '<data key="adds">true</data>' * adds
         said += f'<data key="kind">{escape(network.kinds[u])}</data>' if network.kinds else ""
         lines.append(f'<node id="{u}"><data key="label">{escape(label)}</data>{said}</node>')
     for (src, dst), about in _each(*arcs):
@@ -57,24 +59,25 @@ def graphml_of(network: Network, weights: Ints | None = None) -> bytes:
 @exporter("dot", suffix=".dot", summary="the network, for Graphviz", settings=(_LOAD,))
 def encode_dot(schedule: Schedule, *, load: bool = False) -> bytes:
     """Return the network of a schedule in Graphviz's language."""
-    return dot_of(schedule.network, _weights(schedule) if load else None)
+    return dot_of(whole_of(schedule.network), _weights(schedule) if load else None)
 
 
 def dot_of(network: Network, weights: Ints | None = None) -> bytes:
     """Return a network in Graphviz's language; ``weights`` are those of ``graphml_of``."""
     lines = [f"digraph {_quote(network.spec)} {{"]
-    for u, (label, relay) in enumerate(_nodes(network)):
-        lines.append(f"  {u} [label={_quote(label)}{', shape=box' if relay else ''}];")
+    for u, (label, relay, adds) in enumerate(_nodes(network)):
+        lines.append(f"  {u} [label={_quote(label)}{', shape=box' * relay}{', adds=true' * adds}];")
     for (src, dst), about in _each(*_arcs(network, weights)):
         said = ", ".join(f"{name}={value}" for name, value in about.items())
         lines.append(f"  {src} -> {dst} [{said}];")
     return "\n".join([*lines, "}", ""]).encode()
 
 
-def _nodes(network: Network) -> Iterator[tuple[str, bool]]:
-    """Yield the label of each node, and whether it is a relay."""
-    relays = np.zeros(network.nodes, bool) if network.relays is None else network.relays
-    yield from zip(network.labels(np.arange(network.nodes)), relays.tolist(), strict=True)
+def _nodes(network: Network) -> Iterator[tuple[str, bool, bool]]:
+    """Yield the label of each node, whether it is a relay, and whether it adds."""
+    none = np.zeros(network.nodes, bool)
+    flags = [none if column is None else column for column in (network.relays, network.adds)]
+    yield from zip(network.labels(np.arange(network.nodes)), *(column.tolist() for column in flags), strict=True)
 
 
 def _quote(text: str) -> str:
@@ -101,7 +104,8 @@ def _each(ends: Ints, about: dict[str, Ints]) -> Iterator[tuple[tuple[int, int],
 
 def _weights(schedule: Schedule) -> Ints:
     """Return the number of messages of each pair."""
-    nodes, (src, dst) = schedule.network.nodes, _arcs(schedule.network)[0]
+    whole = whole_of(schedule.network)
+    nodes, (src, dst) = whole.nodes, _arcs(whole)[0]
     source, target = _carriers(schedule)
     return np.bincount(np.searchsorted(src * nodes + dst, source * nodes + target), minlength=len(src))
 
@@ -109,6 +113,10 @@ def _weights(schedule: Schedule) -> Ints:
 def _carriers(schedule: Schedule) -> tuple[Ints, Ints]:
     """Return the ends of the arcs that carry messages, an entry for each message and each arc of its way."""
     messages, network = messages_of(schedule), schedule.network
+    if network.past_routes is not None:
+        of_routes = network.past_routes.channel[arcs_of(network).number(messages.src, messages.port)]
+        crossed, within = of_routes[of_routes >= 0], arcs_of(whole_of(network))
+        return within.tail[crossed].astype(np.int64), within.head[crossed].astype(np.int64)
     if not schedule.model.routing:
         return messages.src, messages.dst
     node, port = np.divmod(network.channels(messages.src, messages.dst, schedule.model.routing)[1], network.ports)

@@ -103,6 +103,14 @@ def _rungs(
         raise PlanError(f"a demand has 1 copy, not {copies}: copies are for data that one node, or every node, has")
     if not model.routing:
         _check_ways(collective, network, copies)
+    if (
+        network.past_routes is not None
+        and model.buffered
+        and (not model.room or model.room > network.past_routes.ports)
+    ):
+        model = replace(model, ports=network.past_routes.ports)  # however many routes begin with each link
+    if network.past_routes is not None and not network.past_routes.mirrored:
+        model = replace(model, duplex="full")  # the arcs there and back are no links
     job, given = Job(collective, network, copies, model, against=against), f"for {copies} {apart(against)} paths"
     if (model.combining or sparing) and not collective.personal and not model.routing:
         job = replace(job, copies=1, faults=copies - 1, against="nodes")

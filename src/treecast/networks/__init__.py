@@ -18,6 +18,7 @@ from treecast.networks.graph import Graph
 from treecast.networks.grid import Grid, Mesh, Torus
 from treecast.networks.hypercube import Hypercube
 from treecast.networks.nodes import NodeName
+from treecast.networks.past_relays import ADDING, PAST
 from treecast.networks.reading.registry import SUFFIXES
 from treecast.networks.star import Star
 from treecast.networks.tree import Tree
@@ -64,14 +65,16 @@ def network(source: Any, **asked: Any) -> Network:
         ``mesh:4x4 without links 0,0-0,1 nodes 3,3``, it is the network less these. A Network is returned as it is. Or a graph:
 
         - a networkx graph of any kind, with any names. Every link leads both ways unless the graph is directed. The attribute
-          ``capacity`` of a link is how many parallel cables it has, and nodes with the attribute ``relay`` take no part;
+          ``capacity`` of a link is how many parallel cables it has. Nodes with the attribute ``relay`` take no part; those of
+          them with ``adds``, too, add contributions to sums that come by several arcs;
         - an adjacency matrix, of numpy, of scipy or as a list of lists: entry [u, v] is the capacity from u to v;
         - a mapping from each node to the nodes that arcs lead to, in a list, or in another mapping with their capacities.
 
         - a list of links: tuples of two names, and a capacity where it is not 1; they lead both ways.
 
     **asked
-        Settings for reading a file, as on the command line: ``ranks="hosts"``, ``part=2``, ``undirected=True``.
+        Settings for reading a file, as on the command line: ``ranks="hosts"``, ``part=2``, ``undirected=True``. And of every
+        network ``relays_add=True``: its relays add, as switches with SHARP or NVLS do.
 
     Returns
     -------
@@ -104,6 +107,8 @@ def network(source: Any, **asked: Any) -> Network:
     >>> network([("a", "b"), ("b", "c", 2)]).arcs
     6
     """
+    if asked.pop("relays_add", False):
+        return network(source, **asked).adding()
     if isinstance(source, Network):
         return source
     if asked and not isinstance(source, str | PathLike):
@@ -113,11 +118,15 @@ def network(source: Any, **asked: Any) -> Network:
         return file(path + spell_asked({name.replace("_", "-"): value for name, value in asked.items()}))
     if not isinstance(source, str):
         return Graph.of(source)
+    if source.endswith(PAST):
+        return network(source.removesuffix(PAST)).past_relays()
     if parted := read_without(source):
         whole, links, nodes = parted
         return network(whole).without(nodes, links)
     name, colon, arguments = source.partition(":")
     family = families().get(name)
+    if family and name != "file" and source.endswith(ADDING):
+        return network(source.removesuffix(ADDING)).adding()
     if family and (colon or not family.arguments):
         return family.network(arguments if colon else None)
     if family is None and ((path := Path(read_asked(source)[0])).suffix in SUFFIXES or path.is_file()):

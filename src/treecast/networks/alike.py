@@ -36,7 +36,7 @@ def alike(network: Network) -> Turns | None:
     >>> found.order, found.words
     (8, 'A+1 B+1, C+1')
     """
-    if not network.both_ways or network.arcs > _MOST_ARCS:
+    if not network.both_ways or network.arcs > _MOST_ARCS or network.past_routes is not None:
         return None
     reduced = _Reduced(network)
     while reduced.take_twins() or reduced.take_in() or reduced.take_parts():
@@ -62,7 +62,8 @@ class _Reduced:
         self.left = dict.fromkeys(range(network.nodes))
         self.relay = np.zeros(network.nodes, np.bool_) if network.relays is None else network.relays
         self.idle = self._idle()
-        self.colour = [self._number("node", relay) for relay in self.relay.tolist()]
+        adds = self.relay & (network.adds if network.adds is not None else False)
+        self.colour = [self._number("node", *kind) for kind in zip(self.relay.tolist(), adds.tolist(), strict=True)]
         self.place = list(self.colour)
         self.inside = [[u] for u in range(network.nodes)]
         self.digits = list[tuple[int, Ints]]()

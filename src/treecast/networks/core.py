@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from treecast.description import Described
 from treecast.errors import NetworkError
-from treecast.networks.nodes import Nodes, ints
+from treecast.networks.nodes import ints
+from treecast.networks.ranks import Ranked
 from treecast.ragged import Ints
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _BLOCK = 1 << 18  # entries of a table of neighbours that are looked at together
 _MOST_COUNTED = 1 << 27  # nodes whose distances are counted one by one
 
 
-class Network(Nodes, Described):
+class Network(Ranked, Described):
     """An interconnection network: nodes ``0 … nodes-1`` joined by arcs (directed links).
 
     The arcs that leave a node are told apart by their *port*, a number in ``0 … ports-1``: the dimension of a hypercube,
@@ -69,9 +70,6 @@ class Network(Nodes, Described):
     """Whether ``channels`` knows the routes of messages under wormhole switching."""
     named_nodes: bool = False
     """Whether nodes have names of their own, which may be whole numbers."""
-    relays: NDArray[np.bool_] | None = None
-    """Which nodes are relays, bool (N,): they hold and forward, but want nothing and have nothing of their own, as switches do.
-    None where every node is a rank."""
     parallel_arcs: bool = False
     """Whether several arcs lead from some node to the same other one, as parallel cables do; each is a port of its own."""
     connected: bool = True
@@ -147,18 +145,6 @@ class Network(Nodes, Described):
         """The bits of Gray's code where a hypercube is known that spans the network, or None: node u has the label
         ``u ^ (u >> 1 & gray)``, and nodes whose labels differ in one bit are joined."""
         return None
-
-    @property
-    def rank_count(self) -> int:
-        """The number of nodes that take part in collectives."""
-        return self.nodes if self.relays is None else len(self.ranks)
-
-    @cached_property
-    def ranks(self) -> Ints:
-        """The nodes that take part in collectives, all but the relays: int64, ascending."""
-        found = np.arange(self.nodes) if self.relays is None else np.flatnonzero(~self.relays)
-        found.setflags(write=False)
-        return found
 
     @cached_property
     def both_ways(self) -> bool:
@@ -368,14 +354,17 @@ class Network(Nodes, Described):
     def to_networkx(self) -> "nx.DiGraph[Any]":
         """Return the network as a networkx DiGraph whose nodes are numbers, with a ``label``, and whose arcs have a ``port``.
 
-        Relays have the attribute ``relay``. With parallel arcs it is a MultiDiGraph.
+        Relays have the attribute ``relay``, and those that add, ``adds``. With parallel arcs it is a MultiDiGraph.
         """
         import networkx as nx
 
         graph: nx.DiGraph[Any] = (nx.MultiDiGraph if self.parallel_arcs else nx.DiGraph)(name=self.spec)
         graph.add_nodes_from((u, {"label": self.label(u)}) for u in range(self.nodes))
         if self.relays is not None:
-            graph.add_nodes_from((u, {"relay": True}) for u in np.flatnonzero(self.relays).tolist())
+            adds = self.relays & False if self.adds is None else self.adds
+            graph.add_nodes_from(
+                (u, {"relay": True} | ({"adds": True} if adds[u] else {})) for u in np.flatnonzero(self.relays).tolist()
+            )
         for low, part in self._table_blocks():
             for u, port in np.argwhere(part >= 0).tolist():
                 graph.add_edge(low + u, int(part[u, port]), port=port)

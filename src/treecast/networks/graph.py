@@ -90,8 +90,13 @@ class Graph(Listed):
     def made(cls, spec: str, parts: "Parts") -> Self:
         """Return the network of the parts that were read, spelled ``spec``, with the notes on it."""
         found = cls(spec, parts.names, parts.arcs, parts.relays)
-        found.notes, found.at = parts.remarks, parts.at
+        found.notes, found.at, found.adds = parts.remarks, parts.at, found.adding_relays(parts.adds)
         return found
+
+    def adding_relays(self, adds: ArrayLike) -> NDArray[np.bool_] | None:
+        """Return which relays add, of nodes of which it is said: bool (N,); None where none does."""
+        found = np.zeros(self.nodes, np.bool_) if self.relays is None else self.relays & np.asarray(adds, np.bool_)
+        return found if found.any() else None
 
     @property
     def drawn_at(self) -> NDArray[np.float64] | None:
@@ -164,7 +169,8 @@ class Graph(Listed):
         if not isinstance(other, Graph):
             return False
         same = self.spec == other.spec and self._names == other._names and np.array_equal(self._keys, other._keys)
-        return same and np.array_equal(self.ranks, other.ranks)
+        mine, its = (() if each.adds is None else tuple(np.flatnonzero(each.adds)) for each in (self, other))
+        return same and np.array_equal(self.ranks, other.ranks) and mine == its
 
     def __hash__(self) -> int:
         return hash((self.spec, self.arcs))

@@ -87,7 +87,12 @@ class Reversed(Listed):
         super().__init__(spec, network.nodes, 0, arcs=network.arcs, both_ways=network.both_ways)
         self._network = network
         self.named_nodes, self.parallel_arcs = network.named_nodes, network.parallel_arcs
-        self.relays, self.connected = network.relays, network.connected
+        self.relays, self.adds, self.connected = network.relays, network.adds, network.connected
+        if (routes := network.past_routes) is not None:
+            first, target, _ = network.arc_lists()
+            tail = np.repeat(np.arange(network.nodes), np.diff(first))
+            turned = np.lexsort((tail, target))  # parallel arcs keep their order
+            self.past_routes = routes._replace(channel=routes.channel[turned], link=routes.link[turned])
 
     @property
     def spelled(self) -> bool:
@@ -121,6 +126,11 @@ class Reversed(Listed):
     def reversed(self) -> Network:
         """Return the other network."""
         return self._network
+
+    @property
+    def apart(self) -> Network:
+        """That of the other network, turned round."""
+        return self if self.past_routes is None else self._network.apart.reversed()
 
     def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the number of arcs from ``v`` to ``u`` in the other network."""

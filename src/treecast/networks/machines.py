@@ -20,7 +20,8 @@ Pairs = dict[tuple[int, int], int]
 class Known:
     """A machine: its description, the source of its figures, the function that makes its links, and the kind of its ranks.
 
-    ``card``: the rate of the network card that each GPU has, in Gbit/s; 0 where not each has one.
+    ``card``: the rate of the network card that each GPU has, in Gbit/s; 0 where not each has one. ``adds``: whether its switches
+    add, as those with NVLS do.
     """
 
     summary: str
@@ -28,11 +29,12 @@ class Known:
     make: Callable[[], list[Link]]
     kind: str = "gpu"
     card: float = 0.0
+    adds: bool = False
 
     def nodes(self, links: list[Link], relay: str) -> dict[str, Node]:
         """Return its nodes, by the ends of its links."""
         ends = dict.fromkeys(end for link in links for end in (link.u, link.v))
-        return {end: Node(relay if end.startswith("switch") else self.kind) for end in ends}
+        return {end: Node(relay, adds=self.adds) if end.startswith("switch") else Node(self.kind) for end in ends}
 
 
 def machines() -> dict[str, Known]:
@@ -162,16 +164,18 @@ _KNOWN = {
         card=200.0,
     ),
     "dgx-h100": Known(
-        "DGX H100: 8 GPUs, 18 NVLinks of 25 GB/s each way to four NVSwitches, 4 or 5 to each",
+        "DGX H100: 8 GPUs, 18 NVLinks of 25 GB/s each way to four NVSwitches, 4 or 5 to each, which add (NVLS)",
         "NVIDIA DGX H100/H200 user guide",
         lambda: _switched(8, 200.0, 5, 4, 4, 5),
         card=400.0,
+        adds=True,
     ),
     "gb200-nvl72": Known(
-        "GB200 NVL72: 72 GPUs, an NVLink of 50 GB/s each way to each of 18 NVSwitches",
+        "GB200 NVL72: 72 GPUs, an NVLink of 50 GB/s each way to each of 18 NVSwitches, which add (NVLS)",
         "NVIDIA GB200 NVL72 product page and NVLink data sheet",
         lambda: _switched(72, 400.0, *[1] * 18),
         card=400.0,
+        adds=True,
     ),
     "tt-galaxy": Known(
         "Tenstorrent Galaxy: 32 Wormhole chips in a mesh of 4 x 8, four cables of 100 Gbit/s a link",

@@ -59,7 +59,12 @@ def recognise(network: Network) -> Likeness | None:
     """
     if not isinstance(network, Graph) or not 2 <= network.nodes <= _MOST_NODES:
         return None
-    if network.parallel_arcs or network.relays is not None or not (network.connected and network.both_ways):
+    if (
+        network.past_routes is not None
+        or network.parallel_arcs
+        or network.relays is not None
+        or not (network.connected and network.both_ways)
+    ):
         return None
     found = _find(network)
     return None if found is None else Likeness(network, *found)

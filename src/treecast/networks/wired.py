@@ -108,6 +108,7 @@ class Wired(Graph):
         relays = [not is_rank(node) for node in view.nodes.values()]
         self._also = {other: u for u, (name, node) in enumerate(view.nodes.items()) for other in (name, *node.also)}
         super().__init__(spec, _labels(view), np.concatenate([there, back]), relays)
+        self.adds = self.adding_relays([asked.relays_add or node.adds for node in view.nodes.values()])
         self.remarks = tuple(each.text.partition(":")[0] for each in view.complaints if each.sort == "degraded")
         self.kinds = tuple(node.kind for node in view.nodes.values())
         places = [node.at for node in view.nodes.values() if node.at is not None]
@@ -203,7 +204,8 @@ def _kind_of(text: str) -> tuple[str, Machine]:
 def machine_of(parts: Parts) -> Machine:
     """Return a graph as a machine: nodes are hosts, relays switches, and a parallel arc is a cable."""
     names = parts.names
-    kinds = {name: Node("switch" if relay else "host", name) for name, relay in zip(names, parts.relays, strict=True)}
+    said = zip(names, parts.relays.tolist(), parts.adds.tolist(), strict=True)
+    kinds = {name: Node("switch" if relay else "host", name, adds=adds) for name, relay, adds in said}
     links = list[Link]()
     pairs, cables_of = np.unique(parts.arcs @ np.array([len(names), 1]), return_counts=True)
     many = {divmod(pair, len(names)): cables for pair, cables in zip(pairs.tolist(), cables_of.tolist(), strict=True)}
@@ -279,8 +281,9 @@ def file(path: str) -> Network:
     where, asked = read_asked(path)
     found = _read(where, asked)
     if isinstance(found, Parts):
-        if asked == Asked(format=asked.format):
-            graph = Graph.made(f"file:{path}", found)
+        if replace(asked, relays_add=False) == Asked(format=asked.format):
+            adds = found.relays if asked.relays_add else found.adds
+            graph = Graph.made(f"file:{path}", found._replace(adds=adds))
             if not graph.connected and graph.arcs <= _MOST_SAID:
                 graph.remedy = _remedy(machine_of(found), graph.both_ways)
             return graph

@@ -59,6 +59,7 @@ class Without(Graph):
         found = np.stack([place[every.tail[keep]], place[every.head[keep]]], axis=1)
         names = whole.labels(self.kept)
         super().__init__(self._spell(), names, found, None if whole.relays is None else whole.relays[self.kept])
+        self.adds = None if whole.adds is None else whole.adds[self.kept]
         self.family = ""
 
     @property
@@ -83,6 +84,10 @@ class Without(Graph):
         a, b = int(self.kept[u]), int(self.kept[v])
         left = [other for other in ports_to(self.whole, a, b) if (a, other) not in self.cut]
         return a, left[ports_to(self, u, v).index(port)]
+
+    def adding(self) -> Network:
+        """Return what is left of the whole network, whose relays all add."""
+        return Without(self.whole.adding(), self.gone, self.cut)
 
     def _spell(self) -> str:
         """Return the spelling: parts in the order of their numbers, links of nodes that are gone left out."""

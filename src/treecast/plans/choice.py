@@ -13,7 +13,6 @@ from treecast.collectives import find_backwards
 from treecast.description import Described, Description, Table, describe, list_few
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds, is_least
-from treecast.models import Model
 from treecast.plans.built import Built, Job
 from treecast.plans.job import job, takes
 from treecast.plans.registry import Builder, builders
@@ -59,10 +58,10 @@ def choose(
     Builders are tried until one meets both lower bounds; of those that go there and back, those of each way. On networks of more
     than 4096 nodes the first is taken if it has no closed form. ``known``: the costs of some, by ``id()``.
     """
-    tried = serious(entries, job.model)
+    tried = serious(entries, job)
     if len(tried) == 1:
         return tried[0], None
-    if not any(entry.is_for(job.model) for entry in tried):  # to time ways anew takes longest: closed forms come first
+    if not any(entry.is_for(job) for entry in tried):  # to time ways anew takes longest: closed forms come first
         tried.sort(key=lambda entry: entry.claims is None)
     # closed forms are all compared: bounds are needed only to stop building
     compared, halved = all(entry.claims for entry in tried), all(entry.halves for entry in tried)
@@ -180,10 +179,10 @@ def _why(job: Job[Any], chosen: Candidate, others: list[Candidate]) -> str:
     return "the first of equals"
 
 
-def serious(entries: Sequence[Builder], machine: Model) -> list[Builder]:
+def serious(entries: Sequence[Builder], job: Job[Any]) -> list[Builder]:
     """Return the builders that are there to be used; those to compare with, too, if none of the others is for this machine."""
     used = [entry for entry in entries if not entry.baseline]
-    return used if any(entry.is_for(machine) for entry in used) else list(entries)
+    return used if any(entry.is_for(job) for entry in used) else list(entries)
 
 
 def _try(job: Job[Any], entry: Builder) -> Candidate:

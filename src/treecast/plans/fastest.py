@@ -99,7 +99,7 @@ def _plan_bytes(asked: Job[Any], amount: Amount) -> Schedule:
             "how long do sends take? say latency='1us', rate='12.5GB/s', or messages, or the bytes of a chunk"
         )
     search = Search(job, block, amount, costs)
-    chosen = search.best_of_all(serious(entries, job.model))
+    chosen = search.best_of_all(serious(entries, job))
     built = chosen.built or run_builder(chosen.job, chosen.builder)
     sizes = search.sizes(chosen.messages)
     return replace(schedule_of(chosen.job, chosen.builder, built), sizes=sizes)
@@ -183,7 +183,7 @@ class Search:
         """Return the choice that takes the least time. Builders with a closed form come first: they may meet the bound."""
         found = list[Choice]()
         large = self.one.network.nodes > self.most_built
-        own = [entry for entry in entries if entry.is_for(self.one.model) and not entry.baseline]
+        own = [entry for entry in entries if entry.is_for(self.one) and not entry.baseline]
         able = [entry for entry in own or entries if entry.claims or not large] or list(entries)
         for entry in sorted(able, key=lambda entry: entry.claims is None):
             least = min((choice.seconds for choice in found), default=inf)
@@ -251,7 +251,7 @@ class Search:
             return [1]
         least = self.bound
         centre = self._centre(least.slope, least.offset) if least else 1
-        return sorted({1, max(1, min(self.most, self.one.network.ports)), centre})
+        return sorted({1, max(1, min(self.most, self.one.network.cables_out)), centre})
 
     def _centre(self, slope: float, offset: float) -> int:
         """Return √(cβB / (aα)) for aM + c steps; from 1 to the greatest count."""

@@ -128,14 +128,18 @@ def job(
         wanted, count = copies_of(copies, survive), 1 if messages is None else messages
         if isinstance(collective, str):
             where = place_of(collective, network)
+            if find_kind(collective).adds and (straight := where.past_relays()) is not where:
+                root = None if root is None else where.label(root_of(where, root))
+                where = straight
             wished = collective_of(collective, where, root=root, messages=count, targets=targets, lengths=lengths)
         else:
-            where = find_network(network)
+            where, wants = find_network(network), Demand.of(collective).times(count)
+            where = where.past_relays() if wants.sums else where
             if root is not None or np.size(targets) or lengths is not None:
                 raise PlanError(
                     "a demand says who has its chunks, who wants them, and how many: leave root, targets and lengths out"
                 )
-            wished = demanded(where, Demand.of(collective).times(count))
+            wished = demanded(where, wants)
         usual = "bufferless" if wished.traits.one_way and wanted == 1 else next(iter(MODELS))
         found = Job(
             where,

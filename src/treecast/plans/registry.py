@@ -222,9 +222,12 @@ class Builder:
         """The models that its schedules are for."""
         return tuple(map(model, self.models))
 
-    def is_for(self, machine: Model) -> bool:
-        """Return whether its schedules are for this very model, and not only for one below it."""
-        return any(own.normal == machine.normal for own in self.machines)
+    def is_for(self, job: Job[Any]) -> bool:
+        """Return whether its schedules are for the very machine of a job, and not only for one below it.
+
+        Routes that share links are no builder's own machine.
+        """
+        return job.network.past_routes is None and any(own.normal == job.model.normal for own in self.machines)
 
     def serves(self, machine: Model) -> bool:
         """Return whether its schedules hold under a model."""
@@ -247,6 +250,8 @@ class Builder:
             return f"plans {', '.join(sorted(self.kinds))}, not {kind}"
         if reason := self.on(job.network):
             return reason
+        if job.network.past_routes is not None and not self.any_model:
+            return "is for networks whose arcs share no channel, not for routes past relays"
         if not self.serves(job.model):
             full = [name for name in self.models if not name.endswith(",half")] or self.models
             full = full or ["without routes, in which nodes keep the chunks that they relay"]
@@ -367,10 +372,10 @@ def fitting(entries: Iterable[Builder], job: Job[Any]) -> list[Builder]:
     their schedules hold on a freer machine, too, so it never takes more steps.
     """
     able = [entry for entry in entries if not entry.why_not(job)]
-    own = [entry for entry in able if entry.is_for(job.model)]
+    own = [entry for entry in able if entry.is_for(job)]
     if all(entry.baseline for entry in own):
         return able
-    return sorted(able, key=lambda entry: not entry.is_for(job.model)) if _is_small(job) else own
+    return sorted(able, key=lambda entry: not entry.is_for(job)) if _is_small(job) else own
 
 
 def _is_small(job: Job[Any]) -> bool:

@@ -12,6 +12,8 @@ from treecast.errors import FormatError, TreecastError
 from treecast.files import read_whole, spell_path
 from treecast.models import Cost
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
+from treecast.networks.past_relays import PastRelays
 from treecast.ragged import Ints
 from treecast.units import parse_rate, parse_seconds
 
@@ -68,6 +70,8 @@ def read_costs(network: Network, path: str, default: Cost) -> Costs:
     ``default``: of all arcs that it does not name. ``path`` ``-`` is standard input. Raises FormatError when the table names
     no arc, or a cost that is none; the error names the line.
     """
+    if isinstance(network, PastRelays):
+        return over_routes(read_costs(network.whole, path, default), network)
     try:
         lines = list(csv.reader(read_whole(path).decode().splitlines()))
     except (UnicodeDecodeError, csv.Error):
@@ -87,6 +91,33 @@ def read_costs(network: Network, path: str, default: Cost) -> Costs:
         if int(network.port_between(*arc)) < 0:
             raise FormatError(f"{spell_path(path)}, line {number}: no arc leads from {source} to {target}")
     return Costs(default, arcs)
+
+
+def over_routes(costs: Costs, network: PastRelays) -> Costs:
+    """Return the costs of the arcs of a whole network as those of the routes past its relays.
+
+    A route starts up once, and what its arcs take beyond the start-up time of the default adds up. Its rate is that of its
+    slowest arc. Of the routes between two nodes all cost as much as the worst.
+
+    >>> from treecast.networks import network
+    >>> where = network("fat-tree:2").past_relays()
+    >>> over_routes(Costs(Cost(1.0, 2.0), {(0, 2): Cost(4.0, 2.0), (2, 4): Cost(1.0, 5.0)}), where).arcs[0, 1]
+    Cost(startup=4.0, per_byte=5.0)
+    """
+    if not costs.arcs:
+        return costs
+    within, usual = arcs_of(network.whole), costs.default
+    ends = within.tail.astype(np.int64), within.head.astype(np.int64)
+    startup, per_byte = (np.append(each, 0.0) for each in costs.of_arcs(*ends))
+    channel = network.past_routes.channel if network.past_routes is not None else np.zeros((0, 1), np.int64)
+    first = np.minimum(startup, usual.startup)[channel].max(axis=1, initial=0)
+    far = np.maximum(startup - usual.startup, 0)[channel].sum(axis=1)
+    arcs, found = arcs_of(network), dict[tuple[int, int], Cost]()
+    columns = (arcs.tail, arcs.head, first + far, per_byte[channel].max(axis=1, initial=0))
+    for u, v, begins, each in zip(*(column.tolist() for column in columns), strict=True):
+        before = found.get((u, v), Cost())
+        found[u, v] = Cost(max(begins, before.startup), max(each, before.per_byte))
+    return Costs(usual, {ends: cost for ends, cost in found.items() if cost != usual})
 
 
 def rate_of(cost: Cost) -> float:

@@ -5,7 +5,7 @@ import numpy as np
 from treecast.against import dead
 from treecast.collectives import Collective
 from treecast.description import Description, count_of, describe, list_few
-from treecast.ragged import explode
+from treecast.networks.past_relays import whole_of
 from treecast.schedule.schedule import Schedule
 from treecast.schedule.sizes import Sizes, blocks_of, spell_total
 from treecast.units import spell_bytes
@@ -14,12 +14,13 @@ from treecast.units import spell_bytes
 def describe_job(schedule: Schedule) -> Description:
     """Return the job of a schedule, with its network and copies: every result of running it begins so."""
     collective, where, initiator = schedule.collective, schedule.network, schedule.initiator
+    whole = whole_of(where)
     figures: dict[str, object] = {
         "collective": collective.kind,
         "network": where.spec,
         "model": schedule.model.name,
         "builder": schedule.builder,
-        "nodes": where.nodes,
+        "nodes": whole.nodes,
         "ranks": where.rank_count,
         "root": None if collective.all_source else where.label(collective.root),
         "messages": collective.messages,
@@ -27,12 +28,10 @@ def describe_job(schedule: Schedule) -> Description:
         "survives": schedule.copies - 1,
         "against": schedule.against,
     }
-    relays = f", {where.nodes - where.rank_count:,} of them relays" if where.relays is not None else ""
-    relays += ", which add, as switches with SHARP or NVLS can" if relays_add(schedule) else ""
     lines: dict[str, object] = {"collective": f"{collective.kind} of {_load(collective)} {_source(schedule)}"}
     if schedule.sizes is not None:
         lines["data"] = amount(collective, schedule.sizes)
-    lines["network"] = f"{where.spec}, {count_of(where.nodes, 'node')}{relays}"
+    lines["network"] = f"{whole.spec}, {count_of(whole.nodes, 'node')}{_relays_of(schedule)}"
     lines["copies"] = f"{schedule.copies:,}, to survive {survived_by(schedule)}"
     if initiator is not None:
         figures["initiator"] = where.label(initiator)
@@ -40,18 +39,19 @@ def describe_job(schedule: Schedule) -> Description:
     return Description(figures | _data(schedule), lines)
 
 
-def relays_add(schedule: Schedule) -> bool:
-    """Return whether contributions to a sum come to a relay over several arcs, so that it must add them."""
-    relays, rows, collective = schedule.network.relays, schedule.rows, schedule.collective
-    if relays is None or not collective.sums:
-        return False
-    into = np.flatnonzero(relays[rows.dst])
-    of, entry = explode(rows.payloads.start, rows.payload[into])
-    dst, first = rows.dst[into[of]], rows.payloads.first[entry]
-    stop = np.minimum(rows.payloads.stop[entry], collective.sums)
-    order = np.lexsort((first, dst))
-    order = order[first[order] < stop[order]]
-    return bool(((first[order][1:] < stop[order][:-1]) & (dst[order][1:] == dst[order][:-1])).any())
+def _relays_of(schedule: Schedule) -> str:
+    """Return how many nodes of a network are relays, and of sums whether these add."""
+    where = whole_of(schedule.network)
+    if where.relays is None:
+        return ""
+    many, adds = int(np.count_nonzero(where.relays)), 0 if where.adds is None else int(np.count_nonzero(where.adds))
+    said = f", {many:,} of them {'a relay' if many == 1 else 'relays'}"
+    if not schedule.collective.sums:
+        return said
+    each = "which adds, as a switch" if many == 1 else "which add, as switches"
+    if adds == many:
+        return f"{said}, {each} with SHARP or NVLS does" if many == 1 else f"{said}, {each} with SHARP or NVLS do"
+    return f"{said}, which {'does' if many == 1 else 'do'} not add" if not adds else f"{said}, {adds:,} of which add"
 
 
 def _data(schedule: Schedule) -> dict[str, object]:

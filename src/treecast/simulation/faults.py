@@ -16,6 +16,7 @@ from treecast.networks import Network
 from treecast.networks import network as find_network
 from treecast.networks.arcs import arcs_called, ports_to
 from treecast.networks.core import Ints
+from treecast.networks.past_relays import PastRelays, whole_of
 from treecast.ragged import places, runs
 from treecast.schedule import Schedule
 from treecast.steps import NEVER
@@ -144,7 +145,8 @@ def parse_faults(network: Network | str, nodes: str | Iterable[str] = (), links:
     network : Network or str
         The network whose nodes and links fail, or its spelling.
     nodes : str or iterable of str
-        Nodes, as ``2143``; ``2143@5`` fails from step 5 on, else it is dead from the start.
+        Nodes, as ``2143``; ``2143@5`` fails from step 5 on, else it is dead from the start. With a relay that sums go past, all
+        routes past it fail.
     links : str or iterable of str
         Links ``1234-2134`` (both ways), arcs ``1234>2134``; also with ``@5``. Where parallel cables join two nodes, all of them
         fail; ``a-b#0`` and ``a>b#0`` name the first of them, ``a-b#1`` the second.
@@ -169,17 +171,31 @@ def parse_faults(network: Network | str, nodes: str | Iterable[str] = (), links:
     cut_arcs: dict[tuple[int, int], int] = {}
     for text in _texts(nodes):
         name, step = _at_step(text)
+        if name not in network and isinstance(network, PastRelays) and name in network.whole:
+            for arc in network.crossing(nodes=[network.whole.node(name)]):
+                cut_arcs[arc] = min(step, cut_arcs.get(arc, step))
+            continue
         node = network.node(name)
         dead[node] = min(step, dead.get(node, step))
     for text in _texts(links):
         name, step = _at_step(text)
         try:
-            arcs = arcs_called(network, name)
+            arcs = _arcs_called(network, name)
         except NetworkError as error:
             raise FaultError(str(error)) from None
         for arc in arcs:
             cut_arcs[arc] = min(step, cut_arcs.get(arc, step))
     return Faults(dead, cut_arcs)
+
+
+def _arcs_called(network: Network, name: str) -> list[tuple[int, int]]:
+    """Return the arcs that a link's name means; past relays, those whose routes lead over a link of the whole network."""
+    try:
+        return arcs_called(network, name)
+    except NetworkError:
+        if not isinstance(network, PastRelays):
+            raise
+        return network.crossing(arcs=arcs_called(network.whole, name))
 
 
 Failing = Faults | str | Sequence[str] | None
@@ -197,7 +213,7 @@ def faults_of(network: Network, given: Failing) -> Faults | None:
     for text in _texts(given):
         name = _at_step(text)[0]
         try:
-            network.node(name)
+            (network if name in network else whole_of(network)).node(name)
         except NetworkError:
             if not any(sign in name for sign in "->"):
                 raise

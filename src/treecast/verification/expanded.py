@@ -8,10 +8,13 @@ from collections.abc import Callable
 from itertools import combinations, groupby, pairwise
 from math import comb
 
+import numpy as np
+
 from treecast.models import Model
+from treecast.networks.past_relays import PastRelays
 from treecast.schedule import Schedule
 from treecast.verification.report import SHOWN, Broken, Violation
-from treecast.verification.walks import Break, Send, check_routes
+from treecast.verification.walks import Break, Send, check_channels, check_routes
 
 _MOST_REPLAYED = 3_000_000  # sends, over all sets of faults
 
@@ -45,6 +48,8 @@ def check_expanded(schedule: Schedule, model: Model, shown: int = SHOWN) -> tupl
     arcs = dict[tuple[int, int], int]()
     for messages in by_step.values():
         _check_links(plain, model, list(messages.values()), arcs, broken)
+        if isinstance(plain.network, PastRelays):
+            check_channels(plain.network, model, list(messages.values()), broken)
     if model.routing:
         check_routes(plain, model, by_step, broken)
     if not model.buffered:
@@ -71,9 +76,11 @@ def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
         rules += [] if together else ["send-port", "recv-port"]
         rules += ["one-partner"] if model.partner == "same" else []
         rules += ["half-port"] if model.half_port else []
-    rules += ["duplex"] if model.duplex == "half" else []
+    past = isinstance(plain.network, PastRelays)
+    rules += ["channel-once"] if past else ["duplex"] if model.duplex == "half" else []
     rules += ["holds", "delivered"]
     rules += ["complete", "once"][plain.collective.shared :] if plain.collective.sums else []
+    rules += ["adds"] if plain.collective.sums and plain.network.relays is not None else []
     rules += ["copies"] if plain.copies > 1 else []
     if model.routing:
         rules = [rule for rule in rules if rule not in ("adjacent", "send-port", "recv-port", "duplex")]
@@ -271,6 +278,8 @@ def _check_sums(plain: Schedule, sends: list[Send], late: int, broken: Break) ->
         for c in range(first, min(stop, collective.sums)):
             has[v, c].add(v)
             everybody[c].add(v)
+    adds = [] if plain.network.adds is None else np.flatnonzero(plain.network.adds).tolist()
+    plain_relays, passing = set(collective.relays) - {*adds}, set[tuple[int, int]]()
     gone, owner = set[tuple[int, int]](), collective.source_of(range(collective.sums)).tolist()
     changed: dict[int, int] = dict.fromkeys(range(collective.sums), 0)  # when each owner got the last contribution
     of_sums: dict[int, list[Send]] = defaultdict(list)
@@ -283,6 +292,9 @@ def _check_sums(plain: Schedule, sends: list[Send], late: int, broken: Break) ->
         for (_, _, dst, _, _, chunk, row), carried in coming[step]:
             if (dst, chunk) in gone:
                 broken("complete", row, f"row {row} reaches {label(dst)} when it has sent sum {chunk} on")
+            if dst in plain_relays and (dst, chunk) in passing:
+                broken("adds", row, f"row {row}: {label(dst)} has contributions to sum {chunk}, and does not add")
+            passing.add((dst, chunk))
             if has[dst, chunk] & carried:
                 broken("once", row, f"row {row}: {label(dst)} has some of these contributions to sum {chunk}")
             has[dst, chunk] |= carried

@@ -9,6 +9,7 @@ from fractions import Fraction
 from treecast.models import Model
 from treecast.networks import Grid
 from treecast.networks.kept import kept
+from treecast.networks.past_relays import PastRelays
 from treecast.schedule import Schedule
 
 Send = tuple[int, int, int, int, int, int, int]
@@ -44,6 +45,26 @@ def check_routes(plain: Schedule, model: Model, by_step: dict[int, dict[int, Sen
                     broken("channel-once", row, f"row {row} at step {step} crosses a busy channel")
                 crossed.add(channel)
                 at = after
+
+
+def check_channels(network: PastRelays, model: Model, messages: list[Send], broken: Break) -> None:
+    """Walk every message of a step along its route past relays, and see that no two cross an arc, of half duplex a link."""
+    whole, crossed = network.whole, dict[object, object]()
+    for step, src, dst, port, _, _, row in messages:
+        if int(network.neighbor(src, port)) != dst:
+            continue  # there is no such arc, as another rule says
+        at, message = whole.node(network.label(src)), (src, port) if model.combining else row
+        for place, (node, by) in enumerate(network.route(src, port)):
+            passes = whole.relays is not None and bool(whole.relays[at]) and (whole.adds is None or not whole.adds[at])
+            if node != at or passes != (place > 0):
+                broken("adjacent", row, f"row {row} at step {step}: its route is broken")
+            at = int(whole.neighbor(node, by))
+            way = (node, by)
+            channel = frozenset((way, (at, int(whole.back(node, by))))) if model.duplex == "half" else way
+            if crossed.setdefault(channel, message) != message:
+                broken("channel-once", row, f"row {row} at step {step} crosses a busy link")
+        if at != whole.node(network.label(dst)):
+            broken("adjacent", row, f"row {row} at step {step}: its route leads elsewhere")
 
 
 def _turns(network: Grid, routing: str, src: int, dst: int) -> list[int]:

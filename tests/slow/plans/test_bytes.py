@@ -101,7 +101,7 @@ def test_no_time_is_below_what_the_links_of_a_rank_allow(truth: Any, kind: str, 
     whole = total // item // len(ranks) ** 2 * len(ranks) ** 2 * item  # of which every block has the same
     into, out = moved(schedule)
     for rank in ranks:
-        root = rank == schedule.collective.root
+        root = where.label(rank) == schedule.network.label(schedule.collective.root)
         links_out, links_in = where.degree_at(rank), where.reversed().degree_at(rank)
         least = least_bytes(kind, root, len(ranks), total // item * item)
         slack = 2 * item * len(ranks) if len(ranks) > 1 else 0  # blocks are of whole items

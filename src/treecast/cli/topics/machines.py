@@ -12,7 +12,10 @@ def topic() -> Description:
     kinds = sorted((each["0"], each["summary"]) for each in decorators("treecast.networks", "reader"))
     known = [(f"machine:{name}", each.summary) for name, each in machines().items()]
     options = [(f"--{name}", each.summary) for name, each in OPTIONS.items()]
-    notes = ("The first bytes of a file tell its kind; --format decides where two kinds would do.",)
+    notes = (
+        "The first bytes of a file tell its kind; --format decides where two kinds would do.",
+        "Switches add sums only where the file, the machine or --relays-add says so: adds=true of a node, a SHARP node, NVLS.",
+    )
     figures = {"files": dict(kinds), "options": dict(options), "machines": dict(known)}
     tables = (
         Table(columns=("kind of file", "printed by"), rows=kinds, of="kinds"),

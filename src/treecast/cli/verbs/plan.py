@@ -2,15 +2,18 @@
 
 from dataclasses import replace
 from time import perf_counter
+from typing import Any
 
 from treecast.cli import console
 from treecast.cli.arguments import BrokenOptions, BytesOptions, Flag, JobOptions, Json, Kind, Output, Spec
 from treecast.cli.files import check_output, show_plan
 from treecast.cli.options import with_options
-from treecast.description import Description, describe
+from treecast.description import Description, count_of, describe
 from treecast.errors import TreecastError
 from treecast.plans import all_builders, all_options
 from treecast.schedule import Schedule
+
+_FEW_NODES = 12  # of networks of which the plan if relays add is made, too
 
 
 def builder_options() -> list[tuple[str, str, str, type]]:
@@ -62,8 +65,10 @@ def plan(
     """
     from treecast import plans
     from treecast.formats.registry import format_of_name
+    from treecast.networks.past_relays import PastRelays, whole_of
     from treecast.plans.after.differences import Loss
     from treecast.plans.timing import seconds_of
+    from treecast.schedule.clocks import seconds_by_steps
     from treecast.units import spell_seconds
     from treecast.verification.report import with_all_bounds
     from treecast.verification.verifier import verify
@@ -82,7 +87,7 @@ def plan(
             )
         chunk = str(job.flit_bytes) if amount.latency is not None or amount.rate is not None else None
 
-    def planned_on(where: str) -> Schedule:
+    def planned_on(where: Any) -> Schedule:
         return plans.plan(
             builder=builder,
             **job.asked(collective, where),
@@ -91,6 +96,16 @@ def plan(
             chunk=chunk,
             **vars(options),
         )
+
+    def if_relays_add(schedule: Schedule) -> str:
+        """Return how long a plan takes if relays add, as the end of a sentence; nothing where it takes long to find that."""
+        where = whole_of(schedule.network)
+        if where.nodes > _FEW_NODES:
+            return ""
+        other = replace(planned_on(where.adding()), costs=schedule.costs)
+        if schedule.costs is None or schedule.sizes is None:
+            return f": then {count_of(other.steps, 'step')}"
+        return f": then {spell_seconds(seconds_by_steps(other, schedule.costs))}"
 
     began = perf_counter()
     with console.progress("plan", after=2):
@@ -104,6 +119,9 @@ def plan(
         if compare_with is not None:
             found = found.joined(describe(Loss(schedule, planned_on(compare_with))), after="steps")
         found = found.joined(seconds_of(schedule), after="steps").adding({}, {"planned in": spell_seconds(took)})
+        if isinstance(schedule.network, PastRelays):
+            said = "--relays-add if yours do, by SHARP or NVLS" + if_relays_add(schedule)
+            found = found.adding({}, {"network": f"{found.lines['network']} ({said})"})
         return found.joined(describe(plans.baseline(schedule)), after="transmissions")
 
     return show_plan(schedule, report, shown, output, as_json)

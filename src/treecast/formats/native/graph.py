@@ -11,23 +11,28 @@ import numpy as np
 from treecast.errors import FormatError
 from treecast.networks import Graph, Network, families, network
 from treecast.networks.core import Ints
+from treecast.networks.past_relays import PAST, whole_of
 
 NODES, LINKS, RELAYS = WORDS = ("nodes", "links", "relays")
 """The words of a header that hold a graph; ``links`` and ``relays`` may be left out."""
+ADDS = "relays-add"
+"""The word that says which relays add: yes, no, or their numbers."""
 _LINK = re.compile(r"([0-9]{1,10})([->])([0-9]{1,10})(?:\*([0-9]{1,10}))?")
+_NUMBER = re.compile("[0-9]{1,10}")
 _MOST_ARCS = 2**22  # a small file is not to become a huge network
 _MOST_CELLS = 2**28  # of a table of nodes and ports: 2 GiB
 _MOST_PORTS = 2**15  # as many as a column of ports can tell apart
 
 
 def words_of(graph: Network) -> dict[str, str]:
-    """Return the words that hold a graph; none for a network that its spelling finds again.
+    """Return the words that hold a graph; none for a network that its spelling finds again. Past relays: of the whole.
 
     Raises FormatError when the network is neither, or has too many arcs.
 
     >>> words_of(network([[0, 2, 0], [1, 0, 0], [0, 1, 0]]))
     {'nodes': '0 1 2', 'links': '0-1 0>1 2>1'}
     """
+    graph = whole_of(graph)
     if not graph.stored:
         if not graph.spelled:
             raise FormatError(
@@ -46,7 +51,16 @@ def words_of(graph: Network) -> dict[str, str]:
     words |= {LINKS: " ".join(links)} if links else {}
     if graph.relays is not None:
         words[RELAYS] = " ".join(graph.labels(np.flatnonzero(graph.relays)))
+    if graph.adds is not None:
+        words[ADDS] = adds_of(graph)
     return words
+
+
+def adds_of(network: Network) -> str:
+    """Return which relays of a network add, as a header says it: all, none, or their numbers."""
+    if network.adds is None:
+        return "no"
+    return "yes" if bool(network.adds[network.relays].all()) else " ".join(map(str, np.flatnonzero(network.adds)))
 
 
 def network_of(header: dict[str, str]) -> Network:
@@ -54,12 +68,17 @@ def network_of(header: dict[str, str]) -> Network:
 
     Raises FormatError or NetworkError when there is no such network.
     """
-    spec = header["network"]
+    spec, said = header["network"], header.get(ADDS, "no")
     if NODES not in header:
         for word in (LINKS, RELAYS):
             if word in header:
                 raise FormatError(f"there are {word} without nodes: a graph needs a line 'nodes …'")
-        return network(spec)
+        found = network(spec)
+        if ADDS in header and said != adds_of(found):
+            raise FormatError(
+                f"the relays of {spec[:60]} are said to add: {said[:60]!r}, where it has {adds_of(found)!r}"
+            )
+        return found
     family = spec.partition(":")[0]
     if family in families() and family != "file":
         raise FormatError(f"{spec[:60]!r} is known by its name: delete the lines {', '.join(WORDS)}")
@@ -70,9 +89,16 @@ def network_of(header: dict[str, str]) -> Network:
         if name not in numbers:
             raise FormatError(f"relay {name[:60]!r} is none of the nodes")
         relays[numbers[name]] = True
-    found = Graph(spec, names, _arcs(header.get(LINKS, ""), len(names)), relays)
+    found = Graph(spec.removesuffix(PAST), names, _arcs(header.get(LINKS, ""), len(names)), relays)
     _check_size(found)
-    return found
+    if said not in ("yes", "no"):
+        numbered = [int(word) for word in said.split() if _NUMBER.fullmatch(word) and int(word) < len(names)]
+        if not numbered or len(numbered) < len(said.split()) or not relays[numbered].all():
+            raise FormatError(f"which relays add is said by yes, no, or numbers of relays, not by {said[:60]!r}")
+        found.adds = found.adding_relays(np.isin(np.arange(len(names)), numbered))
+    elif said == "yes":
+        found.adds = found.relays
+    return found.past_relays() if spec.endswith(PAST) else found
 
 
 def _check_size(graph: Network) -> None:

@@ -15,7 +15,9 @@ from treecast.formats.native import graph
 from treecast.lower_bounds.proof import Proof, carried, carry, of_bounds
 from treecast.models import Cost, model
 from treecast.networks import Network
+from treecast.networks.past_relays import whole_of
 from treecast.schedule import Claims, Recipe, Rows, Schedule
+from treecast.schedule.adding import added_by_plain_relays
 from treecast.schedule.costs import Costs, spell_cost
 from treecast.schedule.recipe import RENAMED
 from treecast.schedule.sizes import Sizes
@@ -25,6 +27,7 @@ Header = dict[str, str]
 WORDS = (
     "network",
     *graph.WORDS,
+    graph.ADDS,
     "collective",
     "root",
     "targets",
@@ -69,7 +72,7 @@ _MANY = {
     "lengths": 1 << 26,
     "sequence": 1 << 28,
     "proof": 1 << 17,
-    **dict.fromkeys(graph.WORDS, 1 << 28),
+    **dict.fromkeys((*graph.WORDS, graph.ADDS), 1 << 28),
 }
 _MOST_COPIES = 2**15 - 1
 
@@ -84,6 +87,7 @@ def header_of(schedule: Schedule) -> Header:
     found: dict[str, str | None] = {
         "network": network.spec,
         **graph.words_of(network),
+        **({graph.ADDS: graph.adds_of(whole_of(network))} if collective.sums and network.relays is not None else {}),
         "collective": collective.kind,
         "root": None if collective.all_source else network.label(collective.root),
         "targets": " ".join(network.labels(collective.targets)) if collective.targets else None,
@@ -229,6 +233,8 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
             sizes=_sizes(header),
             costs=_costs(header, where),
         )
+        if graph.ADDS not in header and added_by_plain_relays(where, schedule.rows, collective.sums).any():
+            schedule = replace(schedule, network=where.adding())  # files did not say it once, and all relays added
         carry(schedule, _proof(header))
         return schedule
     except TreecastError as error:

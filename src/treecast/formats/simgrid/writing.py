@@ -16,6 +16,7 @@ from treecast.formats.registry import BYTES, LATENCY, RATE, Setting, exporter, l
 from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of, next_hops
+from treecast.networks.past_relays import PastRelays, whole_of
 from treecast.programs.messages import Messages, chunk_places, messages_of, parcels
 from treecast.ragged import Ints, starts
 from treecast.schedule import Schedule
@@ -141,7 +142,10 @@ def network_file(network: Network, model: Model, *, costs: Costs, speed: float) 
             f"{network.spec} has {network.nodes:,} nodes: SimGrid's routes between all of them are written for {_MOST_NODES} "
             "at most"
         )
-    arcs, cost = arcs_of(network), costs.default
+    whole, cost = whole_of(network), costs.default
+    if whole is not network and costs.arcs:
+        raise FormatError("the costs of routes past relays are those of no link: leave --costs out")
+    arcs = arcs_of(whole)
     pairs, width = np.unique(np.stack([arcs.tail, arcs.head]), axis=1, return_counts=True)
     lines = [f'<host id="h{u}" speed="{speed:.0f}f"/>' for u in range(network.nodes)]
     links: dict[str, tuple[float, float]] = {}
@@ -158,7 +162,9 @@ def network_file(network: Network, model: Model, *, costs: Costs, speed: float) 
                 "a port of SimGrid has one rate, and the arcs of a node have several: plan under all-port"
             )
         links |= {f"{way}{u}": (rate_of(cost) * model.room, 0) for u in range(network.nodes) for way in ("up", "down")}
+    begun = {_link(u, v, model) for u, v in pairs.T.tolist() if whole is network or whole.label(u) in network}
     for name, (carries, delay) in links.items():
+        delay = delay if name in begun else 0  # a send that goes past relays starts once
         lines.append(f'<link id="{name}" bandwidth="{carries:.0f}Bps" latency="{delay:g}s"/>')
     return (_FIRST + "".join(f"{line}\n" for line in [*lines, *_routes(network, model)]) + _LAST).encode()
 
@@ -171,11 +177,20 @@ def _link(u: int, v: int, model: Model) -> str:
 def _routes(network: Network, model: Model) -> Iterator[str]:
     """Yield the route of every ordered pair of nodes, but where no way leads."""
     ways = _routes_of_model(network, model) if model.routing else _shortest_routes(network)
+    if isinstance(network, PastRelays):
+        ways = _routes_past_relays(network)
     ends = ('<link_ctn id="up{}"/>', '<link_ctn id="down{}"/>') if model.room else ("", "")
     for u, v, arcs in ways:
         links = "".join(f'<link_ctn id="{_link(a, b, model)}"/>' for a, b in arcs)
         links = ends[0].format(u) + links + ends[1].format(v)
         yield f'<route src="h{u}" dst="h{v}" symmetrical="NO">{links}</route>'
+
+
+def _routes_past_relays(network: PastRelays) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
+    """Yield (u, v, arcs of the whole network): the first of the routes of each pair."""
+    first = arcs_of(network, single=True)
+    for u, v, port in zip(first.tail.tolist(), first.head.tolist(), first.port.tolist(), strict=True):
+        yield u, v, [(a, int(network.whole.neighbor(a, by))) for a, by in network.route(u, port)]
 
 
 def _shortest_routes(network: Network) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:

@@ -11,7 +11,7 @@ from treecast.units import parse_rate
 
 LABELS = ("NodeLabel", "label", "name")  # yEd's element comes first
 _RATES = {"LinkSpeedRaw": "{}bit/s", "rate": "{}", "bandwidth": "{}"}  # how the text of each is a rate
-_VALUES = frozenset({"capacity", "relay", "kind", "port", *_RATES, *LABELS})
+_VALUES = frozenset({"capacity", "relay", "adds", "kind", "port", *_RATES, *LABELS})
 _BARE = "which is read where all links have it with its unit, as in 100Gbit/s"
 
 
@@ -35,10 +35,10 @@ class Drawn:
     joined: int = 0
 
     def node(self, name: str, said: Mapping[str, object]) -> None:
-        """Add a node: ``relay`` says that it takes no part, its label how it is called."""
+        """Add a node: ``relay`` says that it takes no part, ``adds`` that it adds to sums, its label how it is called."""
         at = place_of(said)
         self._pass(said if at is None else {key: value for key, value in said.items() if key not in PLACES})
-        self.links.add(name, said.get("relay") or False, at)
+        self.links.add(name, said.get("relay") or False, said.get("adds") or False, at)
         labels = ("_".join(str(said.get(label, "")).split())[:256] for label in LABELS)
         self.labels[name] = next(filter(None, labels), "")
 
@@ -72,8 +72,11 @@ class Drawn:
         if not self.rates or len(self.rates) < self.joined:
             return parts._replace(names=names, remarks=remarks, facts=facts)
         places = [None] * len(names) if parts.at is None else [(right, down) for right, down in parts.at.tolist()]
-        kinds = zip(parts.names, names, parts.relays.tolist(), places, strict=True)
-        nodes = {name: Node("switch" if relay else "host", called, at=at) for name, called, relay, at in kinds}
+        kinds = zip(parts.names, names, parts.relays.tolist(), parts.adds.tolist(), places, strict=True)
+        nodes = {
+            name: Node("switch" if relay else "host", called, at=at, adds=adds)
+            for name, called, relay, adds, at in kinds
+        }
         links, one = list[Link](), Counter[tuple[str, str, float]]()
         for u, v, rate, cables, one_way in self.rates:
             both = min(cables, one[v, u, rate]) if one_way else cables  # an arc back of the same rate makes a link

@@ -195,7 +195,8 @@ def _add_links(found: Draft, seen: Printed, sharp: set[str]) -> None:
     wrong, one_sided, its_nodes = defaultdict[str, list[str]](list), list[str](), list[str]()
     for ends, word in seen.speeds.items():
         (u, port), (v, other) = min(ends), max(ends)
-        if u in sharp or v in sharp:
+        if u in sharp or v in sharp:  # of an aggregation node the switch adds
+            found.nodes |= {name: found.nodes[name]._replace(adds=True) for name in (u, v) if name in found.nodes}
             continue
         if len(ends) == 1:
             wrong["that leads back to its own port"].append(_end((u, port)))

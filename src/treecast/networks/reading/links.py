@@ -30,7 +30,8 @@ _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 class Parts(NamedTuple):
-    """The parts of a graph: the labels of its nodes, its arcs, int64 (arcs, 2), and which nodes are relays, bool (N,).
+    """The parts of a graph: the labels of its nodes, its arcs, int64 (arcs, 2), and which nodes are relays, and which of these
+    add contributions to sums, bool (N,).
 
     ``remarks``: notes for people on how it was read, a line each. ``facts``: the figures of the file. ``at``: where the nodes are
     drawn, right and down, float64 (N, 2); None where the source does not say it of each.
@@ -39,6 +40,7 @@ class Parts(NamedTuple):
     names: list[str]
     arcs: Ints
     relays: NDArray[np.bool_]
+    adds: NDArray[np.bool_]
     remarks: tuple[str, ...] = ()
     facts: Mapping[str, int] = MappingProxyType({})
     at: NDArray[np.float64] | None = None
@@ -50,29 +52,32 @@ class Links:
 
     >>> links = Links()
     >>> links.join("a", "b", capacity="2")
-    >>> links.add("b", relay="true")
-    >>> links.parts().names, links.parts().arcs.tolist(), links.parts().relays.tolist()
-    (['b', 'a'], [[1, 0], [1, 0], [0, 1], [0, 1]], [True, False])
+    >>> links.add("b", relay="true", adds="true")
+    >>> links.parts().names, links.parts().arcs.tolist(), links.parts().relays.tolist(), links.parts().adds.tolist()
+    (['b', 'a'], [[1, 0], [1, 0], [0, 1], [0, 1]], [True, False], [True, False])
     """
 
-    _given: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
+    _given: dict[Hashable, tuple[bool, bool]] = field(default_factory=dict[Hashable, tuple[bool, bool]])
     _at: dict[Hashable, Place] = field(default_factory=dict[Hashable, Place])
     _numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _joined: "array[int]" = field(
         default_factory=lambda: array("q")
     )  # of each link its ends, cables, and whether one way
 
-    def add(self, name: Hashable, relay: object = False, at: Place | None = None) -> None:
-        """Add a node, which is drawn ``at`` a place.
+    def add(self, name: Hashable, relay: object = False, adds: object = False, at: Place | None = None) -> None:
+        """Add a node: whether it is a relay, and adds, and where it is drawn.
 
-        Raises ValueError when it was added before, or when ``relay`` is neither yes nor no.
+        Raises ValueError when it was added before, or either is no yes or no.
         """
         if name in self._given:
             raise ValueError(f"it has two nodes named {label_of(name)!r}")
-        flag = False if relay is False else _FLAGS.get(str(relay).strip().lower())
-        if flag is None:
-            raise ValueError(f"node {label_of(name)!r} has relay {relay!r}: write true or false")
-        self._given[name] = flag
+        flags = list[bool]()
+        for word, said in (("relay", relay), ("adds", adds)):
+            flag = False if said is False else _FLAGS.get(str(said).strip().lower())
+            if flag is None:
+                raise ValueError(f"node {label_of(name)!r} has {word} {said!r}: write true or false")
+            flags.append(flag)
+        self._given[name] = flags[0], all(flags)
         if at is not None:
             self._at[name] = at
 
@@ -98,10 +103,11 @@ class Links:
         number = np.array([place[name] for name in self._numbers], np.int64)
         arcs = np.repeat(number[ends], cables, axis=0)
         back = arcs[~np.repeat(one_way, cables), ::-1]
-        relays = np.zeros(len(place), np.bool_)
-        relays[: len(self._given)] = list(self._given.values())
+        flags = np.zeros((len(place), 2), np.bool_)
+        flags[: len(self._given)] = np.array(list(self._given.values()), np.bool_).reshape(-1, 2)
         at = np.array([self._at[name] for name in place]) if self._at and self._at.keys() == place.keys() else None
-        return Parts([label_of(name) for name in place], np.concatenate([arcs, back]), relays, at=at)
+        labels = [label_of(name) for name in place]
+        return Parts(labels, np.concatenate([arcs, back]), flags[:, 0], flags[:, 1], at=at)
 
 
 def check_parallel(cables: int, pairs: int, remedy: str) -> None:

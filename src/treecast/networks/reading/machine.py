@@ -21,13 +21,14 @@ Sort = Literal["degraded", "left out", "remark"]
 
 
 class Node(NamedTuple):
-    """A node: its kind, its label, the host that it is of, other names by which it is found, and where it is drawn."""
+    """A node: its kind, label, host that it is of, other names, where it is drawn, and of a relay whether it adds."""
 
     kind: str
     label: str = ""
     host: str = ""
     also: tuple[str, ...] = ()
     at: tuple[float, float] | None = None
+    adds: bool = False
 
 
 class Link(NamedTuple):

@@ -36,7 +36,7 @@ def parts_of(source: Any) -> Parts:
 def _of_networkx(graph: "nx.Graph[Any]") -> Parts:
     links, one_way = Links(), graph.is_directed()
     for name, about in graph.nodes(data=True):
-        links.add(name, about.get("relay", False), place_of(about))
+        links.add(name, about.get("relay", False), about.get("adds", False), place_of(about))
     passed = dict[str, None]()
     for u, v, said in graph.edges(data=True):
         links.join(u, v, said.get("capacity", 1), one_way)

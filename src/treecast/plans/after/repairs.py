@@ -25,6 +25,7 @@ from treecast.lower_bounds import schedule_bounds, tightest
 from treecast.lower_bounds.depths import least_depth
 from treecast.models import model
 from treecast.networks import Network
+from treecast.networks.past_relays import whole_of
 from treecast.plans.after.differences import Difference, Loss, all_labels, difference
 from treecast.plans.after.patching import patched, patched_sums, what_is_left
 from treecast.plans.built import Job
@@ -132,10 +133,13 @@ def repair(
     network, collective = schedule.network, schedule.collective
     if not dead_nodes and not cut_links:
         return Repair(schedule, schedule, (), len(schedule.rows), (), perf_counter() - begun)
-    gone = {network.node(node) for node in dead_nodes}
+    passed = {
+        node for node in dead_nodes if isinstance(node, str) and node not in network and node in whole_of(network)
+    }
+    gone = {network.node(node) for node in dead_nodes if node not in passed}
     if not collective.all_source and collective.root in gone:
         raise PlanError(f"the root {network.label(collective.root)} is dead: plan again from another root")
-    before, (left, unreached) = schedule, _left(schedule, sorted(gone), cut_links)
+    before, (left, unreached) = schedule, _left(schedule, [*sorted(gone), *sorted(passed)], cut_links)
     if schedule.copies > 1:
         schedule = _with_copies(schedule, _copies(schedule, left))
     patch = _patched(schedule, left) if schedule.copies == before.copies else None
@@ -187,7 +191,9 @@ def _planned_over_fewer(schedule: Schedule, left: Network) -> Schedule:
 
 
 def _patched(schedule: Schedule, left: Network) -> _Way | None:
-    """Return the schedule patched; None where schedules like it are not."""
+    """Return the schedule patched; None where schedules like it are not, as past relays, where other routes are left."""
+    if schedule.network.past_routes is not None:
+        return None
     found = patched(schedule, left) or patched_sums(schedule, left)
     if found is None:
         return None
@@ -205,7 +211,7 @@ def _down(schedule: Schedule, found: Repaired, trees: TreeSet) -> _Way:
 
 def _kept(schedule: Schedule, left: Network) -> Repaired | None:
     """Return the repaired trees of a broadcast; None where it goes down none, or they cannot serve its copies."""
-    trees = _trees(schedule)
+    trees = None if schedule.network.past_routes is not None else _trees(schedule)
     if trees is None or schedule.copies == 1:
         return None if trees is None else repaired_trees(trees, left)
     root = left.node(schedule.network.label(trees.root))
@@ -220,7 +226,7 @@ def _kept(schedule: Schedule, left: Network) -> Repaired | None:
     return found._replace(trees=apart, kept=found.kept & same)
 
 
-def _left(schedule: Schedule, gone: list[int], links: Sequence[str]) -> tuple[Network, tuple[str, ...]]:
+def _left(schedule: Schedule, gone: list[int | str], links: Sequence[str]) -> tuple[Network, tuple[str, ...]]:
     """Return the rest of the network, and the labels of the living nodes that are left out with it."""
     network, collective = schedule.network, schedule.collective
     torn = network.without(nodes=gone, links=links)

@@ -31,7 +31,9 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
             of_links.append(links.one_partner)
         if model.half_port:
             of_links.append(links.half_port)
-    if model.duplex == "half":
+    if case.schedule.network.past_routes is not None:
+        of_links.append(links.channel_once)
+    elif model.duplex == "half":
         of_links.append(links.duplex)
     of_data = _of_parts if len(case.schedule.roots) > 1 else _of_data
     return _by_name(case, *of_links) | (of_data(case) if model.buffered else _of_relays(case))
@@ -80,4 +82,6 @@ def _of_data(case: Case) -> dict[str, Callable[[], Broken]]:
         rules |= _by_name(case, sums.complete, sums.once, sums.delivered)
     else:
         rules |= _by_name(case, spreading.delivered)
+    if case.part.sums and case.schedule.network.relays is not None:
+        rules |= _by_name(case, sums.adds)
     return rules | _by_name(case, *[(calling if case.schedule.sparing else disjoint).copies] * several)

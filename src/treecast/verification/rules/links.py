@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.ragged import explode, read_only, starts
 from treecast.verification.case import Case
@@ -72,6 +73,20 @@ def link_once(case: Case) -> Broken:
     orbit, crowded = case.orbits.arcs()
     why = "uses an arc to which an earlier row, or its own copy, is carried"
     return _busy(case, "link-once", orbit, np.zeros_like(rows.port), 1, why=why, crowded=crowded)
+
+
+def channel_once(case: Case) -> Broken:
+    """Rule ``channel-once``, past relays: no two messages of a step cross one link the same way; of half duplex, either way."""
+    network, rows, routes = case.schedule.network, case.rows, case.schedule.network.past_routes
+    if routes is None:
+        return 0, []
+    there = np.flatnonzero(network.neighbor(rows.src, rows.port) >= 0)
+    arc = arcs_of(network).number(rows.src[there], rows.port[there])
+    channel = routes.taken(half=case.model.duplex == "half")[arc]
+    at, place = np.nonzero(channel >= 0)
+    key = arc[at] if case.model.combining else None
+    why = "crosses a link that another message is using"
+    return contended(case, "channel-once", there[at], channel[at, place], why, key=key)
 
 
 def one_chunk(case: Case) -> Broken:

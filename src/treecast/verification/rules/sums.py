@@ -4,6 +4,8 @@ A node adds the contributions that arrive to its own, and sends the sum once, af
 sends exactly once, always after the contributions that it adds. So every contribution goes on without a circle and ends where
 nothing is sent on: at the owner. ``complete``, ``once`` and ``delivered`` check this together.
 
+A relay adds only if its network says so (``adds``). Else at most one row brings it contributions to a sum.
+
 Where nobody owns a sum, a node sends on its sum so far, to several nodes perhaps. Then the sets of contributions are
 carried along: two that meet share none, and whoever has all has the finished sum.
 """
@@ -11,6 +13,7 @@ carried along: two that meet share none, and whoever has all has the finished su
 import numpy as np
 
 from treecast.networks.core import Ints
+from treecast.schedule.adding import added_by_plain_relays
 from treecast.verification.case import Case
 from treecast.verification.report import SHOWN, Broken
 from treecast.verification.rules import spreading
@@ -51,6 +54,16 @@ def _twice(case: Case, node: int, atom: int) -> str:
 def joined_once(case: Case) -> Broken:
     """Rule ``once``, of sums that nobody owns: a row brings no contribution that its target has got already."""
     return case.broken("once", case.joined[1], lambda row: "brings contributions that are there already")
+
+
+def adds(case: Case) -> Broken:
+    """Rule ``adds``: contributions to a sum come to a relay by one row alone, unless the relay adds."""
+    again = added_by_plain_relays(case.schedule.network, case.rows, case.part.sums)
+
+    def why(row: int) -> str:
+        return f"brings a second contribution to {case.label(int(case.rows.dst[row]))}, which does not add"
+
+    return case.broken("adds", again, why)
 
 
 def delivered(case: Case) -> Broken:

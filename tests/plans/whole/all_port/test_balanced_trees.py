@@ -50,7 +50,7 @@ def weak_torus():
 @given(multigraphs(most=9, whole=True), st.integers(1, 6), st.sampled_from(KINDS))
 @examples(20)
 def test_every_multigraph_with_relays_has_a_plan(graph, messages, kind):
-    where = network(graph)
+    where = network(graph).adding()
     schedule = plan(kind, where, messages=messages, builder="balanced-trees")
     for report in (verify(schedule), verify(schedule, method="expanded")):
         assert report.holds, report.violations
@@ -62,7 +62,7 @@ def test_every_multigraph_with_relays_has_a_plan(graph, messages, kind):
 @pytest.mark.each(2)
 @pytest.mark.parametrize("graph", [boxes(2, 4, 9, 1), fat_tree(2)], ids=["boxes", "dual-homed"])
 def test_sums_go_backwards(graph):
-    where = network(graph)
+    where = network(graph).adding()
     steps = plan("allgather", where, messages=3).steps
     for kind, times in (("reduce-scatter", 1), ("allreduce", 2)):
         schedule = plan(kind, where, messages=3, builder="balanced-trees")

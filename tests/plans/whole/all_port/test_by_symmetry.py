@@ -29,7 +29,7 @@ SMALL = [
 @pytest.mark.parametrize("kind", BUILDERS)
 @pytest.mark.parametrize("messages", [1, 3])
 def test_what_is_carried_to_all_ranks_is_right(spec, kind, messages):
-    orbit = treecast.plan(kind, spec, messages=messages, builder=BUILDERS[kind])
+    orbit = treecast.plan(kind, treecast.network(spec).adding(), messages=messages, builder=BUILDERS[kind])
     every, report = orbit.plain(), treecast.verify(orbit)
     assert report.holds
     known_by_another_name = spec == "dragonfly:2,1" and kind == "alltoall"
@@ -43,7 +43,7 @@ def test_what_is_carried_to_all_ranks_is_right(spec, kind, messages):
 @pytest.mark.parametrize("spec", SMALL)
 @pytest.mark.parametrize("kind", BUILDERS)
 def test_the_rows_of_a_node_are_those_of_all_rows(spec, kind):
-    orbit = treecast.plan(kind, spec, builder=BUILDERS[kind])
+    orbit = treecast.plan(kind, treecast.network(spec).adding(), builder=BUILDERS[kind])
     every = orbit.plain()
     for node in {0, orbit.network.nodes // 2, orbit.network.nodes - 1}:
         mine, other = (set(iter(schedule.at(node))) for schedule in (orbit, every))
@@ -52,7 +52,7 @@ def test_the_rows_of_a_node_are_those_of_all_rows(spec, kind):
 
 @pytest.mark.parametrize(("kind", "steps"), [("alltoall", 132), ("allgather", 128), ("reduce-scatter", 128)])
 def test_fat_trees_take_the_fewest_steps(kind, steps):
-    report = treecast.verify(treecast.plan(kind, "fat-tree:8"))
+    report = treecast.verify(treecast.plan(kind, treecast.network("fat-tree:8").adding()))
     assert report.steps == steps == max(bound.value for bound in report.bounds if bound.of == "steps")
 
 

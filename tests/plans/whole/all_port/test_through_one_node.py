@@ -41,7 +41,7 @@ SLURM = hosts_of(4, 3, 3, 0, above=[(0, 3), (1, 3), (2, 3)])
     ],
 )
 def test_sums_that_meet_in_a_switch_take_the_fewest_steps(graph, messages, steps, through_a_rank):
-    where = network(graph)
+    where = network(graph).adding()
     schedule = plan("allreduce", where, messages=messages)
     assert schedule.builder == "through-one-node"
     assert where.relays[schedule.collective.owners[0][1]]

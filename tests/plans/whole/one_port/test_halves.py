@@ -105,7 +105,7 @@ def test_very_many_messages_repeat_the_parts_of_a_period(spec, monkeypatch):
         halved = next(
             each.name
             for each in builders("broadcast", asked.network)
-            if each.is_for(asked.model) and each.name not in ("binomial", "one-by-one") and not each.why_not(asked)
+            if each.is_for(asked) and each.name not in ("binomial", "one-by-one") and not each.why_not(asked)
         )
         schedule = plan(replace(asked, builder=halved))
         full = plan(replace(asked, model=model("one-port"), builder=halved))

@@ -31,7 +31,7 @@ def test_every_single_fault_leaves_right_sums(name):
 
 @pytest.mark.parametrize("how", [{}, {"messages": 3, "model": "one-port"}])
 def test_sums_past_relays_are_patched_and_no_relay_sends_sums_of_nothing(how):
-    before, found = treecast.plan("reduce", "fat-tree:4", **how), 0
+    before, found = treecast.plan("reduce", "fat-tree:4 with relays-add yes", **how), 0
     for left, _ in single_faults(before):
         patch = patched_sums(before, left)
         if patch is not None:

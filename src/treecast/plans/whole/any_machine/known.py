@@ -39,22 +39,24 @@ _FEW_TOGETHER = 2**16  # … where messages combine: the best for all ports is o
 
 
 def for_all_ports(job: Job[Any]) -> Job[Any]:
-    """Return the same job for all ports; where messages combine, of one message for each source: all others go with it.
+    """Return the same job for all ports, no two of which share a link; where messages combine, of one message for each source:
+    all others go with it.
 
     A multicast becomes a broadcast, of which the ways to its targets are kept.
     """
     one: dict[str, Any] = {"messages": 1} if job.model.combining else {}
     if job.collective.targets:
         one |= dict[str, Any](kind="broadcast", targets=())
-    return replace(job, model=_ALL_PORT, options={}, collective=replace(job.collective, **one), likeness=None)
+    collective = replace(job.collective, **one)
+    return replace(job, network=job.network.apart, model=_ALL_PORT, options={}, collective=collective, likeness=None)
 
 
 def known_builders(job: Job[Any]) -> list[Builder]:
     """Return the builders of a job for all ports."""
     from treecast.plans.choice import serious
 
-    known = [entry for entry in builders(job.collective.kind, job.network) if entry.is_for(job.model)]
-    return serious([entry for entry in known if not entry.why_not(job)], job.model)
+    known = [entry for entry in builders(job.collective.kind, job.network) if entry.is_for(job)]
+    return serious([entry for entry in known if not entry.why_not(job)], job)
 
 
 def no_ways(job: Job[Any]) -> str:
@@ -66,7 +68,7 @@ def no_ways(job: Job[Any]) -> str:
     free = for_all_ports(job)
     if known_builders(free):
         return ""
-    entries = [entry for entry in builders(free.collective.kind, network) if entry.is_for(free.model)]
+    entries = [entry for entry in builders(free.collective.kind, free.network) if entry.is_for(free)]
     if not entries:
         return "times a plan for all ports, and there is none"
     # who looks at each root names the node with too few paths
@@ -88,7 +90,7 @@ def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
     for entry in [chosen, *(entry for entry in known if entry != chosen)]:
         try:
             built = made if made and entry == chosen else run_builder(free, entry)
-            found = Ways.of_schedule(schedule_of(free, entry, built), scale=scale)
+            found = replace(Ways.of_schedule(schedule_of(free, entry, built), scale=scale), network=job.network)
         except (PlanError, ScheduleError) as error:
             if entry == chosen:
                 raise PlanError(str(error)) from None
@@ -102,7 +104,7 @@ def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
 
 def known_few(job: Job[Network]) -> Iterator[tuple[Collective, Ways]]:
     """Yield the ways of plans for all ports of few messages, and their collectives."""
-    for messages in dict.fromkeys((1, job.network.ports, 2 * job.network.ports)):
+    for messages in dict.fromkeys((1, job.network.cables_out, 2 * job.network.cables_out)):
         if messages < job.collective.messages and not no_ways(small := job.of(messages)):
             for ways, collective in known_ways(small):
                 if int(ways.lengths.max(initial=1)) == 1:

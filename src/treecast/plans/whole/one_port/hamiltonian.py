@@ -17,6 +17,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.models import Model, takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -24,7 +25,8 @@ from treecast.networks.kept import kept
 from treecast.plans.built import Built, Job, rows_between, rows_of_blocks
 from treecast.plans.registry import any_machine
 from treecast.plans.search import WORK
-from treecast.schedule import Claims, Payloads
+from treecast.schedule import Claims, Payloads, Rows
+from treecast.steps import NEVER
 
 _MOST_NODES, _MOST_IN_CYCLE = 2**11, 2**10
 _LOOK = 2**10  # units of work for an arc that a search looks at
@@ -32,8 +34,8 @@ _LOOK = 2**10  # units of work for an arc that a search looks at
 
 def _fits(job: Job[Network]) -> str:
     network, model = job.network, job.model
-    if model.ports != "one" or model.combining:
-        return "is for one port, where a message is one chunk"
+    if model.ports != "one" or model.combining or network.past_routes is not None:
+        return "is for one port, where a message is one chunk, and arcs share no channel"
     if network.relays is not None or network.nodes > _MOST_NODES or network.rank_count < 2:
         return f"is for 2 to {_MOST_NODES:,} nodes, none of them a relay"
     return "" if path_through_all(network, job.collective.root) else "finds no path through all nodes"
@@ -76,6 +78,8 @@ def hamiltonian_path(job: Job[Network]) -> Built:
 
 def _fits_cycle(job: Job[Network]) -> str:
     network, model = job.network, job.model
+    if network.past_routes is not None and network.relays is None and network.nodes > 1 and not model.combining:
+        return "" if len(_cycle_past_relays(network, model)) else "finds no cycle of routes that share no link"
     if model.ports != "one" or model.combining or (model.partner == "same" and not model.half_port):
         return "is for one port, where a message is one chunk, and a node may have two partners"
     if network.relays is not None or not 3 <= network.nodes <= _MOST_IN_CYCLE:
@@ -99,13 +103,56 @@ def _claims_of_cycle(job: Job[Network]) -> Claims:
     summary="each node sends on the chunk it got last, around a cycle through all nodes",
 )
 def hamiltonian_cycle(job: Job[Network]) -> Built:
-    """One-port: M (N - 1) steps, the fewest; of half duplex 2 M (N - 1), the fewest. M N (N - 1) transmissions, the fewest."""
-    cycle, nodes = np.array(path_through_all(job.network, 0, closed=True)), job.network.nodes
+    """One-port, and over routes past relays: M (N - 1) steps, over one port the fewest; of half duplex 2 M (N - 1), the fewest.
+
+    M N (N - 1) transmissions, the fewest.
+    """
+    network, nodes, arcs = job.network, job.network.nodes, arcs_of(job.network)
     messages, half = job.collective.messages, int(job.model.half_port)
+    if network.past_routes is None:
+        cycle = np.array(path_through_all(network, 0, closed=True))
+        port = network.port_between(cycle, np.roll(cycle, -1))
+    else:
+        around = _cycle_past_relays(network, job.model)
+        cycle, port = arcs.tail[around].astype(np.int64), arcs.port[around]
     place, turn = (each.ravel() for each in np.indices((nodes, nodes - 1)))
     src, dst = cycle[place], cycle[(place + 1) % nodes]
     step = ((1 + half) * turn + half * (place % 2)) * max(messages, job.model.latency)
-    return Built(rows_of_blocks(job, step, src, dst, cycle[(place - turn) % nodes]), _claims_of_cycle(job))
+    rows = rows_of_blocks(job, step, src, dst, cycle[(place - turn) % nodes])
+    by = np.empty(nodes, np.int64)
+    by[cycle] = port
+    rows = Rows.of_any_steps(rows.payloads, **(rows.columns() | {"port": by[rows.src]}))
+    return Built(rows, _claims_of_cycle(job))
+
+
+@kept(16)
+def _cycle_past_relays(network: Network, machine: Model) -> Ints:
+    """Return the arcs of a cycle through all nodes that a machine can keep busy at once, int64; none where none is found.
+
+    The nodes come in the order of their numbers, or each is one of the nearest to the one before.
+    """
+    arcs, wanted = arcs_of(network), takes(machine, network)
+    far = np.full((network.nodes, network.nodes), NEVER)
+    if network.past_routes is not None:
+        length = np.count_nonzero(network.past_routes.channel >= 0, axis=1)
+        np.minimum.at(far, (arcs.tail, arcs.head), length)
+    near = [0]
+    while len(near) < network.nodes:
+        away = far[near[-1]].copy()
+        away[near] = NEVER
+        near.append(int(away.argmin()))
+    for order in (list(range(network.nodes)), near):
+        load, found = np.zeros(wanted.resources, np.int64), list[int]()
+        for u, v in pairwise([*order, order[0]]):
+            for a in range(int(arcs.first[u]), int(arcs.first[u + 1])):
+                taken = wanted.resource[a]
+                if arcs.head[a] == v and (load[taken] < wanted.room[taken]).all():
+                    np.add.at(load, taken, 1)
+                    found.append(a)
+                    break
+        if len(found) == network.nodes:
+            return np.array(found, np.int64)
+    return np.zeros(0, np.int64)
 
 
 @kept(64)

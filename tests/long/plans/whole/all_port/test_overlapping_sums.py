@@ -6,5 +6,5 @@ from treecast import network, plan
 
 
 def test_halves_of_many_messages_overlap_past_relays():
-    where = network(fat_tree())
+    where = network(fat_tree()).adding()
     assert (plan("allreduce", where, messages=64).steps, least(where, 64)) == (1029, 1029)

@@ -16,7 +16,7 @@ from treecast.cli import main
 @given(multigraphs(most=8, whole=True), st.integers(1, 6), st.sampled_from(["allreduce", "reduce-broadcast"]))
 @examples(30)
 def test_every_multigraph_with_relays_has_a_plan(graph, messages, kind):
-    where = network(graph)
+    where = network(graph).adding()
     schedule = plan(kind, where, messages=messages, builder="overlapping-sums")
     for report in (verify(schedule), verify(schedule, method="expanded")):
         assert report.holds, report.violations
@@ -60,7 +60,7 @@ def test_any_cable_of_a_link_carries_what_comes_next():
 
 
 def test_halves_overlap_past_relays():
-    where = network(fat_tree())
+    where = network(fat_tree()).adding()
     one, both = plan("allgather", where, messages=8), plan("allreduce", where, messages=8)
     assert verify(both).holds
     assert (2 * one.steps, both.steps, least(where, 8)) == (242, 133, 133)
@@ -87,7 +87,7 @@ def test_halves_that_do_not_gain_by_overlapping():
 )
 def test_a_reduce_broadcast_does_not_wait_for_its_first_half(where, messages, steps, bound):
     """Many sums take little more than half of what a reduce and then a broadcast take; on paths and trees as few as can be."""
-    where = network(where)
+    where = network(where).adding()
     schedule = plan("reduce-broadcast", where, messages=messages)
     assert verify(schedule).holds
     assert (schedule.steps, least(where, messages, "reduce-broadcast")) == (steps, bound)

@@ -18,7 +18,7 @@ from treecast.plans import plan_again
 @given(switched(), st.integers(1, 4))
 @examples(40)
 def test_sums_may_be_completed_by_any_node(graph, messages):
-    where = network(graph)
+    where = network(graph).adding()
     if where.rank_count == 1:
         return
     schedule = plan("allreduce", where, messages=messages, builder="through-one-node")
@@ -36,14 +36,14 @@ def test_sums_may_be_completed_by_any_node(graph, messages):
 @examples(100)
 def test_no_bound_asks_for_owners_that_are_ranks(graph, messages):
     """Where arcs lead one way it may cost more to complete the sums of a block at its own rank."""
-    where = network(graph)
+    where = network(graph).adding()
     schedule = plan("allreduce", where, messages=messages)
     assert verify(schedule).holds
     assert schedule.steps >= least(where, messages)
 
 
 def test_a_file_says_who_owns_the_sums(tmp_path):
-    made = plan("allreduce", network(SLURM), messages=2)
+    made = plan("allreduce", network(SLURM).adding(), messages=2)
     assert "the sums are completed at switch3" in str(made)
     ((_, switch),) = made.collective.owners
     wrong = replace(made, collective=replace(made.collective, owners=((0, switch), (3, 0))))
@@ -59,7 +59,7 @@ def test_a_file_says_who_owns_the_sums(tmp_path):
 )
 def test_a_file_with_wrong_owners_is_refused(tmp_path, owners):
     path = tmp_path / "plan.tc"
-    save(plan("allreduce", network(SLURM)), path)
+    save(plan("allreduce", network(SLURM).adding()), path)
     lines = [f"owners {owners}" if line.startswith("owners") else line for line in path.read_text().splitlines()]
     path.write_text("\n".join([lines[0], *lines[2:], ""]))
     with pytest.raises(FormatError, match=r"owner|nobody"):

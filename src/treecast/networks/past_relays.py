@@ -1,0 +1,260 @@
+"""Networks past their plain relays: ranks, and relays that add, joined by routes over which a send goes straight.
+
+A relay passes on what it gets, and copies it; whether it *adds* contributions to a sum is for somebody to say. Where it does not,
+contributions that come by different arcs leave it one by one. So it is no node of a schedule of sums but part of *routes*: a send
+from rank to rank takes every link of its route at once, in one step, as through a switch that does not wait for the whole of it.
+
+The routes are the shortest ways past plain relays. Of those between two nodes as many are taken as either has ports, those that
+use links alike; back they go the same way. They depend on the nodes and arcs alone, so a plan that names them finds them again.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from copy import copy
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.asked import read_asked
+from treecast.errors import NetworkError
+from treecast.networks.arcs import Arcs, arcs_of
+from treecast.networks.core import KEPT, Network
+from treecast.networks.graph import Graph
+from treecast.ragged import Ints
+
+PAST, ADDING = " past relays", " with relays-add yes"
+"""The ends of spellings."""
+_MOST_PAIRS, _MOST_ROUTES = 2**18, 2**15
+_SEVERAL = 4  # routes of two nodes, where there are so many, however few ports they have
+_Route = tuple[int, ...]
+
+
+class Routes(NamedTuple):
+    """The channels of routes, as arcs of the whole network, and as its links: int64 (arcs, width), -1 behind the last.
+
+    ``channels``: how many arcs the whole network has. ``ports``: over how many of them a node sends at most, or receives.
+    ``mirrored``: whether the routes there and back between two nodes are over the same links.
+    """
+
+    channel: Ints
+    link: Ints
+    channels: int
+    ports: int
+    mirrored: bool
+
+    def taken(self, *, half: bool) -> Ints:
+        """Return the channels of each arc, of half duplex the links."""
+        return self.link if half else self.channel
+
+
+class PastRelays(Graph):
+    """A network without its plain relays: each of its arcs is a route past them. Parallel arcs are different routes.
+
+    It is spelled ``SPEC past relays``. Nodes keep their labels, and relays that add are its relays. Raises NetworkError where two
+    ranks and more are too many.
+
+    >>> from treecast import network
+    >>> where = network("fat-tree:4 past relays")
+    >>> where.nodes, where.rank_count, where.diameter, where.label(5)
+    (16, 16, 1, '1.0.1')
+    >>> [where.whole.label(v) for v, _ in where.route(0, 0)]
+    ['0.0.0', 'edge-0.0']
+    """
+
+    described: ClassVar[str] = "a network past its relays"
+
+    def __init__(self, whole: Network) -> None:
+        plain = np.zeros(whole.nodes, np.bool_) if whole.relays is None else whole.relays.copy()
+        if whole.adds is not None:
+            plain &= ~whole.adds
+        self.whole, self.kept_nodes = whole, np.flatnonzero(~plain)
+        if len(self.kept_nodes) * (len(self.kept_nodes) - 1) > _MOST_PAIRS:
+            raise NetworkError(
+                f"{whole.spec} has {len(self.kept_nodes):,} nodes besides relays that do not add: routes past these join up to "
+                f"{int(_MOST_PAIRS**0.5):,}; --relays-add says that they add"
+            )
+        arcs = arcs_of(whole)
+        ends, found = _Routing(whole, arcs, plain).routes(self.kept_nodes)
+        channel = np.full((len(found), max(map(len, found), default=1)), -1, np.int64)
+        for place, route in enumerate(found):
+            channel[place, : len(route)] = route
+        back = np.append(_backs(whole, arcs), -1)
+        link = np.where(back[channel] < 0, channel, np.minimum(channel, back[channel]))
+        last = np.array([route[-1] for route in found], np.int64)
+        ends_of = [arcs.tail[np.unique(channel[:, 0])], arcs.head[np.unique(last)]]
+        ports = max(int(np.bincount(at).max(initial=1)) for at in ends_of)
+        self.past_routes, self._channel = Routes(channel, link, len(arcs.tail), ports, whole.both_ways), channel
+        kept = self.kept_nodes
+        super().__init__(
+            whole.spec + PAST, whole.labels(kept), ends, None if whole.relays is None else whole.relays[kept]
+        )
+        self.family, self.adds, self.symmetry = "", self.relays, None  # what carries arcs may not carry routes
+        self.kinds = tuple(whole.kinds[v] for v in kept) if whole.kinds else ()
+        self.chunk_rate, self.remarks, self.remedy = whole.chunk_rate, whole.remarks, whole.remedy
+
+    @property
+    def spelled(self) -> bool:
+        """Whether the whole network is."""
+        return self.whole.spelled
+
+    @property
+    def stored(self) -> bool:
+        """Whether plans hold the nodes and arcs of the whole network."""
+        return self.whole.stored
+
+    @property
+    def apart(self) -> Network:
+        """The same nodes and arcs, each arc with a channel of its own."""
+        return self._apart
+
+    @cached_property
+    def _apart(self) -> Network:
+        arcs = arcs_of(self)
+        found = Graph(f"{self.spec} apart", self.labels(), np.stack([arcs.tail, arcs.head], axis=1), self.relays)
+        found.adds, found.symmetry = self.relays, None
+        return found
+
+    def route(self, u: int, port: int) -> list[tuple[int, int]]:
+        """Return the arcs of the whole network, by source and port, on the route of the arc that leaves ``u`` by ``port``."""
+        channel = self._channel[int(arcs_of(self).number(u, port))]
+        arcs = arcs_of(self.whole)
+        return [(int(arcs.tail[a]), int(arcs.port[a])) for a in channel[channel >= 0].tolist()]
+
+    def crossing(self, nodes: Collection[int] = (), arcs: Collection[tuple[int, int]] = ()) -> list[tuple[int, int]]:
+        """Return the arcs, by source and port, whose routes lead past some nodes of the whole network, or over some of its arcs.
+
+        >>> from treecast import network
+        >>> where = network("fat-tree:2 past relays")
+        >>> where.crossing(nodes=[where.whole.node("edge-0.0")])
+        [(0, 0), (1, 0)]
+        """
+        within, mine = arcs_of(self.whole), arcs_of(self)
+        cut = np.isin(within.tail, list(nodes)) | np.isin(within.head, list(nodes))
+        cut[[int(within.number(u, port)) for u, port in arcs]] = True
+        found = (np.append(cut, False)[self._channel]).any(axis=1)
+        return list(zip(mine.tail[found].tolist(), mine.port[found].tolist(), strict=True))
+
+    def without(self, nodes: Collection[str | int] = (), links: Collection[str] = ()) -> Network:
+        """Return the whole network less broken parts, past the relays that are left. Relays may be among the parts."""
+        gone = [node if isinstance(node, str) else self.label(node) for node in nodes]
+        return self.whole.without(gone, links).past_relays()
+
+    def _parse_label(self, text: str) -> int | None:
+        found = self.whole._parse_label(text)
+        at = int(np.searchsorted(self.kept_nodes, -1 if found is None else found))
+        return at if found is not None and at < self.nodes and self.kept_nodes[at] == found else None
+
+    def why_no_label(self, text: str) -> str:
+        """Return that a text names a relay, which has no part in a schedule past relays."""
+        if self.whole._parse_label(text) is None:
+            return ""
+        return f"{text} is a relay that does not add, which only passes on what others send"
+
+
+def whole_of(network: Network) -> Network:
+    """Return the network with its relays of which one is past them; any other is whole."""
+    return network.whole if isinstance(network, PastRelays) else network
+
+
+class _Routing:
+    """The search for routes past plain relays, and how many use each arc so far."""
+
+    def __init__(self, whole: Network, arcs: Arcs, plain: NDArray[np.bool_]) -> None:
+        self.whole, self.arcs, self.plain = whole, arcs, plain.tolist()
+        self.tail, self.head = arcs.tail.tolist(), arcs.head.tolist()
+        self.first = arcs.first.tolist()
+        self.load = [0] * len(self.tail)
+
+    def routes(self, kept: Ints) -> tuple[Ints, list[_Route]]:
+        """Return the ends of the routes between some nodes, by their places there, int64 (routes, 2), and their arcs; sorted."""
+        place = {v: i for i, v in enumerate(kept.tolist())}
+        both = self.whole.both_ways
+        back = _backs(self.whole, self.arcs).tolist()
+        ports = np.diff(self.arcs.first).tolist()
+        most = max(1, _MOST_ROUTES // max(1, len(kept) * (len(kept) - 1)))
+        found = defaultdict[tuple[int, int], list[_Route]](list)
+        for u in kept.tolist():
+            for v, into in self._reached(u):
+                if both and v < u:
+                    continue
+                for route in self._several(u, v, into, min(most, max(ports[u], ports[v], _SEVERAL))):
+                    found[place[u], place[v]].append(route)
+                    if both:
+                        turned = tuple(back[a] for a in reversed(route))
+                        found[place[v], place[u]].append(turned)
+                        self._count(turned)
+        ends = sorted(found)
+        many = [len(found[pair]) for pair in ends]
+        return np.repeat(np.array(ends, np.int64).reshape(-1, 2), many, axis=0), [
+            r for pair in ends for r in found[pair]
+        ]
+
+    def _reached(self, u: int) -> Iterator[tuple[int, dict[int, list[int]]]]:
+        """Yield the nodes, none of them a plain relay, to which ways lead past plain relays, and the last arcs of shortest ways.
+
+        The arcs are those into every node on the way: one table for all.
+        """
+        level, into, now = {u: 0}, dict[int, list[int]](), [u]
+        while now:
+            further = list[int]()
+            for w in now:
+                for a in range(self.first[w], self.first[w + 1]):
+                    x = self.head[a]
+                    if x not in level:
+                        level[x] = level[w] + 1
+                        if self.plain[x]:
+                            further.append(x)
+                    if level[x] == level[w] + 1:
+                        into.setdefault(x, []).append(a)
+            now = further
+        yield from ((v, into) for v in sorted(level) if v != u and not self.plain[v])
+
+    def _several(self, u: int, v: int, into: dict[int, list[int]], most: int) -> Iterator[_Route]:
+        """Yield up to so many different shortest ways from u to v, those whose arcs have least load, and count them."""
+        order, seen = [v], {v}  # the nodes between, the farther from v the later
+        for x in order:
+            for a in into.get(x, ()):
+                if (w := self.tail[a]) != u and w not in seen:
+                    seen.add(w)
+                    order.append(w)
+        known = set[_Route]()
+        for _ in range(most):
+            cost, via = {u: 0}, dict[int, int]()
+            for x in reversed(order):
+                via[x] = min(into[x], key=lambda a: cost[self.tail[a]] + 2 * self.load[a])
+                cost[x] = cost[self.tail[via[x]]] + 2 * self.load[via[x]] + 1
+            route, x = list[int](), v
+            while x != u:
+                route.append(via[x])
+                x = self.tail[via[x]]
+            this = tuple(reversed(route))
+            if this in known:
+                return
+            known.add(this)
+            self._count(this)
+            yield this
+
+    def _count(self, route: _Route) -> None:
+        for a in route:
+            self.load[a] += 1
+
+
+def _backs(network: Network, arcs: Arcs) -> Ints:
+    """Return the number of the arc back of each arc, -1 where there is none."""
+    port = network.back(arcs.tail, arcs.port)
+    return np.where(port < 0, -1, arcs.number(arcs.head, np.maximum(port, 0)))
+
+
+def adding(network: Network) -> Network:
+    """Return a network whose relays all add; itself where it has none, or they do."""
+    if network.past_relays() is network:
+        return network
+    found = copy(network)
+    for name in (KEPT, "_straight"):
+        vars(found).pop(name, None)
+    found.adds = network.relays
+    several = network.spec.startswith("file:") and read_asked(network.spec)[0] != network.spec
+    vars(found)["_spec"] = network.spec + (ADDING.removeprefix(" with") if several else ADDING)
+    return found
