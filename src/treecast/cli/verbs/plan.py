@@ -1,5 +1,6 @@
 """``treecast plan``."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -65,10 +66,9 @@ def plan(
     """
     from treecast import plans
     from treecast.formats.registry import format_of_name
-    from treecast.networks.past_relays import PastRelays, whole_of
+    from treecast.networks.past_relays import PastRelays
     from treecast.plans.after.differences import Loss
     from treecast.plans.timing import seconds_of
-    from treecast.schedule.clocks import seconds_by_steps
     from treecast.units import spell_seconds
     from treecast.verification.report import with_all_bounds
     from treecast.verification.verifier import verify
@@ -97,16 +97,6 @@ def plan(
             **vars(options),
         )
 
-    def if_relays_add(schedule: Schedule) -> str:
-        """Return how long a plan takes if relays add, as the end of a sentence; nothing where it takes long to find that."""
-        where = whole_of(schedule.network)
-        if where.nodes > _FEW_NODES:
-            return ""
-        other = replace(planned_on(where.adding()), costs=schedule.costs)
-        if schedule.costs is None or schedule.sizes is None:
-            return f": then {count_of(other.steps, 'step')}"
-        return f": then {spell_seconds(seconds_by_steps(other, schedule.costs))}"
-
     began = perf_counter()
     with console.progress("plan", after=2):
         schedule = planned_on(network)
@@ -120,8 +110,23 @@ def plan(
             found = found.joined(describe(Loss(schedule, planned_on(compare_with))), after="steps")
         found = found.joined(seconds_of(schedule), after="steps").adding({}, {"planned in": spell_seconds(took)})
         if isinstance(schedule.network, PastRelays):
-            said = "--relays-add if yours do, by SHARP or NVLS" + if_relays_add(schedule)
+            said = "--relays-add if yours do, by SHARP or NVLS" + _if_relays_add(schedule, planned_on)
             found = found.adding({}, {"network": f"{found.lines['network']} ({said})"})
         return found.joined(describe(plans.baseline(schedule)), after="transmissions")
 
     return show_plan(schedule, report, shown, output, as_json)
+
+
+def _if_relays_add(schedule: Schedule, planned_on: Callable[[Any], Schedule]) -> str:
+    """Return how long a plan takes if relays add, as the end of a sentence; nothing where it takes long to find that."""
+    from treecast.networks.past_relays import whole_of
+    from treecast.schedule.clocks import seconds_by_steps
+    from treecast.units import spell_seconds
+
+    where = whole_of(schedule.network)
+    if where.nodes > _FEW_NODES:
+        return ""
+    other = replace(planned_on(where.adding()), costs=schedule.costs)
+    if schedule.costs is None or schedule.sizes is None:
+        return f": then {count_of(other.steps, 'step')}"
+    return f": then {spell_seconds(seconds_by_steps(other, schedule.costs))}"
