@@ -356,3 +356,8 @@ class Sends:
     tree: Ints
     chunk: Ints
     row: Ints
+
+    def take(self, some: NDArray[np.bool_]) -> "Sends":
+        """Return some of them."""
+        columns = (self.src, self.dst, self.port, self.tree, self.chunk, self.row)
+        return self if some.all() else Sends(self.step, *(column[some] for column in columns))

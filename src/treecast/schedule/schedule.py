@@ -175,7 +175,16 @@ class Schedule(Described):
     @property
     def steps(self) -> int:
         """The number of steps until the last send has arrived, counted from step 0."""
-        return int((self.rows.step + self.rows.steps).max()) + self.model.latency - 1 if len(self.rows) else 0
+        return self.steps_under(self.model)
+
+    def steps_under(self, model: Model) -> int:
+        """Return the number of steps under a model, whose sends may arrive later."""
+        rows = self.rows
+        return int((rows.step + rows.steps - 1 + self.late(model)).max()) if len(rows) else 0
+
+    def late(self, model: Model) -> Ints:
+        """Return how many steps after it began each send of each row has arrived under a model: int64 (rows,)."""
+        return model.ticks(self.rows.src, self.rows.dst)[1]
 
     @property
     def transmissions(self) -> int:
@@ -243,7 +252,7 @@ class Schedule(Described):
             raise ScheduleError("a schedule of sums is not sparing: each contribution goes once")
         if self.network.parallel_arcs:
             raise ScheduleError("a schedule over parallel arcs is not sparing: nodes keep account of links")
-        if self.model.latency > 1:
+        if self.model.latency > 1 or self.model.arcs:
             raise ScheduleError(
                 "a schedule is not sparing where chunks arrive late: nodes keep account of what has arrived"
             )

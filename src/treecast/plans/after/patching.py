@@ -98,7 +98,7 @@ def _can_be_patched(schedule: Schedule) -> bool:
     traits, machine = schedule.collective.traits, schedule.model
     spreads = traits.ends in ("all", "targets") and not traits.adds
     whole = spreads or (traits.personal and not traits.one_way)
-    timed = machine.buffered and not machine.routing
+    timed = machine.buffered and not machine.routing and not machine.arcs
     return whole and timed and schedule.copies == 1 and schedule.transmissions <= _MOST_SENDS
 
 

@@ -36,6 +36,6 @@ def _grown(job: Job[Network], roots: list[int], later: float) -> Ways:
     up = np.full((len(top), network.nodes), -1, np.int64)
     ties, load = _TIE * np.random.default_rng(1).random((len(top), network.arcs)), np.zeros(wanted.resources, np.int64)
     ends = (arcs.first.astype(np.int64), arcs.head.astype(np.int64))
-    table = (wanted.resource, wanted.room, wanted.ports, wanted.latency)
+    table = (wanted.resource, wanted.room, wanted.ports, wanted.gap, wanted.delay)
     grow(top, *ends, *table, later, _PASSES, ties, load, up)
     return ways_over(network, roots, up.astype(np.int32))

@@ -108,7 +108,7 @@ def trees_by_price(
     ends = (arcs.tail.astype(np.int64), arcs.head.astype(np.int64))
     weight = shares.size[share] * (0.0 if machine.combining else 1.0)  # combined, another chunk costs nothing
     columns = (wanted.resource, roots, root, targets, target, back, weight)
-    telling, full = (wanted.ports, wanted.latency), float(room) * wanted.room
+    telling, full = (wanted.ports, wanted.gap, wanted.delay), float(room) * wanted.room
     if grow(sides, leaving, ends, *columns, _PASSES, later, telling, full, order, by) < trees:
         raise PlanError(f"some node of {network.spec} that wants data has no way from it")
     # 3. their hops

@@ -24,7 +24,7 @@ from treecast.networks import Network
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import Builder, any_machine, builders, every_port
 from treecast.plans.search import best_of
-from treecast.plans.times.timetable import Timed, listed, there_and_back
+from treecast.plans.times.timetable import Timed, listed, soonest, there_and_back
 from treecast.plans.ways.even_trees import CHANGES, even_ways
 from treecast.plans.ways.grown_trees import grown_ways
 from treecast.plans.ways.ways import Ways
@@ -121,10 +121,10 @@ def _scaled(collective: Collective, scale: int) -> Collective:
 
 def _tables(ways: Ways, machine: Model, least: int, tries: int) -> Iterator[Timed]:
     """Yield timetables by orders in which hops may go, those first that are best most often, until ``least`` steps are enough."""
-    soonest, count = ways.turn - ways.heights, len(ways)
+    first, count = soonest(ways, machine), len(ways)
     seeds = range(tries if count <= _FEW else 0)
-    chance = ([soonest, np.random.default_rng(seed).permutation(count)] for seed in seeds)
-    for keys in chain([[soonest], [-ways.below], [np.arange(count)]], chance):
+    chance = ([first, np.random.default_rng(seed).permutation(count)] for seed in seeds)
+    for keys in chain([[first], [-ways.below], [np.arange(count)]], chance):
         yield (timed := listed(ways, machine, keys))
         if timed.steps <= least:
             return

@@ -148,9 +148,9 @@ def _sent(
 def _timed(job: Job[Network], machine: Model, sent: _SpreadSends, least: int) -> tuple[Timed, Collective]:
     """Return the times of the sends of a spread, found anew, and the collective with the owners of its sums."""
     owned = owned_by(job.collective, sent.owners)
-    late = machine.latency
-    ways, step = _ways(owned, job.network, sent, late)
-    first = Timed(ways, machine, step, int(step.max(initial=-late)) + late)
+    delay = takes(machine, job.network).delay
+    ways, step = _ways(owned, job.network, sent, delay)
+    first = Timed(ways, machine, step, int((step + delay[ways.arc]).max(initial=0)))
     return there_and_back(listed(ways, machine, [step]) if len(sent.into.step) else first, least=least), owned
 
 
@@ -161,13 +161,13 @@ def _table(pairs: tuple[Ints, Ints], network: Network, classes: int) -> NDArray[
     return found
 
 
-def _ways(collective: Collective, network: Network, sent: _SpreadSends, late: int) -> tuple[Ways, Ints]:
+def _ways(collective: Collective, network: Network, sent: _SpreadSends, delay: Ints) -> tuple[Ways, Ints]:
     """Return the hops of both exchanges, and the step of each; those of finished sums come after all contributions."""
     (pieces, _, owner, into, out), arcs = sent, arcs_of(network)
     count, is_sum = len(pieces.of), np.any(owner, axis=0, keepdims=True)[0]
     arc, piece = np.concatenate([into.arc, out.arc]), np.concatenate([into.chunk, out.chunk])
     finished = (np.arange(len(arc)) >= len(into.arc)) & is_sum[piece]
-    wait = int(into.step.max(initial=-late)) + late
+    wait = int((into.step + delay[into.arc]).max(initial=0))
     step = np.concatenate([into.step, out.step]) + wait * finished
     payload = piece + count * finished
     key, leaves = payload * network.nodes, finished & owner[arcs.tail[arc], piece]

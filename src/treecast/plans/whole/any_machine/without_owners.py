@@ -70,6 +70,7 @@ def _groups(job: Job[Network]) -> int:
     "meeting-halves",
     "allreduce",
     fits=_no_halves,
+    alike=True,
     summary="each sum is added in two halves, which meet at the ends of a link (half duplex: at a node), and goes out from there",
     **_SHARED,
 )

@@ -58,6 +58,7 @@ def _late(job: Job[Network]) -> int:
     "hamiltonian-path",
     "broadcast",
     fits=_fits,
+    alike=True,
     claims=_claims,
     summary="from each node to the next along a path through all nodes: long messages, in few rows",
 )
@@ -95,6 +96,7 @@ def _claims_of_cycle(job: Job[Network]) -> Claims:
     "hamiltonian-cycle",
     "allgather",
     fits=_fits_cycle,
+    alike=True,
     claims=_claims_of_cycle,
     summary="each node sends on the chunk it got last, around a cycle through all nodes",
 )
