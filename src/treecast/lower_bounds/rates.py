@@ -88,7 +88,7 @@ def _until(needed: int, sold: Ints, begin: Ints) -> int:
 
 
 @kept(8)
-def _times_apart(network: Network, machine: Model) -> Ints:
+def times_apart(network: Network, machine: Model) -> Ints:
     """Return in how many steps data comes from each node to each other at least: int64 (N, N); 2^60 where no way leads."""
     arcs, every = arcs_of(network), np.arange(network.nodes)
     far = np.full((network.nodes, network.nodes), _FAR, np.int64)
@@ -116,7 +116,7 @@ def _windows(job: Job) -> tuple[Ints, Ints]:
     arcs = arcs_of(job.network)
     if job.network.nodes > _MOST_NODES:
         return np.zeros((2, len(arcs.tail)), np.int64)
-    far, (gives, wants) = _times_apart(job.network, job.model), _sides(job)
+    far, (gives, wants) = times_apart(job.network, job.model), _sides(job)
     return far[gives].min(axis=0)[arcs.tail], far[:, wants].min(axis=1)[arcs.head]
 
 
@@ -124,7 +124,7 @@ def _by_distance(job: Job) -> list[Bound]:
     """Return how long the farthest data is under way; of sums with owners, by the way of the best owner."""
     if job.network.nodes > _MOST_NODES or job.collective.demand is not None or job.collective.lengths is not None:
         return []
-    far, (gives, wants) = _times_apart(job.network, job.model), _sides(job)
+    far, (gives, wants) = times_apart(job.network, job.model), _sides(job)
     if job.kind.adds and job.kind.results:
         owners = np.arange(job.network.nodes) if job.kind.all_source else np.array([job.collective.root])
         value = int((far[np.ix_(gives, owners)].max(axis=0) + far[np.ix_(owners, wants)].max(axis=1)).min())

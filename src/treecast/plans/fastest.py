@@ -20,6 +20,7 @@ from treecast.plans.choice import build, run_builder, serious
 from treecast.plans.job import job, takes
 from treecast.plans.registry import Builder
 from treecast.plans.request import request, schedule_of
+from treecast.plans.shaped import shaped
 from treecast.schedule import Schedule
 from treecast.schedule.clocks import seconds_by_steps
 from treecast.schedule.costs import Costs
@@ -93,11 +94,15 @@ def _plan_bytes(asked: Job[Any], amount: Amount) -> Schedule:
         return replace(build(job, entries), sizes=divided(job.collective, amount.total, block, amount.item))
     if not flits and (amount.chunk is not None or amount.messages is not None):
         sizes = divided(job.collective, amount.total, _given(block, amount), amount.item)
+        if costs is not None and costs.unlike and (found := shaped(asked, amount, costs, sizes)) is not None:
+            return found
         return replace(build(*request(asked.of(sizes.messages))), sizes=sizes)
     if costs is None:
         raise PlanError(
             "how long do sends take? say latency='1us', rate='12.5GB/s', or messages, or the bytes of a chunk"
         )
+    if costs.unlike and not flits and (found := shaped(asked, amount, costs)) is not None:
+        return found
     search = Search(job, block, amount, costs)
     chosen = search.best_of_all(serious(entries, job.model))
     built = chosen.built or run_builder(chosen.job, chosen.builder)

@@ -16,12 +16,13 @@ from treecast.models import model as find_model
 from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
 from treecast.networks.reading.links import label_of
-from treecast.plans.amounts import amount_of, costs_of
+from treecast.plans.amounts import amount_of, costs_of, with_arcs
 from treecast.plans.built import Job
 from treecast.plans.copies import against_of, copies_of
 from treecast.plans.lengths import lengths_by_block
 from treecast.plans.registry import all_options, builders
 from treecast.schedule import Schedule
+from treecast.schedule.costs import Costs
 from treecast.schedule.recipe import RENAMED
 
 Words = ParamSpec("Words")
@@ -45,6 +46,7 @@ def job(
     bytes: int | str | None = None,  # noqa: A002
     latency: float | str | None = None,
     rate: float | str | None = None,
+    costs: Costs | Mapping[Any, Any] | None = None,
     item: int | str = 1,
     least_chunk: int | str = 1,
     chunk: int | str | None = None,
@@ -86,6 +88,9 @@ def job(
     latency, rate
         The costs of a send: its start-up time (``"1us"``, or seconds), and the rate of arcs (``"12.5GB/s"``, ``"100Gbit/s"``, or
         bytes a second). Then the builder and the number of chunks are those that take the least time.
+    costs
+        The costs of arcs that are unlike the others: a mapping from pairs of nodes or labels to their latency and rate, as in
+        ``{("a", "b"): ("20ms", "1Gbit/s")}``. Then plans are shaped by the costs of each arc.
     item
         The bytes of an item, which is not cut, as 8 of a float64.
     least_chunk
@@ -151,7 +156,8 @@ def job(
     amount = amount_of(bytes, item=item, least_chunk=least_chunk, chunk=chunk, messages=given, flits=flits)
     if latency is not None and rate is None:
         rate = found.network.chunk_rate  # of a file that says so
-    costs = costs_of(latency, rate)
+    usual = costs_of(latency, rate)
+    costs = costs if isinstance(costs, Costs) else with_arcs(found.network, usual, costs)
     if amount is None and costs is not None:
         raise PlanError("latency and rate are for bytes: say how many, as in bytes='16MiB'")
     return found if amount is None else replace(found, amount=amount, costs=costs)

@@ -84,6 +84,7 @@ def plan(
             **job.asked(collective, where),
             bytes=amount.size,
             **amount.asked,
+            costs=amount.unlike(where),
             chunk=chunk,
             **vars(options),
         )

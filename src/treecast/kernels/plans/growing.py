@@ -29,7 +29,9 @@ def grow(roots, first, head, wanted, room, ports, gap, delay, later, passes, tie
         np.zeros(n, np.int64),
         np.zeros(n, np.int64),
     )  # when a node of the tree hears, how long it has told others
-    soon = delay.min() if len(delay) else 1
+    soon = delay[0] if len(delay) else 1
+    for a in range(len(delay)):
+        soon = min(soon, delay[a])
     for _ in range(passes):
         for t in range(len(roots)):
             for v in range(n):

@@ -60,7 +60,9 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, un
     got, held, lacks = has | shut, np.zeros(chunks, np.int64), np.zeros(nodes, np.int64)
     asking, left, sends, step, others = np.empty(arcs, np.int64), 0, 0, 0, 0
     every, coming_in = len(fixed) + len(sent), 0  # those under way, by when they arrive, the fixed ones first
-    flying, late = np.empty(every, np.int64), len(delay) > 0 and delay.max() > 1
+    flying, late = np.empty(every, np.int64), False
+    for a in range(arcs):
+        late = late or delay[a] > 1
     for i in range(0 if alone else len(fixed)):
         if fixed[i, 2] >= 0:
             got[head[fixed[i, 1]], fixed[i, 2]] = True

@@ -148,7 +148,10 @@ def judge_relays(node, first, stop, offset, at, into, till, came, own_first, own
             c = till[j]
 
 
-@njit(arrays=True, work=lambda start, row, time, src, dst, late, begins, *others: 40.0 * len(row) * begins.shape[1])
+@njit(
+    arrays=True,
+    work=lambda start, row, time, src, dst, late, coming, begins, *others: 40.0 * len(row) * begins.shape[1],
+)
 def join(start, row, time, src, dst, late, coming, begins, done, twice):
     """Carry sets of contributions along the moves of each atom: a node sends on the contributions that have arrived by then.
 

@@ -217,11 +217,8 @@ def there_and_back(*tables: Timed, least: int = 0, passes: int = 5) -> Timed:
             left -= len(now.ways)
             seen = id(now.ways), now.model, back, now.step.tobytes()  # most orders soon lead to the same few tables
             if seen not in known:
-                end = now.step + (
-                    1
-                    if now.model.combining
-                    else now.ways.lengths - 1 + _takes(now.ways.network, now.model).gap[now.ways.arc]
-                )
+                gap = _takes(now.ways.network, now.model).gap[now.ways.arc] if now.model.arcs else 1
+                end = now.step + (1 if now.model.combining else now.ways.lengths - 1 + gap)
                 known[seen] = listed(now.ways, now.model, [-end if back else now.step], back=back)
             now = known[seen]
             found = min(found, now, key=lambda timed: timed.cost)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Collective, Demand
 from treecast.errors import PlanError
+from treecast.lower_bounds.rates import times_apart
 from treecast.models import Model, takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of, far_apart
@@ -54,7 +55,7 @@ def shares_of(demand: Demand, begins: Ints, most: int = _MOST_HOPS) -> Shares:
     return Shares(of, begins[of] + done, np.minimum(block[of], demand.size[of] - done))
 
 
-def owners_of(collective: Collective, network: Network, seed: int = 0) -> Ints:
+def owners_of(collective: Collective, network: Network, seed: int = 0, machine: Model | None = None) -> Ints:
     """Return a node for each class of sums that completes it: the root, the wanter, or one near all that has not many yet."""
     demand, _ = collective.classes
     if collective.results and not collective.all_source:
@@ -63,8 +64,7 @@ def owners_of(collective: Collective, network: Network, seed: int = 0) -> Ints:
     several = np.flatnonzero(np.diff(demand.wants[: demand.sums + 1]) > 1)
     if not len(several):
         return owners
-    every, load, far = np.arange(network.nodes), np.zeros(network.nodes), far_apart(network)
-    far = np.where(far < 0, 2 * network.nodes, far)
+    every, load, far = np.arange(network.nodes), np.zeros(network.nodes), _far(network, machine)
     ties = 1e-3 * np.random.default_rng(seed).random((demand.sums, network.nodes))
     for k in several:
         wants = demand.want[demand.wants[k] : demand.wants[k + 1]]
@@ -74,6 +74,14 @@ def owners_of(collective: Collective, network: Network, seed: int = 0) -> Ints:
         owners[k] = int(np.argmin(load / demand.size[k] + 2 * reach + aside + ties[k]))
         load[owners[k]] += demand.size[k]
     return owners
+
+
+def _far(network: Network, machine: Model | None) -> NDArray[np.float64]:
+    """Return how far nodes are from each other, in arcs; or in the shortest gaps, where sends take unlike times."""
+    if machine is None or not machine.arcs:
+        far = far_apart(network)
+        return np.where(far < 0, 2 * network.nodes, far).astype(np.float64)
+    return times_apart(network, machine) / takes(machine, network).delay.min()
 
 
 def trees_by_price(
@@ -88,7 +96,7 @@ def trees_by_price(
 
     (demand, first), arcs = collective.classes, arcs_of(network)
     # 1. the trees: of each share one, of sums for several one in and one out
-    shares, owners = shares_of(demand, first), owners_of(collective, network, seed)
+    shares, owners = shares_of(demand, first), owners_of(collective, network, seed, machine)
     is_sum = shares.of < demand.sums
     several = np.zeros(len(demand), np.bool_)
     several[: demand.sums] = np.diff(demand.wants)[: demand.sums] > 1

@@ -122,7 +122,7 @@ def _scaled(collective: Collective, scale: int) -> Collective:
 def _tables(ways: Ways, machine: Model, least: int, tries: int) -> Iterator[Timed]:
     """Yield timetables by orders in which hops may go, those first that are best most often, until ``least`` steps are enough."""
     first, count = soonest(ways, machine), len(ways)
-    seeds = range(tries if count <= _FEW else 0)
+    seeds = range(0 if machine.arcs or count > _FEW else tries)
     chance = ([first, np.random.default_rng(seed).permutation(count)] for seed in seeds)
     for keys in chain([[first], [-ways.below], [np.arange(count)]], chance):
         yield (timed := listed(ways, machine, keys))

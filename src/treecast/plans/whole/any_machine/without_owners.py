@@ -175,7 +175,8 @@ def _taken(job: Job[Network]) -> Takes:
         for each, more in ((wanted.resource, wanted.resources), (wanted.key, 0))
     )
     room = np.concatenate([wanted.room, np.ones_like(every[:, 0])])
-    return wanted._replace(resource=resource, key=key, room=room)
+    gap, delay = (np.tile(column, 2) for column in (wanted.gap, wanted.delay))
+    return wanted._replace(resource=resource, key=key, room=room, gap=gap, delay=delay)
 
 
 def _back(network: Network, arcs: Arcs) -> Ints:
