@@ -1,8 +1,8 @@
 """The plan that takes the least time where arcs cost differently: shaped by the costs of each, or around the dear ones.
 
-For each number of chunks the sends of every arc take their gaps and delays in steps, and builders that read the table of a machine
-plan for that. Numbers of chunks go up, two in each octave, until three in a row are worse. The same is tried without the dearest
-arcs: so nobody is worse off for having them. What is best takes the least time by the clock that knows no steps.
+For each number of chunks the sends of every arc take their gaps and delays in steps, and builders that read the table of a
+machine plan for that. Numbers of chunks go up, two in each octave, until three in a row are worse. The same is tried without
+the dearest arcs: so nobody is worse off for having them. What is best takes the least time by the clock that knows no steps.
 """
 
 from collections.abc import Iterator

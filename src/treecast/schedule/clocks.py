@@ -36,9 +36,9 @@ class _Messages:
 def seconds_by_steps(schedule: Schedule, costs: Costs) -> float:
     """Return the seconds that the steps of a schedule take, one after the other, each as long as its slowest send.
 
-    Where arcs cost differently and the schedule was planned for that, a step is a tick; else there are no such steps, and it is
-    the time by events. All chunks count as long as the longest. Raises ScheduleError when the schedule does not say how long its
-    chunks are, or has too many sends to look at one by one: arcs of different costs need that.
+    Where arcs cost differently, no step has a length, and it is the time by events. All chunks count as long as the longest.
+    Raises ScheduleError when the schedule does not say how long its chunks are, or has too many sends to look at one by one:
+    arcs of different costs need that.
 
     >>> import treecast
     >>> schedule = treecast.plan("broadcast", "hypercube:3", bytes="6kB", messages=6)
@@ -46,10 +46,9 @@ def seconds_by_steps(schedule: Schedule, costs: Costs) -> float:
     8e-06
     """
     chunk = _sizes_of(schedule).chunk
-    if not (costs.unlike or schedule.model.arcs):
-        return sum(costs.default.step_time(size * chunk) for size in schedule.message_sizes.tolist())
-    machine, tick = costs.on(schedule.model, schedule.network, chunk)
-    return schedule.steps * tick if machine == schedule.model else seconds_by_events(schedule, costs)
+    if costs.unlike or schedule.model.arcs:
+        return seconds_by_events(schedule, costs)
+    return sum(costs.default.step_time(size * chunk) for size in schedule.message_sizes.tolist())
 
 
 def seconds_by_events(schedule: Schedule, costs: Costs) -> float:

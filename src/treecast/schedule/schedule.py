@@ -356,9 +356,13 @@ class Schedule(Described):
         return replace(self, rows=carry_rows(self, elements, rows), orbit=False)
 
     def expand(self, start: int = 0, stop: int | None = None) -> Iterator[Sends]:
-        """Yield the sends of each step ``start … stop-1``, a step at a time: one entry for each chunk of each source."""
-        rows = self.rows
-        for step in range(start, self.steps if stop is None else min(stop, self.steps)):
+        """Yield the sends of each step ``start … stop-1``, a step at a time: one entry for each chunk of each source.
+
+        Where arcs have gaps, steps in which nothing begins are left out: most are such.
+        """
+        rows, every = self.rows, range(start, self.steps if stop is None else min(stop, self.steps))
+        begins = np.unique(self._leaving) if self.model.arcs else ()
+        for step in (int(step) for step in begins if step in every) if self.model.arcs else every:
             begun = int(np.searchsorted(rows.step, step, side="right"))
             active = np.flatnonzero(rows.step[:begun] + rows.steps[:begun] > step)
             length = rows.chunks_sent[active]
@@ -377,6 +381,12 @@ class Schedule(Described):
             src, dst, port, tree, chunk, row = (np.tile(each, order) for each in (src, dst, port, tree, chunk, row))
             chunk, port = carry_chunks(self, element, chunk), self.symmetry.carry_port(element, src, port)
             yield Sends(step, carry(element, src), carry(element, dst), port, tree, chunk, row)
+
+    @property
+    def _leaving(self) -> Ints:
+        """The steps in which chunks of rows leave: int64."""
+        count = self.rows.messages
+        return self.rows.leaves(np.repeat(np.arange(len(self.rows)), count), places(count))
 
     def __len__(self) -> int:
         """Return the number of rows. A row may be many sends: ``transmissions`` counts those."""

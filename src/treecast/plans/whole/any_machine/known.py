@@ -60,6 +60,8 @@ def known_builders(job: Job[Any]) -> list[Builder]:
 def no_ways(job: Job[Any]) -> str:
     """Return why a job has no ways that could be timed, or an empty text."""
     collective, network = job.collective, job.network
+    if job.model.arcs and job.copies == 1:
+        return "times ways that heed no gaps and delays of arcs, which others do in one copy"
     pairs = network.rank_count * job.copies * (network.rank_count if collective.all_source else 1)
     if pairs > _MOST_PAIRS:
         return f"goes through each of {pairs:,} pairs of a source and a node, and {_MOST_PAIRS:,} at most"

@@ -41,13 +41,16 @@ def priced_trees(job: Job[Network]) -> Built:
     """
     if not len(job.collective.classes[0]):
         return NOTHING
-    least = least_steps(job)
+    least, tries = (
+        least_steps(job),
+        1 if job.model.arcs else _TRIES,
+    )  # there are many such jobs, one for each number of chunks
     grown = (
         (
             machine,
             *trees_by_price(job.collective, job.network, machine, room=times * max(1, least), later=later, seed=seed),
         )
-        for seed, machine, times, later in product(range(_TRIES), machines(job.model), _ROOMS, LATER)
+        for seed, machine, times, later in product(range(tries), machines(job.model), _ROOMS, LATER)
     )
 
     def timed() -> Iterator[tuple[Timed, Collective]]:

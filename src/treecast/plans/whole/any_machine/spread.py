@@ -30,7 +30,7 @@ from treecast.schedule import Payloads
 from treecast.steps import NEVER
 
 _LOOK, _LOOK_LONGER = 2**3, 2**-2  # units of work for a chunk at an arc in a step; of demands, which nobody else plans
-_TRIES = 150
+_TRIES, _FEW_TRIES = 150, 4  # few where each number of chunks is another machine
 _MORE = 1  # steps than the fewest of a spread before: others are not timed
 
 
@@ -82,7 +82,7 @@ def spread(job: Job[Network]) -> Built:
         return NOTHING
     takes_part = _table(demand.held, job.network, len(demand)) | _table(demand.wanted, job.network, len(demand))
     narrow = (False,) if takes_part[job.network.ranks].all() else (True, False)
-    every = product(range(1, _TRIES), (False, True), narrow, several)
+    every = product(range(1, _FEW_TRIES if job.model.arcs else _TRIES), (False, True), narrow, several)
 
     def timed() -> Iterator[tuple[Timed, Collective]]:
         fewest = NEVER
