@@ -23,14 +23,16 @@ import numpy as np
 from treecast.lower_bounds.bound import Bound, tightest
 from treecast.lower_bounds.job import Job, steps
 from treecast.lower_bounds.prices import priced
-from treecast.models import Model, takes
+from treecast.models import Model, Ticks, takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
+from treecast.schedule.costs import Costs
 
 _MOST_NODES = 2**9  # of which all distances in time are found
 _FAR = 2**60
+_FINE = 2**16  # parts of the shortest gap, in bounds of seconds
 _OWNED = "if each sum has an owner"
 
 
@@ -56,21 +58,47 @@ def in_evened(bound: Bound, late: int, gap: int, delay: int) -> Bound:
 
 def by_rates(job: Job, known: Sequence[Bound]) -> list[Bound]:
     """Return the bounds of a job by prices with windows, and by distances, that are above those known."""
-    found = _by_distance(job)
-    if (at := priced(job)) is not None and at.ways:
-        needed, table = job.total * at.ways, takes(job.model, job.network)
-        release, after = _windows(job)
-        begin = np.full(len(at.rooms), _FAR)
-        end = begin.copy()
-        for column in at.taken.T:
-            np.minimum.at(begin, column, release)
-            np.minimum.at(end, column, after + table.delay - table.gap)
-        value = _until(needed, at.prices * at.rooms, begin + end)
-        said = f"cheapest ways cost {at.ways:,}, the sends of a step at most {at.room:,}"
-        given = _OWNED if job.kind.results and job.kind.all_source and job.collective.demand is None else ""
-        found.append(steps(value, f"least T with Σ y (T - window) ≥ M x {at.ways:,}", said, given))
-    found += _by_doors(job)
+    table, far = takes(job.model, job.network), None
+    if job.network.nodes <= _MOST_NODES:
+        far = times_apart(job.network, job.model)
+    found = [*_by_distance(job, far), *_by_windows(job, table.delay - table.gap, far), *_by_doors(job, far)]
     return [bound for bound in found if bound.value > tightest(known, "steps").value]
+
+
+def least_seconds(job: Job, costs: Costs, block: int) -> float:
+    """Return a time that no schedule beats which carries blocks of so many bytes at unlike costs, in chunks however long.
+
+    Each block keeps what its sends take for one overhead and all its bytes at least, and what is under way takes the start-up
+    times of its arcs: theorem (windows), in parts of the shortest gap, all rounded down.
+    """
+    arcs = arcs_of(job.network)
+    tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
+    gap, _ = costs.seconds(tail, head, float(block))
+    busy, late = costs.seconds(tail, head, 0.0)
+    unit = float(gap.min()) / _FINE
+    whole = np.maximum(np.floor(gap / unit * (1 - 1e-9)), 1).astype(np.int64)
+    fat = replace(job.model, arcs=tuple(map(Ticks, tail.tolist(), head.tolist(), whole.tolist(), whole.tolist())))
+    delay, after = (np.floor(each / unit * (1 - 1e-9)).astype(np.int64) for each in (late, late - busy))
+    one = replace(job, model=fat, collective=replace(job.collective, messages=1, owners=()))
+    far = _apart(job.network, delay) if job.network.nodes <= _MOST_NODES else None
+    found = [*_by_distance(one, far), *_by_windows(one, after, far)]
+    return unit * max((bound.value for bound in found), default=0)
+
+
+def _by_windows(job: Job, beyond: Ints, far: Ints | None) -> list[Bound]:
+    """Return the bound by prices with windows; ``beyond``: how much longer than its gap a send over each arc takes."""
+    if (at := priced(job)) is None or not at.ways:
+        return []
+    release, after = _windows(job, far)
+    begin = np.full(len(at.rooms), _FAR)
+    end = begin.copy()
+    for column in at.taken.T:
+        np.minimum.at(begin, column, release)
+        np.minimum.at(end, column, after + beyond)
+    value = _until(job.total * at.ways, at.prices * at.rooms, begin + end)
+    said = f"cheapest ways cost {at.ways:,}, the sends of a step at most {at.room:,}"
+    given = _OWNED if job.kind.results and job.kind.all_source and job.collective.demand is None else ""
+    return [steps(value, f"least T with Σ y (T - window) ≥ M x {at.ways:,}", said, given)]
 
 
 def _until(needed: int, sold: Ints, begin: Ints) -> int:
@@ -90,9 +118,13 @@ def _until(needed: int, sold: Ints, begin: Ints) -> int:
 @kept(8)
 def times_apart(network: Network, machine: Model) -> Ints:
     """Return in how many steps data comes from each node to each other at least: int64 (N, N); 2^60 where no way leads."""
+    return _apart(network, takes(machine, network).delay)
+
+
+def _apart(network: Network, delay: Ints) -> Ints:
     arcs, every = arcs_of(network), np.arange(network.nodes)
     far = np.full((network.nodes, network.nodes), _FAR, np.int64)
-    np.minimum.at(far, (arcs.tail, arcs.head), machine.ticks(arcs.tail, arcs.head)[1])
+    np.minimum.at(far, (arcs.tail, arcs.head), delay)
     far[every, every] = 0
     for w in every:  # Floyd & Warshall
         np.minimum(far, far[:, w, None] + far[w], out=far)
@@ -111,20 +143,20 @@ def _sides(job: Job) -> tuple[Ints, Ints]:
     return (ranks, root) if job.backwards else (root, job.ends)
 
 
-def _windows(job: Job) -> tuple[Ints, Ints]:
+def _windows(job: Job, far: Ints | None) -> tuple[Ints, Ints]:
     """Return when data can be at the tail of each arc, and how long it takes from its head to a node that wants it."""
     arcs = arcs_of(job.network)
-    if job.network.nodes > _MOST_NODES:
+    if far is None:
         return np.zeros((2, len(arcs.tail)), np.int64)
-    far, (gives, wants) = times_apart(job.network, job.model), _sides(job)
+    gives, wants = _sides(job)
     return far[gives].min(axis=0)[arcs.tail], far[:, wants].min(axis=1)[arcs.head]
 
 
-def _by_distance(job: Job) -> list[Bound]:
+def _by_distance(job: Job, far: Ints | None) -> list[Bound]:
     """Return how long the farthest data is under way; of sums with owners, by the way of the best owner."""
-    if job.network.nodes > _MOST_NODES or job.collective.demand is not None or job.collective.lengths is not None:
+    if far is None or job.collective.demand is not None or job.collective.lengths is not None:
         return []
-    far, (gives, wants) = times_apart(job.network, job.model), _sides(job)
+    gives, wants = _sides(job)
     if job.kind.adds and job.kind.results:
         owners = np.arange(job.network.nodes) if job.kind.all_source else np.array([job.collective.root])
         value = int((far[np.ix_(gives, owners)].max(axis=0) + far[np.ix_(owners, wants)].max(axis=1)).min())
@@ -135,11 +167,11 @@ def _by_distance(job: Job) -> list[Bound]:
     ]
 
 
-def _by_doors(job: Job) -> list[Bound]:
+def _by_doors(job: Job, far: Ints | None) -> list[Bound]:
     """Return how long it takes until all chunks have entered a node that wants them all, by its arcs or ports."""
     if job.kind.personal or job.collective.demand is not None or job.collective.lengths is not None or job.backwards:
         return []
-    table, arcs, (release, _) = takes(job.model, job.network), arcs_of(job.network), _windows(job)
+    table, arcs, (release, _) = takes(job.model, job.network), arcs_of(job.network), _windows(job, far)
     room = table.room[table.resource].min(axis=1) if job.model.room == 0 else np.ones(len(arcs.tail), np.int64)
     sources = len(_sides(job)[0]) if job.kind.all_source else 1
     owed = job.total * (sources if job.kind.results else max(1, sources - 1))

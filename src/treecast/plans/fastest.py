@@ -94,14 +94,18 @@ def _plan_bytes(asked: Job[Any], amount: Amount) -> Schedule:
         return replace(build(job, entries), sizes=divided(job.collective, amount.total, block, amount.item))
     if not flits and (amount.chunk is not None or amount.messages is not None):
         sizes = divided(job.collective, amount.total, _given(block, amount), amount.item)
-        if costs is not None and costs.unlike and (found := shaped(asked, amount, costs, sizes)) is not None:
+        if (
+            costs is not None
+            and costs.unlike
+            and (found := shaped(asked, amount, costs, _plan_bytes, sizes)) is not None
+        ):
             return found
         return replace(build(*request(asked.of(sizes.messages))), sizes=sizes)
     if costs is None:
         raise PlanError(
             "how long do sends take? say latency='1us', rate='12.5GB/s', or messages, or the bytes of a chunk"
         )
-    if costs.unlike and not flits and (found := shaped(asked, amount, costs)) is not None:
+    if costs.unlike and not flits and (found := shaped(asked, amount, costs, _plan_bytes)) is not None:
         return found
     search = Search(job, block, amount, costs)
     chosen = search.best_of_all(serious(entries, job.model))

@@ -5,14 +5,17 @@ machine plan for that. Numbers of chunks go up, two in each octave, until three 
 the dearest arcs: so nobody is worse off for having them. What is best takes the least time by the clock that knows no steps.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from treecast.errors import NetworkError, PlanError
+from treecast.models import Cost
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.plans.amounts import Amount
@@ -20,7 +23,7 @@ from treecast.plans.built import Job
 from treecast.plans.choice import build
 from treecast.plans.request import request
 from treecast.schedule import Schedule
-from treecast.schedule.clocks import seconds_by_events
+from treecast.schedule.clocks import seconds_by_events, seconds_by_steps
 from treecast.schedule.costs import Costs
 from treecast.schedule.sizes import Sizes, block_of, cut, divided
 
@@ -30,24 +33,53 @@ _DEARER = 2.0  # times as long as by all cheaper arcs: such arcs are left out fo
 _MOST_LEFT_OUT = 3
 
 
-def shaped(asked: Job[Any], amount: Amount, costs: Costs, sizes: Sizes | None = None) -> Schedule | None:
+def shaped(
+    asked: Job[Any],
+    amount: Amount,
+    costs: Costs,
+    plain: Callable[[Job[Any], Amount], Schedule],
+    sizes: Sizes | None = None,
+) -> Schedule | None:
     """Return the plan of a job of bytes that takes the least time at unlike costs; None where no builder plans for such arcs.
 
-    ``sizes``: where it is said how the bytes are cut.
+    ``plain``: plans where all arcs cost the same. ``sizes``: where it is said how the bytes are cut.
     """
     found = list[tuple[float, int, Schedule]]()
     for place in _places(asked.network, costs, amount):
-        worse = 0
+        if sizes is None and place is not asked.network and (alike := _alike(place, costs)) is not None:
+            with suppress(PlanError):
+                made = plain(replace(asked, network=place, costs=alike), amount)
+                found.append((seconds_by_steps(made, alike), len(found), _on_whole(made, asked.network)))
+                continue
+        worse, least = 0, inf
         for each in [sizes] if sizes else _cuts(asked, amount):
             made = _planned(asked, place, costs, each)
             if made is None:
                 break
             seconds = seconds_by_events(made, costs)
-            worse = 0 if not found or seconds < min(found)[0] else worse + 1
+            worse, least = (0, seconds) if seconds < least else (worse + 1, least)
             found.append((seconds, len(found), made))
             if worse == _WORSE:
                 break
     return min(found)[2] if found else None
+
+
+def _alike(place: Network, costs: Costs) -> Costs | None:
+    """Return the costs of the arcs of a network, where all are the same, and none is far."""
+    arcs = arcs_of(place, single=True)
+    ends = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
+    both = np.unique(np.stack(costs.of_arcs(*ends)), axis=1)
+    if both.shape[1] != 1 or both[0, 0] > costs.default.startup:
+        return None
+    return Costs(Cost(float(both[0, 0]), float(both[1, 0])))
+
+
+def _on_whole(made: Schedule, whole: Network) -> Schedule:
+    """Return a schedule over a part of the arcs of a network as one on it."""
+    made = made.plain()
+    rows = made.rows
+    port = whole.port_of_cable(rows.src, rows.dst, made.network.cable(rows.src, rows.port))
+    return replace(made, network=whole, rows=replace(rows, port=port.astype(rows.port.dtype)))
 
 
 def _cuts(asked: Job[Any], amount: Amount) -> Iterator[Sizes]:
@@ -72,23 +104,21 @@ def _planned(asked: Job[Any], place: Network, costs: Costs, sizes: Sizes) -> Sch
         made = build(*request(job))
     except PlanError:
         return None
-    rows, whole = made.rows, asked.network
-    if place is not whole:
-        port = whole.port_of_cable(rows.src, rows.dst, place.cable(rows.src, rows.port))
-        rows = replace(rows, port=port.astype(rows.port.dtype))
-    return replace(made, network=whole, rows=rows, sizes=sizes)
+    made = replace(made, sizes=sizes)
+    return made if place is asked.network else _on_whole(made, asked.network)
 
 
 def _places(network: Network, costs: Costs, amount: Amount) -> Iterator[Network]:
-    """Yield the network, and the same without its dearest link, and without all links that are dearer by far than the others."""
+    """Yield the network, and the same without its dearest link, and the next, and without all links that are dearer by far than the others."""
     yield network
     arcs = arcs_of(network, single=True)
     tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
     taken = costs.seconds(tail, head, float(amount.total))[1]
-    levels, worst = np.unique(taken), int(taken.argmax())
+    levels = np.unique(taken)
     steep = [dear for cheap, dear in pairwise(levels.tolist()) if dear > _DEARER * cheap][:_MOST_LEFT_OUT]
-    link = np.sort(np.stack([tail, head]), axis=0)
-    some = [taken >= dear for dear in steep] + [(link == link[:, [worst]]).all(axis=0)] * (len(levels) > 1)
+    link = np.minimum(tail, head) * network.nodes + np.maximum(tail, head)
+    dearest = list(dict.fromkeys(link[np.argsort(-taken, kind="stable")].tolist()))
+    some = [taken >= dear for dear in steep] + [np.isin(link, dearest[:many]) for many in (1, 2) if len(levels) > 1]
     seen = set[bytes]()
     for out in some:
         if out.tobytes() in seen:
