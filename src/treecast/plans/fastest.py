@@ -29,6 +29,10 @@ from treecast.schedule.sizes import Sizes, block_of, cut, divided
 _AROUND = 64  # chunk counts on either side of the best one of the closed form
 _SPAN = 2520  # chunks from which a closed form's slope is taken: a multiple of all numbers of trees up to 10
 _MOST_MESSAGES = 2**31 - 1
+_OCTAVES, _FEW_NODES = (
+    (2, 3, 4, 6, 8, 12, 16),
+    2**6,
+)  # chunk counts where arcs are parallel, and bounds say least of few chunks
 _MET = 0.001  # above the bound: nobody builds to gain less
 
 
@@ -260,7 +264,9 @@ class Search:
             return [1]
         least = self.bound
         centre = self._centre(least.slope, least.offset) if least else 1
-        return sorted({1, max(1, min(self.most, self.one.network.ports)), centre})
+        more = _OCTAVES if self.one.network.parallel_arcs and self.one.network.nodes <= _FEW_NODES else ()
+        some = {1, max(1, min(self.most, self.one.network.ports)), centre, *more}
+        return sorted(count for count in some if count <= self.most)
 
     def _centre(self, slope: float, offset: float) -> int:
         """Return √(cβB / (aα)) for aM + c steps; from 1 to the greatest count."""

@@ -109,7 +109,7 @@ def _planned(asked: Job[Any], place: Network, costs: Costs, sizes: Sizes) -> Sch
 
 
 def _places(network: Network, costs: Costs, amount: Amount) -> Iterator[Network]:
-    """Yield the network, and the same without its dearest link, and the next, and without all links that are dearer by far than the others."""
+    """Yield the network, then without its dearest links, and without all that are dearer by far than the others."""
     yield network
     arcs = arcs_of(network, single=True)
     tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
