@@ -9,10 +9,11 @@ import pytest
 
 from tests.test_models import EVERY
 from treecast.collectives import Collective
-from treecast.models import MODELS, takes
+from treecast.models import MODELS
 from treecast.networks import network
 from treecast.networks.arcs import arcs_of
 from treecast.schedule import Payloads, Rows, Schedule
+from treecast.takes import takes
 from treecast.verification.case import Case
 from treecast.verification.expanded import check_expanded
 from treecast.verification.rules import rules_for

@@ -287,11 +287,9 @@ class BytesOptions(DataOptions):
         """The costs and the cut, as ``treecast.plan`` takes them."""
         return values_of(self, "latency", "rate", "item", "least_chunk")
 
-    def unlike(self, network: "str | Network") -> "Costs | None":
-        """Return the costs of arcs that differ, by which a plan is shaped; None where no file says them, or no bytes."""
-        from treecast.networks import network as find
-
-        return None if self.costs is None or self.size is None else self.read(find(network))
+    def unlike(self, network: "Network") -> "Costs | None":
+        """Return the costs of arcs that differ, by which a plan of bytes is shaped; None where no file says them."""
+        return None if None in (self.costs, self.size) else self.read(network)
 
 
 class _NodesAndLinks:

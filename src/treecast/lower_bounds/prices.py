@@ -29,12 +29,13 @@ from treecast.graphs.parting import far_and_back
 from treecast.lower_bounds.bound import Bound, tightest
 from treecast.lower_bounds.job import Job, steps
 from treecast.lower_bounds.one_port import senders
-from treecast.models import Model, takes
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.ragged import read_only, starts
+from treecast.takes import takes
 
 Floats = NDArray[np.float64]
 

@@ -23,12 +23,13 @@ import numpy as np
 from treecast.lower_bounds.bound import Bound, tightest
 from treecast.lower_bounds.job import Job, steps
 from treecast.lower_bounds.prices import priced
-from treecast.models import Model, Ticks, takes
+from treecast.models import Model, Ticks
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.schedule.costs import Costs
+from treecast.takes import takes
 
 _MOST_NODES = 2**9  # of which all distances in time are found
 _FAR = 2**60
@@ -147,7 +148,7 @@ def _windows(job: Job, far: Ints | None) -> tuple[Ints, Ints]:
     """Return when data can be at the tail of each arc, and how long it takes from its head to a node that wants it."""
     arcs = arcs_of(job.network)
     if far is None:
-        return np.zeros((2, len(arcs.tail)), np.int64)
+        return np.zeros(len(arcs.tail), np.int64), np.zeros(len(arcs.tail), np.int64)
     gives, wants = _sides(job)
     return far[gives].min(axis=0)[arcs.tail], far[:, wants].min(axis=1)[arcs.head]
 

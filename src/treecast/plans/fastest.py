@@ -29,10 +29,7 @@ from treecast.schedule.sizes import Sizes, block_of, cut, divided
 _AROUND = 64  # chunk counts on either side of the best one of the closed form
 _SPAN = 2520  # chunks from which a closed form's slope is taken: a multiple of all numbers of trees up to 10
 _MOST_MESSAGES = 2**31 - 1
-_OCTAVES, _FEW_NODES = (
-    (2, 3, 4, 6, 8, 12, 16),
-    2**6,
-)  # chunk counts where arcs are parallel, and bounds say least of few chunks
+_OCTAVES, _FEW_NODES = (4, 8), 2**6  # chunk counts where arcs are parallel, and bounds say least of few chunks
 _MET = 0.001  # above the bound: nobody builds to gain less
 
 

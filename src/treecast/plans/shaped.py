@@ -48,8 +48,8 @@ def shaped(
     for place in _places(asked.network, costs, amount):
         if sizes is None and place is not asked.network and (alike := _alike(place, costs)) is not None:
             with suppress(PlanError):
-                made = plain(replace(asked, network=place, costs=alike), amount)
-                found.append((seconds_by_steps(made, alike), len(found), _on_whole(made, asked.network)))
+                known = plain(replace(asked, network=place, costs=alike), amount)
+                found.append((seconds_by_steps(known, alike), len(found), _on_whole(known, asked.network)))
                 continue
         worse, least = 0, inf
         for each in [sizes] if sizes else _cuts(asked, amount):

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from treecast.errors import ScheduleError
-from treecast.models import takes
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.ragged import starts, turns
 from treecast.schedule.costs import Costs
 from treecast.schedule.schedule import Schedule
 from treecast.schedule.sizes import Sizes
+from treecast.takes import takes
 
 _MOST_SENDS = 2**25
 

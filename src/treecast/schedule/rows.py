@@ -217,6 +217,16 @@ class Rows:
         """Return the step in which the chunk at ``place`` (0-based) of each ``row``'s payload leaves: int64."""
         return self.step[row].astype(np.int64) + self.pace[row] * place
 
+    def until(self, late: Ints) -> int:
+        """Return the number of steps until all has arrived, of each row so many steps after it has left: int64 (rows,)."""
+        return int((self.step + self.steps - 1 + late).max()) if len(self) else 0
+
+    @property
+    def begins(self) -> Ints:
+        """The steps in which some chunk leaves, ascending: int64."""
+        row = np.repeat(np.arange(len(self)), self.messages)
+        return np.unique(self.leaves(row, places(self.messages)))
+
     def __repr__(self) -> str:
         return f"<Rows: {count_of(len(self), 'row')}, {count_of(len(self.payloads), 'payload')}>"
 

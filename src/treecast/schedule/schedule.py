@@ -175,12 +175,7 @@ class Schedule(Described):
     @property
     def steps(self) -> int:
         """The number of steps until the last send has arrived, counted from step 0."""
-        return self.steps_under(self.model)
-
-    def steps_under(self, model: Model) -> int:
-        """Return the number of steps under a model, whose sends may arrive later."""
-        rows = self.rows
-        return int((rows.step + rows.steps - 1 + self.late(model)).max()) if len(rows) else 0
+        return self.rows.until(self.late(self.model))
 
     def late(self, model: Model) -> Ints:
         """Return how many steps after it began each send of each row has arrived under a model: int64 (rows,)."""
@@ -356,13 +351,9 @@ class Schedule(Described):
         return replace(self, rows=carry_rows(self, elements, rows), orbit=False)
 
     def expand(self, start: int = 0, stop: int | None = None) -> Iterator[Sends]:
-        """Yield the sends of each step ``start … stop-1``, a step at a time: one entry for each chunk of each source.
-
-        Where arcs have gaps, steps in which nothing begins are left out: most are such.
-        """
+        """Yield the sends of each step ``start … stop-1``: one entry for each chunk of each source; of steps of gaps not all."""
         rows, every = self.rows, range(start, self.steps if stop is None else min(stop, self.steps))
-        begins = np.unique(self._leaving) if self.model.arcs else ()
-        for step in (int(step) for step in begins if step in every) if self.model.arcs else every:
+        for step in every if not self.model.arcs else filter(every.__contains__, rows.begins.tolist()):
             begun = int(np.searchsorted(rows.step, step, side="right"))
             active = np.flatnonzero(rows.step[:begun] + rows.steps[:begun] > step)
             length = rows.chunks_sent[active]
@@ -381,12 +372,6 @@ class Schedule(Described):
             src, dst, port, tree, chunk, row = (np.tile(each, order) for each in (src, dst, port, tree, chunk, row))
             chunk, port = carry_chunks(self, element, chunk), self.symmetry.carry_port(element, src, port)
             yield Sends(step, carry(element, src), carry(element, dst), port, tree, chunk, row)
-
-    @property
-    def _leaving(self) -> Ints:
-        """The steps in which chunks of rows leave: int64."""
-        count = self.rows.messages
-        return self.rows.leaves(np.repeat(np.arange(len(self.rows)), count), places(count))
 
     def __len__(self) -> int:
         """Return the number of rows. A row may be many sends: ``transmissions`` counts those."""

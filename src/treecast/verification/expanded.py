@@ -52,7 +52,7 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
     arcs = dict[tuple[int, int], int]()
     for step, messages in by_step.items():
         busy = [send for send in sends if step - gap_of(send) < send[0] < step] if model.arcs else []
-        _check_links(plain, model, [*busy, *messages.values()], step, arcs, broken)
+        _check_links(plain, model, [*busy, *messages.values()], arcs, broken)
     if model.routing:
         check_routes(plain, model, by_step, broken)
     if not model.buffered:
@@ -90,7 +90,7 @@ def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
 
 
 def _check_links(
-    plain: Schedule, model: Model, messages: list[Send], now: int, arcs: dict[tuple[int, int], int], broken: Break
+    plain: Schedule, model: Model, messages: list[Send], arcs: dict[tuple[int, int], int], broken: Break
 ) -> None:
     """Judge the messages of one step on arcs, links and ports, those that began before first.
 
@@ -103,7 +103,7 @@ def _check_links(
 
     def at_fault(rule: str, send: Send, why: str, *nodes: int) -> None:
         step, src, dst, _, _, _, row = send
-        if step < now:  # said when it began
+        if step < messages[-1][0]:  # said when it began
             return
 
         def text() -> str:

@@ -57,7 +57,7 @@ def plan(
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
-    from treecast import plans
+    from treecast import networks, plans
     from treecast.formats.registry import format_of_name
     from treecast.plans.after.differences import Loss
     from treecast.plans.timing import seconds_of
@@ -84,7 +84,7 @@ def plan(
             **job.asked(collective, where),
             bytes=amount.size,
             **amount.asked,
-            costs=amount.unlike(where),
+            costs=amount.unlike(networks.network(where)),
             chunk=chunk,
             **vars(options),
         )

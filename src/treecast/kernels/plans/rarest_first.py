@@ -33,6 +33,15 @@ def _awaited(v, c, tail, into, entering, has, can, live, place, listed):
     return listed
 
 
+@njit
+def _soonest(busy, step, after):
+    """Return the step after this one in which some server is free again, if that is before another."""
+    for r in range(len(busy)):
+        if busy[r, 0] > step:
+            after = min(after, busy[r, 0])
+    return after
+
+
 @njit(
     arrays=True,
     work=lambda network, taken, has, *others: len(network[2]) * 2.0 * has.shape[1] ** 2 + 400.0 * has.size,
@@ -149,13 +158,10 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, un
                 listed = _awaited(head[a], c, tail, into, entering, has, can, live, place, listed)
         after = step + 1
         if unlike and sends == begun:  # the next that happens
-            after = flying[0] // every if coming_in > 0 else -1
+            after = flying[0] // every if coming_in > 0 else most
             if others < len(fixed):
-                after = fixed[others, 0] if after < 0 else min(after, fixed[others, 0])
-            for r in range(len(busy)):
-                if busy[r, 0] > step:
-                    after = min(after, busy[r, 0]) if after >= 0 else busy[r, 0]
-            after = max(after, step + 1)
+                after = min(after, fixed[others, 0])
+            after = max(_soonest(busy, step, after), step + 1)
         while coming_in > 0 and flying[0] // every <= after:  # arrivals
             i = take(flying, 0, coming_in) % every
             coming_in -= 1

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.models import Model, Takes, takes
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_over
@@ -27,6 +27,7 @@ from treecast.plans.whole.any_machine.known import MAKERS, least_steps, no_ways
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads
 from treecast.steps import NEVER
+from treecast.takes import Takes, takes
 
 _FEW = 2**14  # hops of a period that is tried in more ways
 _AGAIN, _FEW_TIMES = 40, 4  # how often a hop may look for a place; where periods of more and more steps are tried

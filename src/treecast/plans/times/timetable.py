@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.errors import PlanError
-from treecast.models import Model, Takes, model, takes
+from treecast.models import Model, model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -24,6 +24,7 @@ from treecast.plans.ways.ways import Ways, grouped
 from treecast.ragged import explode, starts
 from treecast.schedule import Claims, Payloads
 from treecast.schedule.trees import TreeSet
+from treecast.takes import Takes, takes
 
 MOST_IN_TURNS = WORK // (4 * HOP)  # hops of all turns
 

@@ -10,12 +10,12 @@ from itertools import product
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.models import takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.plans.built import Job
 from treecast.plans.ways.even_trees import of_one_chunk, roots_of, ways_over
 from treecast.plans.ways.ways import Ways
+from treecast.takes import takes
 
 _TREES, _LATER = (1, 2, 4, 8), (0.125, 0.5)  # of each root, and the cost of a step later beside that of a send more
 _PASSES, _TIE = 4, 2.0**-10

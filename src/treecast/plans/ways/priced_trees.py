@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from treecast.collectives import Collective, Demand
 from treecast.errors import PlanError
 from treecast.lower_bounds.rates import times_apart
-from treecast.models import Model, takes
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of, far_apart
 from treecast.networks.core import Ints
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.ragged import explode, places, starts
 from treecast.schedule import Payloads
+from treecast.takes import takes
 
 _MOST_HOPS = 20_000
 _PASSES = 2

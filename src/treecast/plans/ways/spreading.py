@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Holdings
 from treecast.errors import PlanError
-from treecast.models import Model, Takes
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -20,6 +20,7 @@ from treecast.plans.times.timetable import Timed
 from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.schedule import Payloads
+from treecast.takes import Takes
 
 
 class Exchange(NamedTuple):

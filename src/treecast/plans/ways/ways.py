@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import ScheduleError
-from treecast.models import Takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -21,6 +20,7 @@ from treecast.ragged import places, starts
 from treecast.schedule import Payloads, Schedule
 from treecast.schedule.atoms import Atoms, cut_into_atoms, find_moves
 from treecast.schedule.trees import TreeSet
+from treecast.takes import Takes
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import bounds, tightest
-from treecast.models import MODELS, Model, model, takes
+from treecast.models import MODELS, Model, model
 from treecast.networks import Network
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import Builder, any_machine, builders, every_port
@@ -29,6 +29,7 @@ from treecast.plans.ways.even_trees import CHANGES, even_ways
 from treecast.plans.ways.grown_trees import grown_ways
 from treecast.plans.ways.ways import Ways
 from treecast.steps import NEVER
+from treecast.takes import takes
 
 _ALL_PORT = next(iter(MODELS.values()))
 _MOST_PAIRS = 2**21  # of a source and a node, and of copies

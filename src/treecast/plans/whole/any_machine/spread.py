@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Collective
 from treecast.errors import PlanError
-from treecast.models import Model, Takes, takes
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -28,6 +28,7 @@ from treecast.plans.whole.any_machine.known import least_steps, machines
 from treecast.ragged import places
 from treecast.schedule import Payloads
 from treecast.steps import NEVER
+from treecast.takes import Takes, takes
 
 _LOOK, _LOOK_LONGER = 2**3, 2**-2  # units of work for a chunk at an arc in a step; of demands, which nobody else plans
 _TRIES, _FEW_TRIES = 150, 4  # few where each number of chunks is another machine

@@ -28,7 +28,6 @@ from treecast.collectives import Collective
 from treecast.collectives.collective import NO_OWNERS
 from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import best, bounds
-from treecast.models import Takes, takes
 from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of, far_apart
 from treecast.networks.core import Ints
@@ -38,6 +37,7 @@ from treecast.plans.search import best_of
 from treecast.plans.times.timetable import Timed, listed
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.schedule import Claims, Payloads
+from treecast.takes import Takes, takes
 
 _MOST_NODES, _MOST_HOPS, _TRIES = 256, 2**18, 12
 _MOST_TREES = 2**8  # where each chunk has a tree of its own
