@@ -355,7 +355,17 @@ CLAIMS: dict[str, dict[str, object]] = {
             "| `allgather ",
         )
     }
-    | {"that carries least so far": DESIGN},
+    | {"that carries least so far": DESIGN}
+    | {
+        "shuffled `fat-tree:32`": Test(
+            "tests/slow/test_large.py::test_a_shuffled_fat_tree_of_8192_hosts_is_planned_as_one_with_names"
+        )
+    },
+    "docs/rely.md": {
+        "2,400 jobs": Test("tests/slow/test_golden_steps.py::test_no_plan_is_worse_than_it_was"),
+        "is not the fewest steps": DEFINITION,
+        "with equally few steps": DEFINITION,
+    },
     "docs/bits.md": {
         f"| {words}": Measured("make bench-bits")
         for words in ("sockets", "gloo | 5.76", "Open MPI's own | 0.16", "`treecast.mpi`, ")

@@ -5,31 +5,54 @@ their decorators as text, which needs no import of numpy.
 """
 
 import ast
+import os
 import re
+import sys
 import warnings
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
+
+from treecast.errors import TreecastError
+
+PLUGINS = "TREECAST_PLUGINS"
+"""The environment variable that names files and modules of extensions, with the sign between them that PATH has."""
 
 
 @cache
 def import_all(package: str, within: str = "") -> None:
     """Import every module below a package, and those of other packages, so that all entries in them are registered.
 
-    ``within``: only the modules in folders of this name, as ``builders``, wherever these stand below the package.
+    ``within``: only the modules in folders of this name, as ``builders``, wherever these stand below the package. Raises
+    TreecastError as ``import_extensions`` does.
     """
     for module in walk_packages(import_module(package).__path__, f"{package}."):
         if not within or f".{within}." in module.name:
             import_module(module.name)
-    for name in _of_others():
+    import_extensions()
+
+
+@cache
+def import_extensions() -> None:
+    """Import the modules of other packages, so that all entries in them are registered.
+
+    Raises TreecastError where one that the user names cannot be imported; one that is merely installed is left out.
+    """
+    asked = _asked()
+    for name in dict.fromkeys([*_of_others(), *asked]):
         try:
-            import_module(name)
-        except Exception as error:  # another package's mistake is to end no plan of ours
-            warnings.warn(f"the extension {name} of treecast is left out: {error}", stacklevel=2)
+            _import(name)
+        except Exception as error:
+            said = f"{place}: {error}" if (place := blame(error)) else error
+            if name in asked:
+                raise TreecastError(f"the extension {name} cannot be imported: {said}") from error
+            # another package's mistake is to end no plan of ours
+            warnings.warn(f"the extension {name} of treecast is left out: {said}", stacklevel=2)
 
 
 @cache
@@ -38,8 +61,58 @@ def _of_others() -> tuple[str, ...]:
     return tuple(sorted({point.module for point in entry_points(group="treecast")}))
 
 
+def _asked() -> tuple[str, ...]:
+    """Return the files and modules of extensions that the user names."""
+    return tuple(filter(None, os.environ.get(PLUGINS, "").split(os.pathsep)))
+
+
+def _module_of(name: str) -> str:
+    """Return the name of the module of an extension, which may be a file."""
+    return f"treecast_plugin_{Path(name).stem}" if name.endswith(".py") else name
+
+
+def _import(name: str) -> None:
+    """Import an extension: a module, or a file, as a module of its own."""
+    module = _module_of(name)
+    if module == name or module in sys.modules:
+        import_module(module)
+        return
+    spec = spec_from_file_location(module, Path(name).absolute())
+    if spec is None or spec.loader is None or not Path(name).is_file():
+        raise TreecastError("there is no such file")
+    sys.modules[module] = found = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(found)
+    except BaseException:
+        del sys.modules[module]
+        raise
+
+
+def _files() -> Iterable[Path]:
+    """Yield the files and folders of code of all extensions, as far as they are found."""
+    for name in (*_of_others(), *_asked()):
+        if name.endswith(".py"):
+            yield Path(name).absolute()
+        else:
+            top, _, below = name.partition(".")
+            spec = find_spec(top)
+            origin = Path((spec and spec.origin) or top)
+            yield origin.parent if below or origin.name == "__init__.py" else origin
+
+
+def blame(error: BaseException) -> str:
+    """Return the file and line of an extension that an error comes from: ``wheels.py, line 12``; empty where none is to blame."""
+    files, found, traceback = set(_files()), "", error.__traceback__
+    while traceback is not None:
+        path = Path(traceback.tb_frame.f_code.co_filename)
+        if not files.isdisjoint([path, *path.parents]):
+            found = f"{path.name}, line {traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return found
+
+
 def decorators(package: str, name: str) -> list[dict[str, Any]]:
-    """Return the arguments of the decorators of one name in all files of a package, without importing any of them.
+    """Return the arguments of the decorators of one name in all files of a package and of extensions, without importing them.
 
     A decorator stands at the beginning of a line, above a function or a class. For each, in the order of files and lines:
     arguments by keyword under their keyword, those by position under ``0``, ``1``, …. Those that are no literals are given as
@@ -49,7 +122,9 @@ def decorators(package: str, name: str) -> list[dict[str, Any]]:
     folders = [] if spec is None else list(spec.submodule_search_locations or ())
     pattern = re.compile(rf"^@{name}\(.*?^(?:def|class) \w+", re.MULTILINE | re.DOTALL)
     found: list[dict[str, Any]] = []
-    for file in sorted(path for folder in folders for path in Path(folder).rglob("*.py")):
+    ours = sorted(path for folder in folders for path in Path(folder).rglob("*.py"))
+    theirs = (path for each in _files() for path in ([each] if each.is_file() else sorted(each.rglob("*.py"))))
+    for file in [*ours, *theirs]:
         for match in pattern.finditer(file.read_text("utf-8")):
             (function,) = ast.parse(match.group() + "(): pass").body
             found += [_arguments(call) for call in _calls(function, name)]

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from treecast.discovery import import_extensions
 from treecast.errors import PlanError, did_you_mean
 
 if TYPE_CHECKING:
@@ -332,6 +333,8 @@ def model(name: str | Model) -> Model:
     if isinstance(name, Model):
         return name
     preset, *suffixes = name.split(",")
+    if preset not in MODELS:
+        import_extensions()
     said = [(word, value) for word, _, value in (each.partition("=") for each in suffixes) if word in _NUMBERS]
     flags, numbers = [suffix for suffix in suffixes if suffix.partition("=")[0] not in _NUMBERS], dict(said)
     twice = {"half", "full"} <= set(flags) or len(numbers) < len(said)
@@ -357,8 +360,7 @@ def model(name: str | Model) -> Model:
         if word in numbers
     }
     for suffix, (change, summary) in (_CHANGES | counted).items():
-        wider = replace(found, **change)
-        if suffix in suffixes and wider != found:
+        if suffix in suffixes and (wider := replace(found, **change)) != found:
             known = next((other for other in MODELS.values() if other.normal == wider.normal), None)
             found = known or replace(wider, name=f"{found.name},{suffix}", summary=found.summary + summary)
     return found

@@ -64,3 +64,35 @@ def test_twisted_plans_are_orbits_and_shorter() -> None:
     for wrong in ("torus:4x4x4,twisted", "torus:4x12,twisted", "torus:1x2,twisted"):
         with pytest.raises(NetworkError, match="write sides of n and of 2n nodes"):
             treecast.network(wrong)
+
+
+@pytest.mark.parametrize(
+    ("spec", "nodes", "ranks", "order"),
+    [
+        ("rails:dgx-h100,1,3", 3 * 12 + 8, 24, 24),
+        ("rails:dgx-h100,2,3", 6 * 12 + 16 + 24, 48, 48),
+        ("rails:dgx-a100,2,2,1", 80, 32, 16),
+    ],
+)
+def test_cards_are_on_rails(spec, nodes, ranks, order):
+    where = treecast.network(spec)
+    assert (where.nodes, where.rank_count, where.symmetry.order) == (nodes, ranks, order)
+    far = where.distance(*(where.node(f"{at}.gpu3") for at in ("0.0", "0.1")))
+    assert far == 2  # by the leaf of rail 3
+    assert where.distance(where.node("0.0.gpu3"), where.node("0.1.gpu4")) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("dgx-h100", "write rails:NAME,BLOCKS,HOSTS"),
+        ("dgx-h100,0,4", "write rails:NAME"),
+        ("dgx-h100,2,x", "write rails:NAME"),
+        ("mi250x,2,2", "a card for each GPU is known of dgx-a100, dgx-h100, gb200-nvl72"),
+        ("nothing,2,2", "a card for each GPU is known of"),
+        ("dgx-h100,1000,1000", "nodes: the most are 262,144"),
+    ],
+)
+def test_rails_that_there_are_not(text, why):
+    with pytest.raises(NetworkError, match=why):
+        treecast.network(f"rails:{text}")

@@ -21,6 +21,9 @@ WITH_TURNS = [
     "dragonfly:4,2",
     "dragonfly:2,2,3",
     "dragonfly:3,1,1",
+    "slim-fly:3",
+    "slim-fly:5,2",
+    "slim-fly:9",
 ]
 CAYLEY = ["ring:5", "torus:3x4", "hypercube:3", "star:4", "circulant:9,1,2"]
 

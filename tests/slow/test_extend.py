@@ -74,4 +74,7 @@ def test_builders_families_formats_and_pictures_of_a_package_are_found(treecast_
 def test_a_package_that_cannot_be_imported_ends_nothing(treecast_with):
     done = treecast_with("import nowhere_to_be_found\n", "plan broadcast ring:4")
     assert done.returncode == 0
-    assert "the extension others of treecast is left out: No module named 'nowhere_to_be_found'" in done.stderr
+    assert (
+        "the extension others of treecast is left out: others.py, line 1: No module named 'nowhere_to_be_found'"
+        in done.stderr
+    )

@@ -1,6 +1,7 @@
 """The command line: it turns every result and every error into a few lines and an exit status."""
 
 import io
+import os
 import re
 import signal
 import sys
@@ -11,7 +12,8 @@ from cyclopts import CycloptsError
 
 from treecast.cli.app import app
 from treecast.cli.console import drop_output, flush
-from treecast.cli.renamed import modern
+from treecast.cli.renamed import STARTING, modern
+from treecast.discovery import PLUGINS, blame
 from treecast.errors import TreecastError
 
 __all__ = ["main"]
@@ -42,6 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    arguments, traceback = _take_plugins(arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a sign shows another in its place
             stream.reconfigure(errors="replace")
@@ -65,7 +68,36 @@ def _run(arguments: list[str]) -> int:
     except OSError as error:
         _fail(f"error: {error.strerror or error}")
         drop_output()
+    except Exception as error:
+        place = "" if traceback else blame(error)
+        if not place:
+            raise
+        _fail(f"error: the extension fails ({place}): {type(error).__name__}: {error}; --traceback shows all lines")
     return 2
+
+
+def _take_plugins(arguments: list[str]) -> tuple[list[str], bool]:
+    """Take ``--plugin FILE`` and ``--traceback`` out of a command line; programs that are started have options of their own.
+
+    Files of extensions are named to all processes that this one starts. Return the rest, and whether tracebacks are shown.
+
+    >>> _take_plugins(["plan", "broadcast", "ring:4", "--traceback"])
+    (['plan', 'broadcast', 'ring:4'], True)
+    """
+    verb = next((at for at, word in enumerate(arguments) if word in STARTING), len(arguments))
+    end = min(verb, arguments.index("--") if "--" in arguments else len(arguments))
+    words, rest, files = arguments[:end], list[str](), list[str]()
+    while words:
+        word = words.pop(0)
+        if word == "--plugin" and words:
+            files.append(words.pop(0))
+        elif word.startswith("--plugin="):
+            files.append(word.removeprefix("--plugin="))
+        else:
+            rest.append(word)
+    if files:
+        os.environ[PLUGINS] = os.pathsep.join([*filter(None, [os.environ.get(PLUGINS)]), *files])
+    return [word for word in rest if word != "--traceback"] + arguments[end:], "--traceback" in rest
 
 
 def _in_options(text: str) -> str:

@@ -42,7 +42,8 @@ _OLD: Mapping[str, Renamed] = {
     "lab": {"--rate": ("--rate", _bits), "--cut": ("--cut-links", str)},
     "run": {"--kill": ("--dead-nodes", str)},
 }
-_STARTING = ("lab", "launch")  # programs with options of their own
+STARTING = ("lab", "launch")
+"""The verbs that start programs, which have options of their own."""
 _USUAL = {"--latency": "0", "--rate": "inf", "--chunk": "1", "--bytes": "1"}
 """The values of old options where only some of them were given."""
 
@@ -54,7 +55,7 @@ def modern(arguments: list[str]) -> list[str]:
     ['--latency', '1e-6s', '--rate', '1000000000B/s', '--chunk', '4096']
     """
     verb = arguments[0] if arguments else ""
-    known = _OLD.get(verb, _NONE) if verb in _STARTING else {**_FAULTS, **_OLD.get(verb, _NONE)}
+    known = _OLD.get(verb, _NONE) if verb in STARTING else {**_FAULTS, **_OLD.get(verb, _NONE)}
     end = arguments.index("--") if "--" in arguments else len(arguments)
     words, found, used = list(arguments[:end]), list[str](), set[str]()
     while words:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from treecast.discovery import import_extensions
 from treecast.errors import PlanError, did_you_mean
 
 
@@ -167,6 +168,12 @@ def find_backwards(name: str) -> str:
     return next(kind.name for kind in COLLECTIVES.values() if kind.backwards == name)
 
 
+def add_kind(row: Kind) -> Kind:
+    """Add a row to the table, and return it."""
+    _KINDS[row.name] = row
+    return row
+
+
 def find_unequal(name: str) -> str:
     """Return the name of the kind of collective that is another one, but of blocks of different lengths.
 
@@ -189,6 +196,8 @@ def find_kind(name: str) -> Kind:
     >>> find_kind("alltoall").personal
     True
     """
+    if name not in COLLECTIVES:
+        import_extensions()
     if name in COLLECTIVES:
         return COLLECTIVES[name]
     stands_for = {

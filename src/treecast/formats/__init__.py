@@ -58,8 +58,7 @@ def encode(schedule: Schedule, to: str = DEFAULT, **settings: Any) -> bytes:
     >>> print(encode(treecast.plan("broadcast", "ring:3")).decode().splitlines()[2])
     network ring:3
     """
-    known = exporter_named(to)
-    found = known.encode(schedule, **known.read_settings(settings))
+    found = exporter_named(to).write(schedule, settings)
     if not isinstance(found, bytes):
         raise FormatError(f"format {to} is a folder of several files: name one to write it to")
     return found
@@ -126,8 +125,7 @@ def save(schedule: Schedule, path: str | os.PathLike[str], to: str | None = None
     ...     treecast.load(f"{folder}/plan.tc") == schedule
     True
     """
-    known = exporter_named(format_of_name(path) if to is None else to)
-    found = known.encode(schedule, **known.read_settings(settings))
+    found = exporter_named(format_of_name(path) if to is None else to).write(schedule, settings)
     if not isinstance(found, bytes):
         write_folder(path, found)
     elif str(path) == "-":

@@ -10,10 +10,10 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from treecast.discovery import import_all
 from treecast.errors import FormatError, TreecastError
@@ -134,6 +134,27 @@ class Exporter:
             except TreecastError as error:
                 raise FormatError(str(error)) from None
         return found
+
+    def write(self, schedule: Schedule, settings: Mapping[str, Any]) -> bytes | Iterator[tuple[str, bytes]]:
+        """Return the bytes of a file, or the names and bytes of the files of a folder.
+
+        Raises FormatError as ``read_settings`` and ``encode`` do, and when ``encode`` returns something else.
+        """
+        found: Any = self.encode(schedule, **self.read_settings(settings))
+        if isinstance(found, bytes):
+            return found
+        several = isinstance(found, Iterable) and not isinstance(found, str)
+        return map(self._pair, cast("Iterable[object]", found if several else [found]))
+
+    def _pair(self, found: object) -> tuple[str, bytes]:
+        match found:
+            case (str(name), bytes(data)):
+                return name, data
+            case _:
+                kind = type(found).__name__
+                raise FormatError(
+                    f"the writer of format {self.name} gives {kind}: return bytes, or yield pairs of a name and bytes"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)

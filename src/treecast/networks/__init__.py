@@ -119,7 +119,7 @@ def network(source: Any, **asked: Any) -> Network:
     name, colon, arguments = source.partition(":")
     family = families().get(name)
     if family and (colon or not family.arguments):
-        return family.network(arguments) if colon else family.make()
+        return family.network(arguments if colon else None)
     if family is None and ((path := Path(read_asked(source)[0])).suffix in SUFFIXES or path.is_file()):
         return file(source)
     raise no_network(source)

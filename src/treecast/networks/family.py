@@ -7,6 +7,7 @@ The functions at the end make rules that say which members of a family have so m
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -20,7 +21,7 @@ from treecast.errors import NetworkError, closest_name, did_you_mean
 from treecast.networks.core import Network
 
 _WHOLE = re.compile("[0-9]{1,19}")
-_TEXTS = ("PATH", "NAME")  # arguments that are no numbers
+_TEXTS = ("PATH", "NAME")  # how arguments begin that are no numbers
 Members = Callable[[int], Iterable[str]]
 """From a number of ranks to the arguments of each member with so many."""
 _Make = TypeVar("_Make", bound=Callable[..., Network])
@@ -68,24 +69,35 @@ class Family:
         """How a member is spelled, for somebody who wrote a text that spells none."""
         return f"write {self.spelling}" + (f", as in {self.example}" if self.arguments else "")
 
-    def network(self, text: str) -> Network:
-        """Return the member that ``text``, which stands behind the colon, spells. Raises NetworkError when it spells none."""
-        if self.arguments in _TEXTS:
+    def network(self, text: str | None = None) -> Network:
+        """Return the member that ``text``, which stands behind the colon, spells; without one, that of a family with one member.
+
+        Raises NetworkError when it spells none.
+        """
+        if self.arguments.startswith(_TEXTS):
             return self.make(text)
-        front, _, word = text.rpartition(",")
-        make = self.variants.get(word, self.make)
-        numbers = self.numbers(front if word in self.variants else text)
-        if numbers is None:
-            said = f"{self.name}:{text}"
-            raise NetworkError(f"{said!r} is no network: {self.hint}{self.meant(said)}")
+        make, numbers, said = self.make, list[int](), self.name
+        if text is not None:
+            front, _, word = text.rpartition(",")
+            make, said = self.variants.get(word, self.make), f"{self.name}:{text}"
+            found = self.numbers(front if word in self.variants else text)
+            if found is None:
+                raise NetworkError(f"{said!r} is no network: {self.hint}{self.meant(said)}")
+            numbers = found
         key = make, *numbers
-        if (found := _MADE.get(key)) is None:
-            found = _MADE[key] = make(*numbers)
-        return found
+        if (member := _MADE.get(key)) is None:
+            member = make(*numbers)
+            if (
+                not member.spelled
+            ):  # a graph that a function makes has no name of its own, and somebody else may have it
+                member = copy(member)
+                vars(member).update({"family": self.name, "_spec": said.replace(" ", "")})
+            _MADE[key] = member
+        return member
 
     def numbers(self, text: str) -> list[int] | None:
         """Return the numbers of which ``text``, which stands behind the colon, consists; None when it spells no member."""
-        if not self.arguments or self.arguments in _TEXTS:
+        if not self.arguments or self.arguments.startswith(_TEXTS):
             return None
         sign = self._sign
         parts, wanted = (some.split(sign) if sign else [some] for some in (text, self.arguments))

@@ -14,6 +14,7 @@ from treecast.networks.listed import Listed, sorted_keys
 
 if TYPE_CHECKING:
     from treecast.networks.reading.links import Parts
+    from treecast.networks.symmetry import Symmetry
 
 _AT_ONCE = 1 << 22  # the number of nodes and arcs, over all searches, that are searched at a time
 _MOST_SEARCHED = 4096  # nodes of a graph whose diameter takes little time to find
@@ -102,6 +103,13 @@ class Graph(Listed):
     def stored(self) -> bool:
         """Whether plans hold its nodes and arcs: unless a family makes it, as the file may be elsewhere, or other."""
         return not self.spelled or self._spec.startswith("file:")
+
+    @cached_property
+    def symmetry(self) -> "Symmetry | None":
+        """A group of automorphisms, free on ranks, found by nodes that are alike; None where none is found."""
+        from treecast.networks.alike import alike
+
+        return alike(self)
 
     @property
     def diameter(self) -> int:

@@ -5,12 +5,12 @@ A new machine is an entry in the table at the end: nodes called ``switch…`` ar
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 from treecast.errors import NetworkError, did_you_mean
 from treecast.networks.family import family
 from treecast.networks.reading.machine import Complaint, Link, Machine, Node, grid
-from treecast.networks.wired import Wired
+from treecast.networks.wired import MOST_NODES, Wired
 
 Pairs = dict[tuple[int, int], int]
 """How many cables join two nodes, by their numbers."""
@@ -18,12 +18,21 @@ Pairs = dict[tuple[int, int], int]
 
 @dataclass(frozen=True)
 class Known:
-    """A machine: its description, the source of its figures, the function that makes its links, and the kind of its ranks."""
+    """A machine: its description, the source of its figures, the function that makes its links, and the kind of its ranks.
+
+    ``card``: the rate of the network card that each GPU has, in Gbit/s; 0 where not each has one.
+    """
 
     summary: str
     source: str
     make: Callable[[], list[Link]]
     kind: str = "gpu"
+    card: float = 0.0
+
+    def nodes(self, links: list[Link], relay: str) -> dict[str, Node]:
+        """Return its nodes, by the ends of its links."""
+        ends = dict.fromkeys(end for link in links for end in (link.u, link.v))
+        return {end: Node(relay if end.startswith("switch") else self.kind) for end in ends}
 
 
 def machines() -> dict[str, Known]:
@@ -41,11 +50,53 @@ def machine(name: str) -> Wired:
         hint = did_you_mean(name.lower(), _KNOWN) or f": one of {', '.join(machines())}"
         raise NetworkError(f"'machine:{name}' is no network{hint}")
     links = found.make()
-    ends = dict.fromkeys(end for link in links for end in (link.u, link.v))
-    relay = "switch" if found.kind == "host" else "nvswitch"
-    nodes = {end: Node(relay if end.startswith("switch") else found.kind) for end in ends}
+    nodes = found.nodes(links, "switch" if found.kind == "host" else "nvswitch")
     figures = [Complaint(f"by public figures: {found.source}")]
     return Wired(Machine(found.summary, nodes, links, complaints=figures), spec=f"machine:{name.lower()}")
+
+
+@family(
+    "rails",
+    "NAME,BLOCKS,HOSTS[,SPINES]",
+    example="rails:dgx-h100,2,4",
+    summary="blocks of machines; card r of each is on leaf switch r of its block, which SPINES spines join to leaf r of others",
+)
+def rails(text: str) -> Wired:
+    """Return the network of machines whose cards are on switches of their own, one rail for each card.
+
+    A machine's GPU r has a card on leaf switch r of its block. With several blocks, each leaf of rail r has a cable of the card's
+    rate to each spine of that rail, of which there are as many as hosts, unless it is said.
+    """
+    name, _, counts = text.lower().partition(",")
+    numbers = [int(each) for each in counts.split(",") if each.isascii() and each.isdigit() and len(each) < 7]
+    if len(numbers) != counts.count(",") + 1 or len(numbers) not in (2, 3) or min(numbers) < 1:
+        raise NetworkError(
+            f"'rails:{text}' is no network: write rails:NAME,BLOCKS,HOSTS[,SPINES], as in rails:dgx-h100,2,4"
+        )
+    found = _KNOWN.get(name)
+    if found is None or not found.card:
+        having = [each for each, known in machines().items() if known.card]
+        raise NetworkError(f"'rails:{text}' is no network: a card for each GPU is known of {', '.join(having)}")
+    blocks, hosts, spines = (*numbers, numbers[1])[:3]
+    inside = found.make()
+    own = found.nodes(inside, "nvswitch")
+    gpus = [end for end, node in own.items() if node.kind == found.kind]
+    if (count := blocks * (hosts * len(own) + len(gpus)) + (blocks > 1) * len(gpus) * spines) > MOST_NODES:
+        raise NetworkError(f"rails:{text} has {count:,} nodes: the most are {MOST_NODES:,}")
+    nodes, links = dict[str, Node](), list[Link]()
+    for block, host in product(range(blocks), range(hosts)):
+        at = f"{block}.{host}."
+        nodes |= {at + end: node for end, node in own.items()}
+        links += [Link(at + link.u, at + link.v, link.rate, link.cables) for link in inside]
+        links += [Link(at + gpu, f"leaf{block}.{rail}", found.card) for rail, gpu in enumerate(gpus)]
+    for block, rail in product(range(blocks), range(len(gpus))):
+        nodes[f"leaf{block}.{rail}"] = Node("switch")
+        if blocks > 1:
+            links += [Link(f"leaf{block}.{rail}", f"spine{rail}.{spine}", found.card) for spine in range(spines)]
+    if blocks > 1:
+        nodes |= {f"spine{rail}.{spine}": Node("switch") for rail in range(len(gpus)) for spine in range(spines)}
+    figures = [Complaint(f"by public figures: {found.source}")]
+    return Wired(Machine(f"rails of {found.summary}", nodes, links, complaints=figures), spec=f"rails:{text.lower()}")
 
 
 def _joined(pairs: Pairs, rate: float) -> list[Link]:
@@ -108,16 +159,19 @@ _KNOWN = {
         "DGX A100: 8 GPUs, two NVLinks of 25 GB/s each way to each of six NVSwitches",
         "NVIDIA DGX A100 system architecture, white paper WP-10083",
         lambda: _switched(8, 200.0, *[2] * 6),
+        card=200.0,
     ),
     "dgx-h100": Known(
         "DGX H100: 8 GPUs, 18 NVLinks of 25 GB/s each way to four NVSwitches, 4 or 5 to each",
         "NVIDIA DGX H100/H200 user guide",
         lambda: _switched(8, 200.0, 5, 4, 4, 5),
+        card=400.0,
     ),
     "gb200-nvl72": Known(
         "GB200 NVL72: 72 GPUs, an NVLink of 50 GB/s each way to each of 18 NVSwitches",
         "NVIDIA GB200 NVL72 product page and NVLink data sheet",
         lambda: _switched(72, 400.0, *[1] * 18),
+        card=400.0,
     ),
     "tt-galaxy": Known(
         "Tenstorrent Galaxy: 32 Wormhole chips in a mesh of 4 x 8, four cables of 100 Gbit/s a link",

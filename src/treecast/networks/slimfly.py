@@ -6,6 +6,7 @@ Computing, Networking, Storage and Analysis (2014).
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import product
 from math import isqrt
 from typing import ClassVar
@@ -16,26 +17,29 @@ from treecast.errors import NetworkError
 from treecast.networks.core import Ints
 from treecast.networks.family import counted, family
 from treecast.networks.graph import Graph
+from treecast.networks.symmetry import Symmetry, Turn, Turns
 
 _MOST = 128
+_MOST_NODES = 1 << 20
 
 
 @family(
     "slim-fly",
-    "Q",
+    "Q[,P]",
     example="slim-fly:5",
-    summary="two halves of Q² routers, at most two links apart; Q a prime power",
-    nodes="2 Q²",
-    degree="(3Q - δ)/2, Q = 4w + δ",
-    diameter="2",
-    members=counted(lambda q: 2 * q * q),
+    summary="two halves of Q² routers, at most two links apart; Q a prime power; with P hosts a router, routers are relays",
+    nodes="2 Q² (1 + P)",
+    degree="P + (3Q - δ)/2, Q = 4w + δ",
+    diameter="2, between hosts 4",
+    members=lambda ranks: [q for q in counted(lambda q: 2 * q * q)(ranks) if _prime_of(int(q))],
 )
 class SlimFly(Graph):
     """The slim fly of a prime power q, 3 ≤ q ≤ 128: 2q² nodes, diameter 2.
 
     Over the field of q elements, (0, x, y) is joined to (1, m, c) where y = m x + c, to (0, x, y + d) for d in one set, and
     (1, m, c) to (1, m, c + d) for d in another. A label is those three numbers; where q is no prime, an element of the field
-    is the number with its coefficients as digits.
+    is the number with its coefficients as digits. With p hosts a router, hosts have a fourth number, and come first; routers are
+    relays then.
 
     >>> from treecast import network
     >>> where = network("slim-fly:5")
@@ -43,22 +47,59 @@ class SlimFly(Graph):
     (50, 7, 2)
     >>> where.labels(where.neighbors(where.node("0,1,2")))
     ['0,1,1', '0,1,3', '1,0,2', '1,1,1', '1,2,0', '1,3,4', '1,4,3']
+    >>> hosted = network("slim-fly:5,3")
+    >>> hosted.rank_count, hosted.labels(hosted.neighbors(hosted.node("0,1,2,0"))), hosted.symmetry.order
+    (150, ['0,1,2'], 25)
     """
 
     described: ClassVar[str] = "a slim fly"
 
-    def __init__(self, q: int) -> None:
-        prime = _prime_of(q) if 3 <= q <= _MOST else 0
-        if not prime:
+    def __init__(self, q: int, hosts: int = 0) -> None:
+        spec = f"slim-fly:{q}" + (f",{hosts}" if hosts else "")
+        if not (prime := _prime_of(q)):
             raise NetworkError(
-                f"slim-fly:{q} is no network: write slim-fly:Q with a power of a prime Q from 3 to {_MOST}, as in slim-fly:13"
+                f"{spec} is no network: write slim-fly:Q with a power of a prime Q from 3 to {_MOST}, as in slim-fly:13"
             )
+        if 2 * q * q * (1 + hosts) > _MOST_NODES:
+            raise NetworkError(f"{spec} has {2 * q * q:,} routers: at most {_MOST_NODES:,} nodes")
         names = [f"{half},{x},{y}" for half in range(2) for x in range(q) for y in range(q)]
-        super().__init__(f"slim-fly:{q}", names, _arcs(*_field(q, prime)))
+        self._field, self._shape = _field(q, prime), (q, prime, hosts)
+        arcs, relays = _arcs(*self._field), None
+        if hosts:
+            host, count = np.arange(len(names) * hosts), len(names) * hosts
+            wires = np.stack([host, count + host // hosts], axis=1)
+            arcs = np.concatenate([wires, wires[:, ::-1], arcs + count])
+            relays = np.arange(count + len(names)) >= count
+            names = [f"{router},{host}" for router in names for host in range(hosts)] + names
+        super().__init__(spec, names, arcs, relays)
+
+    @cached_property
+    def symmetry(self) -> Symmetry | None:
+        """Of odd Q, y and c + t, and x + a with m + a, y + a x and c - a (m + a): powers of a prime, of which all are free."""
+        q, prime, hosts = self._shape
+        plus, times, _ = self._field
+        if prime == 2:
+            return super().symmetry
+        minus, (x, y), found = np.argmax(plus == 0, axis=1), np.divmod(np.arange(q * q), q), list[Turn]()
+        step = 1
+        while step < q:
+            m = plus[x, step]
+            moved = [m * q + plus[y, times[step, x]], q * q + m * q + plus[y, minus[times[m, step]]]]
+            up = x * q + plus[y, step]
+            for words, image in (
+                (f"y+{step}", np.concatenate([up, q * q + up])),
+                (f"x+{step}", np.concatenate(moved)),
+            ):
+                below = (image[:, None] * hosts + np.arange(hosts)).ravel()
+                found.append(Turn(words, prime, np.concatenate([below, len(below) + image])))
+            step *= prime
+        return Turns(self, found)
 
 
 def _prime_of(q: int) -> int:
-    """Return the prime of which q is a power; 0 if q is none."""
+    """Return the prime of which q, from 3 to 128, is a power; else 0."""
+    if not 3 <= q <= _MOST:
+        return 0
     prime = next((p for p in range(2, isqrt(q) + 1) if q % p == 0), q)
     rest = q
     while rest % prime == 0:

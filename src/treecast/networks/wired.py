@@ -25,7 +25,7 @@ from treecast.networks.reading.registry import Files, read_file
 from treecast.networks.reading.tenstorrent import together
 from treecast.networks.reading.text import plain
 
-_MOST_NODES = 1 << 18
+MOST_NODES = 1 << 18
 _MOST_SAID = 1 << 18  # arcs of a graph whose parts are named in an error
 _MOST_UNITS = 64  # parts of the least rate
 
@@ -86,8 +86,8 @@ class Wired(Graph):
     def __init__(self, machine: Machine, asked: Asked | None = None, spec: str = "") -> None:
         asked = asked or Asked()
         self.machine, self.view = machine, (view := view_of(machine, asked))
-        if len(view.nodes) > _MOST_NODES:
-            raise ValueError(f"it has {len(view.nodes):,} nodes: the most are {_MOST_NODES:,}")
+        if len(view.nodes) > MOST_NODES:
+            raise ValueError(f"it has {len(view.nodes):,} nodes: the most are {MOST_NODES:,}")
         rated = any(link.rate for link in view.links)
         if asked.unit and not rated:
             raise ValueError(

@@ -18,8 +18,8 @@ Late = Callable[[int, int], int]
 _MOST_REPLAYED = 3_000_000  # sends, over all sets of faults
 
 
-def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken], int]:
-    """Return the breaches of each rule that applies, and the greatest depth of a tree."""
+def check_expanded(schedule: Schedule, model: Model, shown: int = SHOWN) -> tuple[dict[str, Broken], int]:
+    """Return the breaches of each rule that applies, the first ``shown`` of each in words, and the greatest depth of a tree."""
     plain = schedule.plain()
     sends: list[Send] = [
         (s.step, *entry)
@@ -31,7 +31,7 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
 
     def broken(rule: str, row: int, text: str | Callable[[], str]) -> None:
         breaches[rule] += 1
-        if rule in found and len(found[rule]) < SHOWN:  # nobody reads the others
+        if rule in found and len(found[rule]) < shown:  # nobody reads the others
             found[rule].append(Violation(rule, text if isinstance(text, str) else text(), row))
 
     unlike = {(source, target): (gap, delay) for source, target, gap, delay in model.arcs}

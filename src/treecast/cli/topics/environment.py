@@ -5,6 +5,11 @@ from treecast.description import Description, Table
 VARIABLES = (
     ("NUMBA_CACHE_DIR", "you", "where compiled code is kept, if not beside the package or in the user's cache folder"),
     ("NUMBA_DISABLE_JIT", "you", "1: nothing is compiled, and large work takes long"),
+    (
+        "TREECAST_PLUGINS",
+        "you, --plugin FILE",
+        "files and modules that add networks, builders, formats, …, with the sign between them that PATH has",
+    ),
     ("XDG_CACHE_HOME", "you", "the user's cache folder, if it is not ~/.cache"),
     (
         "XDG_RUNTIME_DIR",

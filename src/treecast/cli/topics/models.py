@@ -1,11 +1,13 @@
 """The models: the powers of a node and a link in one step."""
 
 from treecast.description import Description, Table
+from treecast.discovery import import_extensions
 from treecast.models import MODELS
 
 
 def topic() -> Description:
     """Return the presets of the machine, as --model takes them."""
+    import_extensions()
     rows = [(name, preset.summary) for name, preset in MODELS.items()]
     notes = (
         "',half' behind a name (one-port,half): a link transmits in one direction in a step, not in both.",

@@ -84,7 +84,7 @@ def plan(
             **job.asked(collective, where),
             bytes=amount.size,
             **amount.asked,
-            costs=amount.unlike(networks.network(where)),
+            costs=amount.costs and amount.unlike(networks.network(where)),
             chunk=chunk,
             **vars(options),
         )

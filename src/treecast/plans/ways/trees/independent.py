@@ -31,20 +31,20 @@ _MOST_MOVES = WORK // 2**9  # of a search
 
 @kept(16)
 def independent_trees(
-    network: Network, root: int, trees: int, seed: int = 1, against: Against = "nodes"
+    network: Network, root: int, trees: int, seed: int = 1, against: Against = "nodes", searches: int = 1
 ) -> TreeSet | None:
     """Return k = ``trees`` trees whose ways to each rank share no other node and no link; None where none were found.
 
     k is at most ``fewest_apart(network, root, against).ways``. ``against``: the ways share no ``"nodes"``, no ``"links"``
     alone, or no ``"arcs"`` alone, as packed trees do. An arc into a relay may be in several trees. The same ``seed`` gives
-    the same trees. Raises PlanError when there are not so many ways.
+    the same trees. ``searches``: how many such searches share the work. Raises PlanError when there are not so many ways.
 
     >>> from treecast.networks import network
     >>> len(independent_trees(network("mesh:3x3"), 4, 2))
     2
     """
     if trees == 1 or (against == "arcs" and network.relays is None):
-        return packed_trees(network, root, trees, seed)
+        return packed_trees(network, root, trees, seed, searches)
     part, least = part_for(network, root, trees, against), least_depth(network, root, trees)
     arcs, at = part.arcs, int(np.searchsorted(part.node, root))
     needs = (
@@ -56,7 +56,8 @@ def independent_trees(
     ruled = _by_rule(network, root, trees, against)
     found, turn, more = ruled, 0, 1
     few = min(_MOST_MOVES, _SHORTENING * trees * network.nodes)
-    tried, most = 0, _MOST_MOVES if ruled is None else min(_MOST_MOVES, _WITH_A_RULE * few)
+    budget = _MOST_MOVES // searches
+    tried, most = 0, budget if ruled is None else min(budget, _WITH_A_RULE * few)
 
     def attempt(target: int, moves: int) -> tuple[int, NDArray[np.int32]]:
         """Return the moves after which trees were found, or -1, and the arcs of the trees."""
@@ -75,7 +76,7 @@ def independent_trees(
             more = min(2 * more, network.nodes)
     last = turn + _DEEP
     while found is None and turn < last:  # however deep
-        used, up = attempt(network.nodes, _MOST_MOVES // _DEEP)
+        used, up = attempt(network.nodes, budget // _DEEP)
         found, turn = _trees_of(network, root, up, part, against) if used >= 0 else None, turn + 1
     return found if found is None or ruled is None else min(found, ruled, key=lambda each: each.height)
 

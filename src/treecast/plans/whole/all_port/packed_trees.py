@@ -137,7 +137,7 @@ def _arc_disjoint(network: Network, root: int, number: int, seed: int, searches:
         with suppress(PlanError):  # of a relay to which more arcs lead than from it, or fewer
             found.append(trees_past_relays(network, root, number, seed))
     ruled = network.relays is not None or _is_mesh(network)
-    others = _trees(network, root, number, "arcs", seed) if ruled else None
+    others = _trees(network, root, number, "arcs", seed, searches) if ruled else None
     return [*found, others] if others is not None else found
 
 
@@ -163,11 +163,11 @@ def _apart(network: Network, root: int, messages: int, copies: int, *, against: 
     return best
 
 
-def _trees(network: Network, root: int, number: int, against: Against, seed: int) -> TreeSet | None:
+def _trees(network: Network, root: int, number: int, against: Against, seed: int, searches: int = 1) -> TreeSet | None:
     """Return so many trees; None where none are found. On a mesh those of the axes are as many as there can be."""
     if _is_mesh(network):
         return axes.axis_trees(network, root) if number == len(axes.axes_of(network)) else None
-    return independent_trees(network, root, number, seed, against)
+    return independent_trees(network, root, number, seed, against, searches)
 
 
 def _is_mesh(network: Network) -> bool:

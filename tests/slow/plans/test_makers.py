@@ -1,0 +1,33 @@
+"""Every builder keeps the laws of those that make plans, on small networks that it is for."""
+
+import pytest
+
+from treecast.plans import all_builders
+from treecast.testing import check_machine, check_maker
+
+SMALL = ["ring:4", "hypercube:3", "complete:5", "star:3"]
+OTHERS = {
+    "balanced-trees": ["path:5"],
+    "eyes": ["mesh:4x4"],
+    "eyes-best-order": ["mesh:4x4"],
+    "hamiltonian-path": ["path:5", "mesh:2x3"],
+    "orbit-paths": ["fat-tree:4"],
+    "orbit-trees": ["fat-tree:4"],
+    "overlapping-sums": ["mesh:2x3", "path:4"],
+    "packed-trees": ["mesh:2x3"],
+    "periods": ["ring:5"],
+    "rotated-trees": ["torus:8x8"],
+    "shoulder-tap": ["path:5"],
+    "split-off-trees": ["fat-tree:4"],
+}
+
+
+@pytest.mark.parametrize("name", sorted({entry.name for entry in all_builders()}))
+def test_every_builder_keeps_the_laws(name):
+    messages = (40,) if name == "periods" else (1, 4)
+    check_maker(name, OTHERS.get(name, SMALL), messages)
+
+
+@pytest.mark.parametrize("machine", ["all-port", "one-port", "one-port,half", "whispering", "shouting"])
+def test_every_machine_keeps_the_laws(machine):
+    check_machine(machine)
