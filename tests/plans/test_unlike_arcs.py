@@ -199,3 +199,17 @@ def test_costs_are_named_by_labels():
 def test_a_finished_sum_waits_for_all_contributions():
     plan = treecast.plan("reduce-broadcast", "path:3", bytes="6kB", messages=1, latency="1us", rate="1GB/s")
     assert seconds_by_events(plan, plan.costs) == pytest.approx(plan.steps * 7e-6)
+
+
+@pytest.mark.parametrize("kind", ["broadcast", "allgather", "allreduce"])
+def test_what_is_left_of_a_network_keeps_the_ticks_of_its_arcs(kind):
+    network = treecast.network("complete:5")
+    plan = treecast.plan(kind, network, model=unlike(network, 2), messages=2)
+    left = treecast.repair(plan, dead_nodes=[3]).schedule
+    assert verify(left).holds
+    assert verify(left, method="expanded").holds
+    nodes = np.array([0, 1, 2, 4])
+    ends = [(u, v) for u in range(4) for v in range(4) if u != v]
+    source, target = np.array(ends).T
+    before, after = plan.model.ticks(nodes[source], nodes[target]), left.model.ticks(source, target)
+    assert all((a == b).all() for a, b in zip(before, after, strict=True))

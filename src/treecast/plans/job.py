@@ -11,7 +11,7 @@ import numpy as np
 from treecast.collectives import COLLECTIVES, Collective, Demand, find_kind
 from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError, did_you_mean
-from treecast.models import MODELS, Model
+from treecast.models import MODELS, Model, Ticks
 from treecast.models import model as find_model
 from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
@@ -179,10 +179,19 @@ def job_over(schedule: Schedule, network: Network) -> Job[Any]:
         lengths=None if lengths is None else lengths.flits.tolist(),
         copies=recipe.copies or schedule.copies,
         against=None if schedule.against == "nodes" else schedule.against,
-        model=schedule.model,
+        model=_over(schedule.model, before, network),
         builder=recipe.builder or None,
         **options_of(schedule),
     )
+
+
+def _over(machine: Model, before: Network, network: Network) -> Model:
+    """Return the machine with the arcs that are left of it on a network of the same labels."""
+    if not machine.arcs or network is before:
+        return machine
+    place = {v: network.node(label) for v, label in enumerate(before.labels(range(before.nodes))) if label in network}
+    kept = (each for each in machine.arcs if each.source in place and each.target in place)
+    return replace(machine, arcs=tuple(Ticks(place[u], place[v], *more) for u, v, *more in kept))
 
 
 def takes(make: Callable[Words, Job[Any]]) -> Callable[[Callable[[Job[Any]], Found]], Callable[Words, Found]]:
