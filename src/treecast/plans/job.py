@@ -156,8 +156,8 @@ def job(
     amount = amount_of(bytes, item=item, least_chunk=least_chunk, chunk=chunk, messages=given, flits=flits)
     if latency is not None and rate is None:
         rate = found.network.chunk_rate  # of a file that says so
-    usual = costs_of(latency, rate)
-    costs = costs if isinstance(costs, Costs) else with_arcs(found.network, usual, costs)
+    default = costs_of(latency, rate)
+    costs = costs if isinstance(costs, Costs) else with_arcs(found.network, default, costs)
     if amount is None and costs is not None:
         raise PlanError("latency and rate are for bytes: say how many, as in bytes='16MiB'")
     return found if amount is None else replace(found, amount=amount, costs=costs)
