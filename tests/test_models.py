@@ -6,8 +6,9 @@ import pytest
 
 from treecast import Model, load, plan, save, verify
 from treecast.errors import PlanError
-from treecast.models import MODELS, model, takes
+from treecast.models import MODELS, model
 from treecast.networks import network
+from treecast.takes import takes
 
 EVERY = [
     Model(f"{ports}-{duplex}-{partner}-{combining}", ports, duplex, partner, combining)

@@ -1,6 +1,8 @@
 """Models of the machine: the powers of a node and a link in one step, and the cost of a step. Schedules know none of it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -8,11 +10,25 @@ from treecast.discovery import import_extensions
 from treecast.errors import PlanError, did_you_mean
 
 if TYPE_CHECKING:
-    from treecast.networks import Network
+    from numpy.typing import ArrayLike
+
     from treecast.ragged import Ints
 
 
 _MOST = {"ports": 2**12, "latency": 2**20}
+_MOST_TICKS = 2**30
+
+
+class Ticks(NamedTuple):
+    """How long sends over the arcs from one node to another take, in steps.
+
+    ``gap``: for how many they keep all that they take. ``delay``: after how many the chunk is there, counted from the begin.
+    """
+
+    source: int
+    target: int
+    gap: int = 1
+    delay: int = 1
 
 
 def _counts(name: str, value: object) -> bool:
@@ -56,6 +72,10 @@ class Model:
         message follow one another without a gap.
     latency : int
         In how many steps a chunk arrives: one that is sent in step t can be sent on in step t + latency (the postal model).
+    arcs : sequence of Ticks
+        The arcs of a network whose sends take longer, each ``(source, target, gap, delay)``: a slow link keeps its ports for
+        ``gap`` steps, and over a far one a chunk is there ``delay`` steps after it began. All others take one step, and have
+        the latency. Of these, no name says anything: a file has them beside the name.
 
     Examples
     --------
@@ -71,6 +91,9 @@ class Model:
     >>> mine = treecast.Model("mine", ports=2, latency=3)
     >>> treecast.plan("broadcast", "complete:9", model=mine).steps, mine.spelling
     (6, 'one-port,ports=2,latency=3')
+    >>> far = treecast.Model("far", arcs=[(1, 2, 1, 9), (2, 1, 1, 9)])
+    >>> treecast.plan("broadcast", "ring:4", model=far).steps
+    3
     """
 
     name: str
@@ -82,6 +105,7 @@ class Model:
     routing: Literal["", "first", "last", "diagonal"] = ""
     buffered: bool = True
     latency: int = 1
+    arcs: tuple[Ticks, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise PlanError for a value that is none of those listed."""
@@ -94,12 +118,57 @@ class Model:
             raise PlanError(
                 f"latency of a model is a whole number of steps from 1 to {_MOST['latency']:,}, not {self.latency!r}"
             )
+        object.__setattr__(self, "arcs", self._checked(self.arcs))
+        if self.arcs and (self.combining or self.routing or not self.buffered):
+            raise PlanError(
+                f"{self.name}: arcs have gaps and delays where a message is one chunk, and nodes keep what they relay"
+            )
         if self.ports == 1:
             object.__setattr__(self, "ports", "one")
         if (self.ports not in ("all", "one") or self.latency > 1) and (self.routing or not self.buffered):
             raise PlanError(f"{self.name}: ports are counted, and chunks are late, where nodes keep what they relay")
         if self.ports not in ("all", "one") and self.partner == "same":
             raise PlanError(f"{self.name}: one partner in a step is for one port, not for {self.ports}")
+
+    def _checked(self, arcs: Iterable[Iterable[int]]) -> tuple[Ticks, ...]:
+        """Return the arcs that are unlike others, in order. Raises PlanError for numbers that will not do."""
+        found = dict[tuple[int, int], Ticks]()
+        for each in arcs:
+            ticks = Ticks(*map(int, each))
+            if not (min(ticks[:2]) >= 0 and max(ticks[:2]) < 2**31 and 1 <= ticks.gap <= ticks.delay <= _MOST_TICKS):
+                raise PlanError(
+                    f"{self.name}: write arcs as (source, target, gap, delay), 1 <= gap <= delay <= {_MOST_TICKS:,}, not {each}"
+                )
+            found[ticks[:2]] = ticks
+        usual = (1, self.latency)
+        return tuple(sorted(ticks for ticks in found.values() if ticks[2:] != usual))
+
+    @property
+    def reversed(self) -> "Model":
+        """The machine of the same arcs turned round."""
+        return replace(self, arcs=tuple(each._replace(source=each.target, target=each.source) for each in self.arcs))
+
+    @cached_property
+    def _columns(self) -> tuple["Ints", "Ints"]:
+        """The ends of each arc as one number, ascending, and gaps and delays; behind them an entry for all others."""
+        import numpy as np
+
+        found = np.array([*self.arcs, Ticks(2**31, 0, 1, self.latency)], np.int64)
+        return found[:, 0] << 31 | found[:, 1], found[:, 2:]
+
+    def ticks(self, source: "ArrayLike", target: "ArrayLike") -> tuple["Ints", "Ints"]:
+        """Return the gaps and the delays of sends between some nodes, in steps: int64, as long as both arrays.
+
+        >>> gap, delay = Model("slow", latency=2, arcs=[(0, 1, 3, 5)]).ticks([0, 1], [1, 0])
+        >>> gap.tolist(), delay.tolist()
+        ([3, 1], [5, 2])
+        """
+        import numpy as np
+
+        (key, ticks), sought = self._columns, np.asarray(source, np.int64) << 31 | np.asarray(target, np.int64)
+        at = np.searchsorted(key, sought) if self.arcs else np.zeros(sought.shape, np.int64)
+        found = ticks[np.where(key[at] == sought, at, len(key) - 1)]
+        return found[..., 0], found[..., 1]
 
     @property
     def room(self) -> int:
@@ -124,7 +193,8 @@ class Model:
         numbers = [f"ports={self.ports}"] * (self.room > 1) + [f"latency={self.latency}"] * (self.latency > 1)
         presets = ("one-port", "all-port", "whispering") if numbers else MODELS
         names = [self.name, *(",".join([preset, *more, *numbers]) for more, preset in product(_ENDINGS, presets))]
-        if found := next((name for name in names if _known(name) == self.normal), ""):
+        machine = replace(self, arcs=()).normal
+        if found := next((name for name in names if _known(name) == machine), ""):
             return found
         raise PlanError(
             f"no words say the machine {self.name}, so no file can: its rules go together in none of {', '.join(MODELS)}"
@@ -140,14 +210,23 @@ class Model:
             and mine.combining <= its.combining
             and mine.buffered <= its.buffered
             and (its.ports == "all" or mine.partner in ("same", its.partner))
-            and mine.latency >= its.latency
+            and mine._is_slower(its)
         )
+
+    def _is_slower(self, other: "Model") -> bool:
+        """Return whether no send takes less time, or arrives sooner, than under another machine."""
+        import numpy as np
+
+        source, target = np.array([each[:2] for each in (*self.arcs, *other.arcs)], np.int64).reshape(-1, 2).T
+        mine, its = self.ticks(source, target), other.ticks(source, target)
+        return self.latency >= other.latency and all(bool((a >= b).all()) for a, b in zip(mine, its, strict=True))
 
     def __str__(self) -> str:
         return f"{self.name}: {self.summary}" if self.summary else self.name
 
     def __repr__(self) -> str:
         late = f", latency {self.latency}" if self.latency > 1 else ""
+        late += f", {len(self.arcs):,} arcs that take longer" if self.arcs else ""
         return f"<Model {self.name}: {self.ports} port{'s' * (self.ports != 'one')}, {self.duplex} duplex{late}>"
 
 
@@ -293,84 +372,3 @@ def _known(name: str) -> Model | None:
         return model(name).normal
     except PlanError:
         return None
-
-
-class Takes(NamedTuple):
-    """The table of a machine on a network: what a send over each arc takes in a step, and when its chunk is there.
-
-    ``resource``: int64 (arcs, width), as indices into ``room``. ``key``: int64 (arcs, width); sends of one key share a resource,
-    and -1 is a key of its own for each send. ``room``: int64 (resources,), under how many keys each is taken at once.
-    ``latency``: how many steps after it began a send has arrived. ``ports``: to how many a node sends at once; 0: to any number.
-    """
-
-    resource: "Ints"
-    key: "Ints"
-    room: "Ints"
-    latency: int = 1
-    ports: int = 0
-
-    @property
-    def resources(self) -> int:
-        """How many resources there are."""
-        return len(self.room)
-
-    @property
-    def servers(self) -> tuple["Ints", "Ints"]:
-        """The first server of each resource of an arc, int64 (arcs, width), and how many more stand behind: int64 (servers,)."""
-        import numpy as np
-
-        from treecast.ragged import starts
-
-        first = starts(self.room)
-        spare = np.zeros(first[-1], np.int64)
-        spare[first[:-1]] = self.room - 1
-        return first[self.resource], spare
-
-
-def takes(machine: Model, network: "Network") -> Takes:
-    """Return the table of a machine on a network, arcs as ``arcs_of`` numbers them.
-
-    Whoever makes schedules, times them or bounds them asks this. The verifiers do not: they have rules of their own. The arcs
-    there and back of each cable are a link. Raises PlanError under wormhole switching, where a send takes the channels of its
-    route.
-
-    >>> from treecast import network
-    >>> takes(model("one-port"), network("path:3")).resource.tolist()
-    [[0, 4], [1, 5], [1, 3], [2, 4]]
-    >>> takes(model("all-port,half"), network("path:3")).resource.tolist()
-    [[0], [1], [0], [1]]
-    >>> two = takes(model("one-port,ports=2"), network("path:2"))
-    >>> two.resource.tolist(), two.room.tolist()
-    ([[0, 3, 4], [1, 2, 5]], [2, 2, 2, 2, 1, 1])
-    """
-    import numpy as np
-
-    from treecast.networks.arcs import arcs_of
-
-    if machine.routing:
-        raise PlanError(f"under {machine.name} a send takes the channels of its route, not an arc")
-    normal, arcs, nodes = machine.normal, arcs_of(network), network.nodes
-    tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
-    low, high = np.minimum(tail, head), np.maximum(tail, head)
-    each, every, half = np.full(len(tail), -1), np.arange(len(tail)), normal.duplex == "half"
-    message = every if normal.combining else each  # combined sends are one message, however many they are
-    columns, nodal = list[tuple["Ints", "Ints"]](), 0
-    if normal.room:
-        columns, nodal = [(tail, message), (head + (0 if half else nodes), message)], nodes * (1 if half else 2)
-    if normal.partner == "same" and not half:
-        columns += [(end + 2 * nodes, low * nodes + high) for end in (tail, head)]
-        nodal += nodes
-    if network.past_routes is not None:  # the channels of each, and behind the last resources of the arc's own
-        channels = network.past_routes.taken(half=half)
-        alone = network.past_routes.channels + np.arange(channels.size).reshape(channels.shape)
-        columns += [(nodal + column, message) for column in np.where(channels < 0, alone, channels).T]
-    elif normal.room != 1 and half:
-        cable = network.cable(tail, arcs.port)
-        link = np.unique(np.stack([low, high, cable]), axis=1, return_inverse=True)[1].reshape(-1)
-        columns.append((nodal + link, message))
-    elif normal.room != 1 and not (normal.room and normal.combining):
-        columns.append((nodal + every, message))
-    resource, key = (np.stack(column, axis=1).astype(np.int64) for column in zip(*columns, strict=True))
-    room = np.ones(int(resource.max(initial=-1)) + 1, np.int64)
-    room[:nodal] = normal.room
-    return Takes(resource, key, room, machine.latency, normal.room)

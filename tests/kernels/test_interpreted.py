@@ -205,9 +205,8 @@ def test_large_numbers():
         (
             sets,
             (everyone, elements),
-            (atoms, arcs, time, src, dst, arcs),
+            (atoms, arcs, time, src, dst, arcs, np.ones(rows, np.int64), arcs),
             (nodes, rows),
-            1,
             none,
             np.zeros(1, np.int64),
             0,

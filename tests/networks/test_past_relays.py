@@ -17,13 +17,14 @@ from tests.networks.test_relays import multigraphs
 from treecast.cli import main
 from treecast.collectives import Collective
 from treecast.errors import FormatError, NetworkError, PlanError
-from treecast.models import Cost, takes
+from treecast.models import Cost
 from treecast.models import model as find_model
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Network
 from treecast.networks.past_relays import PastRelays
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.schedule.costs import Costs, over_routes
+from treecast.takes import takes
 
 SUMS = ["reduce", "reduce-broadcast", "reduce-scatter", "allreduce"]
 MODELS = [

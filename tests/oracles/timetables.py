@@ -1,6 +1,6 @@
 """The list schedule as its definition reads, in plain loops."""
 
-from treecast.models import takes
+from treecast.takes import takes
 
 
 def list_schedule(ways, machine, order):

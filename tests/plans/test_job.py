@@ -190,7 +190,7 @@ def test_only_a_plan_cuts_bytes():
 def test_the_words_are_written_once_and_known_to_each_verb(verb):
     words = signature(treecast.job).parameters
     assert signature(verb).parameters == words
-    assert len(words) == 18
+    assert len(words) == 19
     said = getdoc(verb)
     assert "see ``treecast.job``" not in said
     assert all(name in said for name in words)

@@ -6,8 +6,8 @@ import networkx as nx
 import pytest
 
 from tests.test_models import EVERY
-from treecast.models import takes
 from treecast.networks import network
+from treecast.takes import takes
 from treecast.testing.plans import LINKS, fits, fitting, steps_of
 from treecast.verification.case import Case
 from treecast.verification.rules import rules_for

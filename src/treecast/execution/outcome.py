@@ -1,17 +1,19 @@
 """The common part of all ways to run a schedule on real bytes: the walk through the steps under faults, and its report."""
 
 import time
-from collections import deque
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from treecast.description import Described, Mark, Table, node_table
 from treecast.progress import Progress, report, reporting
 from treecast.schedule import Schedule, Sends
 from treecast.simulation.faults import Faults, describe_sends
+from treecast.steps import NEVER
 from treecast.units import spell_seconds
 
 
@@ -126,18 +128,24 @@ def carry_out(
     ``do`` carries out the sends of one step, and returns how many took place, how many of these were lost, and what is to be
     called when they arrive. ``began``: when all began, as ``time.perf_counter`` says it.
     """
-    steps, transmissions, lost, last, late = 0, 0, 0, schedule.steps, schedule.model.latency
-    under_way = deque[tuple[int, Callable[[], object]]]()
+    steps, transmissions, lost, last = 0, 0, 0, schedule.steps
+    under_way = defaultdict[int, list[Callable[[], object]]](list)
+
+    def arrived(by: int) -> None:
+        for when in sorted(when for when in under_way if when <= by):
+            for arrive in under_way.pop(when):
+                arrive()
+
     with reporting(progress):
         for sends in schedule.expand():
-            while under_way and under_way[0][0] <= sends.step:
-                under_way.popleft()[1]()
-            sent, gone, arrive = do(sends)
-            under_way.append((sends.step + late, arrive))
-            transmissions, lost = transmissions + sent, lost + gone
-            steps = sends.step + late if sent else steps
-            report(sends.step + late, last, "steps")
-        for _, arrive in under_way:
-            arrive()
+            arrived(sends.step)
+            late = schedule.model.ticks(sends.src, sends.dst)[1]
+            for delay in np.unique(late).tolist():
+                sent, gone, arrive = do(sends.take(late == delay))
+                under_way[sends.step + delay].append(arrive)
+                transmissions, lost = transmissions + sent, lost + gone
+                steps = max(steps, sends.step + delay) if sent else steps
+                report(sends.step + delay, last, "steps")
+        arrived(NEVER)
     counts = {"steps": steps, "transmissions": transmissions, "lost_sends": lost}
     return {"schedule": schedule, "faults": faults, **counts, "seconds": time.perf_counter() - began}

@@ -5,6 +5,7 @@ Whoever asks whether some steps are the fewest climbs no higher than to the boun
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from threading import Lock
 
 from treecast.collectives.kinds import Kind
@@ -15,6 +16,7 @@ from treecast.lower_bounds.flight import flight
 from treecast.lower_bounds.job import Job
 from treecast.lower_bounds.one_port import serving
 from treecast.lower_bounds.prices import by_prices
+from treecast.lower_bounds.rates import by_rates, evened, in_evened
 from treecast.lower_bounds.sends import sends, work
 from treecast.lower_bounds.spreads import in_pairs, over_every_arc, spreading, surviving, there_and_back
 from treecast.lower_bounds.windows import by_windows
@@ -82,6 +84,10 @@ class Climb:
 
     def __init__(self, job: Job, given: str = "", known: Sequence[Bound] = ()) -> None:
         rungs = ((wormhole, _any),) if job.model.routing else LADDER
+        self._real, self._late = job, (1, 1, 1)
+        if job.model.arcs:
+            even, *quickest = evened(job.model, job.network)
+            job, self._late = replace(job, model=even), (even.latency, *quickest)
         self._job, self._given, self._known = job, given, [list(known)]
         self._rungs = [] if known else [rung for rung, trait in rungs if trait(job.kind)]
         self._climbing = Lock()
@@ -91,7 +97,15 @@ class Climb:
             with self._climbing:  # or a second thread takes the same rung, and the next one is left out
                 if at == len(self._known):
                     self._known.append(self._after(self._rungs[at - 1], self._known[-1]))
-            yield self._known[at]
+            yield self._known[at] if not self._real.model.arcs else [in_evened(b, *self._late) for b in self._known[at]]
+        if self._real.model.arcs and self._rungs:
+            yield self._unlike
+
+    @cached_property
+    def _unlike(self) -> list[Bound]:
+        """All bounds where sends over arcs take unlike times."""
+        even = [in_evened(bound, *self._late) for bound in self._known[-1]]
+        return [*even, *(replace(bound, given=self._given or bound.given) for bound in by_rates(self._real, even))]
 
     def _after(self, rung: Rung, known: Sequence[Bound]) -> list[Bound]:
         """Return the known bounds and those of another function."""

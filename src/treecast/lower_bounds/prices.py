@@ -29,12 +29,13 @@ from treecast.graphs.parting import far_and_back
 from treecast.lower_bounds.bound import Bound, tightest
 from treecast.lower_bounds.job import Job, steps
 from treecast.lower_bounds.one_port import senders
-from treecast.models import Model, takes
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.ragged import read_only, starts
+from treecast.takes import takes
 
 Floats = NDArray[np.float64]
 
@@ -47,19 +48,20 @@ class Prices(NamedTuple):
     """Whole prices of resources: all cheapest trees or paths of one message cost ``ways``, the sends of a step at most ``room``.
 
     ``taken``: int64 (arcs, width), the resources of a send over each arc, as indices into ``prices`` and ``rooms``, which says
-    how many sends take each at once.
+    how many sends take each at once. ``gap``: for how many steps each, int64 (arcs,).
     """
 
     prices: Ints
     rooms: Ints
     taken: Ints
+    gap: Ints
     ways: int
     room: int
 
     @property
     def of_arcs(self) -> Ints:
         """The cost of a send over each arc, arcs as ``arcs_of`` numbers them."""
-        return self.prices[self.taken].sum(axis=1)
+        return self.prices[self.taken].sum(axis=1) * self.gap
 
 
 class _Demand(NamedTuple):
@@ -154,14 +156,10 @@ def by_prices(job: Job, known: Sequence[Bound]) -> list[Bound]:
 
     Its certificate are the prices of arcs: the formula has the cost of the cheapest trees or paths, and the most of a step.
     """
-    collective, model, network, kind = job.collective, job.model, job.network, job.kind
-    roots = network.rank_count if kind.all_source else 1
-    most = _MOST_OF_PATHS if kind.personal or collective.demand is not None else _MOST_ARCS
-    if model.combining or model.routing or job.faults or network.arcs * roots > most:
-        return []
+    collective, network, kind = job.collective, job.network, job.kind
     if kind.all_source and network.seen_alike and collective.lengths is None:
         return []  # arcs that look alike cost the same: ports and distances say as much
-    found = best_prices(network, replace(collective, messages=1, owners=()), model)
+    found = priced(job)
     if found is None or not found.ways:
         return []
     needed, certificate = job.total * found.ways, tuple(found.of_arcs.tolist())
@@ -178,6 +176,16 @@ def by_prices(job: Job, known: Sequence[Bound]) -> list[Bound]:
     return [replace(bound, certificate=certificate, given=given) for bound in more]
 
 
+def priced(job: Job) -> Prices | None:
+    """Return good prices for one message of each source of a job; None where they are not looked for."""
+    collective, model, network, kind = job.collective, job.model, job.network, job.kind
+    roots = network.rank_count if kind.all_source else 1
+    most = _MOST_OF_PATHS if kind.personal or collective.demand is not None else _MOST_ARCS
+    if model.combining or model.routing or job.faults or network.arcs * roots > most:
+        return None
+    return best_prices(network, replace(collective, messages=1, owners=()), model)
+
+
 @kept(64)
 def best_prices(network: Network, collective: Collective, model: Model) -> Prices | None:
     """Return good prices for a collective on a network under a model; None where some rank is not reached.
@@ -190,13 +198,13 @@ def best_prices(network: Network, collective: Collective, model: Model) -> Price
     >>> found.ways / found.room > 42.6
     True
     """
-    demands, (taken, rooms) = _demands(collective, network), taken_by(model, network)
+    demands, (taken, rooms), gap = _demands(collective, network), taken_by(model, network), takes(model, network).gap
     count = len(rooms)
 
     def ask(y: Floats) -> tuple[float, Floats]:
         use = np.zeros(len(taken))
-        paid = sum(demand.price(y[taken].sum(axis=1), use) for demand in demands)
-        return paid, np.bincount(taken.ravel(), np.repeat(use, taken.shape[1]), count) / rooms
+        paid = sum(demand.price(y[taken].sum(axis=1) * gap, use) for demand in demands)
+        return paid, np.bincount(taken.ravel(), np.repeat(use * gap, taken.shape[1]), count) / rooms
 
     load = mean = np.zeros(count)
     above, below, best = np.inf, 0.0, np.ones(count)
@@ -217,11 +225,11 @@ def best_prices(network: Network, collective: Collective, model: Model) -> Price
     whole = [np.rint(level * y / y.max()) for y in several for level in _LEVELS]
     # sums: their owner may be where that costs least
     chosen = collective.traits.results and collective.all_source and collective.demand is None
-    owed = [_by_best_owner(demands, network, y[taken].sum(axis=1)) if chosen else ask(y)[0] for y in whole]
+    owed = [_by_best_owner(demands, network, y[taken].sum(axis=1) * gap) if chosen else ask(y)[0] for y in whole]
     sold = [int((rooms * y).sum()) for y in whole]
     paid = [(Fraction(int(owed[i]), sold[i]), i) for i in range(len(whole)) if sold[i]]
     most, at = max(paid, key=lambda pair: pair[0])
-    return Prices(whole[at].astype(np.int64), rooms, taken, int(most * sold[at]), sold[at])
+    return Prices(whole[at].astype(np.int64), rooms, taken, gap, int(most * sold[at]), sold[at])
 
 
 def _by_best_owner(demands: "list[_Demand | _Classes]", network: Network, price: Floats) -> float:

@@ -69,7 +69,7 @@ def proven(prices: Sequence[int], collective: Collective, network: Network, copi
 def _proven(network: Network, prices: tuple[int, ...], collective: Collective, copies: int, model: Model) -> int | None:
     kind, arcs = collective.traits, arcs_of(network)
     roots = network.ranks.tolist() if kind.all_source else [collective.root]
-    refused = model.combining or model.routing or collective.shared
+    refused = model.combining or model.routing or model.arcs or collective.shared
     ends_of = (
         roots if collective.demand is None else [*collective.demand.want.tolist(), *collective.demand.holder.tolist()]
     )

@@ -7,8 +7,11 @@ from treecast.against import Against
 from treecast.collectives import Collective
 from treecast.description import Description, describe
 from treecast.lower_bounds import Bound, best, bounds
+from treecast.lower_bounds.job import Job
+from treecast.lower_bounds.rates import least_seconds
 from treecast.models import Cost, Model
 from treecast.networks import Network
+from treecast.schedule.costs import Costs
 from treecast.units import spell_seconds
 
 # chunks: multiples of all numbers up to 10, and too many for bounds that hold for few alone
@@ -45,6 +48,7 @@ def bound_seconds(
     block: int,
     cost: Cost,
     against: Against = "nodes",
+    costs: Costs | None = None,
 ) -> TimeBound | None:
     """Return the least time in which schedules of a collective can carry blocks of so many bytes, in chunks of one length.
 
@@ -52,10 +56,15 @@ def bound_seconds(
     least. The bounds on steps are the greatest of several functions that are linear but for rounding up. So a is how they grow
     where M is great, and c is the least that they are above aM, where M is small and where rounding up may differ.
 
+    Where arcs cost differently, ``costs``, it is the bound by prices of these, whatever the number of chunks.
+
     None under wormhole switching, and where messages for one node each have lengths of their own.
     """
     if model.routing or collective.traits.one_way:
         return None
+    if costs is not None and costs.unlike and collective.lengths is None and not model.combining:
+        job = Job(collective, network, copies, replace(model, arcs=()), against=against)
+        return TimeBound(least_seconds(job, costs, block), 0.0, 0.0, "by the costs of each arc: prices, distances")
     if collective.lengths is not None:
         return _unequal(collective, network, copies, model, flit=block, cost=cost)
 

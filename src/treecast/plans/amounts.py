@@ -1,8 +1,11 @@
 """How much data a job has, how it may be cut, and the cost of a send, as people say it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from treecast.errors import PlanError
+from treecast.models import Cost
 from treecast.networks import Network
 from treecast.schedule.costs import Costs
 from treecast.units import parse_bytes, parse_rate
@@ -64,6 +67,30 @@ def costs_of(latency: float | str | None, rate: float | str | None) -> Costs | N
             f"a send costs its start-up time and its bytes: say both, as in latency='1us', rate='12.5GB/s'{hint}"
         )
     return Costs.of(latency, rate)
+
+
+def with_arcs(network: Network, usual: Costs | None, arcs: Mapping[Any, Any] | None) -> Costs | None:
+    """Return costs with those of some arcs, ``{(source, target): (latency, rate)}``, by numbers or labels.
+
+    Raises PlanError, NetworkError and TreecastError for arcs that are not there, and costs that are none.
+    """
+    if not arcs:
+        return usual
+    if usual is None:
+        raise PlanError(
+            "costs are of arcs that differ: say the cost of the others, as in latency='1us', rate='12.5GB/s'"
+        )
+    found = dict[tuple[int, int], Cost]()
+    for ends, cost in arcs.items():
+        try:
+            (source, target), (latency, rate) = ends, cost
+        except (TypeError, ValueError):
+            raise PlanError(f"write costs as {{('a', 'b'): ('20ms', '1Gbit/s')}}, not {ends!r}: {cost!r}") from None
+        arc = network.node(source), network.node(target)
+        if int(network.port_between(*arc)) < 0:
+            raise PlanError(f"no arc leads from {source} to {target}, whose cost is given")
+        found[arc] = Costs.of(latency, rate).default
+    return Costs(usual.default, found)
 
 
 def rate_on(network: Network, rate: float | str | None) -> float | None:

@@ -74,7 +74,9 @@ def baseline(schedule: Schedule) -> Baseline:
     model = schedule.model
     # where ports are counted, a node's children wait
     alone = bool(model.room) and model.partner == "any" and model.buffered
-    return Baseline(schedule, 0 if model.routing or alone or model.latency > 1 else steps, one_copy_steps(schedule))
+    return Baseline(
+        schedule, 0 if model.routing or alone or model.latency > 1 or model.arcs else steps, one_copy_steps(schedule)
+    )
 
 
 @describe.register

@@ -19,7 +19,7 @@ def as_known(job: Job[Any]) -> Job[Any]:
     Messages of different lengths from or to one node, targets and routes stay on the graph.
     """
     collective = job.collective
-    if collective.traits.one_way or collective.targets or job.model.routing:
+    if collective.traits.one_way or collective.targets or job.model.routing or job.model.arcs:
         return job
     found = recognise(job.network)
     if found is None:

@@ -76,6 +76,7 @@ def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
         at=at if entry.at else None,
         facts=facts,
         halves=bool(kind.there_and_back),
+        alike=True,  # backwards a send keeps its ports at the end of its delay
     )
 
 

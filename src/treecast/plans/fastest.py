@@ -20,6 +20,7 @@ from treecast.plans.choice import build, run_builder, serious
 from treecast.plans.job import job, takes
 from treecast.plans.registry import Builder
 from treecast.plans.request import request, schedule_of
+from treecast.plans.shaped import shaped
 from treecast.schedule import Schedule
 from treecast.schedule.clocks import seconds_by_steps
 from treecast.schedule.costs import Costs
@@ -28,6 +29,7 @@ from treecast.schedule.sizes import Sizes, block_of, cut, divided
 _AROUND = 64  # chunk counts on either side of the best one of the closed form
 _SPAN = 2520  # chunks from which a closed form's slope is taken: a multiple of all numbers of trees up to 10
 _MOST_MESSAGES = 2**31 - 1
+_OCTAVES, _FEW_NODES = (4, 8), 2**6  # chunk counts where arcs are parallel, and bounds say least of few chunks
 _MET = 0.001  # above the bound: nobody builds to gain less
 
 
@@ -93,11 +95,19 @@ def _plan_bytes(asked: Job[Any], amount: Amount) -> Schedule:
         return replace(build(job, entries), sizes=divided(job.collective, amount.total, block, amount.item))
     if not flits and (amount.chunk is not None or amount.messages is not None):
         sizes = divided(job.collective, amount.total, _given(block, amount), amount.item)
+        if (
+            costs is not None
+            and costs.unlike
+            and (found := shaped(asked, amount, costs, _plan_bytes, sizes)) is not None
+        ):
+            return found
         return replace(build(*request(asked.of(sizes.messages))), sizes=sizes)
     if costs is None:
         raise PlanError(
             "how long do sends take? say latency='1us', rate='12.5GB/s', or messages, or the bytes of a chunk"
         )
+    if costs.unlike and not flits and (found := shaped(asked, amount, costs, _plan_bytes)) is not None:
+        return found
     search = Search(job, block, amount, costs)
     chosen = search.best_of_all(serious(entries, job))
     built = chosen.built or run_builder(chosen.job, chosen.builder)
@@ -251,7 +261,9 @@ class Search:
             return [1]
         least = self.bound
         centre = self._centre(least.slope, least.offset) if least else 1
-        return sorted({1, max(1, min(self.most, self.one.network.cables_out)), centre})
+        more = _OCTAVES if self.one.network.parallel_arcs and self.one.network.nodes <= _FEW_NODES else ()
+        some = {1, max(1, min(self.most, self.one.network.cables_out)), centre, *more}
+        return sorted(count for count in some if count <= self.most)
 
     def _centre(self, slope: float, offset: float) -> int:
         """Return √(cβB / (aα)) for aM + c steps; from 1 to the greatest count."""

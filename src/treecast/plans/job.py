@@ -11,17 +11,19 @@ import numpy as np
 from treecast.collectives import COLLECTIVES, Collective, Demand, find_kind
 from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError, did_you_mean
-from treecast.models import MODELS, Model
+from treecast.models import MODELS, Model, Ticks
 from treecast.models import model as find_model
 from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
+from treecast.networks.past_relays import PastRelays, whole_of
 from treecast.networks.reading.links import label_of
-from treecast.plans.amounts import amount_of, costs_of
+from treecast.plans.amounts import amount_of, costs_of, with_arcs
 from treecast.plans.built import Job
 from treecast.plans.copies import against_of, copies_of
 from treecast.plans.lengths import lengths_by_block
 from treecast.plans.registry import all_options, builders
 from treecast.schedule import Schedule
+from treecast.schedule.costs import Costs, over_routes
 from treecast.schedule.recipe import RENAMED
 
 Words = ParamSpec("Words")
@@ -45,6 +47,7 @@ def job(
     bytes: int | str | None = None,  # noqa: A002
     latency: float | str | None = None,
     rate: float | str | None = None,
+    costs: Costs | Mapping[Any, Any] | None = None,
     item: int | str = 1,
     least_chunk: int | str = 1,
     chunk: int | str | None = None,
@@ -86,6 +89,9 @@ def job(
     latency, rate
         The costs of a send: its start-up time (``"1us"``, or seconds), and the rate of arcs (``"12.5GB/s"``, ``"100Gbit/s"``, or
         bytes a second). Then the builder and the number of chunks are those that take the least time.
+    costs
+        The costs of arcs that are unlike the others: a mapping from pairs of nodes or labels to their latency and rate, as in
+        ``{("a", "b"): ("20ms", "1Gbit/s")}``. Then plans are shaped by the costs of each arc.
     item
         The bytes of an item, which is not cut, as 8 of a float64.
     least_chunk
@@ -155,7 +161,10 @@ def job(
     amount = amount_of(bytes, item=item, least_chunk=least_chunk, chunk=chunk, messages=given, flits=flits)
     if latency is not None and rate is None:
         rate = found.network.chunk_rate  # of a file that says so
-    costs = costs_of(latency, rate)
+    default = costs_of(latency, rate)
+    costs = costs if isinstance(costs, Costs) else with_arcs(whole_of(found.network), default, costs)
+    if costs is not None and isinstance(found.network, PastRelays):
+        costs = over_routes(costs, found.network)
     if amount is None and costs is not None:
         raise PlanError("latency and rate are for bytes: say how many, as in bytes='16MiB'")
     return found if amount is None else replace(found, amount=amount, costs=costs)
@@ -177,10 +186,19 @@ def job_over(schedule: Schedule, network: Network) -> Job[Any]:
         lengths=None if lengths is None else lengths.flits.tolist(),
         copies=recipe.copies or schedule.copies,
         against=None if schedule.against == "nodes" else schedule.against,
-        model=schedule.model,
+        model=_over(schedule.model, before, network),
         builder=recipe.builder or None,
         **options_of(schedule),
     )
+
+
+def _over(machine: Model, before: Network, network: Network) -> Model:
+    """Return the machine with the arcs that are left of it on a network of the same labels."""
+    if not machine.arcs or network is before:
+        return machine
+    place = {v: network.node(label) for v, label in enumerate(before.labels(range(before.nodes))) if label in network}
+    kept = (each for each in machine.arcs if each.source in place and each.target in place)
+    return replace(machine, arcs=tuple(Ticks(place[u], place[v], *more) for u, v, *more in kept))
 
 
 def takes(make: Callable[Words, Job[Any]]) -> Callable[[Callable[[Job[Any]], Found]], Callable[Words, Found]]:

@@ -181,6 +181,8 @@ class Builder:
         ``(job, chunk, cost)``: the options that take least time where a chunk has so many bytes and a send costs so much.
     any_model
         Whether it also makes schedules for any other model without routes in which nodes keep the chunks that they relay.
+    alike
+        Whether it does so only where sends over all arcs take one step, and arrive as soon.
     needs
         The keyword of the option without which it does not plan, and is no candidate; empty for most.
     """
@@ -206,6 +208,7 @@ class Builder:
     baseline: bool = False
     suits: Suits = lambda job, chunk, cost: {}
     any_model: bool = False
+    alike: bool = False
     needs: str = ""
 
     @property
@@ -231,7 +234,7 @@ class Builder:
 
     def serves(self, machine: Model) -> bool:
         """Return whether its schedules hold under a model."""
-        free = self.any_model and machine.buffered and not machine.routing
+        free = self.any_model and machine.buffered and not machine.routing and not (self.alike and machine.arcs)
         return free or any(own <= machine for own in self.machines)
 
     def takes(self, keywords: Iterable[str]) -> bool:

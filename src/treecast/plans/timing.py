@@ -52,6 +52,7 @@ def time_plan(schedule: Schedule, costs: Costs | None = None) -> Timing:
         schedule.model,
         block=sizes.least(schedule.collective),
         cost=costs.least,
+        costs=costs,
         against=schedule.against,
     )
     return Timing(steps, events, bound)

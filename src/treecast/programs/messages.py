@@ -11,6 +11,7 @@ contributions it carries.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -52,6 +53,11 @@ class Messages:
 
     def __len__(self) -> int:
         return len(self.step)
+
+    @cached_property
+    def late(self) -> Ints:
+        """How many steps after it began each message has arrived: int64 (messages,)."""
+        return self.schedule.model.ticks(self.src, self.dst)[1]
 
     def ranges(self, message: int) -> list[tuple[int, int]]:
         """Return the ranges (first, stop) of chunks of one message, in order."""
@@ -272,11 +278,11 @@ def _comes(messages: Messages, message: Ints, key: Ints) -> NDArray[np.bool_]:
     """Return of each chunk of each message whether some message of an earlier step has brought it: bool (entries,)."""
     most, step = int(key.max(initial=0)) + 1, messages.step[message]
     arrival, code = messages.dst[message] * most + key, messages.src[message] * most + key
-    order = np.lexsort([step, arrival])
+    there = step + messages.late[message]
+    order = np.lexsort([there, arrival])
     known, first = np.unique(arrival[order], return_index=True)
     place = np.minimum(np.searchsorted(known, code), max(len(known) - 1, 0))
-    late = messages.schedule.model.latency
-    return (known[place] == code) & (step[order][first[place]] + late <= step) if len(known) else np.zeros(0, np.bool_)
+    return (known[place] == code) & (there[order][first[place]] <= step) if len(known) else np.zeros(0, np.bool_)
 
 
 def _carried(messages: Messages) -> tuple[Ints, Ints]:
@@ -298,7 +304,7 @@ def _all_that_add(messages: Messages, message: Ints, which: Ints, code: Ints, ar
     high = np.searchsorted(arrival[order], code[which], side="right")
     entry = np.repeat(low, high - low) + places(high - low)
     of, need = np.repeat(message[which], high - low), message[order][entry]
-    late = messages.step[need] + messages.schedule.model.latency > messages.step[of]
+    late = messages.step[need] + messages.late[need] > messages.step[of]
     if messages.schedule.part.shared:  # a later message is no part of the sum so far
         return of[~late], need[~late]
     _refuse(messages, of[late])
@@ -312,12 +318,12 @@ def _what_brought(messages: Messages, message: Ints, which: Ints, code: Ints, ar
     found = np.full(len(which), -1, np.int64)
     for own in (False, True):
         at = arrival * trees + tree if own else arrival
-        order = np.lexsort([message, step, at])
+        order = np.lexsort([message, step + messages.late[message], at])
         sought = (code * trees + tree if own else code)[which]
         place = np.searchsorted(at[order], sought)
         inside = order[np.minimum(place, len(order) - 1)] if len(order) else place
         there = (place < len(order)) & (at[inside] == sought)
-        there &= step[inside] + messages.schedule.model.latency <= step[which]
+        there &= step[inside] + messages.late[message[inside]] <= step[which]
         there &= (tree[which] > 0) | (not own)
         found[there] = message[inside][there]
     _refuse(messages, message[which][found < 0])

@@ -136,6 +136,10 @@ class Moves:
     row: Ints
     time: Ints
 
+    def coming(self, late: Ints) -> Ints:
+        """Return the moves of each atom in the order in which they arrive, by how much later that of each row does."""
+        return np.lexsort((self.time + late[self.row], self.atom))
+
     @cached_property
     def atom(self) -> Ints:
         """The atom that each move carries: int64 (moves,)."""

@@ -1,8 +1,8 @@
 """How long a schedule takes, by two clocks: step by step, or each send as soon as it can begin.
 
-By steps, every step lasts as long as the slowest send that is under way. By events, a send begins when its chunks have arrived
-and the earlier sends of both its ports are over. The second is never later than the first. Where chunks arrive in L steps, a send
-is under way for L times as long as it keeps its ports.
+By steps, every step lasts as long as its slowest send. By events, a send begins when its chunks have arrived and earlier sends
+of both its ports are over. The second is never later than the first. Where chunks arrive in L steps, a send is under way for L
+times as long as it keeps its ports; over a far arc, for what the arc takes beyond its start-up time longer.
 """
 
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from treecast.errors import ScheduleError
-from treecast.models import takes
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.ragged import starts, turns
 from treecast.schedule.costs import Costs
 from treecast.schedule.schedule import Schedule
-from treecast.schedule.sizes import Sizes, under_way
+from treecast.schedule.sizes import Sizes
+from treecast.takes import takes
 
 _MOST_SENDS = 2**25
 
@@ -36,8 +36,9 @@ class _Messages:
 def seconds_by_steps(schedule: Schedule, costs: Costs) -> float:
     """Return the seconds that the steps of a schedule take, one after the other, each as long as its slowest send.
 
-    All chunks count as long as the longest. Raises ScheduleError when the schedule does not say how long its chunks are, or
-    has too many sends to look at one by one: arcs of different costs need that.
+    Where arcs cost differently, no step has a length, and it is the time by events. All chunks count as long as the longest.
+    Raises ScheduleError when the schedule does not say how long its chunks are, or has too many sends to look at one by one:
+    arcs of different costs need that.
 
     >>> import treecast
     >>> schedule = treecast.plan("broadcast", "hypercube:3", bytes="6kB", messages=6)
@@ -45,13 +46,9 @@ def seconds_by_steps(schedule: Schedule, costs: Costs) -> float:
     8e-06
     """
     chunk = _sizes_of(schedule).chunk
-    if not costs.arcs:
-        return sum(costs.default.step_time(size * chunk) for size in schedule.message_sizes.tolist())
-    messages = _messages(schedule)
-    startup, per_byte = costs.of_arcs(messages.src, messages.dst)
-    times = np.zeros(schedule.steps)
-    np.maximum.at(times, messages.step, startup + per_byte * chunk * np.diff(messages.start))
-    return float(under_way(times, schedule.model.latency).sum())
+    if costs.unlike or schedule.model.arcs:
+        return seconds_by_events(schedule, costs)
+    return sum(costs.default.step_time(size * chunk) for size in schedule.message_sizes.tolist())
 
 
 def seconds_by_events(schedule: Schedule, costs: Costs) -> float:
@@ -63,30 +60,31 @@ def seconds_by_events(schedule: Schedule, costs: Costs) -> float:
     """
     lengths = np.diff(_sizes_of(schedule).bounds(schedule.collective))
     messages = _messages(schedule)
-    startup, per_byte = costs.of_arcs(messages.src, messages.dst)
     length = lengths[messages.chunk % max(len(lengths), 1)]  # a finished sum is as long as its sum
-    lasts = startup + per_byte * np.add.reduceat(length, messages.start[:-1])
+    size = np.add.reduceat(length, messages.start[:-1]) if len(messages.step) else np.zeros(0)
+    lasts, delay = costs.seconds(messages.src, messages.dst, size)
     sums, late = schedule.collective.sums, schedule.model.latency
+    delay += (late - 1) * lasts
     taken = _taken(schedule, messages)
     free = np.zeros(int(taken.max(initial=-1)) + 1)
     owners = np.repeat(np.arange(len(messages.step)), np.diff(messages.start))
     held_by = messages.src[owners] * schedule.collective.chunks + messages.chunk
     brought_to = messages.dst[owners] * schedule.collective.chunks + messages.chunk
+    # who completes a sum has the finished one when all contributions are there
+    finished = (messages.chunk >= sums) & ~np.isin(held_by, brought_to)
+    held_by = np.where(finished, held_by - sums, held_by)
     keys, places = np.unique(np.concatenate([held_by, brought_to]), return_inverse=True)
     source, target = places[: len(owners)], places[len(owners) :]
     there = np.full(len(keys), np.nan)  # when a chunk has arrived at a node; NaN: it was there from the start
     end = 0.0
-    first = np.searchsorted(messages.step, np.arange(schedule.steps + 1))
-    for step in range(schedule.steps):
-        these = slice(int(first[step]), int(first[step + 1]))
-        if these.start == these.stop:
-            continue
+    first = [*np.flatnonzero(np.diff(messages.step, prepend=-1)).tolist(), len(messages.step)]
+    for these in map(slice, first, first[1:]):
         inside = slice(int(messages.start[these.start]), int(messages.start[these.stop]))
         ready = np.nan_to_num(there[source[inside]])
         begins = np.maximum.reduceat(ready, messages.start[these.start : these.stop] - inside.start)
         begins = np.maximum(begins, free[taken[these]].max(axis=1))
         np.maximum.at(free, taken[these], (begins + lasts[these])[:, None])
-        ends = begins + late * lasts[these]
+        ends = begins + delay[these]
         arrived = ends[owners[inside] - these.start]
         adds = messages.chunk[inside] < sums
         np.fmax.at(there, target[inside][adds], arrived[adds])

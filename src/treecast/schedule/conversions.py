@@ -43,7 +43,7 @@ def to_networkx(schedule: "Schedule") -> "nx.MultiDiGraph[Any]":
     return graph
 
 
-def to_pandas(schedule: "Schedule") -> Any:
+def to_pandas(schedule: "Schedule", /) -> Any:
     """Return the rows of a schedule as a DataFrame of pandas, in their order.
 
     Parameters

@@ -2,15 +2,16 @@
 
 import csv
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import FormatError, TreecastError
 from treecast.files import read_whole, spell_path
-from treecast.models import Cost
+from treecast.models import Cost, Model, Ticks
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.past_relays import PastRelays
@@ -19,13 +20,16 @@ from treecast.units import parse_rate, parse_seconds
 
 Floats = NDArray[np.float64]
 _COLUMNS = ["source", "target", "latency", "rate"]
+_PARTS, _ROUNDING = 64, Fraction(1, 20)  # of the shortest gap; by how much of itself a gap is rounded up
 
 
 @dataclass(frozen=True)
 class Costs:
     """The cost of a send, by the arc that it goes over.
 
-    ``arcs``: the cost of the arcs from one node to another, all parallel ones; ``default``: of all others.
+    ``arcs``: the cost of the arcs from one node to another, all parallel ones; ``default``: of all others. The start-up time of
+    the default is what a send keeps its ports busy for, and so is that of an arc where it is less. What an arc takes beyond that
+    is distance: others may be sent meanwhile.
 
     >>> Costs.of(latency="1us", rate="12.5GB/s").default
     Cost(startup=1e-06, per_byte=8e-11)
@@ -48,6 +52,50 @@ class Costs:
         every = [self.default, *self.arcs.values()]
         return Cost(min(cost.startup for cost in every), min(cost.per_byte for cost in every))
 
+    @property
+    def unlike(self) -> bool:
+        """Whether some arc costs anything but what others cost."""
+        return any(cost != self.default for cost in self.arcs.values())
+
+    def seconds(self, src: Ints, dst: Ints, size: float | Floats) -> tuple[Floats, Floats]:
+        """Return how long a send of ``size`` bytes over each arc keeps its ports, and after how long it has arrived: float64."""
+        startup, per_byte = self.of_arcs(src, dst)
+        return np.minimum(startup, self.default.startup) + size * per_byte, startup + size * per_byte
+
+    def on(self, machine: Model, network: Network, chunk: int, place: Network | None = None) -> tuple[Model, float]:
+        """Return a machine on which sends of so many bytes take their gaps and delays in steps, and the seconds of a step.
+
+        A step is the longest by which no gap is rounded up by more than 5 %, or a 64th of the shortest gap. All is rounded up: so
+        a schedule ends no later than its steps say, if each send begins as soon as it can in the same order. ``place``: the part
+        of the network whose arcs are to be told apart so well; all others are rounded up to its steps.
+
+        >>> from treecast.models import model
+        >>> from treecast.networks import network
+        >>> costs = Costs(Cost(1e-6, 1e-9), {(0, 1): Cost(1e-6, 3e-9), (1, 0): Cost(9e-6, 1e-9)})
+        >>> costs.on(model("all-port"), network("path:3"), 1000)
+        (<Model all-port: all ports, full duplex, 2 arcs that take longer>, 2e-06)
+        """
+        arcs = arcs_of(network, single=True)
+        tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
+        unlike, which = np.unique(np.stack(self.of_arcs(tail, head)), axis=1, return_inverse=True)
+        least, bytes_ = Fraction(self.default.startup), Fraction(chunk)
+        gap = [min(least, Fraction(float(o))) + bytes_ * Fraction(float(b)) for o, b in unlike.T]
+        delay = [Fraction(float(o)) + bytes_ * Fraction(float(b)) for o, b in unlike.T]
+        if place is not None and place is not network:
+            some = arcs_of(place, single=True)
+            used = np.unique(
+                np.stack(self.of_arcs(some.tail.astype(np.int64), some.head.astype(np.int64))), axis=1
+            ).T.tolist()
+            told = [g for g, pair in zip(gap, unlike.T.tolist(), strict=True) if pair in used]
+        else:
+            told = gap
+        tick = next(
+            (t for parts in range(1, _PARTS) if _rounded(told, t := min(told) / parts) <= _ROUNDING), min(told) / _PARTS
+        )
+        steps = np.array([[-(-each // tick) for each in row] for row in (gap, delay)], np.int64)[:, which.reshape(-1)]
+        made = replace(machine, arcs=tuple(map(Ticks, tail.tolist(), head.tolist(), *steps.tolist())))
+        return made, float(tick)
+
     def over(self, before: Network, after: Network) -> "Costs":
         """Return the costs of the arcs of a network on another one, whose nodes are the same if they have the same labels."""
         numbers = {label: node for node, label in enumerate(after.labels(np.arange(after.nodes)))} if self.arcs else {}
@@ -58,9 +106,11 @@ class Costs:
     def of_arcs(self, src: Ints, dst: Ints) -> tuple[Floats, Floats]:
         """Return the start-up times and the seconds a byte of arcs by their ends: float64, as long as ``src``."""
         every = [self.default, *self.arcs.values()]
-        which = np.zeros(len(src), np.int64)
-        for place, (u, v) in enumerate(self.arcs, 1):
-            which[(src == u) & (dst == v)] = place
+        ends = np.array([(-1, -1), *self.arcs], np.int64)
+        keys, sought = ends[:, 0] << 31 | ends[:, 1], np.asarray(src, np.int64) << 31 | np.asarray(dst, np.int64)
+        order = np.argsort(keys)
+        at = order[np.minimum(np.searchsorted(keys, sought, sorter=order), len(keys) - 1)]
+        which = np.where(keys[at] == sought, at, 0)
         return np.array([cost.startup for cost in every])[which], np.array([cost.per_byte for cost in every])[which]
 
 
@@ -118,6 +168,11 @@ def over_routes(costs: Costs, network: PastRelays) -> Costs:
         before = found.get((u, v), Cost())
         found[u, v] = Cost(max(begins, before.startup), max(each, before.per_byte))
     return Costs(usual, {ends: cost for ends, cost in found.items() if cost != usual})
+
+
+def _rounded(gaps: Sequence[Fraction], tick: Fraction) -> Fraction:
+    """Return by how much of itself the worst gap is rounded up in whole ticks."""
+    return max(-(-gap // tick) * tick / gap - 1 for gap in gaps)
 
 
 def rate_of(cost: Cost) -> float:

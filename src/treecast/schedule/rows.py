@@ -117,7 +117,7 @@ class Rows:
     lines: Ints = field(default_factory=lambda: _NO_LINES)
 
     @staticmethod
-    def of(payloads: Payloads, *, lines: Ints = _NO_LINES, **columns: ArrayLike) -> "Rows":
+    def of(payloads: Payloads, *, lines: ArrayLike = _NO_LINES, **columns: ArrayLike) -> "Rows":
         """Return rows from columns in any order of rows; one number counts for all rows. ``lines``: of a file.
 
         ``steps`` left out are those of streams, ``tree`` is -1, and ``payload`` the numbers of all payloads, one for each row.
@@ -137,7 +137,7 @@ class Rows:
         return self.step.dtype == np.int64
 
     @staticmethod
-    def of_any_steps(payloads: Payloads, *, lines: Ints = _NO_LINES, **columns: ArrayLike) -> "Rows":
+    def of_any_steps(payloads: Payloads, *, lines: ArrayLike = _NO_LINES, **columns: ArrayLike) -> "Rows":
         """Return the same of rows that may be later: a node's program in a network that no machine could hold."""
         whole = _completed(payloads, columns)
         given = {name: _column(name, whole[name], dtype) for name, dtype in COLUMNS.items()}
@@ -151,13 +151,13 @@ class Rows:
         check_payloads(payloads, given)
         # payloads are numbered by their contents for as long as rows are sorted, so that the order depends on nothing else
         given["payload"], table = drop_duplicates(given["payload"], payloads)
-        order = _sorted_order(given)
+        order, own = _sorted_order(given), np.asarray(lines, np.int64)
         if order is not None:
-            given, lines = {name: column[order] for name, column in given.items()}, lines[order[: len(lines)]]
+            given, own = {name: column[order] for name, column in given.items()}, own[order[: len(own)]]
         given["payload"], table = number_by_first_use(given["payload"], table)
         for column in (*given.values(), table.start, table.first, table.stop):
             column.setflags(write=False)
-        return Rows(**given, payloads=table, lines=lines)
+        return Rows(**given, payloads=table, lines=own)
 
     def __len__(self) -> int:
         return len(self.step)
@@ -228,6 +228,16 @@ class Rows:
     def leaves(self, row: Ints, place: Ints) -> Ints:
         """Return the step in which the chunk at ``place`` (0-based) of each ``row``'s payload leaves: int64."""
         return self.step[row].astype(np.int64) + self.pace[row] * place
+
+    def until(self, late: Ints) -> int:
+        """Return the number of steps until all has arrived, of each row so many steps after it has left: int64 (rows,)."""
+        return int((self.step + self.steps - 1 + late).max()) if len(self) else 0
+
+    @property
+    def begins(self) -> Ints:
+        """The steps in which some chunk leaves, ascending: int64."""
+        row = np.repeat(np.arange(len(self)), self.messages)
+        return np.unique(self.leaves(row, places(self.messages)))
 
     def __repr__(self) -> str:
         return f"<Rows: {count_of(len(self), 'row')}, {count_of(len(self.payloads), 'payload')}>"
@@ -368,3 +378,8 @@ class Sends:
     tree: Ints
     chunk: Ints
     row: Ints
+
+    def take(self, some: NDArray[np.bool_]) -> "Sends":
+        """Return some of them."""
+        columns = (self.src, self.dst, self.port, self.tree, self.chunk, self.row)
+        return self if some.all() else Sends(self.step, *(column[some] for column in columns))

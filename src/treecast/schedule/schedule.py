@@ -1,6 +1,6 @@
 """The schedule of a collective on a network: rows, and claims on them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -175,7 +175,11 @@ class Schedule(Described):
     @property
     def steps(self) -> int:
         """The number of steps until the last send has arrived, counted from step 0."""
-        return int((self.rows.step + self.rows.steps).max()) + self.model.latency - 1 if len(self.rows) else 0
+        return self.rows.until(self.late(self.model))
+
+    def late(self, model: Model) -> Ints:
+        """Return how many steps after it began each send of each row has arrived under a model: int64 (rows,)."""
+        return model.ticks(self.rows.src, self.rows.dst)[1]
 
     @property
     def transmissions(self) -> int:
@@ -243,7 +247,7 @@ class Schedule(Described):
             raise ScheduleError("a schedule of sums is not sparing: each contribution goes once")
         if self.network.parallel_arcs:
             raise ScheduleError("a schedule over parallel arcs is not sparing: nodes keep account of links")
-        if self.model.latency > 1:
+        if self.model.latency > 1 or self.model.arcs:
             raise ScheduleError(
                 "a schedule is not sparing where chunks arrive late: nodes keep account of what has arrived"
             )
@@ -347,9 +351,10 @@ class Schedule(Described):
         return replace(self, rows=carry_rows(self, elements, rows), orbit=False)
 
     def expand(self, start: int = 0, stop: int | None = None) -> Iterator[Sends]:
-        """Yield the sends of each step ``start … stop-1``, a step at a time: one entry for each chunk of each source."""
-        rows = self.rows
-        for step in range(start, self.steps if stop is None else min(stop, self.steps)):
+        """Yield the sends of each step ``start … stop-1``: one entry for each chunk of each source; of steps of gaps not all."""
+        rows, every = self.rows, range(start, self.steps if stop is None else min(stop, self.steps))
+        begins: Iterable[int] = [step for step in rows.begins.tolist() if step in every] if self.model.arcs else every
+        for step in begins:
             begun = int(np.searchsorted(rows.step, step, side="right"))
             active = np.flatnonzero(rows.step[:begun] + rows.steps[:begun] > step)
             length = rows.chunks_sent[active]

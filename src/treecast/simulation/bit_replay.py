@@ -73,7 +73,9 @@ def is_gossip(schedule: Schedule) -> bool:
     """Return whether ``gossip`` can replay a schedule: an allgather, an orbit on a hypercube, all messages together."""
     rows, table = schedule.rows, schedule.rows.payloads
     everything = not len(table) or (len(table) == 1 and table.ranges(0) == [(0, schedule.collective.messages)])
-    together = everything and not bool((rows.steps > 1).any()) and schedule.model.latency == 1
+    together = (
+        everything and not bool((rows.steps > 1).any()) and schedule.model.latency == 1 and not schedule.model.arcs
+    )
     cube = schedule.network.flips_bits and schedule.collective.traits.spreads
     return cube and schedule.orbit and together and not bool(schedule.answers.any())
 

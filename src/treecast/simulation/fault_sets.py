@@ -128,13 +128,14 @@ class SetReplay:
         # the columns of rows, by move: a replay reads it from beginning to end, for each 64 sets, and looks nothing up
         row, back = moves.row, schedule.arcs_back
         src, dst, arc = rows.src[row], rows.dst[row], network.arc(rows.src, rows.port)[row]
+        late = schedule.late(schedule.model)
         given, wanted = (_by_atom(atoms, h) for h in (schedule.part.given(), schedule.part.wanted()))
         self.bounds = atoms.bounds
         self.work = 2 * len(row) + network.nodes * (len(atoms) + 1) + network.nodes * network.ports
-        by_move = moves.start, np.arange(len(row)), moves.time, src, dst, arc
+        by_move = moves.start, np.arange(len(row)), moves.time, src, dst, arc, late[row], moves.coming(late)
         sizes = network.nodes, network.nodes * network.ports + 1
         back = back[row] if len(back) else back.copy()
-        self._given = (node, arcs), by_move, sizes, schedule.model.latency, back, order, own, given, wanted
+        self._given = (node, arcs), by_move, sizes, back, order, own, given, wanted
 
     def try_sets(self, sets: Ints) -> tuple[Ints, Hit | None]:
         """Replay under each set, int64 (sets, size); return how many living nodes lack something, and the first such set.

@@ -5,7 +5,7 @@ one. So c dead and l lying ones leave at least x - c - l right copies of each ch
 c + 2l < x the value that most copies have is the right one. That is how a node elects.
 """
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
@@ -149,22 +149,29 @@ def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list
     source = collective.source_of(np.arange(collective.chunks)).tolist()
     by_tree = defaultdict[tuple[int, int], dict[int, _Copy]](dict)  # of (node, chunk)
     any_tree = defaultdict[tuple[int, int], _Copy](lambda: (0, 0))
-    under_way = deque[tuple[int, list[tuple[int, int, int, int, int]]]]()
+    under_way = defaultdict[int, list[tuple[int, int, int, int, int]]](list)
 
     def arrive(step: int) -> None:
-        while under_way and under_way[0][0] <= step:
-            for v, chunk, tree, *copy in under_way.popleft()[1]:
+        for when in sorted(when for when in under_way if when <= step):
+            for v, chunk, tree, *copy in under_way.pop(when):
                 mine, any_tree[v, chunk] = by_tree[v, chunk], _joined(any_tree[v, chunk], *copy)
                 mine[tree] = _joined(mine.get(tree, (0, 0)), *copy)
 
     for sends in schedule.expand():
         arrive(sends.step)
         (liar, lying_arc), (gone, cut) = lying.at(sends.step), dead.at(sends.step)
-        arrived = list[tuple[int, int, int, int, int]]()
         columns = (
-            c.tolist() for c in (sends.src, sends.dst, sends.tree, sends.chunk, network.arc(sends.src, sends.port))
+            c.tolist()
+            for c in (
+                sends.src,
+                sends.dst,
+                sends.tree,
+                sends.chunk,
+                network.arc(sends.src, sends.port),
+                sends.step + schedule.model.ticks(sends.src, sends.dst)[1],
+            )
         )
-        for u, v, tree, chunk, arc in zip(*columns, strict=True):
+        for u, v, tree, chunk, arc, when in zip(*columns, strict=True):
             if u == source[chunk]:
                 there, false = every, 0
             elif (got := by_tree.get((u, chunk))) is None:
@@ -175,8 +182,7 @@ def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list
                     there, false = _joined((there, false), *any_tree[u, chunk])
                 false |= liar.get(u, 0)
             there &= ~(gone.get(u, 0) | cut.get(arc, 0) | gone.get(v, 0))
-            arrived.append((v, chunk, tree, there, (false | lying_arc.get(arc, 0)) & there))
-        under_way.append((sends.step + schedule.model.latency, arrived))
+            under_way[when].append((v, chunk, tree, there, (false | lying_arc.get(arc, 0)) & there))
     arrive(NEVER)
     never_sent = dead.at(0)[0]
     fooled, undecided = [0] * network.nodes, [0] * network.nodes

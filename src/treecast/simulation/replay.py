@@ -135,7 +135,8 @@ class Trace(Described):
     @property
     def steps(self) -> int:
         """The number of steps until the last send that takes place has arrived."""
-        end = self.moves.time + self.atoms.steps[self.moves.atom] + self.schedule.model.latency - 1
+        late = self.schedule.late(self.schedule.model)[self.moves.row]
+        end = self.moves.time + self.atoms.steps[self.moves.atom] - 1 + late
         return int(end[self.moved].max(initial=0))
 
     @cached_property
@@ -218,7 +219,7 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     arrival = np.full((len(atoms), network.nodes), NEVER, np.int32)
     via = np.full((len(atoms), network.nodes), -1, np.int64)
     moved = np.zeros(len(found.row), np.bool_)
-    arc, late = network.arc(rows.src, rows.port), schedule.model.latency
+    arc, late = network.arc(rows.src, rows.port), schedule.late(schedule.model)
     columns = (found.row, found.time, rows.src, rows.dst, arc, late, node_dies, arc_dies)
     begins = np.zeros(network.nodes, np.int32)
     sums = int(np.searchsorted(atoms.bounds, collective.sums))  # how many atoms, the first ones, are sums
@@ -227,7 +228,9 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
         adds, shared, own = np.zeros((sums, network.nodes), np.bool_), collective.shared, atom < sums
         adds[:, [] if collective.demand is not None else collective.ranks] = True
         adds[atom[own], node[own]] = True
-        kernels.replay_sums(found.start[: sums + 1], *columns, adds, shared, arrival[:sums], via[:sums], moved)
+        kernels.replay_sums(
+            found.start[: sums + 1], *columns, found.coming(late), adds, shared, arrival[:sums], via[:sums], moved
+        )
     alive = (node_dies[node] > 0) & (atom >= sums)
     arrival[atom[alive], node[alive]] = 0
     if collective.shared:  # who is told nothing has all contributions in the end

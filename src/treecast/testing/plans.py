@@ -13,13 +13,14 @@ from treecast.errors import PlanError
 from treecast.formats import decode, encode
 from treecast.lower_bounds import schedule_bounds, tightest
 from treecast.lower_bounds.proof import of_bounds
-from treecast.models import MODELS, Model, Takes, model, takes
+from treecast.models import MODELS, Model, model
 from treecast.networks import Network, network
 from treecast.networks.arcs import arcs_of
 from treecast.plans import Builder, all_builders, plan, program
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.simulation.replay import simulate
 from treecast.simulation.sweeps import sweep
+from treecast.takes import Takes, takes
 from treecast.testing.rank import expect
 from treecast.verification.expanded import check_expanded
 from treecast.verification.verifier import verify

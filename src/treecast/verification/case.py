@@ -45,11 +45,11 @@ class Streams(NamedTuple):
 
     def of(self, column: NDArray[Any]) -> NDArray[Any]:
         """Return a column of rows for each stream."""
-        return column if self.period == 1 else column[self.row]
+        return column if self.period == 1 and len(column) == len(self.row) else column[self.row]
 
     def at(self, resource: NDArray[Any]) -> NDArray[Any]:
         """Return a number for a resource of each row at the remainder of each stream: those of different ones never meet."""
-        return resource if self.period == 1 else self.of(resource) * np.int64(self.period) + self.remainder
+        return self.of(resource) if self.period == 1 else self.of(resource) * np.int64(self.period) + self.remainder
 
 
 class Case:
@@ -96,6 +96,8 @@ class Case:
         A row of pace p is period / p of them, or as many as it has chunks, if that are fewer, or p does not divide the period.
         """
         rows = self.rows
+        if self.model.arcs:
+            return self._with_gaps()
         period = min(lcm(*np.unique(rows.pace[rows.pace > 1]).tolist()), max(self.schedule.steps, 1))
         if period == 1:
             return Streams(
@@ -115,6 +117,18 @@ class Case:
         row, place, step = row[order], place[order], step[order]
         steps = -(-(chunks[row] - place) // apart[row])
         return Streams(row, (step // period).astype(np.int32), steps.astype(np.int32), step % period, period)
+
+    def _with_gaps(self) -> Streams:
+        """Return the rows, for as long as they keep what they take; each chunk by itself where others may go between two."""
+        gap, pace = self.model.ticks(self.rows.src, self.rows.dst)[0], self.rows.pace
+        count = np.where((pace > 0) & (pace != gap), self.rows.messages, 1)
+        self.afford(int(count.sum()), "chunks of streams whose pace is not the gap of their arc")
+        row, place = np.repeat(np.arange(len(self.rows)), count), places(count)
+        step = self.rows.leaves(row, place)
+        order = np.argsort(step, kind="stable")
+        row, step = row[order], step[order]
+        steps = np.where(count[row] > 1, 0, self.rows.steps[row] - 1) + gap[row]
+        return Streams(row, step.astype(np.int32), steps.astype(np.int32), np.zeros(len(row), np.int64), 1)
 
     def marked(self, row: Ints) -> NDArray[np.bool_]:
         """Return which rows are among some: bool (rows,)."""
@@ -137,8 +151,13 @@ class Case:
             table[self.owners, self.sums + np.arange(self.sums)] = np.where(used, done, NEVER)
         rows, atoms = self.rows, self.atoms
         columns = (rows.step, rows.pace, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place, table)
-        self.by_node(lambda low, high: arrivals(low, high, self.model.latency, *columns))
+        self.by_node(lambda low, high: arrivals(low, high, self.late, *columns))
         return table
+
+    @cached_property
+    def late(self) -> Ints:
+        """How many steps after it began each send of each row has arrived: int64 (rows,)."""
+        return self.schedule.late(self.model)
 
     @property
     def sums(self) -> int:
@@ -166,7 +185,7 @@ class Case:
         last, sends = np.zeros((2, self.nodes, self.sums), np.int32)
         rows, atoms = self.rows, self.atoms
         columns = (rows.step, rows.pace, rows.src, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place)
-        self.by_node(lambda low, high: contributions(low, high, self.model.latency, *columns, last, sends))
+        self.by_node(lambda low, high: contributions(low, high, self.late, *columns, last, sends))
         return last, sends
 
     @cached_property
@@ -181,7 +200,7 @@ class Case:
         done, twice = np.full((self.nodes, sums), NEVER, np.int32), np.zeros(len(self.rows), np.bool_)
         begins = np.zeros((self.nodes, -(-self.nodes // 63)), np.int64)
         begins[self.part.ranks, self.part.ranks // 63] = 1 << self.part.ranks % 63
-        columns = (found.row, found.time, self.rows.src, self.rows.dst, self.model.latency)
+        columns = (found.row, found.time, self.rows.src, self.rows.dst, self.late, found.coming(self.late))
         join(found.start[: sums + 1], *columns, begins, done, twice)
         done[:, ~self.part.is_used(self.atoms.bounds[:sums])] = NEVER
         return done, twice

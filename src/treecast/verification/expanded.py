@@ -16,6 +16,8 @@ from treecast.schedule import Schedule
 from treecast.verification.report import SHOWN, Broken, Violation
 from treecast.verification.walks import Break, Send, check_channels, check_routes
 
+Late = Callable[[int, int], int]
+"""How many steps after it began a send between two nodes has arrived."""
 _MOST_REPLAYED = 3_000_000  # sends, over all sets of faults
 
 
@@ -38,6 +40,14 @@ def check_expanded(schedule: Schedule, model: Model, shown: int = SHOWN) -> tupl
                 said = said.replace(f"row {row}", plain.rows.name(row), 1)
             found[rule].append(Violation(rule, said, row))
 
+    unlike = {(source, target): (gap, delay) for source, target, gap, delay in model.arcs}
+
+    def gap_of(send: Send) -> int:
+        return unlike.get((send[1], send[2]), (1, 0))[0]
+
+    def late(src: int, dst: int) -> int:
+        return unlike.get((src, dst), (1, model.latency))[1]
+
     by_step: dict[int, dict[int, Send]] = defaultdict(dict)  # one message per row and step, however many chunks
     telling = _control_flits(plain)
     for send in sends + telling:
@@ -46,22 +56,24 @@ def check_expanded(schedule: Schedule, model: Model, shown: int = SHOWN) -> tupl
         if count > 1:
             broken("one-chunk", row, f"row {row} combines {count} chunks in one message at step {step}")
     arcs = dict[tuple[int, int], int]()
-    for messages in by_step.values():
-        _check_links(plain, model, list(messages.values()), arcs, broken)
+    for step, messages in by_step.items():
+        busy = [send for send in sends if step - gap_of(send) < send[0] < step] if model.arcs else []
+        together = [*busy, *messages.values()]
+        _check_links(plain, model, together, arcs, broken)
         if isinstance(plain.network, PastRelays):
-            check_channels(plain.network, model, list(messages.values()), broken)
+            check_channels(plain.network, model, together, broken)
     if model.routing:
         check_routes(plain, model, by_step, broken)
     if not model.buffered:
         _check_relays(plain, sends, telling, broken)
-    _check_data(plain, sends, model.latency, broken)
+    _check_data(plain, sends, late, broken)
     depth = 0
     if plain.copies > 1 and plain.collective.sums:
         broken("copies", -1, "a sum has one copy")
     elif plain.copies > 1 and plain.sparing and not plain.collective.personal:
         _check_tolerance(plain, sends, broken)
     if not plain.sparing or plain.collective.personal:
-        depth = _check_copies(plain, sends, model.latency, broken)
+        depth = _check_copies(plain, sends, late, broken)
     return {rule: (breaches[rule], these) for rule, these in found.items()}, depth
 
 
@@ -91,7 +103,10 @@ def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
 def _check_links(
     plain: Schedule, model: Model, messages: list[Send], arcs: dict[tuple[int, int], int], broken: Break
 ) -> None:
-    """Judge the messages of one step on arcs, links and ports; ``arcs``: where arcs lead that were asked for before."""
+    """Judge the messages of one step on arcs, links and ports, those that began before first.
+
+    ``arcs``: where arcs lead that were asked for before.
+    """
     label = plain.network.label
     used, links = set[object](), set[object]()
     senders, receivers, both = (defaultdict[int, set[object]](set) for _ in range(3))
@@ -99,6 +114,8 @@ def _check_links(
 
     def at_fault(rule: str, send: Send, why: str, *nodes: int) -> None:
         step, src, dst, _, _, _, row = send
+        if step < messages[-1][0]:  # said when it began
+            return
 
         def text() -> str:
             return f"row {row}: {label(src)} > {label(dst)} at step {step}: {why.format(*map(label, nodes))}"
@@ -114,7 +131,7 @@ def _check_links(
             at_fault("adjacent", send, f"no arc by port {port} leads there")
         cable = int(plain.network.cable(src, port))
         link = (src, dst, cable) if model.combining else (frozenset((src, dst)), cable)
-        message = (src, port) if model.combining else row
+        message = (src, port) if model.combining else (send[0], row)
         for rule, node, taken in (("send-port", src, senders), ("recv-port", dst, receivers)):
             both[node].add((rule, message))
             if len(taken[node]) < model.room:
@@ -136,7 +153,7 @@ def _check_links(
                 at_fault("one-partner", send, "{} is busy with {}", a, partner[a])
 
 
-def _check_data(plain: Schedule, sends: list[Send], late: int, broken: Break) -> None:
+def _check_data(plain: Schedule, sends: list[Send], late: Late, broken: Break) -> None:
     """Judge whether nodes hold the chunks that they send, and end with those that they want."""
     label = plain.network.label
     finished = _check_sums(plain, sends, late, broken) if plain.collective.sums else {}
@@ -144,8 +161,9 @@ def _check_data(plain: Schedule, sends: list[Send], late: int, broken: Break) ->
     for node, a, b in plain.collective.given():
         first.update({(node, chunk): 0 for chunk in range(a, b)})
     first.update(finished)
-    for step, _, dst, _, _, chunk, _ in sends:
-        first[dst, chunk] = min(step + late, first.get((dst, chunk), step + late))
+    for step, src, dst, _, _, chunk, _ in sends:
+        there = step + late(src, dst)
+        first[dst, chunk] = min(there, first.get((dst, chunk), there))
     for step, src, _, _, _, chunk, row in sends:
         if first.get((src, chunk), step + 1) > step:
             broken("holds", row, f"row {row} at step {step}: {label(src)} does not hold chunk {chunk}")
@@ -268,7 +286,7 @@ def _check_telling(plain: Schedule, sends: list[Send], telling: list[Send], brok
             broken("told", row, f"row {row}: {plain.network.label(src)} sends before it is told")
 
 
-def _check_sums(plain: Schedule, sends: list[Send], late: int, broken: Break) -> dict[tuple[int, int], int]:
+def _check_sums(plain: Schedule, sends: list[Send], late: Late, broken: Break) -> dict[tuple[int, int], int]:
     """Carry sets of contributions along; return when which node has which finished sum, by (node, its chunk number)."""
     collective, label = plain.collective, plain.network.label
     has, everybody = dict[tuple[int, int], set[int]](), defaultdict[int, set[int]](set)
@@ -288,7 +306,7 @@ def _check_sums(plain: Schedule, sends: list[Send], late: int, broken: Break) ->
         if send[5] < collective.sums:
             of_sums[send[0]].append(send)
     coming = defaultdict[int, list[tuple[Send, set[int]]]](list)
-    for step in sorted({*of_sums, *(step + late for step in of_sums)}):
+    for step in sorted({*of_sums, *(step + late(s[1], s[2]) for step, them in of_sums.items() for s in them)}):
         for (_, _, dst, _, _, chunk, row), carried in coming[step]:
             if (dst, chunk) in gone:
                 broken("complete", row, f"row {row} reaches {label(dst)} when it has sent sum {chunk} on")
@@ -303,11 +321,11 @@ def _check_sums(plain: Schedule, sends: list[Send], late: int, broken: Break) ->
             elif collective.shared and has[dst, chunk] == everybody[chunk]:
                 whole.setdefault((dst, collective.sums + chunk), step)
         for send in of_sums.get(step, ()):
-            _, src, _, _, _, chunk, row = send
+            _, src, dst, _, _, chunk, row = send
             if not collective.shared and ((src, chunk) in gone or src == owner[chunk]):
                 broken("once", row, f"row {row}: {label(src)} sends sum {chunk} again, or is its owner")
             gone.update([] if collective.shared else [(src, chunk)])
-            coming[step + late].append((send, set(has[src, chunk])))
+            coming[step + late(src, dst)].append((send, set(has[src, chunk])))
     if collective.shared:
         return whole
     for chunk, v in enumerate(owner):
@@ -318,7 +336,7 @@ def _check_sums(plain: Schedule, sends: list[Send], late: int, broken: Break) ->
     return {(owner[c], collective.sums + c): step for c, step in changed.items() if everybody[c]}
 
 
-def _check_copies(plain: Schedule, sends: list[Send], late: int, broken: Break) -> int:
+def _check_copies(plain: Schedule, sends: list[Send], late: Late, broken: Break) -> int:
     """Check that every chunk reaches every node over enough disjoint paths of trees; return the greatest length of a way."""
     collective, label = plain.collective, plain.network.label
     # of (root of the chunk, or the chunk where it is personal; tree; node)
@@ -339,7 +357,7 @@ def _check_copies(plain: Schedule, sends: list[Send], late: int, broken: Break) 
             if source.setdefault((key, tree, dst), src) != src:
                 broken("copies", row, f"row {row}: a second source of {label(dst)} in tree {tree}")
             by.setdefault((key, tree, dst), port)
-            when.setdefault((tree, chunk, dst), step + late)
+            when.setdefault((tree, chunk, dst), step + late(src, dst))
             trees_of[chunk].add(tree)
     for step, src, _, _, tree, chunk, row in sends:
         if tree >= 0 and src != root_of(chunk) and when.get((tree, chunk, src), step + 1) > step:

@@ -68,7 +68,7 @@ def _judge(schedule: Schedule, chosen: Model, method: str) -> dict[str, Any]:
         "method": how,
         "counts": counts,
         "violations": tuple(shown),
-        "steps": schedule.steps + (chosen.latency - schedule.model.latency) * bool(len(schedule.rows)),
+        "steps": schedule.rows.until(schedule.late(chosen)),
         "transmissions": schedule.transmissions,
         "depth": depth,
         "bounds": tuple(lower),

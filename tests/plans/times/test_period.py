@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 import treecast
 from tests.strategies import examples
 from treecast.errors import PlanError
-from treecast.models import model, takes
+from treecast.models import model
 from treecast.networks import network
 from treecast.networks.arcs import arcs_of
 from treecast.plans import plan
 from treecast.plans.times.period import _dealt, periods
 from treecast.plans.ways.even_trees import even_trees, even_ways
 from treecast.plans.ways.ways import Ways
+from treecast.takes import takes
 from treecast.verification.verifier import verify
 
 

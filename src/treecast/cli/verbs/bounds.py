@@ -52,7 +52,9 @@ def bounds(
         )
     if costs is not None and sizes is not None:
         least = sizes.least(wanted)
-        bound = bound_seconds(wanted, where, copies, machine, block=least, cost=costs.least, against=asked.against)
+        bound = bound_seconds(
+            wanted, where, copies, machine, block=least, cost=costs.least, against=asked.against, costs=costs
+        )
         found = found if bound is None else found.joined(describe(bound))
         found = found.adding({}, {"data": amount(replace(wanted, messages=1), sizes)})
     return console.show(found, as_json)

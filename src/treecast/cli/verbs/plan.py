@@ -64,9 +64,9 @@ def plan(
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
-    from treecast import plans
+    from treecast import networks, plans
     from treecast.formats.registry import format_of_name
-    from treecast.networks.past_relays import PastRelays
+    from treecast.networks.past_relays import PastRelays, whole_of
     from treecast.plans.after.differences import Loss
     from treecast.plans.timing import seconds_of
     from treecast.units import spell_seconds
@@ -93,6 +93,7 @@ def plan(
             **job.asked(collective, where),
             bytes=amount.size,
             **amount.asked,
+            costs=None if amount.costs is None else amount.unlike(whole_of(networks.network(where))),
             chunk=chunk,
             **vars(options),
         )

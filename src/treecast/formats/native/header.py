@@ -13,7 +13,7 @@ from treecast.collectives.collective import NO_OWNERS
 from treecast.errors import FormatError, TreecastError, shorten
 from treecast.formats.native import graph
 from treecast.lower_bounds.proof import Proof, carried, carry, of_bounds
-from treecast.models import Cost, model
+from treecast.models import Cost, Model, Ticks, model
 from treecast.networks import Network
 from treecast.networks.past_relays import whole_of
 from treecast.schedule import Claims, Recipe, Rows, Schedule
@@ -46,6 +46,7 @@ WORDS = (
     "copies",
     "against",
     "model",
+    "arc-steps",
     "orbit",
     "symmetry",
     "sparing",
@@ -62,6 +63,7 @@ OPTION = "option "
 VERSION = 2
 """The version of the formats that is written; version 1 has no options and no planned-copies, and is still read."""
 _ARC = re.compile(r"([0-9]{1,10})>([0-9]{1,10}):([^:]+):([^:]+)")
+_STEPS = re.compile(r"([0-9]{1,10})>([0-9]{1,10}):([0-9]{1,10}):([0-9]{1,10})")
 _PROOF = re.compile(r"steps=([0-9]{1,18}) prices=([0-9]{1,9}(?:,[0-9]{1,9})*)")
 _LONGEST = 4096  # of a value: as long as a path may be
 _MANY = {
@@ -69,6 +71,7 @@ _MANY = {
     "owners": 1 << 26,
     "classes": 1 << 28,
     "arc-costs": 1 << 28,
+    "arc-steps": 1 << 28,
     "lengths": 1 << 26,
     "sequence": 1 << 28,
     "proof": 1 << 17,
@@ -100,6 +103,7 @@ def header_of(schedule: Schedule) -> Header:
         "messages": str(collective.messages),
         "copies": str(schedule.copies),
         "model": schedule.model.spelling,
+        "arc-steps": " ".join(f"{u}>{v}:{gap}:{delay}" for u, v, gap, delay in schedule.model.arcs) or None,
         "block-bytes": None if sizes is None else str(sizes.block),
         "chunk-bytes": None if sizes is None else str(sizes.chunk),
         "data-bytes": None if sizes is None or sizes.data is None else str(sizes.data),
@@ -221,7 +225,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
         schedule = Schedule(
             where,
             collective,
-            model(header.get("model", "all-port")),
+            _model(header, where),
             rows(where),
             number(header, "copies", _MOST_COPIES),
             header.get("orbit") == "yes",
@@ -292,6 +296,17 @@ def _costs(header: Header, where: Network) -> Costs | None:
             raise FormatError(f"{shorten(word)!r} is no cost of an arc: write U>V:LATENCY:RATE, as in 0>1:1us:1GB/s")
         arcs[int(found[1]), int(found[2])] = Costs.of(found[3], found[4]).default
     return replace(Costs.of(header["latency"], header["rate"]), arcs=arcs)
+
+
+def _model(header: Header, where: Network) -> Model:
+    """Return the machine of a header, with the gaps and delays of its arcs."""
+    found, arcs = model(header.get("model", "all-port")), list[Ticks]()
+    for word in header.get("arc-steps", "").split():
+        said = _STEPS.fullmatch(word)
+        if said is None or max(int(said[1]), int(said[2])) >= where.nodes:
+            raise FormatError(f"{shorten(word)!r} says no steps of an arc: write U>V:GAP:DELAY, as in 0>1:3:5")
+        arcs.append(Ticks(*map(int, said.groups())))
+    return replace(found, arcs=tuple(arcs)) if arcs else found
 
 
 def _lengths(header: Header, where: Network) -> Lengths | None:

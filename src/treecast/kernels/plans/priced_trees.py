@@ -13,7 +13,7 @@ _DEAREST = 60.0  # of the exponents of prices
 
 @inline
 def _count(a, weight, resource, load, price, steep, room):
-    """Count a send of some chunks over arc a, or take it back, in the loads and prices of its resources."""
+    """Count so many steps of sends over arc a, or take them back, in the loads and prices of its resources."""
     for j in range(resource.shape[1]):
         r = resource[a, j]
         load[r] += weight
@@ -24,9 +24,9 @@ def _count(a, weight, resource, load, price, steep, room):
 def _nearest(first, leaving, end, resource, price, later, telling, hears, told, wanted, cost, via):
     """Return the wanted node that is cheapest to reach from a tree, -1 if none is; ``via``: by which arc to come to each node.
 
-    ``hears``: the step in which each node of the tree has it, -1 for the others; ``told``: to how many it passes it on.
+    ``hears``: the step in which each node of the tree has it, -1 for the others; ``told``: for how long it passes it on.
     """
-    nodes, (ports, late) = len(cost), telling
+    nodes, (ports, gap, delay) = len(cost), telling
     done = np.zeros(nodes, np.bool_)
     for v in range(nodes):
         via[v] = -1
@@ -43,9 +43,9 @@ def _nearest(first, leaving, end, resource, price, later, telling, hears, told, 
             a = leaving[i]
             v = end[a]
             if hears[v] < 0 and not done[v]:
-                new = cost[u] + later * late
+                new = cost[u] + later * delay[a]
                 for j in range(resource.shape[1]):
-                    new += price[resource[a, j]]
+                    new += price[resource[a, j]] * gap[a]
                 if new < cost[v]:
                     cost[v], via[v] = new, a
 
@@ -63,14 +63,14 @@ def grow(
 
     Tree t begins at all of ``root[roots[t]] … root[roots[t+1]-1]`` and leads to all targets, or if ``back[t]`` from there to
     them. Its chunks are ``weight[t]``. A node that is to join pays for the resources on its way, e^(10 (load - room) / room)
-    each, and ``later`` for each step in which it hears later. ``telling``: to how many a node sends at once, 0: to all, and how
-    many steps later that has arrived. Each tree is grown anew in each of the ``passes``, in the ``order`` given, int64
-    (passes, trees). ``first``, ``leaving``, ``ends``: of the arcs forwards, and then backwards. ``resource``: int64 (arcs,
-    width). ``room``: float64 (resources,), the load at which each is full. Fewer than all trees are returned where one has no
-    way.
+    each step, and ``later`` for each step in which it hears later. ``telling``: to how many a node sends at once, 0: to all,
+    for how many steps a send over each arc takes that, and after how many it has arrived, int64 (arcs,). Each tree is grown
+    anew in each of the ``passes``, in the ``order`` given, int64 (passes, trees). ``first``, ``leaving``, ``ends``: of the arcs
+    forwards, and then backwards. ``resource``: int64 (arcs, width). ``room``: float64 (resources,), the load at which each is
+    full. Fewer than all trees are returned where one has no way.
     """
     # 1. nothing is loaded
-    (trees, nodes), (ports, late) = by.shape, telling
+    (trees, nodes), (ports, gap, delay) = by.shape, telling
     load = np.zeros(len(room))
     price = np.full(len(load), math.exp(-10.0))
     hears, told = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
@@ -83,7 +83,7 @@ def grow(
             # 2. take the tree out, if it is there from the pass before
             for v in range(nodes):
                 if turn > 0 and by[t, v] >= 0:
-                    _count(by[t, v], -weight[t], resource, load, price, 10.0, room)
+                    _count(by[t, v], -weight[t] * gap[by[t, v]], resource, load, price, 10.0, room)
                 by[t, v], hears[v], told[v], wanted[v] = -1, -1, 0, False
             left = 0
             for k in range(targets[t], targets[t + 1]):
@@ -119,9 +119,9 @@ def grow(
                     v, a = way[k], via[way[k]]
                     u = ends[side][a]
                     by[t, v] = a
-                    hears[v] = hears[u] + late + (told[u] // ports if ports else 0)
-                    told[u] += 1
+                    hears[v] = hears[u] + delay[a] + (told[u] // ports if ports else 0)
+                    told[u] += gap[a]
                     left -= wanted[v]
                     wanted[v] = False
-                    _count(a, weight[t], resource, load, price, 10.0, room)
+                    _count(a, weight[t] * gap[a], resource, load, price, 10.0, room)
     return trees

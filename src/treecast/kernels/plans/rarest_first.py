@@ -5,6 +5,7 @@ import numpy as np
 
 from treecast.kernels.compiled import inline, njit
 from treecast.kernels.dice import random_below
+from treecast.kernels.heaps import put, take
 from treecast.kernels.plans.servers import find_server
 
 _LOOKED_AT = 64  # arcs for each resource, in a step of few
@@ -32,30 +33,45 @@ def _awaited(v, c, tail, into, entering, has, can, live, place, listed):
     return listed
 
 
+@njit
+def _soonest(busy, step, after):
+    """Return the step after this one in which some server is free again, if that is before another."""
+    for r in range(len(busy)):
+        if busy[r, 0] > step:
+            after = min(after, busy[r, 0])
+    return after
+
+
 @njit(
     arrays=True,
     work=lambda network, taken, has, *others: len(network[2]) * 2.0 * has.shape[1] ** 2 + 400.0 * has.size,
 )
-def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, state, most, sent):
+def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, unlike, state, most, sent):
     """Fill ``sent``, int32 (sends, 3), with the step, arc and chunk of each send; return how many there are, and the steps.
 
     In each step arcs ask one after the other: those first that could carry the rarest chunk, or by ``by_need`` those whose head
-    lacks most; equal ones in any order. A head passes a chunk on as soon as it has arrived. ``network``: first, head, tail, into
-    and entering. Arc a takes the resources whose first servers are ``taken[0][a]``, under the keys ``taken[1][a]``; -1: each send
-    under its own. So many more servers stand behind each as ``taken[2]`` says, and a send arrives ``taken[3]`` steps after it
-    began. ``has``: bool (N, chunks), which becomes true where anybody has a chunk. ``wants``: who is to have which, and ``shut``:
-    who must not, bool (N, chunks). ``fixed``, int64 (sends, 3): the step, arc and chunk of sends that take place anyway, in order
-    of steps; chunk -1: one of no interest. ``alone``: sends are in the way of no others but these, and their chunks may come
-    earlier. ``together``: whether an arc carries all that it can at once. ``state``: of the random numbers. After ``most`` steps
-    it gives up: the steps are -1. Where there are many arcs for each resource, as in an orbit, some are looked at.
+    lacks most; equal ones in any order. A head passes a chunk on as soon as it has arrived. ``network``: first, head, tail,
+    into and entering. Arc a takes the resources whose first servers are ``taken[0][a]``, under the keys ``taken[1][a]``; -1:
+    each send under its own. So many more servers stand behind each as ``taken[2]`` says. A send takes them for ``taken[3][a]``
+    steps, and arrives ``taken[4][a]`` steps after it began. If ``unlike`` steps in which nothing can happen are left out, and
+    arcs that are not free are not asked. ``has``: bool (N, chunks), which becomes true where anybody has a chunk. ``wants``:
+    who is to have which, and ``shut``: who must not, bool (N, chunks). ``fixed``, int64 (sends, 3): the step, arc and chunk of
+    sends that take place anyway, in order of steps; chunk -1: one of no interest. ``alone``: sends are in the way of no others
+    but these, and their chunks may come earlier. ``together``: whether an arc carries all that it can at once. ``state``: of
+    the random numbers. After ``most`` steps it gives up: the steps are -1. Where there are many arcs for each resource, as in
+    an orbit, some are looked at.
     """
-    (first, head, tail, into, entering), (resource, key, spare, late) = network, taken
+    (first, head, tail, into, entering), (resource, key, spare, gap, delay) = network, taken
     busy = np.zeros((len(spare), 2), np.int64)
     nodes, chunks = has.shape
     arcs, width = resource.shape
     can, place, live, listed = np.zeros(arcs, np.int64), np.empty(arcs, np.int64), np.empty(arcs, np.int64), 0
     got, held, lacks = has | shut, np.zeros(chunks, np.int64), np.zeros(nodes, np.int64)
-    asking, left, sends, step, others, arrived, come = np.empty(arcs, np.int64), 0, 0, 0, 0, 0, 0
+    asking, left, sends, step, others = np.empty(arcs, np.int64), 0, 0, 0, 0
+    every, coming_in = len(fixed) + len(sent), 0  # those under way, by when they arrive, the fixed ones first
+    flying, late = np.empty(every, np.int64), False
+    for a in range(arcs):
+        late = late or delay[a] > 1
     for i in range(0 if alone else len(fixed)):
         if fixed[i, 2] >= 0:
             got[head[fixed[i, 1]], fixed[i, 2]] = True
@@ -80,7 +96,9 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, st
             a = fixed[others, 1]
             for j in range(width):
                 s = max(resource[a, j], find_server(busy, spare, resource[a, j], key[a, j], step))
-                busy[s, 0], busy[s, 1] = step + 1, key[a, j]
+                busy[s, 0], busy[s, 1] = step + gap[a], key[a, j]
+            put(flying, 0, coming_in, (step + delay[a]) * every + others)
+            coming_in += 1
             if fixed[others, 2] >= 0:
                 coming[head[a], fixed[others, 2]] = True
             others += 1
@@ -90,7 +108,10 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, st
             count = 0
             for i in range(looked, min(looked + some, arcs if few else listed)):
                 a = i if few else live[(at + i) % listed]
-                if can[a] > 0:
+                free = can[a] > 0
+                for j in range(width if unlike else 0):
+                    free = free and find_server(busy, spare, resource[a, j], key[a, j], step) >= 0
+                if free:
                     rarest = nodes + 1
                     for c in range(chunks):
                         if held[c] < rarest and has[tail[a], c] and not got[head[a], c]:
@@ -117,7 +138,9 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, st
                         break
                     for j in range(0 if alone else width):
                         s = find_server(busy, spare, resource[a, j], key[a, j], step)
-                        busy[s, 0], busy[s, 1] = step + 1, key[a, j]
+                        busy[s, 0], busy[s, 1] = step + gap[a], key[a, j]
+                    put(flying, 0, coming_in, (step + delay[a]) * every + len(fixed) + sends)
+                    coming_in += 1
                     coming[head[a], best] = True
                     held[best] += 1
                     lacks[head[a]] -= 1
@@ -125,23 +148,25 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, st
                     sent[sends, 0], sent[sends, 1], sent[sends, 2] = step, a, best
                     sends += 1
                     free = together
-        if sends == begun and others == len(fixed) and arrived == others and come == sends:
+        if sends == begun and others == len(fixed) and coming_in == 0:
             return sends, -1
-        for i in range(since, others + sends - begun if late > 1 else 0):  # nobody else has to send what is under way
+        for i in range(since, others + sends - begun if late else 0):  # nobody else has to send what is under way
             j = begun + i - others
             a, c = (fixed[i, 1], fixed[i, 2]) if i < others else (sent[j, 1], sent[j, 2])
             if c >= 0 and not got[head[a], c]:
                 got[head[a], c] = True
                 listed = _awaited(head[a], c, tail, into, entering, has, can, live, place, listed)
-        while arrived < others or come < sends:  # arrivals
-            if arrived < others and fixed[arrived, 0] + late <= step + 1:
-                a, c = fixed[arrived, 1], fixed[arrived, 2]
-                arrived += 1
-            elif come < sends and sent[come, 0] + late <= step + 1:
-                a, c = sent[come, 1], sent[come, 2]
-                come += 1
-            else:
-                break
+        after = step + 1
+        if unlike and sends == begun:  # the next that happens
+            after = flying[0] // every if coming_in > 0 else most
+            if others < len(fixed):
+                after = min(after, fixed[others, 0])
+            after = max(_soonest(busy, step, after), step + 1)
+        while coming_in > 0 and flying[0] // every <= after:  # arrivals
+            i = take(flying, 0, coming_in) % every
+            coming_in -= 1
+            j = i - len(fixed)
+            a, c = (fixed[i, 1], fixed[i, 2]) if j < 0 else (sent[j, 1], sent[j, 2])
             v, fresh = head[a], c >= 0 and not got[head[a], c]
             if c < 0 or has[v, c]:
                 continue
@@ -151,5 +176,8 @@ def spread(network, taken, has, wants, shut, fixed, alone, together, by_need, st
                     listed = _count(a, 1, can, live, place, listed)
             if fresh:
                 listed = _awaited(v, c, tail, into, entering, has, can, live, place, listed)
-        step += 1
-    return sends, step
+        step = after
+    end = 0
+    for i in range(sends):
+        end = max(end, sent[i, 0] + 1)
+    return sends, end

@@ -9,31 +9,50 @@ from treecast.kernels.plans.servers import find_server
 
 
 @njit(arrays=True, work=lambda first, after, waits, arc, *others: 100 * len(arc))
-def time_sends(first, after, waits, arc, lasts, resource, key, spare, late, ranked, pool, room, together, began):
+def time_sends(first, after, waits, arc, lasts, resource, key, spare, gap, late, ranked, pool, room, together, began):
     """Fill ``began``, int64 (sends,), with the step in which each send begins; return the number of steps, or -1 in a circle.
 
-    Send i goes for ``lasts[i]`` steps over any of the arcs in one pool with ``arc[i]``, which becomes the one that it takes, and
-    waits for ``waits[i]`` others, which is counted down. Those that wait for it are ``after[first[i]] … after[first[i+1]-1]``,
-    and may begin ``late`` steps later. Arc a takes the resources whose first servers are ``resource[a]``, under the keys
-    ``key[a]``; -1: each send under its own. ``spare``: how many more servers stand behind each. ``ranked``: the sends in order.
-    ``pool``: the pool of each arc. Pool p has room for its sends in ``room[p] … room[p+1]-1``. ``together``: whether all sends of
-    a pool that are ready go at once. All others int32, ``first`` and ``room`` int64.
+    Send i has ``lasts[i]`` chunks, and goes over any of the arcs in one pool with ``arc[i]``, which becomes the one that it
+    takes, ``gap`` steps each. It waits for ``waits[i]`` others, which is counted down. Those that wait for it are
+    ``after[first[i]] … after[first[i+1]-1]``. ``late``: (lags, of, waits, of): a send over arc a has arrived ``lags[of[a]]``
+    steps after it began, and one that waits for it begins so many steps later as the second pair says of its own arc. Arc a
+    takes the resources whose first servers are ``resource[a]``, under the keys ``key[a]``; -1: each send under its own.
+    ``spare``: how many more servers stand behind each. ``ranked``: the sends in order. ``pool``: the pool of each arc. Pool p
+    has room for its sends in ``room[p] … room[p+1]-1``. ``together``: whether all sends of a pool that are ready go at once.
+    ``first``, ``room`` and lags int64, all others int32.
     """
     sends, pools, width = len(arc), len(room) - 1, resource.shape[1]
     busy = np.zeros((len(spare), 2), np.int64)
     alone = width == 1 and len(busy) == len(pool)  # no pool is in another's way, so none is asked before another
     rank, heap = np.empty(sends, np.int32), np.empty(sends, np.int32)
-    fresh, sent = np.empty(sends, np.int32), np.empty(sends, np.int32)
+    fresh = np.empty(sends, np.int32)
+    # those under way, and those that wait after all has arrived, first come first served among those of one lag
+    lag, of_lag, stay, of_stay = late
+    under_way, at = np.empty((2, sends), np.int32), np.zeros((4, max(len(lag), len(stay)) + 1), np.int64)
+    since = np.zeros(sends if len(stay) > 1 or stay[0] > 0 else 0, np.int64)
+    for i in range(sends):
+        at[0, of_lag[arc[i]] + 1] += 1
+        at[2, of_stay[arc[i]] + 1] += 1
+    for k in range(1, at.shape[1]):
+        at[0, k] += at[0, k - 1]
+        at[2, k] += at[2, k - 1]
+    at[1], at[3] = at[0], at[2]  # from where on there is none
     size, waiting, first_rank = np.zeros(pools, np.int64), np.empty(pools, np.int32), np.empty(pools, np.int32)
-    ready, count, step, left, end, sends_begun, arrived = 0, 0, 0, sends, 0, 0, 0
+    ready, count, step, left, end, pending = 0, 0, 0, sends, 0, 0
     one, other = np.full(pools, -1, np.int32), np.full(len(pool), -1, np.int32)  # an arc of each pool; another of its
     for a in range(len(pool) - 1, -1, -1):
         other[a], one[pool[a]] = one[pool[a]], a
     for i in range(sends):
         rank[ranked[i]] = i
         if waits[i] == 0:
-            fresh[ready] = i
-            ready += 1
+            k = of_stay[arc[i]]
+            if stay[k] == 0:
+                fresh[ready] = i
+                ready += 1
+            else:
+                under_way[1, at[3, k]] = i
+                at[3, k] += 1
+                pending += 1
     while left > 0:
         for i in range(ready):
             p = pool[arc[fresh[i]]]
@@ -42,13 +61,13 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, late, rank
             if size[p] == 1:
                 waiting[count] = p
                 count += 1
-        if count == 0 and arrived == sends_begun:
+        if count == 0 and pending == 0:
             return -1
         for i in range(count):
             first_rank[i] = heap[room[waiting[i]]]
         if not alone:
             first_rank[:count].sort()
-        begun, soonest = sends_begun, -1
+        begun, soonest = 0, -1
         for i in range(count):
             p = pool[arc[ranked[first_rank[i]]]]
             a = one[p]
@@ -67,10 +86,12 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, late, rank
                 while free:
                     send = ranked[take(heap, room[p], size[p])]
                     size[p] -= 1
-                    arc[send], began[send], sent[begun] = a, step, send
+                    k = of_lag[a]
+                    arc[send], began[send], under_way[0, at[1, k]] = a, step, send
+                    at[1, k] += 1
                     begun += 1
-                    until = step + lasts[send]
-                    end = max(end, until)
+                    until = step + lasts[send] * gap[a]
+                    end = max(end, until - gap[a] + lag[k])
                     for j in range(width):
                         r = resource[a, j]
                         if spare[r] > 0:
@@ -84,27 +105,49 @@ def time_sends(first, after, waits, arc, lasts, resource, key, spare, late, rank
                 waiting[kept] = waiting[i]
                 kept += 1
         count, ready = kept, 0
-        left -= begun - sends_begun
-        if begun == sends_begun:  # the next that happens: something is free, or arrives
-            coming = began[sent[arrived]] + late if arrived < begun else -1
-            step = coming if soonest < 0 or 0 <= coming < soonest else soonest
+        left -= begun
+        pending += begun
+        if begun == 0:  # the next that happens: something is free, or arrives, or has waited
+            for k in range(len(lag)):
+                if at[0, k] < at[1, k] and (soonest < 0 or began[under_way[0, at[0, k]]] + lag[k] < soonest):
+                    soonest = began[under_way[0, at[0, k]]] + lag[k]
+            for k in range(len(stay)):
+                if at[2, k] < at[3, k] and (soonest < 0 or since[under_way[1, at[2, k]]] + stay[k] < soonest):
+                    soonest = since[under_way[1, at[2, k]]] + stay[k]
+            step = max(soonest, step + 1)
         else:
             step += 1
-        sends_begun = begun
-        while arrived < begun and began[sent[arrived]] + late <= step:
-            for j in range(first[sent[arrived]], first[sent[arrived] + 1]):
-                waits[after[j]] -= 1
-                if waits[after[j]] == 0:
-                    fresh[ready] = after[j]
-                    ready += 1
-            arrived += 1
-    return end + late - 1 if sends > 0 else 0
+        for k in range(len(lag)):
+            while at[0, k] < at[1, k] and began[under_way[0, at[0, k]]] + lag[k] <= step:
+                i = under_way[0, at[0, k]]
+                at[0, k] += 1
+                pending -= 1
+                for j in range(first[i], first[i + 1]):
+                    waits[after[j]] -= 1
+                    if waits[after[j]] == 0:
+                        other_k = of_stay[arc[after[j]]]
+                        if stay[other_k] == 0:
+                            fresh[ready] = after[j]
+                            ready += 1
+                        else:
+                            since[after[j]] = step
+                            under_way[1, at[3, other_k]] = after[j]
+                            at[3, other_k] += 1
+                            pending += 1
+        for k in range(len(stay)):
+            while at[2, k] < at[3, k] and since[under_way[1, at[2, k]]] + stay[k] <= step:
+                fresh[ready] = under_way[1, at[2, k]]
+                ready += 1
+                at[2, k] += 1
+                pending -= 1
+    return end
 
 
 @njit(work=lambda first, after, waits, *others: 6.0 * len(after))
-def measure(first, after, waits, height, below):
-    """Fill how many sends come one after the other from each on, and how many there are below each, from 1 each, int64 (sends,).
+def measure(first, after, waits, delay, height, below):
+    """Fill how long the sends last that come one after the other from each on, and how many there are below each, int64 (sends,).
 
+    They begin as ``delay``, how long each lasts, and 1.
     Those that wait for send i are ``after[first[i]] … after[first[i+1]-1]``. ``waits``: for how many each waits, counted down.
     """
     order, count = np.empty(len(height), np.int64), 0
@@ -123,5 +166,5 @@ def measure(first, after, waits, height, below):
     for at in range(count - 1, -1, -1):
         i = order[at]
         for j in range(first[i], first[i + 1]):
-            height[i] = max(height[i], height[after[j]] + 1)
+            height[i] = max(height[i], height[after[j]] + delay[i])
             below[i] += below[after[j]]

@@ -17,10 +17,11 @@ _LAST = -(1 << 63)  # the last bit of a word, as an int64
 def replay(start, row, time, src, dst, arc, late, node_dies, arc_dies, back, begins, arrival, via, moved):
     """Replay all moves once.
 
-    ``src, dst, arc``: by row. ``late``: in how many steps a chunk arrives. ``node_dies, arc_dies``: the step of each fault, int64
-    (N,) and (arcs,). ``arrival``, int32 (atoms, N), and ``via``, the row of the first arrival, are lowered; ``moved``, bool
-    (moves,), is set where a node sent it, whether or not it arrives. ``back``: of a sparing schedule the arc back of each row, of
-    any other one empty. ``begins``: int32 (N,), the step from which each node sends; NEVER for one that is not started.
+    ``src, dst, arc``: by row. ``late``: how many steps after it began a send has arrived. ``node_dies, arc_dies``: the step of
+    each fault, int64 (N,) and (arcs,). ``arrival``, int32 (atoms, N), and ``via``, the row of the first arrival, are lowered;
+    ``moved``, bool (moves,), is set where a node sent it, whether or not it arrives. ``back``: of a sparing schedule the arc
+    back of each row, of any other one empty. ``begins``: int32 (N,), the step from which each node sends; NEVER for one that is
+    not started.
     """
     sparing = len(back) > 0
     said = np.empty(len(arc_dies) if sparing else 0, np.int64)  # the step at which an atom went over each arc first
@@ -40,18 +41,19 @@ def replay(start, row, time, src, dst, arc, late, node_dies, arc_dies, back, beg
                 if t < arc_dies[arc[r]] and t < node_dies[v]:
                     if sparing:
                         heard[arc[r]] = min(heard[arc[r]], t)
-                    if t + late < arrival[atom, v]:
-                        arrival[atom, v] = t + late
+                    if t + late[r] < arrival[atom, v]:
+                        arrival[atom, v] = t + late[r]
                         via[atom, v] = r
 
 
 @njit
-def replay_sums(start, row, time, src, dst, arc, late, node_dies, arc_dies, adds, shared, arrival, via, moved):
+def replay_sums(start, row, time, src, dst, arc, late, node_dies, arc_dies, coming, adds, shared, arrival, via, moved):
     """Replay all moves of sums once: a node sends a sum on when all that it is to add, by all rows, is there, else it waits.
 
-    As ``replay``; ``arrival`` gets the step from which all that a node is to add is there, 0 where there is nothing to add,
-    and ``via`` the row of the last. ``adds``, bool (sums, N): who has a contribution of its own; others have nothing at first.
-    ``shared``: sums without owners, which a node sends if all that rows bring it before that is there.
+    As ``replay``; ``arrival`` gets the step from which all that a node is to add is there, 0 where there is nothing to add, and
+    ``via`` the row of the last. ``adds``, bool (sums, N): who has a contribution of its own; others have nothing at first.
+    ``coming``: the moves of each atom in the order in which they arrive. ``shared``: sums without owners, which a node sends if
+    all that rows bring it before that is there.
     """
     nodes = len(node_dies)
     missing = np.empty(nodes, np.int64)
@@ -65,14 +67,16 @@ def replay_sums(start, row, time, src, dst, arc, late, node_dies, arc_dies, adds
             if missing[v] == 0 and adds[atom, v] and node_dies[v] > 0:
                 arrival[atom, v] = 0
         for j in range(i, stop + 1):
-            while i < j and (j == stop or time[i] + late <= time[j]):  # what has arrived by then
-                r, t = row[i], time[i]
+            while i < stop and (
+                j == stop or time[coming[i]] + late[row[coming[i]]] <= time[j]
+            ):  # what has arrived by then
+                r, t = row[coming[i]], time[coming[i]]
                 v = dst[r]
                 missing[v] += shared
-                if moved[i] and t < arc_dies[arc[r]] and t < node_dies[v]:
+                if moved[coming[i]] and t < arc_dies[arc[r]] and t < node_dies[v]:
                     missing[v] -= 1
                     if missing[v] == 0:
-                        arrival[atom, v] = t + late
+                        arrival[atom, v] = t + late[r]
                         via[atom, v] = r
                 else:
                     arrival[atom, v] = NEVER
@@ -102,17 +106,21 @@ def next_sets(first, elements, sets):
 
 
 @njit(work=lambda sets, elements, moves, *others: (len(sets) + 63) // 64 * len(moves[1]) * 2)
-def first_failing(sets, elements, moves, sizes, late, back, order, own, given, wanted, lacking):
+def first_failing(sets, elements, moves, sizes, back, order, own, given, wanted, lacking):
     """Replay the moves under 64 fault sets at once, one bit of a word each; faults are there from the start.
 
     ``sets``: int64 (m, f), ``elements``: of each its node (or -1), and its arcs, int64 (elements, 2), -1 for none. ``moves``:
-    start, row, time, src, dst and arc; ``sizes``: how many nodes and arcs there are. ``late``: in how many steps a chunk arrives.
-    ``order``: int64 (atoms,), in which atoms are replayed; the ``own`` first ones are those of the initiator, and a node sends
-    others from when it has the first. ``given``, ``wanted``: which nodes hold, and must get, each atom, where they begin and the
-    nodes. ``lacking``: int64 (m,), gets how many living nodes do not get an atom that a living node held. Return (set, node,
-    atom) of the first, or -1s.
+    start, row, time, src, dst, arc, late and, in order, those of each atom that arrive; ``sizes``: how many nodes and arcs
+    there are. ``order``: int64 (atoms,), in which atoms are replayed; the ``own`` first ones are those of the initiator, and a
+    node sends others from when it has the first. ``given``, ``wanted``: which nodes hold, and must get, each atom, where they
+    begin and the nodes. ``lacking``: int64 (m,), gets how many living nodes do not get an atom that a living node held. Return
+    (set, node, atom) of the first, or -1s.
     """
-    (element_node, element_arcs), (start, row, time, src, dst, arc), (nodes, arcs) = elements, moves, sizes
+    (element_node, element_arcs), (start, row, time, src, dst, arc, late, coming), (nodes, arcs) = (
+        elements,
+        moves,
+        sizes,
+    )
     (given_start, given_node), (wanted_start, wanted_node) = given, wanted
     dead_node, dead_arc = np.zeros(nodes, np.int64), np.zeros(arcs, np.int64)
     held, begun, started = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
@@ -157,12 +165,15 @@ def first_failing(sets, elements, moves, sizes, late, back, order, own, given, w
                 living |= held[given_node[g]]
             i, begin, stop = start[atom], start[atom], start[atom + 1]
             for j in range(begin, stop + 1):
-                while i < j and (j == stop or time[i] + late <= time[j]):  # what has arrived by then
-                    r = row[i]
-                    there = gets[i - begin] & ~dead_arc[arc[r]] & ~dead_node[dst[r]]
+                while i < stop and (
+                    j == stop or time[coming[i]] + late[row[coming[i]]] <= time[j]
+                ):  # has arrived by then
+                    k = coming[i]
+                    r = row[k]
+                    there = gets[k - begin] & ~dead_arc[arc[r]] & ~dead_node[dst[r]]
                     held[dst[r]] |= there
                     if sparing:
-                        said[arc[r]] |= gets[i - begin]
+                        said[arc[r]] |= gets[k - begin]
                         heard[arc[r]] |= there
                     i += 1
                 if j < stop:

@@ -1,8 +1,8 @@
 """Inner loops of the verifier: one pass over the rows each, whatever the length of their streams.
 
 Rows come sorted by step. ``start, atom, place``: where atoms lie in payloads (see treecast.schedule.atoms). ``pace``: the steps
-from one chunk of a row to the next, so that its atom at place p leaves p times as many steps after the row begins. ``late``: in
-how many steps a chunk arrives.
+from one chunk of a row to the next, so that its atom at place p leaves p times as many steps after the row begins. ``late``: how
+many steps after it began a send of a row has arrived.
 
 Loops that fill a table go through all rows, but heed only those whose node (or key) lies in ``low … high-1``, so that
 several can run beside each other.
@@ -20,7 +20,7 @@ def arrivals(low, high, late, step, pace, dst, payload, start, atom, place, arri
     for r in range(len(step)):
         if low <= dst[r] < high:
             for i in range(start[payload[r]], start[payload[r] + 1]):
-                there = step[r] + late + pace[r] * place[i]
+                there = step[r] + late[r] + pace[r] * place[i]
                 if there < arrival[dst[r], atom[i]]:
                     arrival[dst[r], atom[i]] = there
 
@@ -35,7 +35,7 @@ def contributions(low, high, late, step, pace, src, dst, payload, start, atom, p
         for i in range(start[payload[r]], start[payload[r] + 1]):
             if atom[i] < sums:
                 if low <= dst[r] < high:
-                    there = step[r] + late + pace[r] * place[i]
+                    there = step[r] + late[r] + pace[r] * place[i]
                     if there > last[dst[r], atom[i]]:
                         last[dst[r], atom[i]] = there
                 if low <= src[r] < high:
@@ -148,13 +148,16 @@ def judge_relays(node, first, stop, offset, at, into, till, came, own_first, own
             c = till[j]
 
 
-@njit(arrays=True, work=lambda start, row, time, src, dst, late, begins, *others: 40.0 * len(row) * begins.shape[1])
-def join(start, row, time, src, dst, late, begins, done, twice):
+@njit(
+    arrays=True,
+    work=lambda start, row, time, src, dst, late, coming, begins, *others: 40.0 * len(row) * begins.shape[1],
+)
+def join(start, row, time, src, dst, late, coming, begins, done, twice):
     """Carry sets of contributions along the moves of each atom: a node sends on the contributions that have arrived by then.
 
     ``begins``: int64 (N, words), the set that each node begins with, 63 nodes a word; together they are all. Lower ``done``,
     int32 (N, atoms), to the step from which a node has all; set ``twice``, bool (rows,), where a row brings a contribution that
-    is there.
+    is there. ``coming``: the moves of each atom in the order in which they arrive.
     """
     nodes, words = begins.shape
     every = np.zeros(words, np.int64)
@@ -169,15 +172,18 @@ def join(start, row, time, src, dst, late, begins, done, twice):
         has[:] = begins
         i, first, stop = start[atom], start[atom], start[atom + 1]
         for j in range(first, stop + 1):
-            while i < j and (j == stop or time[i] + late <= time[j]):  # what has arrived by then
-                v, whole = dst[row[i]], True
+            while i < stop and (
+                j == stop or time[coming[i]] + late[row[coming[i]]] <= time[j]
+            ):  # what has arrived by then
+                k = coming[i]
+                v, whole = dst[row[k]], True
                 for w in range(words):
-                    if has[v, w] & carried[i - first, w]:
-                        twice[row[i]] = True
-                    has[v, w] |= carried[i - first, w]
+                    if has[v, w] & carried[k - first, w]:
+                        twice[row[k]] = True
+                    has[v, w] |= carried[k - first, w]
                     whole &= has[v, w] == every[w]
                 if whole:
-                    done[v, atom] = min(done[v, atom], time[i] + late)
+                    done[v, atom] = min(done[v, atom], time[k] + late[row[k]])
                 i += 1
             for w in range(words if j < stop else 0):
                 carried[j - first, w] = has[src[row[j]], w]

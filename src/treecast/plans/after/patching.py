@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Collective, find_backwards
 from treecast.errors import PlanError
-from treecast.models import takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -33,6 +32,7 @@ from treecast.plans.search import affordable, best_of
 from treecast.plans.ways.spreading import NOTHING, Exchange, exchanged, table, timed
 from treecast.plans.ways.trees.repaired import new_arcs, new_nodes
 from treecast.schedule import NO_RECIPE, Claims, Payloads, Rows, Schedule
+from treecast.takes import takes
 
 _MOST_SENDS = 1 << 18  # which are gone through one by one: about a second
 _LOOK = 2**7  # units of work for one lost chunk at one arc in one step
@@ -98,7 +98,7 @@ def _can_be_patched(schedule: Schedule) -> bool:
     traits, machine = schedule.collective.traits, schedule.model
     spreads = traits.ends in ("all", "targets") and not traits.adds
     whole = spreads or (traits.personal and not traits.one_way)
-    timed = machine.buffered and not machine.routing
+    timed = machine.buffered and not machine.routing and not machine.arcs
     return whole and timed and schedule.copies == 1 and schedule.transmissions <= _MOST_SENDS
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.models import Model, Takes, takes
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_over
@@ -27,6 +27,7 @@ from treecast.plans.whole.any_machine.known import MAKERS, least_steps, no_ways
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads
 from treecast.steps import NEVER
+from treecast.takes import Takes, takes
 
 _FEW = 2**14  # hops of a period that is tried in more ways
 _AGAIN, _FEW_TIMES = 40, 4  # how often a hop may look for a place; where periods of more and more steps are tried
@@ -68,7 +69,7 @@ def periods(ways: Ways, machine: Model) -> Iterator[Period]:
     def placed(pace: int, again: int, by_chance: int) -> Iterator[Period]:
         order = np.argsort(-urgent - by_chance * chance.random(len(ways)), kind="stable")
         began, budget = np.empty(len(ways), np.int64), again * len(ways)
-        if not place(first, after, begin, before, taken, order, colour, pace, servers, wanted.latency, budget, began):
+        if not place(first, after, begin, before, taken, order, colour, pace, servers, machine.latency, budget, began):
             yield Period(ways, began, pace)
 
     reached = two_sides = _two_sides(wanted)
@@ -186,6 +187,7 @@ def _fits(job: Job[Any]) -> str:
     "reduce-broadcast",
     "allreduce",
     fits=_fits,
+    alike=True,
     summary="the trees and paths of a plan of few messages, again and again: finished sums go out while others come in",
 )
 @any_machine(
@@ -197,6 +199,7 @@ def _fits(job: Job[Any]) -> str:
     by_root=True,
     most_copies=every_port,
     fits=_fits,
+    alike=True,
     summary="the trees and paths of a plan of few messages, again and again, in as few steps as they leave",
 )
 def by_periods(job: Job[Network]) -> Built:
@@ -219,7 +222,7 @@ def _tried(job: Job[Network], least: int) -> Iterator[Repeated]:
         for small, ways in maker(job):
             if (-(-many // small.messages) - 1) * int(ways.loads(wanted).max(initial=0)) < fewest:
                 for period in periods(ways, job.model):
-                    yield (made := repeated(period, small, many, wanted.latency))
+                    yield (made := repeated(period, small, many, job.model.latency))
                     fewest = min(fewest, made.claims.steps)
                     fast |= period.pace * many <= least * small.messages
                     work += len(ways) * period.pace * _PLACE

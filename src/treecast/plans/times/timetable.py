@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.errors import PlanError
-from treecast.models import Model, Takes, model, takes
+from treecast.models import Model, model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -24,6 +24,7 @@ from treecast.plans.ways.ways import Ways, grouped
 from treecast.ragged import explode, starts
 from treecast.schedule import Claims, Payloads
 from treecast.schedule.trees import TreeSet
+from treecast.takes import Takes, takes
 
 MOST_IN_TURNS = WORK // (4 * HOP)  # hops of all turns
 
@@ -60,7 +61,7 @@ class Timed(NamedTuple):
         follows = (np.diff(arc) == 0) & (np.diff(tree) == 0)
         if combining:
             fresh[1:] = ~(follows & (np.diff(step) == 0))
-        else:
+        elif not self.model.arcs:  # or a row is a chunk
             follows &= (first[1:] == stop[:-1]) | (np.diff(hop) == 0)
             fresh[1:] = ~(follows & (np.diff(step) == (stop - first)[:-1]))
         begins = np.flatnonzero(fresh)
@@ -79,7 +80,8 @@ def in_orbits(network: Network) -> Takes:
     if symmetry is None:
         raise PlanError(f"no symmetry of {network.spec} is known")
     orbit = symmetry.orbit_of(arcs.tail.astype(np.int64), arcs.port.astype(np.int64))[:, None]
-    return Takes(orbit, np.full_like(orbit, -1), np.ones(int(orbit.max(initial=-1)) + 1, np.int64))
+    one = np.ones(len(orbit), np.int64)
+    return Takes(orbit, np.full_like(orbit, -1), np.ones(int(orbit.max(initial=-1)) + 1, np.int64), one, one)
 
 
 @kept(4)
@@ -129,6 +131,9 @@ def listed(
     """
     from treecast.kernels.plans.timetable import time_sends
 
+    if machine.arcs and int(ways.lengths.max(initial=1)) > 1:  # a stream would be as slow as its slowest arc
+        ways, hop = ways.in_blocks(1)
+        keys = [key[hop] for key in (*keys, ways.turn)]
     wanted, count = wanted or _takes(ways.network, machine), len(ways)
     lasts = np.ones(count, np.int64) if machine.combining else ways.lengths
     first, follow = grouped(ways.after, ways.before, count) if back else ways.followers
@@ -136,15 +141,30 @@ def listed(
     arc, ranked = ways.arc.astype(np.int32), np.lexsort(keys[::-1])
     waits = np.bincount(follow, minlength=count)
     room, step = starts(np.bincount(pool[arc], minlength=int(pool.max(initial=-1)) + 1)), np.empty(count, np.int64)
-    (servers, spare), late = wanted.servers, wanted.latency
-    columns = (follow, waits, arc, lasts, servers, wanted.key, spare, ranked, pool)
-    *narrow, ranked, pool = (column.astype(np.int32, copy=False) for column in columns)
-    steps = int(time_sends(first, *narrow, late, ranked, pool, room, machine.combining, step))
+    # backwards what waits is the send before, which has arrived ``rest`` steps after it has gone
+    (servers, spare), gap, rest = wanted.servers, wanted.gap, wanted.delay - wanted.gap
+    least = int(rest.min(initial=0)) if back and len(rest) else 0
+    late = (gap + least, rest - least) if back else (wanted.delay, np.zeros_like(rest))
+    lags = [np.unique(each, return_inverse=True) for each in late]
+    columns = (follow, waits, arc, lasts, servers, wanted.key, spare, gap, ranked, pool, lags[0][1], lags[1][1])
+    *narrow, ranked, pool, of_lag, of_stay = (column.astype(np.int32, copy=False) for column in columns)
+    table = (lags[0][0], of_lag.reshape(-1), lags[1][0], of_stay.reshape(-1))
+    steps = int(time_sends(first, *narrow, table, ranked, pool, room, machine.combining, step))
     if pools is not None:
         ways = replace(ways, arc=arc.astype(np.int64))
     if steps < 0:
         raise PlanError("hops wait for each other in a circle")
-    return Timed(ways, machine, steps - (late - 1) - lasts - step if back else step, steps)
+    if back:
+        step = steps - least - (lasts - 1) - gap[ways.arc] - step
+    return Timed(ways, machine, step, steps)
+
+
+def soonest(ways: Ways, machine: Model) -> Ints:
+    """Return the order of hops by turns, and of those of a turn by how long it takes until all behind them has arrived."""
+    if not machine.arcs:
+        return ways.turn - ways.heights
+    wanted = _takes(ways.network, machine)
+    return ways.turn * int(np.median(wanted.gap[ways.arc])) - ways.lasting(wanted.delay[ways.arc])[0]
 
 
 @kept(4)
@@ -198,7 +218,8 @@ def there_and_back(*tables: Timed, least: int = 0, passes: int = 5) -> Timed:
             left -= len(now.ways)
             seen = id(now.ways), now.model, back, now.step.tobytes()  # most orders soon lead to the same few tables
             if seen not in known:
-                end = now.step + (1 if now.model.combining else now.ways.lengths)
+                gap = _takes(now.ways.network, now.model).gap[now.ways.arc] if now.model.arcs else 1
+                end = now.step + (1 if now.model.combining else now.ways.lengths - 1 + gap)
                 known[seen] = listed(now.ways, now.model, [-end if back else now.step], back=back)
             now = known[seen]
             found = min(found, now, key=lambda timed: timed.cost)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.collectives import Collective
-from treecast.models import Model, takes
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -23,6 +23,7 @@ from treecast.plans.ways.trees.packed import tree_set
 from treecast.plans.ways.trees.spanning import breadth_first, pruned
 from treecast.plans.ways.ways import Ways
 from treecast.schedule import Payloads
+from treecast.takes import takes
 
 CHANGES = 256
 """Changes that are tried, for each arc in each tree."""
@@ -68,7 +69,8 @@ def even_trees(network: Network, machine: Model, roots: list[int], deeper: float
     ``seed``: of the random numbers. Each root reaches all nodes.
 
     >>> from treecast import network
-    >>> from treecast.models import model, takes
+    >>> from treecast.models import model
+    >>> from treecast.takes import takes
     >>> grid = network("mesh:4x4")
     >>> found = even_trees(grid, model("one-port"), [0, 0], 0.1)
     >>> int(found.loads(takes(model("one-port"), grid)).max())

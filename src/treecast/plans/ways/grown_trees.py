@@ -10,12 +10,12 @@ from itertools import product
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.models import takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.plans.built import Job
 from treecast.plans.ways.even_trees import of_one_chunk, roots_of, ways_over
 from treecast.plans.ways.ways import Ways
+from treecast.takes import takes
 
 _TREES, _LATER = (1, 2, 4, 8), (0.125, 0.5)  # of each root, and the cost of a step later beside that of a send more
 _PASSES, _TIE = 4, 2.0**-10
@@ -36,6 +36,6 @@ def _grown(job: Job[Network], roots: list[int], later: float) -> Ways:
     up = np.full((len(top), network.nodes), -1, np.int64)
     ties, load = _TIE * np.random.default_rng(1).random((len(top), network.arcs)), np.zeros(wanted.resources, np.int64)
     ends = (arcs.first.astype(np.int64), arcs.head.astype(np.int64))
-    table = (wanted.resource, wanted.room, wanted.ports, wanted.latency)
+    table = (wanted.resource, wanted.room, wanted.ports, wanted.gap, wanted.delay)
     grow(top, *ends, *table, later, _PASSES, ties, load, up)
     return ways_over(network, roots, up.astype(np.int32))

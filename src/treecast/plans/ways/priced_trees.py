@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Collective, Demand
 from treecast.errors import PlanError
-from treecast.models import Model, takes
+from treecast.lower_bounds.rates import times_apart
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of, far_apart
 from treecast.networks.core import Ints
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.ragged import explode, places, starts
 from treecast.schedule import Payloads
+from treecast.takes import takes
 
 _MOST_HOPS = 20_000
 _PASSES = 2
@@ -54,7 +56,7 @@ def shares_of(demand: Demand, begins: Ints, most: int = _MOST_HOPS) -> Shares:
     return Shares(of, begins[of] + done, np.minimum(block[of], demand.size[of] - done))
 
 
-def owners_of(collective: Collective, network: Network, seed: int = 0) -> Ints:
+def owners_of(collective: Collective, network: Network, seed: int = 0, machine: Model | None = None) -> Ints:
     """Return a node for each class of sums that completes it: the root, the wanter, or one near all that has not many yet."""
     demand, _ = collective.classes
     if collective.results and not collective.all_source:
@@ -63,8 +65,7 @@ def owners_of(collective: Collective, network: Network, seed: int = 0) -> Ints:
     several = np.flatnonzero(np.diff(demand.wants[: demand.sums + 1]) > 1)
     if not len(several):
         return owners
-    every, load, far = np.arange(network.nodes), np.zeros(network.nodes), far_apart(network)
-    far = np.where(far < 0, 2 * network.nodes, far)
+    every, load, far = np.arange(network.nodes), np.zeros(network.nodes), _far(network, machine)
     ties = 1e-3 * np.random.default_rng(seed).random((demand.sums, network.nodes))
     for k in several:
         wants = demand.want[demand.wants[k] : demand.wants[k + 1]]
@@ -74,6 +75,14 @@ def owners_of(collective: Collective, network: Network, seed: int = 0) -> Ints:
         owners[k] = int(np.argmin(load / demand.size[k] + 2 * reach + aside + ties[k]))
         load[owners[k]] += demand.size[k]
     return owners
+
+
+def _far(network: Network, machine: Model | None) -> NDArray[np.float64]:
+    """Return how far nodes are from each other, in arcs; or in the shortest gaps, where sends take unlike times."""
+    if machine is None or not machine.arcs:
+        far = far_apart(network)
+        return np.where(far < 0, 2 * network.nodes, far).astype(np.float64)
+    return times_apart(network, machine) / takes(machine, network).delay.min()
 
 
 def trees_by_price(
@@ -88,7 +97,7 @@ def trees_by_price(
 
     (demand, first), arcs = collective.classes, arcs_of(network)
     # 1. the trees: of each share one, of sums for several one in and one out
-    shares, owners = shares_of(demand, first), owners_of(collective, network, seed)
+    shares, owners = shares_of(demand, first), owners_of(collective, network, seed, machine)
     is_sum = shares.of < demand.sums
     several = np.zeros(len(demand), np.bool_)
     several[: demand.sums] = np.diff(demand.wants)[: demand.sums] > 1
@@ -108,7 +117,7 @@ def trees_by_price(
     ends = (arcs.tail.astype(np.int64), arcs.head.astype(np.int64))
     weight = shares.size[share] * (0.0 if machine.combining else 1.0)  # combined, another chunk costs nothing
     columns = (wanted.resource, roots, root, targets, target, back, weight)
-    telling, full = (wanted.ports, wanted.latency), float(room) * wanted.room
+    telling, full = (wanted.ports, wanted.gap, wanted.delay), float(room) * wanted.room
     if grow(sides, leaving, ends, *columns, _PASSES, later, telling, full, order, by) < trees:
         raise PlanError(f"some node of {network.spec} that wants data has no way from it")
     # 3. their hops

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Holdings
 from treecast.errors import PlanError
-from treecast.models import Model, Takes
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -20,6 +20,7 @@ from treecast.plans.times.timetable import Timed
 from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.schedule import Payloads
+from treecast.takes import Takes
 
 
 class Exchange(NamedTuple):
@@ -82,12 +83,14 @@ def exchanged(
     sent = np.empty((nodes * chunks, 3), np.int32)
     arcs, number = arcs_of(network).turned if back else (arcs_of(network), np.arange(len(wanted.resource)))
     servers, spare = wanted.servers
-    taken = (servers[number], wanted.key[number], spare, wanted.latency)
+    gap, delay = (np.ascontiguousarray(column[number]) for column in (wanted.gap, wanted.delay))
+    taken = (servers[number], wanted.key[number], spare, gap, delay)
     closed = np.zeros_like(has) if shut is None else shut & ~wants
     wants, closed = np.ascontiguousarray(wants), np.ascontiguousarray(closed)
     columns = (arcs[:5], taken, has.copy(), wants, closed, np.stack(fixed, axis=1))
-    most = 4 * wanted.latency * (chunks + nodes) + int(fixed.step.max(initial=0))
-    count, steps = spread(*columns, alone, together, by_need, number_of_seed(seed), most, sent)
+    unlike, longest = bool(gap.max(initial=1) > 1 or np.ptp(delay) if len(delay) else False), int(delay.max(initial=1))
+    most = 4 * longest * (chunks + nodes) + int(fixed.step.max(initial=0))
+    count, steps = spread(*columns, alone, together, by_need, unlike, number_of_seed(seed), most, sent)
     if steps < 0:
         raise PlanError(f"an exchange of {chunks:,} chunks on {network.spec} did not end: some node is not reached")
     step, arc, chunk = sent[:count].astype(np.int64).T
@@ -109,4 +112,5 @@ def timed(network: Network, machine: Model, sent: Exchange, chunks: int, size: i
     pairs = pairs_of(at + arcs.head[arc], at + arcs.tail[arc])
     payloads = Payloads.of_ranges(size * np.arange(chunks), size * np.arange(1, chunks + 1))
     ways = Ways(network, arc, chunk, payloads, none, np.zeros_like(arc), *pairs)
-    return Timed(ways, machine, step, int(step.max(initial=-machine.latency)) + machine.latency)
+    delay = machine.ticks(arcs.tail[arc], arcs.head[arc])[1]
+    return Timed(ways, machine, step, int((step + delay).max(initial=0)))

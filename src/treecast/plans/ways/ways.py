@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import ScheduleError
-from treecast.models import Takes
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -21,6 +20,7 @@ from treecast.ragged import places, starts
 from treecast.schedule import Payloads, Schedule
 from treecast.schedule.atoms import Atoms, cut_into_atoms, find_moves
 from treecast.schedule.trees import TreeSet
+from treecast.takes import Takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,16 +72,20 @@ class Ways:
 
     @cached_property
     def _measures(self) -> tuple[Ints, Ints]:
+        return self.lasting(np.ones(len(self), np.int64))
+
+    def lasting(self, delay: Ints) -> tuple[Ints, Ints]:
+        """Return ``heights`` and ``below`` where hops arrive so much later each: int64 (hops,), the first in steps."""
         from treecast.kernels.plans.timetable import measure
 
-        found = np.ones((2, len(self)), np.int64)
-        measure(*self.followers, np.bincount(self.after, minlength=len(self)), *found)
-        return found[0], found[1]
+        height, below = delay.astype(np.int64), np.ones(len(self), np.int64)
+        measure(*self.followers, np.bincount(self.after, minlength=len(self)), delay, height, below)
+        return height, below
 
     def loads(self, wanted: Takes) -> Ints:
         """Return for how many steps each resource is taken at least: int64 (resources,)."""
         taken = wanted.resource[self.arc]
-        weights = np.broadcast_to(self.lengths[:, None], taken.shape)
+        weights = np.broadcast_to((self.lengths * wanted.gap[self.arc])[:, None], taken.shape)
         sends = np.bincount(taken.ravel(), weights.ravel(), minlength=wanted.resources).astype(np.int64)
         return -(-sends // wanted.room)
 

@@ -42,7 +42,7 @@ def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
     arrival[root] = 0
     parent, clash = case.sources
     columns = (rows.step, rows.pace, rows.dst, *carried.places, arrival)
-    case.by_node(lambda low, high: arrivals(low, high, case.model.latency, *columns))
+    case.by_node(lambda low, high: arrivals(low, high, case.late, *columns))
     yield case.broken(
         "copies", clash, lambda row: f"gives {case.label(rows.dst[row])} a second source in tree {rows.tree[row]}"
     )

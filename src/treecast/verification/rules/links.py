@@ -145,7 +145,7 @@ def contended(
     number = taken[entry] * np.int64(streams.period) + streams.remainder[of]
     if not case.affordable(2 * int(number.max(initial=-1)) + 2):
         number = np.unique(number, return_inverse=True)[1].reshape(-1)
-    columns = number, (row if key is None else key)[entry], streams.step[of], streams.steps[of]
+    columns = number, of if key is None else key[entry], streams.step[of], streams.steps[of]
     busy, clash = np.zeros((2, int(number.max(initial=-1)) + 1, room), np.int64), np.zeros(len(of), np.bool_)
     clashing(*(read_only(column, np.int64) for column in columns), *busy, clash)
     found = case.marked(streams.row[of[clash]])

@@ -21,7 +21,7 @@ class Visits:
     def __init__(self, case: Case) -> None:
         found, atoms, rows = find_moves(case.schedule, case.atoms), case.atoms, case.rows
         self.case, self.row, self.time = case, found.row, found.time
-        self.atom = found.atom
+        self.atom, self.late = found.atom, case.late[found.row]
         self.src, self.dst = rows.src[self.row].astype(np.int64), rows.dst[self.row].astype(np.int64)
         self.tree = rows.tree[self.row].astype(np.int64)
         first = atoms.bounds[:-1]
@@ -39,7 +39,7 @@ class Visits:
         begun = self.at(self.source[given], given)
         return _earliest(
             np.concatenate([begun, self.at(self.dst, self.atom)]),
-            np.concatenate([np.zeros_like(begun), self.time + self.case.model.latency]),
+            np.concatenate([np.zeros_like(begun), self.time + self.late]),
         )
 
 
@@ -82,7 +82,7 @@ def copies(visits: Visits) -> Broken:
     came_from = visits.src[used][first]
     second = visits.src[used] != came_from[np.searchsorted(entry, keys)]
     own = visits.source[visits.atom[used]]
-    there = _look_up(*_earliest(keys, visits.time[used] + case.model.latency), way * case.nodes + visits.src[used])
+    there = _look_up(*_earliest(keys, (visits.time + visits.late)[used]), way * case.nodes + visits.src[used])
     early = (visits.src[used] != own) & (there > visits.time[used])
 
     shown, count = list[Violation](), 0

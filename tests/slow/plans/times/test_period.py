@@ -7,10 +7,11 @@ import pytest
 
 from tests.plans.times.test_period import by_periods
 from treecast.lower_bounds import best, schedule_bounds
-from treecast.models import model, takes
+from treecast.models import model
 from treecast.plans import plan
 from treecast.plans.times.period import periods
 from treecast.plans.ways.ways import Ways
+from treecast.takes import takes
 from treecast.verification.verifier import verify
 
 MACHINES = ["all-port", "all-port,half", "one-port", "one-port,half", "one-port,partner"]

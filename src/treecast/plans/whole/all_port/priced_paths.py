@@ -29,7 +29,7 @@ from treecast.graphs.separators import best_separator
 from treecast.lower_bounds import best, bounds
 from treecast.lower_bounds.flight import flight
 from treecast.lower_bounds.job import Job as BoundJob
-from treecast.models import Takes, model, takes
+from treecast.models import model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -41,6 +41,7 @@ from treecast.plans.times.timetable import Timed, in_orbits, list_orbits, listed
 from treecast.plans.ways.trees.packed import number_of_seed
 from treecast.plans.ways.ways import Ways, grouped
 from treecast.ragged import places, starts
+from treecast.takes import Takes, takes
 
 _TURNS, _TRIES = 12, 6
 _MOST_HOPS, _MOST_OF_ORBIT = 2**22, 2**17  # of all ways; where every node has the same part, orbits do as well

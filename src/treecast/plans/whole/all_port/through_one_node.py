@@ -59,6 +59,7 @@ def _able(job: Job[Any]) -> list[Builder]:
     "allreduce",
     under=(*ALL_PORT, *WORMHOLE, *BUFFERLESS),
     any_model=True,
+    alike=True,
     fits=_lacks_way,
     orbit=False,
     summary="all sums meet in a node in the middle, which may be a relay, and go out from there: a reduce-broadcast of all",

@@ -25,7 +25,7 @@ from treecast.errors import PlanError
 from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart, least_cut
 from treecast.lower_bounds import best, bounds
 from treecast.lower_bounds.cuts import optimum
-from treecast.models import Takes, model
+from treecast.models import model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -43,6 +43,7 @@ from treecast.plans.ways.ways import Ways
 from treecast.plans.whole.all_port.allgather import least_crowded
 from treecast.schedule import Claims, Schedule
 from treecast.schedule.trees import TreeSet
+from treecast.takes import Takes
 
 _MOST_SENDS = 2**21  # arcs of all trees of all roots
 _MOST_TREES = 2**10  # of all roots that are looked for where fewer would do

@@ -19,16 +19,17 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import bounds, tightest
-from treecast.models import MODELS, Model, model, takes
+from treecast.models import MODELS, Model, model
 from treecast.networks import Network
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import Builder, any_machine, builders, every_port
 from treecast.plans.search import best_of
-from treecast.plans.times.timetable import Timed, listed, there_and_back
+from treecast.plans.times.timetable import Timed, listed, soonest, there_and_back
 from treecast.plans.ways.even_trees import CHANGES, even_ways
 from treecast.plans.ways.grown_trees import grown_ways
 from treecast.plans.ways.ways import Ways
 from treecast.steps import NEVER
+from treecast.takes import takes
 
 _ALL_PORT = next(iter(MODELS.values()))
 _MOST_PAIRS = 2**21  # of a source and a node, and of copies
@@ -62,6 +63,8 @@ def known_builders(job: Job[Any]) -> list[Builder]:
 def no_ways(job: Job[Any]) -> str:
     """Return why a job has no ways that could be timed, or an empty text."""
     collective, network = job.collective, job.network
+    if job.model.arcs and job.copies == 1:
+        return "times ways that heed no gaps and delays of arcs, which others do in one copy"
     pairs = network.rank_count * job.copies * (network.rank_count if collective.all_source else 1)
     if pairs > _MOST_PAIRS:
         return f"goes through each of {pairs:,} pairs of a source and a node, and {_MOST_PAIRS:,} at most"
@@ -123,10 +126,10 @@ def _scaled(collective: Collective, scale: int) -> Collective:
 
 def _tables(ways: Ways, machine: Model, least: int, tries: int) -> Iterator[Timed]:
     """Yield timetables by orders in which hops may go, those first that are best most often, until ``least`` steps are enough."""
-    soonest, count = ways.turn - ways.heights, len(ways)
-    seeds = range(tries if count <= _FEW else 0)
-    chance = ([soonest, np.random.default_rng(seed).permutation(count)] for seed in seeds)
-    for keys in chain([[soonest], [-ways.below], [np.arange(count)]], chance):
+    first, count = soonest(ways, machine), len(ways)
+    seeds = range(0 if machine.arcs or count > _FEW else tries)
+    chance = ([first, np.random.default_rng(seed).permutation(count)] for seed in seeds)
+    for keys in chain([[first], [-ways.below], [np.arange(count)]], chance):
         yield (timed := listed(ways, machine, keys))
         if timed.steps <= least:
             return

@@ -8,7 +8,7 @@ from treecast.networks import Network
 from treecast.plans.built import NOTHING, Built, Job
 from treecast.plans.registry import any_machine, every_kind
 from treecast.plans.search import HOP, affordable, best_of
-from treecast.plans.times.timetable import Timed, listed, there_and_back
+from treecast.plans.times.timetable import Timed, listed, soonest, there_and_back
 from treecast.plans.ways.priced_trees import LATER, trees_by_price
 from treecast.plans.whole.any_machine.known import least_steps, machines
 
@@ -41,18 +41,21 @@ def priced_trees(job: Job[Network]) -> Built:
     """
     if not len(job.collective.classes[0]):
         return NOTHING
-    least = least_steps(job)
+    least, tries = (
+        least_steps(job),
+        1 if job.model.arcs else _TRIES,
+    )  # there are many such jobs, one for each number of chunks
     grown = (
         (
             machine,
             *trees_by_price(job.collective, job.network, machine, room=times * max(1, least), later=later, seed=seed),
         )
-        for seed, machine, times, later in product(range(_TRIES), machines(job.model), _ROOMS, LATER)
+        for seed, machine, times, later in product(range(tries), machines(job.model), _ROOMS, LATER)
     )
 
     def timed() -> Iterator[tuple[Timed, Collective]]:
         for machine, owned, ways in affordable(grown, lambda each: 16 * HOP * len(each[2])):
-            keys = [ways.turn - ways.heights], [-ways.below], [-ways.heights * ways.lengths]
+            keys = [soonest(ways, machine)], [-ways.below], [-ways.heights * ways.lengths]
             yield there_and_back(*(listed(ways, machine, key) for key in keys), least=least), owned
 
     found, owned = best_of(timed(), lambda each: each[0].cost, least)

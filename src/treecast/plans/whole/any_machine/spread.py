@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Collective
 from treecast.errors import PlanError
-from treecast.models import Model, Takes, takes
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -28,9 +28,10 @@ from treecast.plans.whole.any_machine.known import least_steps, machines
 from treecast.ragged import places
 from treecast.schedule import Payloads
 from treecast.steps import NEVER
+from treecast.takes import Takes, takes
 
 _LOOK, _LOOK_LONGER = 2**3, 2**-2  # units of work for a chunk at an arc in a step; of demands, which nobody else plans
-_TRIES = 150
+_TRIES, _FEW_TRIES = 150, 4  # few where each number of chunks is another machine
 _MORE = 1  # steps than the fewest of a spread before: others are not timed
 
 
@@ -82,7 +83,7 @@ def spread(job: Job[Network]) -> Built:
         return NOTHING
     takes_part = _table(demand.held, job.network, len(demand)) | _table(demand.wanted, job.network, len(demand))
     narrow = (False,) if takes_part[job.network.ranks].all() else (True, False)
-    every = product(range(1, _TRIES), (False, True), narrow, several)
+    every = product(range(1, _FEW_TRIES if job.model.arcs else _TRIES), (False, True), narrow, several)
 
     def timed() -> Iterator[tuple[Timed, Collective]]:
         fewest = NEVER
@@ -148,9 +149,9 @@ def _sent(
 def _timed(job: Job[Network], machine: Model, sent: _SpreadSends, least: int) -> tuple[Timed, Collective]:
     """Return the times of the sends of a spread, found anew, and the collective with the owners of its sums."""
     owned = owned_by(job.collective, sent.owners)
-    late = machine.latency
-    ways, step = _ways(owned, job.network, sent, late)
-    first = Timed(ways, machine, step, int(step.max(initial=-late)) + late)
+    delay = takes(machine, job.network).delay
+    ways, step = _ways(owned, job.network, sent, delay)
+    first = Timed(ways, machine, step, int((step + delay[ways.arc]).max(initial=0)))
     return there_and_back(listed(ways, machine, [step]) if len(sent.into.step) else first, least=least), owned
 
 
@@ -161,13 +162,13 @@ def _table(pairs: tuple[Ints, Ints], network: Network, classes: int) -> NDArray[
     return found
 
 
-def _ways(collective: Collective, network: Network, sent: _SpreadSends, late: int) -> tuple[Ways, Ints]:
+def _ways(collective: Collective, network: Network, sent: _SpreadSends, delay: Ints) -> tuple[Ways, Ints]:
     """Return the hops of both exchanges, and the step of each; those of finished sums come after all contributions."""
     (pieces, _, owner, into, out), arcs = sent, arcs_of(network)
     count, is_sum = len(pieces.of), np.any(owner, axis=0, keepdims=True)[0]
     arc, piece = np.concatenate([into.arc, out.arc]), np.concatenate([into.chunk, out.chunk])
     finished = (np.arange(len(arc)) >= len(into.arc)) & is_sum[piece]
-    wait = int(into.step.max(initial=-late)) + late
+    wait = int((into.step + delay[into.arc]).max(initial=0))
     step = np.concatenate([into.step, out.step]) + wait * finished
     payload = piece + count * finished
     key, leaves = payload * network.nodes, finished & owner[arcs.tail[arc], piece]

@@ -28,7 +28,6 @@ from treecast.collectives import Collective
 from treecast.collectives.collective import NO_OWNERS
 from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import best, bounds
-from treecast.models import Takes, takes
 from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of, far_apart
 from treecast.networks.core import Ints
@@ -38,6 +37,7 @@ from treecast.plans.search import best_of
 from treecast.plans.times.timetable import Timed, listed
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.schedule import Claims, Payloads
+from treecast.takes import Takes, takes
 
 _MOST_NODES, _MOST_HOPS, _TRIES = 256, 2**18, 12
 _MOST_TREES = 2**8  # where each chunk has a tree of its own
@@ -70,6 +70,7 @@ def _groups(job: Job[Network]) -> int:
     "meeting-halves",
     "allreduce",
     fits=_no_halves,
+    alike=True,
     summary="each sum is added in two halves, which meet at the ends of a link (half duplex: at a node), and goes out from there",
     **_SHARED,
 )
@@ -174,7 +175,8 @@ def _taken(job: Job[Network]) -> Takes:
         for each, more in ((wanted.resource, wanted.resources), (wanted.key, 0))
     )
     room = np.concatenate([wanted.room, np.ones_like(every[:, 0])])
-    return wanted._replace(resource=resource, key=key, room=room)
+    gap, delay = (np.tile(column, 2) for column in (wanted.gap, wanted.delay))
+    return wanted._replace(resource=resource, key=key, room=room, gap=gap, delay=delay)
 
 
 def _back(network: Network, arcs: Arcs) -> Ints:

@@ -17,7 +17,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.models import Model, takes
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
@@ -27,6 +27,7 @@ from treecast.plans.registry import any_machine
 from treecast.plans.search import WORK
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.steps import NEVER
+from treecast.takes import takes
 
 _MOST_NODES, _MOST_IN_CYCLE = 2**11, 2**10
 _LOOK = 2**10  # units of work for an arc that a search looks at
@@ -60,6 +61,7 @@ def _late(job: Job[Network]) -> int:
     "hamiltonian-path",
     "broadcast",
     fits=_fits,
+    alike=True,
     claims=_claims,
     summary="from each node to the next along a path through all nodes: long messages, in few rows",
 )
@@ -99,6 +101,7 @@ def _claims_of_cycle(job: Job[Network]) -> Claims:
     "hamiltonian-cycle",
     "allgather",
     fits=_fits_cycle,
+    alike=True,
     claims=_claims_of_cycle,
     summary="each node sends on the chunk it got last, around a cycle through all nodes",
 )

@@ -1,0 +1,136 @@
+"""The plan that takes the least time where arcs cost differently: shaped by the costs of each, or around the dear ones.
+
+For each number of chunks the sends of every arc take their gaps and delays in steps, and builders that read the table of a
+machine plan for that. Numbers of chunks go up, two in each octave, until three in a row are worse. The same is tried without
+the dearest arcs: so nobody is worse off for having them. What is best takes the least time by the clock that knows no steps.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import pairwise
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from treecast.errors import NetworkError, PlanError
+from treecast.models import Cost
+from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
+from treecast.plans.amounts import Amount
+from treecast.plans.built import Job
+from treecast.plans.choice import build
+from treecast.plans.request import request
+from treecast.schedule import Schedule
+from treecast.schedule.clocks import seconds_by_events, seconds_by_steps
+from treecast.schedule.costs import Costs
+from treecast.schedule.sizes import Sizes, block_of, cut, divided
+
+_MOST_HOPS = 2**13  # of a plan: chunks of all sources, times nodes
+_WORSE = 3  # numbers of chunks in a row, and it is content
+_DEARER = 2.0  # times as long as by all cheaper arcs: such arcs are left out for a try
+_MOST_LEFT_OUT = 3
+
+
+def shaped(
+    asked: Job[Any],
+    amount: Amount,
+    costs: Costs,
+    plain: Callable[[Job[Any], Amount], Schedule],
+    sizes: Sizes | None = None,
+) -> Schedule | None:
+    """Return the plan of a job of bytes that takes the least time at unlike costs; None where no builder plans for such arcs.
+
+    ``plain``: plans where all arcs cost the same. ``sizes``: where it is said how the bytes are cut.
+    """
+    found = list[tuple[float, int, Schedule]]()
+    for place in _places(asked.network, costs, amount):
+        if sizes is None and place is not asked.network and (alike := _alike(place, costs)) is not None:
+            with suppress(PlanError):
+                known = plain(replace(asked, network=place, costs=alike), amount)
+                found.append((seconds_by_steps(known, alike), len(found), _on_whole(known, asked.network)))
+                continue
+        worse, least = 0, inf
+        for each in [sizes] if sizes else _cuts(asked, amount):
+            made = _planned(asked, place, costs, each)
+            if made is None:
+                break
+            seconds = seconds_by_events(made, costs)
+            worse, least = (0, seconds) if seconds < least else (worse + 1, least)
+            found.append((seconds, len(found), made))
+            if worse == _WORSE:
+                break
+    return min(found)[2] if found else None
+
+
+def _alike(place: Network, costs: Costs) -> Costs | None:
+    """Return the costs of the arcs of a network, where all are the same, and none is far."""
+    arcs = arcs_of(place, single=True)
+    ends = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
+    both = np.unique(np.stack(costs.of_arcs(*ends)), axis=1)
+    if both.shape[1] != 1 or both[0, 0] > costs.default.startup:
+        return None
+    return Costs(Cost(float(both[0, 0]), float(both[1, 0])))
+
+
+def _on_whole(made: Schedule, whole: Network) -> Schedule:
+    """Return a schedule over a part of the arcs of a network as one on it."""
+    made = made.plain()
+    rows = made.rows
+    port = whole.port_of_cable(rows.src, rows.dst, made.network.cable(rows.src, rows.port))
+    return replace(made, network=whole, rows=replace(rows, port=port.astype(rows.port.dtype)))
+
+
+def _cuts(asked: Job[Any], amount: Amount) -> Iterator[Sizes]:
+    """Yield the data in blocks of 1, 2, 3, 4, 6, 8, 12 … chunks."""
+    collective = asked.of(1).collective
+    block = block_of(collective, amount.total, amount.item)
+    least = max(amount.item, -(-amount.least_chunk // amount.item) * amount.item)
+    most = max(1, min(block // least, _MOST_HOPS // (max(1, collective.chunks) * asked.network.nodes)))
+    done = set[int]()
+    for messages in (m for power in range(32) for m in (1 << power, 3 << power >> 1)):
+        if 1 <= messages <= most and (chunk := cut(block, messages, amount.item).chunk) not in done:
+            done.add(chunk)
+            yield divided(collective, amount.total, chunk, amount.item)
+
+
+def _planned(asked: Job[Any], place: Network, costs: Costs, sizes: Sizes) -> Schedule | None:
+    """Return a plan over the arcs of a part of the network, as one on the whole; None where there is no builder."""
+    machine, _ = costs.on(asked.model, asked.network, sizes.chunk, place)
+    said = asked.said | {"messages", "model"}
+    job = replace(asked.of(sizes.messages), network=place, model=machine, said=said, amount=None, costs=None)
+    try:
+        made = build(*request(job))
+    except PlanError:
+        return None
+    made = replace(made, sizes=sizes)
+    return made if place is asked.network else _on_whole(made, asked.network)
+
+
+def _places(network: Network, costs: Costs, amount: Amount) -> Iterator[Network]:
+    """Yield the network, then without its dearest links, and without all that are dearer by far than the others."""
+    yield network
+    arcs = arcs_of(network, single=True)
+    tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
+    taken = costs.seconds(tail, head, float(amount.total))[1]
+    levels = np.unique(taken)
+    steep = [dear for cheap, dear in pairwise(levels.tolist()) if dear > _DEARER * cheap][:_MOST_LEFT_OUT]
+    link = np.minimum(tail, head) * network.nodes + np.maximum(tail, head)
+    dearest = list(dict.fromkeys(link[np.argsort(-taken, kind="stable")].tolist()))
+    some = [taken >= dear for dear in steep] + [np.isin(link, dearest[:many]) for many in (1, 2) if len(levels) > 1]
+    seen = set[bytes]()
+    for out in some:
+        if out.tobytes() in seen:
+            continue
+        seen.add(out.tobytes())
+        names = [
+            f"{network.label(u)}>{network.label(v)}"
+            for u, v in zip(tail[out].tolist(), head[out].tolist(), strict=True)
+        ]
+        try:
+            left = network.without(links=names)
+        except NetworkError:
+            continue
+        if left.connected:
+            yield left
