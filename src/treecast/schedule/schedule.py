@@ -389,7 +389,8 @@ class Schedule(Described):
             for send in zip(*(column.tolist() for column in columns), strict=True):
                 yield Send(sends.step, *send)
 
-    to_networkx, to_pandas = conversions.to_networkx, conversions.to_pandas
+    to_networkx = conversions.to_networkx
+    to_pandas: Any = conversions.to_pandas
 
     if not TYPE_CHECKING:  # a type checker knows the attributes
 
