@@ -10,22 +10,10 @@ import numpy as np
 from treecast.errors import FormatError, TreecastError
 from treecast.formats import judge, save
 from treecast.formats.registry import HEAD, Importer, exporters, format_of_name, importers
-from treecast.networks import network
 from treecast.plans import plan
 from treecast.schedule import Schedule
 from treecast.testing.rank import expect
 from treecast.verification.verifier import verify
-
-_JOBS: tuple[tuple[str, Any, dict[str, Any]], ...] = (
-    ("broadcast", "ring:4", {"messages": 3}),
-    ("broadcast", "hypercube:3", {"messages": 6, "copies": 3}),
-    ("scatter", "tree:2,2", {}),
-    ("alltoall", "complete:4", {"messages": 2}),
-    ("allgather", "torus:3x3", {}),
-    ("allreduce", "ring:4", {"messages": 2}),
-    ("reduce", [("a", "b"), ("b", "c"), ("a", "c")], {}),
-    ("allgather", "hypercube:3", {"model": "whispering"}),
-)
 
 
 def check_format(name: str, schedules: Sequence[Schedule] | None = None, changes: int = 300, **settings: Any) -> None:
@@ -88,7 +76,16 @@ def check_format(name: str, schedules: Sequence[Schedule] | None = None, changes
 
 
 def _plans() -> list[Schedule]:
-    return [plan(kind, network(where), **words) for kind, where, words in _JOBS]
+    return [
+        plan("broadcast", "ring:4", messages=3),
+        plan("broadcast", "hypercube:3", messages=6, copies=3),
+        plan("scatter", "tree:2,2"),
+        plan("alltoall", "complete:4", messages=2),
+        plan("allgather", "torus:3x3"),
+        plan("allreduce", "ring:4", messages=2),
+        plan("reduce", [("a", "b"), ("b", "c"), ("a", "c")]),
+        plan("allgather", "hypercube:3", model="whispering"),
+    ]
 
 
 def _contents(path: Path) -> dict[str, bytes]:

@@ -217,17 +217,8 @@ def check_machine(machine: str | Model, networks: Sequence[Any] = NETWORKS[:6]) 
                     f"{own.name} on {where.spec}: whether the arcs {sends} go together",
                 )
     for where in map(network, networks):
-        for kind in (
-            "broadcast",
-            "scatter",
-            "gather",
-            "reduce",
-            "allgather",
-            "alltoall",
-            "reduce-scatter",
-            "allreduce",
-        ):
-            if where.grid is not None or not own.routing:
+        for kind, row in COLLECTIVES.items():
+            if not (row.lengths or row.targets) and (where.grid is not None or not own.routing):
                 check_plan(plan(kind, where, messages=2, model=own))
 
 

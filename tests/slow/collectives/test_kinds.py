@@ -6,11 +6,12 @@ from tests.collectives.test_kinds import SOURCE, in_strings, is_handed_over
 
 
 def test_nothing_outside_the_table_asks_for_a_name():
-    """Names may be handed to a function; papers, MSCCL, PyTorch, demands, logs and records of jobs have names of their own."""
+    """Names may be handed to a function; papers, MSCCL, TACOS, PyTorch, demands, logs and records of jobs have names of their own."""
     own = (
         "papers/",
         "advice/logs.py",
         "formats/msccl",
+        "formats/synthesized.py",
         "programs/buffers",
         "calls/dump.py",
         "collectives/kinds.py",

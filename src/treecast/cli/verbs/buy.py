@@ -39,7 +39,7 @@ def buy(
         found = buying.buy(
             hosts,
             switch_ports,
-            collectives=collectives or ("allgather", "alltoall"),
+            **({"collectives": collectives} if collectives else {}),
             bytes=size,
             rate=rate,
             cards=numbers(cards, "--cards"),
