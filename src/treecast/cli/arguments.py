@@ -291,10 +291,6 @@ class BytesOptions(DataOptions):
         """The costs and the cut, as ``treecast.plan`` takes them."""
         return values_of(self, "latency", "rate", "item", "least_chunk")
 
-    def unlike(self, network: "Network") -> "Costs | None":
-        """Return the costs of arcs that differ, by which a plan of bytes is shaped; None where no file says them."""
-        return None if None in (self.costs, self.size) else self.read(network)
-
 
 class _NodesAndLinks:
     """Options of which the first two name nodes and links."""

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from treecast.networks.arcs import arcs_of
 from treecast.programs.messages import Messages, chunk_places, messages_of, parcels
 from treecast.ragged import Ints, places, starts
 from treecast.schedule import Payloads, Rows, Schedule
+from treecast.schedule.clocks import events_of
 from treecast.schedule.costs import Costs, Floats
 from treecast.schedule.sizes import under_way
 from treecast.simulation.faults import Faults, parse_faults
@@ -77,15 +78,16 @@ def encode(
     shown = _shown_nodes(schedule.network, nodes), _shown_steps(messages, steps)
     _check_number(messages, *shown)
     fates = _fates_of(messages, dead_nodes, cut_links)
-    times = _times_of_steps(messages, begins, link_costs(schedule, latency, rate))
-    events = [*_threads(schedule.network, shown[0]), *_deaths(fates, times, shown[0])]
+    times = _times_of(messages, begins, link_costs(schedule, latency, rate))
+    events = [*_threads(schedule.network, shown[0]), *_deaths(messages, fates, times, shown[0])]
     events += _events(messages, fates, begins, times, shown)
     head: dict[str, object] = {
         "network": schedule.network.spec,
         "collective": schedule.collective.kind,
         "messages": schedule.collective.messages,
         "steps": schedule.steps,
-        "step_microseconds": np.diff(times).round(3).tolist(),
+        "step_microseconds": times.steps,
+        "microseconds": round(float(times.end.max(initial=0)), 3),
         "command": schedule.command,
     }
     if len(fates.faults):
@@ -94,17 +96,36 @@ def encode(
     return f'{{"displayTimeUnit":"ns","otherData":{json.dumps(head)},"traceEvents":[\n{lines}\n]}}\n'.encode()
 
 
-def _times_of_steps(messages: Messages, begins: Ints, costs: Costs) -> Floats:
-    """Return when each step begins, and when the last ends, in microseconds: float64 (steps + 1,).
+class _Times(NamedTuple):
+    """When each message begins, and has arrived, float64 (messages,), and how long steps are, if they are; in microseconds."""
 
-    A step is as long as its slowest send, and all chunks count as long as the longest, as in the time of a report.
+    begin: Floats
+    end: Floats
+    steps: Sequence[float] = ()
+
+
+def _times_of(messages: Messages, begins: Ints, costs: Costs) -> _Times:
+    """Return the times of messages, as in the time of a report.
+
+    A step is as long as its slowest send, and all chunks count as long as the longest. Where arcs cost differently each message
+    begins as soon as it can.
     """
     schedule, one = messages.schedule, parcels(messages)
+    if costs.unlike or schedule.model.arcs:
+        events = events_of(schedule, costs, begins)
+        chunk = messages.payloads.chunk(np.arange(len(messages)), 0)
+        own = (events.step, events.src, events.port, events.chunk), (messages.step, messages.src, messages.port, chunk)
+        told = 3 if schedule.model.combining else 4  # what goes over an arc in a step is one message then, or one chunk
+        keys, ours = (zip(*(column.tolist() for column in columns[:told]), strict=True) for columns in own)
+        place = {key: at for at, key in enumerate(keys)}
+        at = np.array([place.get(key, 0) for key in ours], np.int64)
+        return _Times(1e6 * events.begin[at], 1e6 * events.end[at])
     chunks = np.bincount(one, messages.sizes(np.arange(len(begins))), minlength=1)[one]
     startup, per_byte = costs.of_arcs(messages.src, messages.dst)
     seconds = np.zeros(schedule.steps)
     np.maximum.at(seconds, messages.step, startup + per_byte * int(np.diff(begins).max(initial=0)) * chunks)
-    return 1e6 * np.concatenate([[0.0], np.cumsum(under_way(seconds, schedule.model.latency))])
+    begin = 1e6 * np.concatenate([[0.0], np.cumsum(under_way(seconds, schedule.model.latency))])
+    return _Times(begin[messages.step], begin[messages.step + 1], np.diff(begin).round(3).tolist())
 
 
 def _shown_nodes(network: Network, nodes: str) -> NDArray[np.bool_]:
@@ -169,17 +190,19 @@ def _threads(network: Network, shown: NDArray[np.bool_]) -> Iterator[_Event]:
                 yield {"ph": "M", "name": "thread_name", "pid": node, "tid": thread, "args": {"name": words}}
 
 
-def _deaths(fates: _Fates, times: Floats, shown: NDArray[np.bool_]) -> Iterator[_Event]:
+def _deaths(messages: Messages, fates: _Fates, times: _Times, shown: NDArray[np.bool_]) -> Iterator[_Event]:
     """Yield a mark where a node dies, and one at the sending thread of an arc that is cut."""
     marks = [(step, node, "p", "dies", 0) for node, step in sorted(fates.faults.nodes.items())]
     marks += [(step, node, "t", "is cut", 2 * port) for (node, port), step in sorted(fates.faults.arcs.items())]
     for step, node, scope, name, thread in marks:
         if shown[node]:
-            at = {"ts": round(float(times[min(step, len(times) - 1)]), 3), "pid": node, "tid": thread}
+            later = times.begin[messages.step >= step]
+            begin = float(later.min() if len(later) else times.end.max(initial=0))
+            at = {"ts": round(begin, 3), "pid": node, "tid": thread}
             yield {"ph": "i", "s": scope, "name": name} | at
 
 
-def _events(messages: Messages, fates: _Fates, begins: Ints, times: Floats, shown: _Shown) -> Iterator[_Event]:
+def _events(messages: Messages, fates: _Fates, begins: Ints, times: _Times, shown: _Shown) -> Iterator[_Event]:
     """Yield messages at both ends, those that go together as one, and arrows from each that brought a chunk to the next.
 
     One that is lost stands at its source alone, in the colour of terrible things; one that is not sent nowhere.
@@ -207,8 +230,8 @@ def _events(messages: Messages, fates: _Fates, begins: Ints, times: Floats, show
             "ph": "X",
             "name": f"chunks {', '.join(spell_range(*pair) for pair in ranges)}" if ranges else "control",
             "cat": f"tree {min(trees)}" if len(trees) == 1 else "several trees",
-            "ts": round(float(times[step]), 3),
-            "dur": round(float(times[step + 1] - times[step]), 3),
+            "ts": round(float(times.begin[m]), 3),
+            "dur": round(float(times.end[m] - times.begin[m]), 3),
             "args": said
             | {"chunks": ranges, "bytes": sum(int(begins[stop] - begins[first]) for first, stop in ranges)},
         }
@@ -220,7 +243,7 @@ def _events(messages: Messages, fates: _Fates, begins: Ints, times: Floats, show
     yield from _arrows(messages, fates, arriving, times, shown)
 
 
-def _arrows(messages: Messages, fates: _Fates, arriving: Ints, times: Floats, shown: _Shown) -> Iterator[_Event]:
+def _arrows(messages: Messages, fates: _Fates, arriving: Ints, times: _Times, shown: _Shown) -> Iterator[_Event]:
     """Yield the two ends of each arrow: in the middle of a receive, and where its chunk begins to be sent on."""
     nodes, steps = shown
     of = np.repeat(np.arange(len(messages)), np.diff(messages.needs_start))
@@ -228,8 +251,7 @@ def _arrows(messages: Messages, fates: _Fates, arriving: Ints, times: Floats, sh
     for number, entry in enumerate(np.flatnonzero(seen).tolist()):
         m, need = int(of[entry]), int(messages.needs[entry])
         shared = {"name": "sent on", "cat": "needs", "id": number, "pid": int(messages.src[m])}
-        before = int(messages.step[need])
-        middle, begin = float(times[before] + times[before + 1]) / 2, float(times[messages.step[m]])
+        middle, begin = float(times.begin[need] + times.end[need]) / 2, float(times.begin[m])
         yield shared | {"ph": "s", "ts": round(middle, 3), "tid": int(arriving[need])}
         yield shared | {"ph": "f", "bp": "e", "ts": round(begin, 3), "tid": 2 * int(messages.port[m])}
 

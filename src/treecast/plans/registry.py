@@ -226,10 +226,7 @@ class Builder:
         return tuple(map(model, self.models))
 
     def is_for(self, job: Job[Any]) -> bool:
-        """Return whether its schedules are for the very machine of a job, and not only for one below it.
-
-        Routes that share links are no builder's own machine.
-        """
+        """Return whether its schedules are for the very machine of a job; routes that share links are no builder's own."""
         return job.network.past_routes is None and any(own.normal == job.model.normal for own in self.machines)
 
     def serves(self, machine: Model) -> bool:

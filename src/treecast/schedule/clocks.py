@@ -6,8 +6,10 @@ times as long as it keeps its ports; over a far arc, for what the arc takes beyo
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.errors import ScheduleError
 from treecast.networks.arcs import arcs_of
@@ -31,6 +33,17 @@ class _Messages:
     port: Ints
     start: Ints  # (messages + 1,): which entries of ``chunk`` are in it
     chunk: Ints
+
+
+class Events(NamedTuple):
+    """Messages by their step, source, port and first chunk, int64 (messages,), and when they begin and have arrived, float64."""
+
+    step: Ints
+    src: Ints
+    port: Ints
+    chunk: Ints
+    begin: NDArray[np.float64]
+    end: NDArray[np.float64]
 
 
 def seconds_by_steps(schedule: Schedule, costs: Costs) -> float:
@@ -58,8 +71,15 @@ def seconds_by_events(schedule: Schedule, costs: Costs) -> float:
     all-port, of its source and its target under one-port. Raises ScheduleError when the schedule does not say how long its
     chunks are, or has too many sends to look at one by one.
     """
-    lengths = np.diff(_sizes_of(schedule).bounds(schedule.collective))
-    messages = _messages(schedule)
+    return float(events_of(schedule, costs, _sizes_of(schedule).bounds(schedule.collective)).end.max(initial=0.0))
+
+
+def events_of(schedule: Schedule, costs: Costs, bounds: Ints) -> Events:
+    """Return when each message begins and has arrived, when each begins as soon as it can, in seconds.
+
+    ``bounds``: where each chunk begins, and the end of the last, in bytes. Raises ScheduleError when there are too many sends.
+    """
+    lengths, messages = np.diff(bounds), _messages(schedule)
     length = lengths[messages.chunk % max(len(lengths), 1)]  # a finished sum is as long as its sum
     size = np.add.reduceat(length, messages.start[:-1]) if len(messages.step) else np.zeros(0)
     lasts, delay = costs.seconds(messages.src, messages.dst, size)
@@ -76,7 +96,7 @@ def seconds_by_events(schedule: Schedule, costs: Costs) -> float:
     keys, places = np.unique(np.concatenate([held_by, brought_to]), return_inverse=True)
     source, target = places[: len(owners)], places[len(owners) :]
     there = np.full(len(keys), np.nan)  # when a chunk has arrived at a node; NaN: it was there from the start
-    end = 0.0
+    begin, end = np.zeros((2, len(messages.step)))
     first = [*np.flatnonzero(np.diff(messages.step, prepend=-1)).tolist(), len(messages.step)]
     for these in map(slice, first, first[1:]):
         inside = slice(int(messages.start[these.start]), int(messages.start[these.stop]))
@@ -84,13 +104,12 @@ def seconds_by_events(schedule: Schedule, costs: Costs) -> float:
         begins = np.maximum.reduceat(ready, messages.start[these.start : these.stop] - inside.start)
         begins = np.maximum(begins, free[taken[these]].max(axis=1))
         np.maximum.at(free, taken[these], (begins + lasts[these])[:, None])
-        ends = begins + delay[these]
+        begin[these], end[these] = begins, (ends := begins + delay[these])
         arrived = ends[owners[inside] - these.start]
         adds = messages.chunk[inside] < sums
         np.fmax.at(there, target[inside][adds], arrived[adds])
         np.fmin.at(there, target[inside][~adds], arrived[~adds])
-        end = max(end, float(ends.max()))
-    return end
+    return Events(messages.step, messages.src, messages.port, messages.chunk[messages.start[:-1]], begin, end)
 
 
 def _sizes_of(schedule: Schedule) -> Sizes:

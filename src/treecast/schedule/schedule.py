@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -390,7 +390,7 @@ class Schedule(Described):
                 yield Send(sends.step, *send)
 
     to_networkx = conversions.to_networkx
-    to_pandas: Any = conversions.to_pandas
+    to_pandas = cast("Any", conversions.to_pandas)
 
     if not TYPE_CHECKING:  # a type checker knows the attributes
 

@@ -14,7 +14,7 @@ from treecast.models import Model
 from treecast.networks.past_relays import PastRelays
 from treecast.schedule import Schedule
 from treecast.verification.report import SHOWN, Broken, Violation
-from treecast.verification.walks import Break, Send, check_channels, check_routes
+from treecast.verification.walks import Break, Send, check_channels, check_links, check_routes
 
 Late = Callable[[int, int], int]
 """How many steps after it began a send between two nodes has arrived."""
@@ -59,7 +59,7 @@ def check_expanded(schedule: Schedule, model: Model, shown: int = SHOWN) -> tupl
     for step, messages in by_step.items():
         busy = [send for send in sends if step - gap_of(send) < send[0] < step] if model.arcs else []
         together = [*busy, *messages.values()]
-        _check_links(plain, model, together, arcs, broken)
+        check_links(plain, model, together, arcs, broken)
         if isinstance(plain.network, PastRelays):
             check_channels(plain.network, model, together, broken)
     if model.routing:
@@ -98,59 +98,6 @@ def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
         rules = [rule for rule in rules if rule not in ("adjacent", "send-port", "recv-port", "duplex")]
         rules += ["routed", "one-role", "channel-once"]
     return rules if model.buffered else [*rules, "no-buffer", "contiguous", "once", "told"]
-
-
-def _check_links(
-    plain: Schedule, model: Model, messages: list[Send], arcs: dict[tuple[int, int], int], broken: Break
-) -> None:
-    """Judge the messages of one step on arcs, links and ports, those that began before first.
-
-    ``arcs``: where arcs lead that were asked for before.
-    """
-    label = plain.network.label
-    used, links = set[object](), set[object]()
-    senders, receivers, both = (defaultdict[int, set[object]](set) for _ in range(3))
-    partner = dict[int, int]()
-
-    def at_fault(rule: str, send: Send, why: str, *nodes: int) -> None:
-        step, src, dst, _, _, _, row = send
-        if step < messages[-1][0]:  # said when it began
-            return
-
-        def text() -> str:
-            return f"row {row}: {label(src)} > {label(dst)} at step {step}: {why.format(*map(label, nodes))}"
-
-        broken(rule, row, text)
-
-    for send in messages:
-        _, src, dst, port, _, _, row = send
-        existing = 0 <= port < plain.network.ports
-        if existing and (src, port) not in arcs:
-            arcs[src, port] = int(plain.network.neighbor(src, port))
-        if not existing or arcs[src, port] != dst:
-            at_fault("adjacent", send, f"no arc by port {port} leads there")
-        cable = int(plain.network.cable(src, port))
-        link = (src, dst, cable) if model.combining else (frozenset((src, dst)), cable)
-        message = (src, port) if model.combining else (send[0], row)
-        for rule, node, taken in (("send-port", src, senders), ("recv-port", dst, receivers)):
-            both[node].add((rule, message))
-            if len(taken[node]) < model.room:
-                taken[node].add(message)
-            elif message not in taken[node]:
-                at_fault(rule, send, "{} is busy", node)
-        if max(len(both[src]), len(both[dst])) > model.room if model.room > 1 else receivers[src] or senders[dst]:
-            at_fault("half-port", send, "a node sends and receives")
-        for rule, key, taken in (("link-once", (src, port), used), ("duplex", link, links)):
-            if rule == "link-once" and not existing:
-                continue
-            if key in taken and not (rule == "duplex" and model.combining):
-                at_fault(rule, send, "taken in this step already")
-            taken.add(key)
-        if model.combining and src != dst and (dst, src, cable) in links:  # chunks that go the same way are one message
-            at_fault("duplex", send, "something comes the other way")
-        for a, b in ((src, dst), (dst, src)):
-            if partner.setdefault(a, b) != b:
-                at_fault("one-partner", send, "{} is busy with {}", a, partner[a])
 
 
 def _check_data(plain: Schedule, sends: list[Send], late: Late, broken: Break) -> None:

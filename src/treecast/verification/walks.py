@@ -1,8 +1,9 @@
-"""The slow verifier of routes: it walks each message from node to node, and keeps the channels of a step in a set.
+"""The slow verifier of what goes together in a step: links and ports, and routes, which it walks from node to node.
 
-It shares no code with the fast one beyond the coordinates of single nodes.
+It keeps them in sets, and shares no code with the fast one beyond the coordinates of single nodes.
 """
 
+from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -16,6 +17,59 @@ Send = tuple[int, int, int, int, int, int, int]
 """Step, source, destination, port, tree, chunk, row."""
 Break = Callable[[str, int, str | Callable[[], str]], None]
 """Notes that a rule is broken by a row, -1 for none, and why."""
+
+
+def check_links(
+    plain: Schedule, model: Model, messages: list[Send], arcs: dict[tuple[int, int], int], broken: Break
+) -> None:
+    """Judge the messages of one step on arcs, links and ports, those that began before first.
+
+    ``arcs``: where arcs lead that were asked for before.
+    """
+    label = plain.network.label
+    used, links = set[object](), set[object]()
+    senders, receivers, both = (defaultdict[int, set[object]](set) for _ in range(3))
+    partner = dict[int, int]()
+
+    def at_fault(rule: str, send: Send, why: str, *nodes: int) -> None:
+        step, src, dst, _, _, _, row = send
+        if step < messages[-1][0]:  # said when it began
+            return
+
+        def text() -> str:
+            return f"row {row}: {label(src)} > {label(dst)} at step {step}: {why.format(*map(label, nodes))}"
+
+        broken(rule, row, text)
+
+    for send in messages:
+        _, src, dst, port, _, _, row = send
+        existing = 0 <= port < plain.network.ports
+        if existing and (src, port) not in arcs:
+            arcs[src, port] = int(plain.network.neighbor(src, port))
+        if not existing or arcs[src, port] != dst:
+            at_fault("adjacent", send, f"no arc by port {port} leads there")
+        cable = int(plain.network.cable(src, port))
+        link = (src, dst, cable) if model.combining else (frozenset((src, dst)), cable)
+        message = (src, port) if model.combining else (send[0], row)
+        for rule, node, taken in (("send-port", src, senders), ("recv-port", dst, receivers)):
+            both[node].add((rule, message))
+            if len(taken[node]) < model.room:
+                taken[node].add(message)
+            elif message not in taken[node]:
+                at_fault(rule, send, "{} is busy", node)
+        if max(len(both[src]), len(both[dst])) > model.room if model.room > 1 else receivers[src] or senders[dst]:
+            at_fault("half-port", send, "a node sends and receives")
+        for rule, key, taken in (("link-once", (src, port), used), ("duplex", link, links)):
+            if rule == "link-once" and not existing:
+                continue
+            if key in taken and not (rule == "duplex" and model.combining):
+                at_fault(rule, send, "taken in this step already")
+            taken.add(key)
+        if model.combining and src != dst and (dst, src, cable) in links:  # chunks that go the same way are one message
+            at_fault("duplex", send, "something comes the other way")
+        for a, b in ((src, dst), (dst, src)):
+            if partner.setdefault(a, b) != b:
+                at_fault("one-partner", send, "{} is busy with {}", a, partner[a])
 
 
 def check_routes(plain: Schedule, model: Model, by_step: dict[int, dict[int, Send]], broken: Break) -> None:

@@ -6,7 +6,7 @@ from tests.collectives.test_kinds import SOURCE, in_strings, is_handed_over
 
 
 def test_nothing_outside_the_table_asks_for_a_name():
-    """Names may be handed to a function; papers, MSCCL, TACOS, PyTorch, demands, logs and records of jobs have names of their own."""
+    """Names may be handed to a function; papers, file formats, PyTorch, demands, logs and records have names of their own."""
     own = (
         "papers/",
         "advice/logs.py",

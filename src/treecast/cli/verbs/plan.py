@@ -93,7 +93,7 @@ def plan(
             **job.asked(collective, where),
             bytes=amount.size,
             **amount.asked,
-            costs=None if amount.costs is None else amount.unlike(whole_of(networks.network(where))),
+            costs=None if None in (amount.costs, amount.size) else amount.read(whole_of(networks.network(where))),
             chunk=chunk,
             **vars(options),
         )
