@@ -21,7 +21,6 @@ from treecast.units import parse_rate, spell_bytes, spell_seconds
 
 _MOST_HOSTS, _MOST_PORTS, _MOST_CARDS = 512, 1024, 8
 _TAPERS = (1, 2, 3)
-_USUAL = "allgather", "alltoall"
 
 
 class Purchase(NamedTuple):
@@ -72,7 +71,7 @@ def buy(
     hosts: int,
     ports: int,
     *,
-    collectives: Sequence[str] = _USUAL,
+    collectives: Sequence[str] = ("allgather", "alltoall"),
     bytes: int | str = "1GB",  # noqa: A002
     rate: float | str = "400Gbit/s",
     cards: Sequence[int] = (1, 2),

@@ -39,10 +39,10 @@ def buy(
         found = buying.buy(
             hosts,
             switch_ports,
-            collectives=collectives or ("allgather", "alltoall"),
             bytes=size,
             rate=rate,
             cards=numbers(cards, "--cards"),
             uplinks=numbers(uplinks, "--uplinks"),
+            **({"collectives": collectives} if collectives else {}),
         )
     return console.show(found, as_json)

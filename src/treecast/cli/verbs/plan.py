@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from time import perf_counter
+from typing import cast
 
 from treecast.cli import console
 from treecast.cli.arguments import BrokenOptions, BytesOptions, Flag, JobOptions, Json, Kind, Output, Spec
@@ -61,6 +62,7 @@ def plan(
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
     from treecast import plans
+    from treecast.advice.logs import bandwidths
     from treecast.formats.registry import format_of_name
     from treecast.plans.after.differences import Loss
     from treecast.plans.timing import seconds_of
@@ -103,7 +105,12 @@ def plan(
         found = found.joined(plans.facts(schedule, report.depth), after="trees")
         if compare_with is not None:
             found = found.joined(describe(Loss(schedule, planned_on(compare_with))), after="steps")
-        found = found.joined(seconds_of(schedule), after="steps").adding({}, {"planned in": spell_seconds(took)})
+        times, sizes = seconds_of(schedule), schedule.sizes
+        found = found.joined(times, after="steps").adding({}, {"planned in": spell_seconds(took)})
+        if sizes is not None and times.lines:
+            total, of = sizes.total(schedule.collective), schedule.collective.kind
+            took_all = cast("dict[str, float]", times.figures)["time"]
+            found = found.joined(bandwidths(of, schedule.network.rank_count, total, took_all), after="takes")
         return found.joined(describe(plans.baseline(schedule)), after="transmissions")
 
     return show_plan(schedule, report, shown, output, as_json)
