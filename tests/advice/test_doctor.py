@@ -9,7 +9,7 @@ import pytest
 
 import treecast
 from tests.advice.test_failing import clos
-from treecast.advice.logs import bus_factor, read_log
+from treecast.advice.logs import bandwidths, bus_factor, read_log
 from treecast.advice.orders import Loads
 from treecast.description import describe
 from treecast.errors import FormatError, PlanError
@@ -132,3 +132,14 @@ def test_refusals(tmp_path: Path) -> None:
 
 def test_bus_factors_are_those_of_nccl_tests() -> None:
     assert [bus_factor(kind, 8) for kind in ("allreduce", "allgather", "reduce")] == [1.75, 0.875, 1.0]
+
+
+def test_bandwidths_of_plans_are_those_of_nccl_tests() -> None:
+    """Of an alltoall nccl-tests divides the bytes of one rank by the time; a gatherv it does not have."""
+    of = {
+        kind: bandwidths(kind, 8, 8_000_000, 1e-3).figures for kind in ("allgather", "alltoall", "broadcast", "gatherv")
+    }
+    assert of["allgather"] == {"algbw": 8e9, "busbw": 7e9}
+    assert of["alltoall"] == {"algbw": 1e9, "busbw": 0.875e9}
+    assert of["broadcast"] == {"algbw": 8e9, "busbw": 8e9}
+    assert of["gatherv"] == {}

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from treecast.description import Description
 from treecast.errors import FormatError
 
 _PERF = re.compile(r"\b(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|reduce|gather|scatter)_perf\b")
@@ -53,6 +54,20 @@ def bus_factor(kind: str, ranks: int) -> float:
     """
     parts = {"allreduce": 2, "broadcast": 0, "reduce": 0}.get(kind, 1)
     return parts * (ranks - 1) / ranks if parts else 1.0
+
+
+def bandwidths(kind: str, ranks: int, total: int, seconds: float) -> Description:
+    """Return algbw and busbw, as nccl-tests counts them, of a collective whose blocks have ``total`` bytes; none of other kinds.
+
+    >>> print(*bandwidths("allreduce", 4, 10**9, 0.1).lines.values())
+    algbw 10 GB/s, busbw 15 GB/s, as nccl-tests counts them
+    """
+    if kind not in _KINDS or not seconds:
+        return Description({})
+    algbw = total / (ranks if kind == "alltoall" else 1) / seconds  # of an alltoall nccl-tests says what one rank has
+    busbw = algbw * bus_factor(kind, ranks)
+    said = f"algbw {algbw / 1e9:,.4g} GB/s, busbw {busbw / 1e9:,.4g} GB/s, as nccl-tests counts them"
+    return Description({"algbw": algbw, "busbw": busbw}, {"bandwidth": said})
 
 
 def read_log(text: str, kind: str = "") -> Log:

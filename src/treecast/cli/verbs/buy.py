@@ -44,5 +44,6 @@ def buy(
             rate=rate,
             cards=numbers(cards, "--cards"),
             uplinks=numbers(uplinks, "--uplinks"),
+            **({"collectives": collectives} if collectives else {}),
         )
     return console.show(found, as_json)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 from treecast.cli import console
 from treecast.cli.arguments import BrokenOptions, BytesOptions, Flag, JobOptions, Json, Kind, Output, Spec
@@ -109,13 +109,25 @@ def plan(
         found = found.joined(plans.facts(schedule, report.depth), after="trees")
         if compare_with is not None:
             found = found.joined(describe(Loss(schedule, planned_on(compare_with))), after="steps")
-        found = found.joined(seconds_of(schedule), after="steps").adding({}, {"planned in": spell_seconds(took)})
+        times = seconds_of(schedule)
+        found = found.joined(times, after="steps").adding({}, {"planned in": spell_seconds(took)})
+        found = found.joined(_bandwidths(schedule, times), after="takes")
         if isinstance(schedule.network, PastRelays):
             said = "--relays-add if yours do, by SHARP or NVLS" + _if_relays_add(schedule, planned_on)
             found = found.adding({}, {"network": f"{found.lines['network']} ({said})"})
         return found.joined(describe(plans.baseline(schedule)), after="transmissions")
 
     return show_plan(schedule, report, shown, output, as_json)
+
+
+def _bandwidths(schedule: Schedule, times: Description) -> Description:
+    """Return the bandwidths of a plan as nccl-tests counts them, where it has a time."""
+    from treecast.advice.logs import bandwidths
+
+    if schedule.sizes is None or not times.lines:
+        return Description({})
+    total, took = schedule.sizes.total(schedule.collective), cast("dict[str, float]", times.figures)["time"]
+    return bandwidths(schedule.collective.kind, schedule.network.rank_count, total, took)
 
 
 def _if_relays_add(schedule: Schedule, planned_on: Callable[[Any], Schedule]) -> str:
