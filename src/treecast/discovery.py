@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -68,7 +69,10 @@ def _asked() -> tuple[str, ...]:
 
 def _module_of(name: str) -> str:
     """Return the name of the module of an extension, which may be a file."""
-    return f"treecast_plugin_{Path(name).stem}" if name.endswith(".py") else name
+    if not name.endswith(".py"):
+        return name
+    path = Path(name).absolute()
+    return f"treecast_plugin_{path.stem}_{sha256(str(path).encode()).hexdigest()[:8]}"
 
 
 def _import(name: str) -> None:
@@ -125,7 +129,7 @@ def decorators(package: str, name: str) -> list[dict[str, Any]]:
     ours = sorted(path for folder in folders for path in Path(folder).rglob("*.py"))
     theirs = (path for each in _files() for path in ([each] if each.is_file() else sorted(each.rglob("*.py"))))
     for file in [*ours, *theirs]:
-        for match in pattern.finditer(file.read_text("utf-8")):
+        for match in pattern.finditer(file.read_text("utf-8", errors="replace")):
             (function,) = ast.parse(match.group() + "(): pass").body
             found += [_arguments(call) for call in _calls(function, name)]
     return found

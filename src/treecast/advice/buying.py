@@ -116,11 +116,16 @@ def buy(
         raise PlanError(
             f"there are 2 to {_MOST_HOSTS:,} hosts, and 2 to {_MOST_PORTS:,} ports, not {hosts:,} and {ports:,}"
         )
+    if not cards or not collectives or isinstance(collectives, str):
+        raise PlanError("say the cards of a host, and collectives, as lists: cards=[1, 2], collectives=['alltoall']")
     if not all(1 <= many <= _MOST_CARDS for many in cards) or not all(1 <= many < ports for many in uplinks):
         raise PlanError(f"a host has 1 to {_MOST_CARDS} cards, and a leaf 1 to {ports - 1:,} uplinks")
     some = list(dict.fromkeys(_fabrics(hosts, ports, cards, uplinks)))
     if not some:
-        raise PlanError(f"{ports:,} ports a switch do not join {hosts:,} hosts in three levels: take larger switches")
+        raise PlanError(
+            f"{ports:,} ports a switch do not join {hosts:,} hosts in three levels"
+            f"{' with so many uplinks' if uplinks else ''}: take larger switches{', or fewer uplinks' if uplinks else ''}"
+        )
     offers = list[Offer]()
     for number, fabric in enumerate(some):
         report(number, len(some), fabric.name)

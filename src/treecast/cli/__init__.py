@@ -44,11 +44,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    arguments, traceback = _take_plugins(arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a sign shows another in its place
             stream.reconfigure(errors="replace")
+    traceback = False
     try:
+        arguments, traceback = _take_plugins(arguments)
         status = app(modern(arguments), exit_on_error=False, print_error=False)
         flush()
         return status if isinstance(status, int) else 0
@@ -95,6 +96,11 @@ def _take_plugins(arguments: list[str]) -> tuple[list[str], bool]:
             files.append(word.removeprefix("--plugin="))
         else:
             rest.append(word)
+    for file in files:
+        if os.pathsep in file:
+            raise TreecastError(
+                f"the path of a plug-in has no {os.pathsep!r}, which stands between several: rename {file!r}"
+            )
     if files:
         os.environ[PLUGINS] = os.pathsep.join([*filter(None, [os.environ.get(PLUGINS)]), *files])
     return [word for word in rest if word != "--traceback"] + arguments[end:], "--traceback" in rest

@@ -206,7 +206,7 @@ def judge(
 
 def _by_lines(report: Report, known: Importer, data: bytes) -> Report:
     """Return a report that names rows by the lines of the author's file, where the format has a line for each."""
-    if report or known.lines is None:
+    if report or known.lines is None or (report.schedule.orbit and report.method == "expanded"):  # rows written out
         return report
     lines, rows = defaultdict[tuple[object, ...], list[str]](list), report.schedule.rows
     for number, *key, chunks in known.lines(data, report.schedule.network):

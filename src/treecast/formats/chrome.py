@@ -118,7 +118,7 @@ def _times_of(messages: Messages, begins: Ints, costs: Costs) -> _Times:
         told = 3 if schedule.model.combining else 4  # what goes over an arc in a step is one message then, or one chunk
         keys, ours = (zip(*(column.tolist() for column in columns[:told]), strict=True) for columns in own)
         place = {key: at for at, key in enumerate(keys)}
-        at = np.array([place.get(key, 0) for key in ours], np.int64)
+        at = np.array([place[key] for key in ours], np.int64)
         return _Times(1e6 * events.begin[at], 1e6 * events.end[at])
     chunks = np.bincount(one, messages.sizes(np.arange(len(begins))), minlength=1)[one]
     startup, per_byte = costs.of_arcs(messages.src, messages.dst)

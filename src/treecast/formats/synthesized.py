@@ -22,7 +22,7 @@ from treecast.formats.operations.judge import judge_listed
 from treecast.formats.operations.reading import LONGEST, MOST_RANKS, NO_PORT, Listed, Reading
 from treecast.formats.registry import Told, begins_like, judged
 from treecast.programs.program import RECEIVE, SEND
-from treecast.programs.verdict import FileVerdict
+from treecast.programs.verdict import FileVerdict, Finding
 from treecast.schedule import Schedule
 
 _HEAD = re.compile(rb"\s*NPUs Count,\s*\d")
@@ -72,6 +72,17 @@ def _listed(form: str, sent: list[_Sent], header: dict[str, str], nodes: int) ->
     return reading.listed(eager=True)
 
 
+def _called(verdict: FileVerdict, name: Callable[[int], str]) -> FileVerdict:
+    """Return a verdict whose findings call each chunk by its name in the file."""
+
+    def called(finding: Finding) -> Finding:
+        return replace(
+            finding, text=re.sub(r"\bchunk ([0-9]+)\b", lambda found: f"chunk {name(int(found[1]))}", finding.text)
+        )
+
+    return replace(verdict, findings=tuple(map(called, verdict.findings)))
+
+
 # -- TACOS --------------------------------------------------------------------------------------------------------------
 
 
@@ -96,7 +107,8 @@ def judge_tacos(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Sche
         header |= {"nodes": " ".join(map(str, range(nodes))), "links": " ".join(arcs)}
     header |= {"collective": "allgather", "messages": str(each), "model": "all-port"}
     numbered = [one._replace(chunk=one.chunk % nodes * each + one.chunk // nodes) for one in sent]
-    return judge_listed(_listed("tacos", numbered, header, nodes), replace(told, network=None))
+    verdict, schedule_of = judge_listed(_listed("tacos", numbered, header, nodes), replace(told, network=None))
+    return _called(verdict, lambda chunk: str(chunk % each * nodes + chunk // each)), schedule_of
 
 
 def _read_tacos(text: str) -> tuple[dict[str, int], set[tuple[int, int]], list[_Sent]]:
@@ -178,10 +190,12 @@ def judge_teccl(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Sche
         match = _FLOW.fullmatch(flow) if isinstance(flow, str) else None
         if match is None or any(len(part) > 9 for part in match.groups()[:5]):
             raise FormatError(
-                f"flow {place}: {shorten(str(flow)[:99])!r} is not 'Chunk C from S traveled over A->B in epoch E': alltoalls, "
-                "which TE-CCL divides into fractions, are not judged"
+                f"flow {place}: {shorten(str(flow)[:99])!r} is not 'Chunk C from S traveled over A->B in epoch E'; flows of "
+                "fractions, as TE-CCL has them of alltoalls, are not judged"
             )
         rows.append((*map(int, match.groups()[:5]), place))
+    if not rows:
+        raise FormatError("this result of TE-CCL has no flow: 7-Flows is empty")
     gpus = sorted({gpu for row in rows for gpu in row[1:4]})
     number, each = {gpu: k for k, gpu in enumerate(gpus)}, 1 + max((row[0] for row in rows), default=0)
     if not gpus or len(gpus) > MOST_RANKS or each * len(gpus) > _MOST_CHUNKS:
@@ -194,6 +208,7 @@ def judge_teccl(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Sche
     ]
     header = {"network": f"complete:{len(gpus)}", "collective": "allgather", "messages": str(each), "model": "shouting"}
     verdict, schedule_of = judge_listed(_listed("teccl", sent, header, len(gpus)), told)
+    verdict = _called(verdict, lambda chunk: f"{chunk % each} of GPU {gpus[chunk // each]}")
     if gpus != list(range(len(gpus))):
         verdict = replace(
             verdict, notes=(*verdict.notes, f"ranks are GPUs {gpus[0]} to {gpus[-1]} in order, without switches")

@@ -83,7 +83,8 @@ def least_seconds(job: Job, costs: Costs, block: int) -> float:
     one = replace(job, model=fat, collective=replace(job.collective, messages=1, owners=()))
     far = _apart(job.network, delay) if job.network.nodes <= _MOST_NODES else None
     found = [*_by_distance(one, far), *_by_windows(one, after, far)]
-    return unit * max((bound.value for bound in found), default=0)
+    held = (bound.value for bound in found if not (bound.given and job.collective.shared))  # sums that nobody owns
+    return unit * max(held, default=0)
 
 
 def _by_windows(job: Job, beyond: Ints, far: Ints | None) -> list[Bound]:

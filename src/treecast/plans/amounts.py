@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from treecast.errors import PlanError
 from treecast.models import Cost
@@ -74,6 +74,8 @@ def with_arcs(network: Network, usual: Costs | None, arcs: Mapping[Any, Any] | N
 
     Raises PlanError, NetworkError and TreecastError for arcs that are not there, and costs that are none.
     """
+    if arcs is not None and not isinstance(cast("object", arcs), Mapping):
+        raise PlanError(f"write costs as {{('a', 'b'): ('20ms', '1Gbit/s')}}, not {arcs!r:.60}")
     if not arcs:
         return usual
     if usual is None:
@@ -83,13 +85,15 @@ def with_arcs(network: Network, usual: Costs | None, arcs: Mapping[Any, Any] | N
     found = dict[tuple[int, int], Cost]()
     for ends, cost in arcs.items():
         try:
-            (source, target), (latency, rate) = ends, cost
+            if isinstance(ends, str):
+                raise TypeError
+            (source, target), given = ends, cost if isinstance(cost, Cost) else Costs.of(*cost).default
         except (TypeError, ValueError):
             raise PlanError(f"write costs as {{('a', 'b'): ('20ms', '1Gbit/s')}}, not {ends!r}: {cost!r}") from None
         arc = network.node(source), network.node(target)
         if int(network.port_between(*arc)) < 0:
             raise PlanError(f"no arc leads from {source} to {target}, whose cost is given")
-        found[arc] = Costs.of(latency, rate).default
+        found[arc] = given
     return Costs(usual.default, found)
 
 

@@ -95,24 +95,26 @@ def _plan_bytes(asked: Job[Any], amount: Amount) -> Schedule:
         return replace(build(job, entries), sizes=divided(job.collective, amount.total, block, amount.item))
     if not flits and (amount.chunk is not None or amount.messages is not None):
         sizes = divided(job.collective, amount.total, _given(block, amount), amount.item)
-        if (
-            costs is not None
-            and costs.unlike
-            and (found := shaped(asked, amount, costs, _plan_bytes, sizes)) is not None
-        ):
+        shapes = costs is not None and _shape(job, costs)
+        if costs and shapes and (found := shaped(asked, amount, costs, _plan_bytes, sizes)) is not None:
             return found
         return replace(build(*request(asked.of(sizes.messages))), sizes=sizes)
     if costs is None:
         raise PlanError(
             "how long do sends take? say latency='1us', rate='12.5GB/s', or messages, or the bytes of a chunk"
         )
-    if costs.unlike and not flits and (found := shaped(asked, amount, costs, _plan_bytes)) is not None:
+    if not flits and _shape(job, costs) and (found := shaped(asked, amount, costs, _plan_bytes)) is not None:
         return found
     search = Search(job, block, amount, costs)
     chosen = search.best_of_all(serious(entries, job))
     built = chosen.built or run_builder(chosen.job, chosen.builder)
     sizes = search.sizes(chosen.messages)
     return replace(schedule_of(chosen.job, chosen.builder, built), sizes=sizes)
+
+
+def _shape(job: Job[Any], costs: Costs) -> bool:
+    """Return whether unlike costs shape a plan: elsewhere they only price it, as a message there is no single chunk."""
+    return costs.unlike and job.model.buffered and not job.model.combining and not job.model.routing
 
 
 def _of_flits(job: Job[Any], amount: Amount) -> Amount:

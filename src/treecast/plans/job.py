@@ -15,7 +15,7 @@ from treecast.models import MODELS, Model, Ticks
 from treecast.models import model as find_model
 from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
-from treecast.networks.past_relays import PastRelays, whole_of
+from treecast.networks.past_relays import PAST, PastRelays, whole_of
 from treecast.networks.reading.links import label_of
 from treecast.plans.amounts import amount_of, costs_of, with_arcs
 from treecast.plans.built import Job
@@ -146,11 +146,16 @@ def job(
                     "a demand says who has its chunks, who wants them, and how many: leave root, targets and lengths out"
                 )
             wished = demanded(where, wants)
+        machine = None if model is None else find_model(model)
+        if machine is not None and machine.arcs and where.past_routes is not None and not _is_past(network):
+            raise PlanError(
+                f"machine {machine.name} says the arcs of relays, which sums go past here: say that they add, by --relays-add"
+            )
         usual = "bufferless" if wished.traits.one_way and wanted == 1 else next(iter(MODELS))
         found = Job(
             where,
             wished,
-            find_model(usual if model is None else model),
+            find_model(usual) if machine is None else machine,
             wanted,
             _named(options),
             against_of(against, wanted),
@@ -162,12 +167,18 @@ def job(
     if latency is not None and rate is None:
         rate = found.network.chunk_rate  # of a file that says so
     default = costs_of(latency, rate)
-    costs = costs if isinstance(costs, Costs) else with_arcs(whole_of(found.network), default, costs)
-    if costs is not None and isinstance(found.network, PastRelays):
-        costs = over_routes(costs, found.network)
+    if not isinstance(costs, Costs):  # those are of the job's own network
+        costs = with_arcs(whole_of(found.network), default, costs)
+        if costs is not None and isinstance(found.network, PastRelays):
+            costs = over_routes(costs, found.network)
     if amount is None and costs is not None:
         raise PlanError("latency and rate are for bytes: say how many, as in bytes='16MiB'")
     return found if amount is None else replace(found, amount=amount, costs=costs)
+
+
+def _is_past(network: object) -> bool:
+    """Return whether somebody names a network past its relays, whose arcs are routes."""
+    return isinstance(network, PastRelays) or (isinstance(network, str) and network.endswith(PAST))
 
 
 def job_over(schedule: Schedule, network: Network) -> Job[Any]:

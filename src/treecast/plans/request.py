@@ -186,7 +186,7 @@ def _refusal(job: Job[Any], entries: list[Builder]) -> PlanError:
         able = [
             entry for entry in all_builders() if entry.plans(kind) and entry.serves(job.model) and not entry.baseline
         ]
-        needs = f", which {able[-1].on(network)}" if able else ""
+        needs = f", which {why}" if able and (why := able[-1].on(network)) else ""
         return PlanError(
             f"there is no plan of {kind} on {network.spec} under model {job.model.name}{needs}; there is: {', '.join(known)}"
         )

@@ -97,10 +97,10 @@ def _cuts(asked: Job[Any], amount: Amount) -> Iterator[Sizes]:
 
 def _planned(asked: Job[Any], place: Network, costs: Costs, sizes: Sizes) -> Schedule | None:
     """Return a plan over the arcs of a part of the network, as one on the whole; None where there is no builder."""
-    machine, _ = costs.on(asked.model, asked.network, sizes.chunk, place)
     said = asked.said | {"messages", "model"}
-    job = replace(asked.of(sizes.messages), network=place, model=machine, said=said, amount=None, costs=None)
-    try:
+    try:  # costs that differ by more than steps can count are none of a machine
+        machine, _ = costs.on(asked.model, asked.network, sizes.chunk, place)
+        job = replace(asked.of(sizes.messages), network=place, model=machine, said=said, amount=None, costs=None)
         made = build(*request(job))
     except PlanError:
         return None
@@ -111,6 +111,8 @@ def _planned(asked: Job[Any], place: Network, costs: Costs, sizes: Sizes) -> Sch
 def _places(network: Network, costs: Costs, amount: Amount) -> Iterator[Network]:
     """Yield the network, then without its dearest links, and without all that are dearer by far than the others."""
     yield network
+    if network.past_routes is not None:  # without a link all routes are others
+        return
     arcs = arcs_of(network, single=True)
     tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
     taken = costs.seconds(tail, head, float(amount.total))[1]

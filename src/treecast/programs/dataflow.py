@@ -160,6 +160,11 @@ class Contents:
             total = total | one if self.sets else (total + one) % _PRIME
         return total
 
+    @cached_property
+    def _sides(self) -> list[tuple[int, int]]:
+        """The two values of each sum."""
+        return list(zip(self.left.tolist(), self.right.tolist(), strict=True))
+
     def steps_of(self, value: int, atom: int, others: Sequence[int]) -> tuple[int, int]:
         """Return the operation after which no place holds a contribution, and the first that adds it to others, on the way to a
         value; -1: none.
@@ -167,20 +172,20 @@ class Contents:
         from treecast.kernels.programs.queues import follow_value
 
         # 1. The values that hold it, and those that hold the others.
-        holds = np.zeros((2, self.atoms + len(self.left)), np.bool_)
+        atoms, sides = self.atoms, self._sides
+        holds = np.zeros((2, atoms + len(sides)), np.bool_)
         holds[0, atom], holds[1, list(others)] = True, True
-        sides: list[tuple[int, int]] = list(zip(self.left.tolist(), self.right.tolist(), strict=True))
         for k, (a, b) in enumerate(sides):
-            holds[:, self.atoms + k] = holds[:, a] | holds[:, b]
+            holds[:, atoms + k] = holds[:, a] | holds[:, b]
 
         # 2. The first sum on the way to the value that has it from one side, and them from the other.
         todo, inside = [value], set[int]()
         while todo:
             one = todo.pop()
-            if one >= self.atoms and one not in inside:
+            if one >= atoms and one not in inside:
                 inside.add(one)
-                todo += sides[one - self.atoms]
-        ends = [(one - self.atoms, *sides[one - self.atoms]) for one in inside]
+                todo += sides[one - atoms]
+        ends = [(one - atoms, *sides[one - atoms]) for one in inside]
         met = min((k for k, a, b in ends if (holds[0, a] and holds[1, b]) or (holds[0, b] and holds[1, a])), default=-1)
 
         # 3. Who makes that sum, and who loses the contribution.

@@ -80,7 +80,10 @@ class Costs:
         unlike, which = np.unique(np.stack(self.of_arcs(tail, head)), axis=1, return_inverse=True)
         least, bytes_ = Fraction(self.default.startup), Fraction(chunk)
         gap = [min(least, Fraction(float(o))) + bytes_ * Fraction(float(b)) for o, b in unlike.T]
-        delay = [Fraction(float(o)) + bytes_ * Fraction(float(b)) for o, b in unlike.T]
+        delay = [
+            Fraction(float(o)) + bytes_ * Fraction(float(b)) + (machine.latency - 1) * each
+            for (o, b), each in zip(unlike.T, gap, strict=True)
+        ]
         if place is not None and place is not network:
             some = arcs_of(place, single=True)
             used = np.unique(

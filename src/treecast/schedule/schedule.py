@@ -120,6 +120,8 @@ class Schedule(Described):
             raise ScheduleError(
                 "an orbit schedule needs a network with a symmetry and a collective in which every node has the same part"
             )
+        if self.orbit and self.model.arcs:
+            raise ScheduleError("an orbit schedule is for arcs that take alike: write out its rows by plain()")
         if self.sparing:
             self._check_sparing()
         if self.initiator is not None:

@@ -95,10 +95,9 @@ def check_plan(schedule: Schedule) -> None:
             faults = sweep(schedule)
         expect(faults.counterexample, None, f"{said}: a set of faults that it does not survive")
     # 5. Files
-    if schedule.network.spelled:
-        schedule = replace(
-            schedule, model=model(schedule.model.spelling)
-        )  # a machine of one's own is read by its words
+    if schedule.network.spelled or schedule.network.stored:
+        words = model(replace(schedule.model, arcs=()).spelling)  # a machine of one's own is read by its words
+        schedule = replace(schedule, model=replace(words, arcs=schedule.model.arcs))
         for name in ("text", "binary"):
             expect(
                 decode(encode(schedule, name)) == schedule, True, f"{said}: whether format {name} reads what it wrote"

@@ -107,7 +107,7 @@ def check_channels(network: PastRelays, model: Model, messages: list[Send], brok
     for step, src, dst, port, _, _, row in messages:
         if int(network.neighbor(src, port)) != dst:
             continue  # there is no such arc, as another rule says
-        at, message = whole.node(network.label(src)), (src, port) if model.combining else row
+        at, message = whole.node(network.label(src)), (src, port) if model.combining else (step, row)
         for place, (node, by) in enumerate(network.route(src, port)):
             passes = whole.relays is not None and bool(whole.relays[at]) and (whole.adds is None or not whole.adds[at])
             if node != at or passes != (place > 0):

@@ -1,11 +1,13 @@
 """``treecast builders``."""
 
+from dataclasses import replace
 from typing import Any
 
 from treecast.cli import console
 from treecast.cli.arguments import BrokenOptions, BytesOptions, JobOptions, Json, Kind, Spec
+from treecast.cli.verbs.plan import costs_of_arcs
 from treecast.description import Description, Table, describe
-from treecast.errors import PlanError
+from treecast.errors import PlanError, TreecastError
 from treecast.plans.choice import Alternatives
 
 
@@ -28,6 +30,8 @@ def builders(
     """
     from treecast import plans
 
+    if amount.costs is not None and amount.size is None:
+        raise TreecastError("--costs are for bytes: say how many, as in --bytes 16MiB")
     network = broken.less(network)
     amount = amount.filled(network, job.messages is not None)
     asked = job.asked(collective, network)
@@ -35,7 +39,8 @@ def builders(
         found = plans.alternatives(**asked)
         shown = describe(found)
         if amount.size is not None:
-            shown = shown.joined(_by_time(found, asked | amount.asked | {"bytes": amount.size, "chunk": amount.chunk}))
+            more = {"bytes": amount.size, "chunk": amount.chunk, "costs": costs_of_arcs(amount, network)}
+            shown = shown.joined(_by_time(found, asked | amount.asked | more))
     return console.show(shown, as_json)
 
 
@@ -52,8 +57,10 @@ def _by_time(found: Alternatives, asked: dict[str, Any]) -> Description:
         except PlanError:
             continue
         if schedule is not None and schedule.costs is not None:
-            timing = time_plan(schedule)
-            ratio = timing.by_steps / timing.bound.seconds if timing.bound and timing.bound.seconds else None
+            timing, wanted = time_plan(schedule), plans.job(**asked).model
+            here = replace(schedule, model=wanted) if not schedule.model.arcs and schedule.model <= wanted else schedule
+            bound = time_plan(here).bound  # of the machine that is asked for, not of a weaker one
+            ratio = timing.by_steps / bound.seconds if bound and bound.seconds else None
             rows.append((timing.by_steps, each.builder.name, schedule.collective.messages, schedule.steps, ratio))
     rows.sort()
     cells = [

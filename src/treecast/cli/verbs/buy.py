@@ -39,7 +39,6 @@ def buy(
         found = buying.buy(
             hosts,
             switch_ports,
-            **({"collectives": collectives} if collectives else {}),
             bytes=size,
             rate=rate,
             cards=numbers(cards, "--cards"),

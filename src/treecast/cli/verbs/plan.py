@@ -10,7 +10,7 @@ from treecast.cli.arguments import BrokenOptions, BytesOptions, Flag, JobOptions
 from treecast.cli.files import check_output, show_plan
 from treecast.cli.options import with_options
 from treecast.description import Description, count_of, describe
-from treecast.errors import TreecastError
+from treecast.errors import PlanError, TreecastError
 from treecast.plans import all_builders, all_options
 from treecast.schedule import Schedule
 
@@ -64,9 +64,9 @@ def plan(
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
-    from treecast import networks, plans
+    from treecast import plans
     from treecast.formats.registry import format_of_name
-    from treecast.networks.past_relays import PastRelays, whole_of
+    from treecast.networks.past_relays import PastRelays
     from treecast.plans.after.differences import Loss
     from treecast.plans.timing import seconds_of
     from treecast.units import spell_seconds
@@ -93,7 +93,7 @@ def plan(
             **job.asked(collective, where),
             bytes=amount.size,
             **amount.asked,
-            costs=None if None in (amount.costs, amount.size) else amount.read(whole_of(networks.network(where))),
+            costs=costs_of_arcs(amount, where),
             chunk=chunk,
             **vars(options),
         )
@@ -113,11 +113,22 @@ def plan(
         found = found.joined(times, after="steps").adding({}, {"planned in": spell_seconds(took)})
         found = found.joined(_bandwidths(schedule, times), after="takes")
         if isinstance(schedule.network, PastRelays):
-            said = "--relays-add if yours do, by SHARP or NVLS" + _if_relays_add(schedule, planned_on)
+            said = "--relays-add if yours do, by SHARP or NVLS" + _if_relays_add(schedule, planned_on, amount)
             found = found.adding({}, {"network": f"{found.lines['network']} ({said})"})
         return found.joined(describe(plans.baseline(schedule)), after="transmissions")
 
     return show_plan(schedule, report, shown, output, as_json)
+
+
+def costs_of_arcs(amount: BytesOptions, where: Any) -> dict[tuple[int, int], Any] | None:
+    """Return the costs of arcs that shape the plan of so many bytes, by the numbers of the whole network; None where none do."""
+    from treecast import networks
+    from treecast.networks.past_relays import whole_of
+
+    if amount.costs is None or amount.size is None:
+        return None
+    found = amount.read(whole_of(networks.network(where)))
+    return None if found is None else dict(found.arcs)
 
 
 def _bandwidths(schedule: Schedule, times: Description) -> Description:
@@ -130,7 +141,7 @@ def _bandwidths(schedule: Schedule, times: Description) -> Description:
     return bandwidths(schedule.collective.kind, schedule.network.rank_count, total, took)
 
 
-def _if_relays_add(schedule: Schedule, planned_on: Callable[[Any], Schedule]) -> str:
+def _if_relays_add(schedule: Schedule, planned_on: Callable[[Any], Schedule], amount: BytesOptions) -> str:
     """Return how long a plan takes if relays add, as the end of a sentence; nothing where it takes long to find that."""
     from treecast.networks.past_relays import whole_of
     from treecast.schedule.clocks import seconds_by_steps
@@ -139,7 +150,12 @@ def _if_relays_add(schedule: Schedule, planned_on: Callable[[Any], Schedule]) ->
     where = whole_of(schedule.network)
     if where.nodes > _FEW_NODES:
         return ""
-    other = replace(planned_on(where.adding()), costs=schedule.costs)
-    if schedule.costs is None or schedule.sizes is None:
+    try:
+        other = planned_on(where.adding())
+    except PlanError:  # the builder that is asked for, say, is none there
+        return ""
+    # those of arcs go by the numbers of the whole network
+    costs = amount.read(other.network) if amount.costs else schedule.costs
+    if costs is None or schedule.sizes is None:
         return f": then {count_of(other.steps, 'step')}"
-    return f": then {spell_seconds(seconds_by_steps(other, schedule.costs))}"
+    return f": then {spell_seconds(seconds_by_steps(other, costs))}"

@@ -110,7 +110,7 @@ def _judge_schedule(file: Judged, listed: Listed, order: Order, schedule: Schedu
         missing = dict(find_missing(listed, order, schedule))
         found.these("waits", np.array(list(missing), np.int64), missing.__getitem__, program.where)
     for rule, count in report.counts.items():
-        texts = [each.text for each in report.violations if each.rule == rule]
+        texts = [each.text.replace(" by port -1", "") for each in report.violations if each.rule == rule]
         found.these(rule, np.arange(count), lambda k, texts=texts: texts[min(k, len(texts) - 1)], lambda _: ("", ()))
     file.known |= {"steps": report.steps, "bounds": report.bounds}
 

@@ -133,6 +133,11 @@ def repair(
     network, collective = schedule.network, schedule.collective
     if not dead_nodes and not cut_links:
         return Repair(schedule, schedule, (), len(schedule.rows), (), perf_counter() - begun)
+    unlike = schedule.model.arcs or (schedule.costs is not None and schedule.costs.unlike)
+    if unlike and network.past_routes is not None:
+        raise PlanError(
+            f"costs are those of the routes of {network.spec}, and other routes take other arcs: plan again without what is gone"
+        )
     passed = {
         node for node in dead_nodes if isinstance(node, str) and node not in network and node in whole_of(network)
     }
