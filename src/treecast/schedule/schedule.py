@@ -116,12 +116,11 @@ class Schedule(Described):
             raise ScheduleError(
                 "the collective and the network differ in their relays: write Collective.over(network, …)"
             )
-        if self.orbit and (self.symmetry is None or not self.collective.alike):
+        if self.orbit and (self.symmetry is None or not self.collective.alike or self.model.arcs):
             raise ScheduleError(
-                "an orbit schedule needs a network with a symmetry and a collective in which every node has the same part"
+                "an orbit schedule needs a network with a symmetry and a collective in which every node has the same part, and arcs "
+                "that take alike"
             )
-        if self.orbit and self.model.arcs:
-            raise ScheduleError("an orbit schedule is for arcs that take alike: write out its rows by plain()")
         if self.sparing:
             self._check_sparing()
         if self.initiator is not None:
