@@ -41,7 +41,7 @@ def test_sums_that_nobody_owns_are_no_slower_than_their_bound():
     schedule = plan("allreduce", "complete:2", without_owners=True, messages=1)
     timing = time_plan(replace(schedule, sizes=Sizes(1000, 1000), costs=far))
     assert schedule.collective.shared
-    assert timing.bound.seconds <= timing.by_steps == pytest.approx(101e-6)
+    assert timing.bound.seconds <= timing.by_steps == pytest.approx(102e-6)
 
 
 def test_sums_past_relays_at_unlike_costs(mixed):

@@ -117,10 +117,8 @@ class Schedule(Described):
                 "the collective and the network differ in their relays: write Collective.over(network, …)"
             )
         if self.orbit and (self.symmetry is None or not self.collective.alike or self.model.arcs):
-            raise ScheduleError(
-                "an orbit schedule needs a network with a symmetry and a collective in which every node has the same part, and arcs "
-                "that take alike"
-            )
+            needs = "a network with a symmetry and a collective in which every node has the same part, and arcs that take alike"
+            raise ScheduleError(f"an orbit schedule needs {needs}")
         if self.sparing:
             self._check_sparing()
         if self.initiator is not None:
