@@ -92,8 +92,8 @@ class Model:
     >>> treecast.plan("broadcast", "complete:9", model=mine).steps, mine.spelling
     (6, 'one-port,ports=2,latency=3')
     >>> far = treecast.Model("far", arcs=[(1, 2, 1, 9), (2, 1, 1, 9)])
-    >>> treecast.plan("broadcast", "ring:4", model=far).steps
-    3
+    >>> treecast.plan("broadcast", "path:4", model=far).steps
+    11
     """
 
     name: str
@@ -168,7 +168,7 @@ class Model:
         (key, ticks), sought = self._columns, np.asarray(source, np.int64) << 31 | np.asarray(target, np.int64)
         at = np.searchsorted(key, sought) if self.arcs else np.zeros(sought.shape, np.int64)
         found = ticks[np.where(key[at] == sought, at, len(key) - 1)]
-        return found[..., 0], found[..., 1]
+        return np.ascontiguousarray(found[..., 0]), np.ascontiguousarray(found[..., 1])
 
     @property
     def room(self) -> int:

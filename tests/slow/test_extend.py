@@ -65,7 +65,7 @@ def test_builders_families_formats_and_pictures_of_a_package_are_found(treecast_
         "export wheel.tc -o wheel.count",
         "draw wheel.tc --kind rows -o -",
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, "wrote wheel.tc, 5 rows\nwrote wheel.count, count\n")
     assert "verified" in done.stdout
     assert (tmp_path / "wheel.count").read_text() == "rows 5\n"
     assert "5 rows" in done.stdout

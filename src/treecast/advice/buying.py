@@ -56,7 +56,13 @@ class Offer:
 
 @dataclass(frozen=True, repr=False)
 class Offers(Described):
-    """Fabrics for so many ``hosts`` and switches of so many ``ports``, those of few switches and cables first."""
+    """Fabrics for so many ``hosts`` and switches of so many ``ports``, those of few switches and cables first.
+
+    >>> import treecast
+    >>> offers = treecast.buy(4, 8, cards=[1], uplinks=[2], collectives=["alltoall"])
+    >>> [offer.fabric.name for offer in offers.found]
+    ['1 switch']
+    """
 
     hosts: int
     ports: int

@@ -153,6 +153,11 @@ class PastRelays(Graph):
         return f"{text} is a relay that does not add, which only passes on what others send"
 
 
+def straight_of(network: object) -> PastRelays | None:
+    """Return a network that goes past its relays; None for any other."""
+    return network if isinstance(network, PastRelays) else None
+
+
 def whole_of(network: Network) -> Network:
     """Return the network with its relays of which one is past them; any other is whole."""
     return network.whole if isinstance(network, PastRelays) else network

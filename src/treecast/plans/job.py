@@ -15,7 +15,7 @@ from treecast.models import MODELS, Model, Ticks
 from treecast.models import model as find_model
 from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
-from treecast.networks.past_relays import PAST, PastRelays, whole_of
+from treecast.networks.past_relays import PAST, straight_of, whole_of
 from treecast.networks.reading.links import label_of
 from treecast.plans.amounts import amount_of, costs_of, with_arcs
 from treecast.plans.built import Job
@@ -169,8 +169,8 @@ def job(
     default = costs_of(latency, rate)
     if not isinstance(costs, Costs):  # those are of the job's own network
         costs = with_arcs(whole_of(found.network), default, costs)
-        if costs is not None and isinstance(found.network, PastRelays):
-            costs = over_routes(costs, found.network)
+        if costs is not None and (straight := straight_of(found.network)) is not None:
+            costs = over_routes(costs, straight)
     if amount is None and costs is not None:
         raise PlanError("latency and rate are for bytes: say how many, as in bytes='16MiB'")
     return found if amount is None else replace(found, amount=amount, costs=costs)
@@ -178,7 +178,7 @@ def job(
 
 def _is_past(network: object) -> bool:
     """Return whether somebody names a network past its relays, whose arcs are routes."""
-    return isinstance(network, PastRelays) or (isinstance(network, str) and network.endswith(PAST))
+    return straight_of(network) is not None or (isinstance(network, str) and network.endswith(PAST))
 
 
 def job_over(schedule: Schedule, network: Network) -> Job[Any]:

@@ -14,7 +14,7 @@ from treecast.files import read_whole, spell_path
 from treecast.models import Cost, Model, Ticks
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
-from treecast.networks.past_relays import PastRelays
+from treecast.networks.past_relays import PastRelays, straight_of
 from treecast.ragged import Ints
 from treecast.units import parse_rate, parse_seconds
 
@@ -123,8 +123,8 @@ def read_costs(network: Network, path: str, default: Cost) -> Costs:
     ``default``: of all arcs that it does not name. ``path`` ``-`` is standard input. Raises FormatError when the table names
     no arc, or a cost that is none; the error names the line.
     """
-    if isinstance(network, PastRelays):
-        return over_routes(read_costs(network.whole, path, default), network)
+    if (straight := straight_of(network)) is not None:
+        return over_routes(read_costs(straight.whole, path, default), straight)
     try:
         lines = list(csv.reader(read_whole(path).decode().splitlines()))
     except (UnicodeDecodeError, csv.Error):

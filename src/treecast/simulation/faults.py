@@ -16,7 +16,7 @@ from treecast.networks import Network
 from treecast.networks import network as find_network
 from treecast.networks.arcs import arcs_called, ports_to
 from treecast.networks.core import Ints
-from treecast.networks.past_relays import PastRelays, whole_of
+from treecast.networks.past_relays import straight_of, whole_of
 from treecast.ragged import places, runs
 from treecast.schedule import Schedule
 from treecast.steps import NEVER
@@ -171,8 +171,9 @@ def parse_faults(network: Network | str, nodes: str | Iterable[str] = (), links:
     cut_arcs: dict[tuple[int, int], int] = {}
     for text in _texts(nodes):
         name, step = _at_step(text)
-        if name not in network and isinstance(network, PastRelays) and name in network.whole:
-            for arc in network.crossing(nodes=[network.whole.node(name)]):
+        straight = straight_of(network)
+        if name not in network and straight is not None and name in straight.whole:
+            for arc in straight.crossing(nodes=[straight.whole.node(name)]):
                 cut_arcs[arc] = min(step, cut_arcs.get(arc, step))
             continue
         node = network.node(name)
@@ -193,9 +194,9 @@ def _arcs_called(network: Network, name: str) -> list[tuple[int, int]]:
     try:
         return arcs_called(network, name)
     except NetworkError:
-        if not isinstance(network, PastRelays):
+        if (straight := straight_of(network)) is None:
             raise
-        return network.crossing(arcs=arcs_called(network.whole, name))
+        return straight.crossing(arcs=arcs_called(straight.whole, name))
 
 
 Failing = Faults | str | Sequence[str] | None

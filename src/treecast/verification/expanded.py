@@ -11,7 +11,7 @@ from math import comb
 import numpy as np
 
 from treecast.models import Model
-from treecast.networks.past_relays import PastRelays
+from treecast.networks.past_relays import straight_of
 from treecast.schedule import Schedule
 from treecast.verification.report import SHOWN, Broken, Violation
 from treecast.verification.walks import Break, Send, check_channels, check_links, check_routes
@@ -60,8 +60,8 @@ def check_expanded(schedule: Schedule, model: Model, shown: int = SHOWN) -> tupl
         busy = [send for send in sends if step - gap_of(send) < send[0] < step] if model.arcs else []
         together = [*busy, *messages.values()]
         check_links(plain, model, together, arcs, broken)
-        if isinstance(plain.network, PastRelays):
-            check_channels(plain.network, model, together, broken)
+        if (straight := straight_of(plain.network)) is not None:
+            check_channels(straight, model, together, broken)
     if model.routing:
         check_routes(plain, model, by_step, broken)
     if not model.buffered:
@@ -88,8 +88,7 @@ def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
         rules += [] if together else ["send-port", "recv-port"]
         rules += ["one-partner"] if model.partner == "same" else []
         rules += ["half-port"] if model.half_port else []
-    past = isinstance(plain.network, PastRelays)
-    rules += ["channel-once"] if past else ["duplex"] if model.duplex == "half" else []
+    rules += ["channel-once"] if straight_of(plain.network) else ["duplex"] if model.duplex == "half" else []
     rules += ["holds", "delivered"]
     rules += ["complete", "once"][plain.collective.shared :] if plain.collective.sums else []
     rules += ["adds"] if plain.collective.sums and plain.network.relays is not None else []

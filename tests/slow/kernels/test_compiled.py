@@ -12,8 +12,9 @@ from treecast.kernels import compiled
 def test_small_work_imports_no_compiler(tmp_path):
     out = python(
         """
-import sys
+import io, sys
 from treecast.cli import main
+sys.stderr = io.StringIO()  # "wrote plan.tc"
 assert main(["plan", "broadcast", "star:4", "--messages", "60", "--copies", "3"]) == 0
 assert main(["plan", "scatterv", "torus:6x6", "--lengths", "random:9", "--builder", "cover", "-o", "plan.tc"]) == 0
 assert main(["verify", "plan.tc"]) == 0

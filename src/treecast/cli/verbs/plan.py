@@ -66,7 +66,7 @@ def plan(
     """
     from treecast import plans
     from treecast.formats.registry import format_of_name
-    from treecast.networks.past_relays import PastRelays
+    from treecast.networks.past_relays import straight_of
     from treecast.plans.after.differences import Loss
     from treecast.plans.timing import seconds_of
     from treecast.units import spell_seconds
@@ -112,7 +112,7 @@ def plan(
         times = seconds_of(schedule)
         found = found.joined(times, after="steps").adding({}, {"planned in": spell_seconds(took)})
         found = found.joined(_bandwidths(schedule, times), after="takes")
-        if isinstance(schedule.network, PastRelays):
+        if straight_of(schedule.network) is not None:
             said = "--relays-add if yours do, by SHARP or NVLS" + _if_relays_add(schedule, planned_on, amount)
             found = found.adding({}, {"network": f"{found.lines['network']} ({said})"})
         return found.joined(describe(plans.baseline(schedule)), after="transmissions")

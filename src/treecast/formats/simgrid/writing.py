@@ -16,7 +16,7 @@ from treecast.formats.registry import BYTES, LATENCY, RATE, Setting, exporter, l
 from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of, next_hops
-from treecast.networks.past_relays import PastRelays, whole_of
+from treecast.networks.past_relays import PastRelays, straight_of, whole_of
 from treecast.programs.messages import Messages, chunk_places, messages_of, parcels
 from treecast.ragged import Ints, starts
 from treecast.schedule import Schedule
@@ -177,8 +177,8 @@ def _link(u: int, v: int, model: Model) -> str:
 def _routes(network: Network, model: Model) -> Iterator[str]:
     """Yield the route of every ordered pair of nodes, but where no way leads."""
     ways = _routes_of_model(network, model) if model.routing else _shortest_routes(network)
-    if isinstance(network, PastRelays):
-        ways = _routes_past_relays(network)
+    if (straight := straight_of(network)) is not None:
+        ways = _routes_past_relays(straight)
     ends = ('<link_ctn id="up{}"/>', '<link_ctn id="down{}"/>') if model.room else ("", "")
     for u, v, arcs in ways:
         links = "".join(f'<link_ctn id="{_link(a, b, model)}"/>' for a, b in arcs)
