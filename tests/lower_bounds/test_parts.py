@@ -52,7 +52,7 @@ def test_no_parts_are_weaker_than_all_partitions_say(graph):
 @given(multigraphs(most=7, whole=True), st.integers(1, 4), st.sampled_from(["allreduce", "reduce-broadcast"]))
 @examples(30)
 def test_no_plan_beats_the_bound_and_its_certificate_proves_it(graph, messages, kind):
-    where = network(graph)
+    where = network(graph).adding()
     for bound in by_parts(kind, where, messages):
         first, head, _ = where.arc_lists()
         tails = [u for u in range(where.nodes) for _ in range(first[u + 1] - first[u])]

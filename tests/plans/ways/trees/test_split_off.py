@@ -106,7 +106,7 @@ def test_no_arc_is_in_more_trees_than_the_optimum_has_steps(name):
 )
 @examples(15)
 def test_plans_hold_on_every_multigraph(graph, messages, kind):
-    where = network(graph)
+    where = network(graph).adding()
     if where.relays is None and not where.parallel_arcs:
         with pytest.raises(PlanError, match="there is no builder 'split-off-trees'"):
             plan(kind, where, messages=messages, builder="split-off-trees")

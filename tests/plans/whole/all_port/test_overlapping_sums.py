@@ -31,7 +31,7 @@ def sums_leaving(schedule, inside):
 @examples(20)
 def test_something_of_every_sum_leaves_any_ranks(graph, messages, data):
     """What the bound past cuts rests on, counted in plans; and the bound itself, over all cuts by networkx."""
-    where = network(graph)
+    where = network(graph).adding()
     ranks = where.ranks.tolist()
     if len(ranks) == 1:
         return
