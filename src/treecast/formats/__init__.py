@@ -6,11 +6,8 @@ A loaded schedule is verified again. A changed byte of a file is noticed.
 
 import codecs
 import os
-import re
 import sys
-from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +16,6 @@ from treecast.files import Source, read_folder, read_whole, spell_path, write_fo
 from treecast.formats.registry import (
     DEFAULT,
     HEAD,
-    Importer,
     Told,
     exporter_named,
     format_of_bytes,
@@ -201,25 +197,7 @@ def judge(
     if told != Told():
         raise FormatError(f"a file of format {known.name} says its network and job: leave out all other facts of it")
     schedule = known.decode(data)
-    return _by_lines(verify(schedule, model, method), known, data), lambda: schedule
-
-
-def _by_lines(report: Report, known: Importer, data: bytes) -> Report:
-    """Return a report that names rows by the lines of the author's file, where the format has a line for each."""
-    if report or known.lines is None or (report.schedule.orbit and report.method == "expanded"):  # rows written out
-        return report
-    lines, rows = defaultdict[tuple[object, ...], list[str]](list), report.schedule.rows
-    for number, *key, chunks in known.lines(data, report.schedule.network):
-        lines[*key, *chunks].append(str(number))
-
-    def line(found: re.Match[str]) -> str:
-        row = rows[int(found[1])]
-        key = (row.step, row.src, row.dst, row.tree, *rows.payloads.ranges(row.payload))
-        return f"line {' or '.join(lines[key])}" if key in lines else found[0]
-
-    texts = (re.sub(r"\brow ([0-9]+)\b", line, each.text) for each in report.violations)
-    pairs = zip(report.violations, texts, strict=True)
-    return replace(report, violations=tuple(replace(each, text=text) for each, text in pairs))
+    return verify(schedule, model, method), lambda: schedule
 
 
 def _bytes_of(path: Source) -> bytes:
@@ -251,7 +229,7 @@ def load_verified(path: Source, told: Told | None = None) -> tuple[Schedule, Rep
     data = _bytes_of(path)
     known = importers()[format_of_bytes(data) or DEFAULT]
     schedule = judge(path, told)[1]() if told != Told() else known.decode(data)
-    report = _by_lines(verify(schedule), known, data)
+    report = verify(schedule)
     if not report:
         raise FormatError(f"{spell_path(path)} holds a schedule that is wrong: {report.violations[0].text}")
     return schedule, report

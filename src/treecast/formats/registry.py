@@ -18,7 +18,6 @@ from typing import Any, TypeVar, cast
 from treecast.discovery import import_all
 from treecast.errors import FormatError, TreecastError
 from treecast.models import Cost
-from treecast.networks import Network
 from treecast.programs.rules import adopt
 from treecast.programs.verdict import FileVerdict
 from treecast.schedule import Schedule
@@ -168,8 +167,7 @@ class Importer:
     says more than a schedule does, judges the bytes of a file by rules of its own. It takes facts that the file does not say as
     well, and returns the verdict, and a function that makes the schedule of a right file. ``folder``, of a format that is a
     folder of files: the name of that which lists the others, a line each, in the order in which they are read as one, or a
-    pattern of their names. ``lines``, of a text that has a line for each row, yields of such bytes the number of each of these
-    lines, and the step, source, target, tree and chunks of its row.
+    pattern of their names.
     """
 
     name: str
@@ -177,7 +175,6 @@ class Importer:
     decode: Decode
     judge: Judge | None = None
     folder: str = ""
-    lines: Callable[[bytes, Network], Iterable[tuple[int, int, int, int, int, list[tuple[int, int]]]]] | None = None
 
 
 _EXPORTERS: dict[str, Exporter] = {}

@@ -46,16 +46,7 @@ def encode(schedule: Schedule, *, size: int | None = None) -> bytes:
     return out.getvalue().encode()
 
 
-def lines_of_rows(data: bytes, network: Network) -> Iterator[tuple[int, int, int, int, int, list[tuple[int, int]]]]:
-    """Yield the number of each line that is a message, and its step, source, target, tree and chunks."""
-    lines = iter(text_of(data, "table of messages").splitlines())
-    names, before = _header(lines)[1:]
-    for line, cells in enumerate(csv.DictReader(lines, names), before + 1):
-        step, src, dst, tree = (int(cells.get(name) or -1) for name in ("step", "src", "dst", "tree"))
-        yield line, step, network.check_node(src), dst, tree, read_ranges(cells["chunks"].replace(";", ",") or "-")
-
-
-@importer("csv", lines=lines_of_rows, recognises=begins_like(re.compile(rb"# network |(#[^\n]*\n)*[\w,]*\bstep,")))
+@importer("csv", recognises=begins_like(re.compile(rb"# network |(#[^\n]*\n)*[\w,]*\bstep,")))
 def decode(data: bytes) -> Schedule:
     """Return the schedule of a table: a row for each message. Raises FormatError with the line where it stops being one.
 

@@ -101,15 +101,7 @@ def _as_written(data: bytes) -> bytes:
     return data.replace(b"\r\n", b"\n") if b"\r\n" in data[: len(MAGIC) + 12] else data
 
 
-def lines_of_rows(data: bytes, network: Network) -> Iterator[tuple[int, int, int, int, int, list[tuple[int, int]]]]:
-    """Yield the number of each line that is a row, and its step, source, target, tree and chunks."""
-    for number, line in enumerate(_as_written(data).decode().split("\n"), 1):
-        if found := _ROW.fullmatch(line):
-            ends = network.node(found[3]), network.node(found[4])
-            yield number, int(found[1]), *ends, int(found[6] or -1), read_ranges(found[7])
-
-
-@importer("text", lines=lines_of_rows, recognises=begins_with(MAGIC, codecs.BOM_UTF8 + MAGIC))
+@importer("text", recognises=begins_with(MAGIC, codecs.BOM_UTF8 + MAGIC))
 def decode(data: bytes) -> Schedule:
     """Return the schedule of a text file. Raises FormatError with the line where it stops being one."""
     data = _as_written(data)
