@@ -66,9 +66,7 @@ def shaped(
 
 def _alike(place: Network, costs: Costs) -> Costs | None:
     """Return the costs of the arcs of a network, where all are the same, and none is far."""
-    arcs = arcs_of(place, single=True)
-    ends = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
-    both = np.unique(np.stack(costs.of_arcs(*ends)), axis=1)
+    both, _ = costs.classes(place)
     if both.shape[1] != 1 or both[0, 0] > costs.default.startup:
         return None
     return Costs(Cost(float(both[0, 0]), float(both[1, 0])))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import FormatError, TreecastError
 from treecast.files import read_whole, spell_path
@@ -76,8 +76,7 @@ class Costs:
         (<Model all-port: all ports, full duplex, 2 arcs that take longer>, 2e-06)
         """
         arcs = arcs_of(network, single=True)
-        tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
-        unlike, which = np.unique(np.stack(self.of_arcs(tail, head)), axis=1, return_inverse=True)
+        unlike, which = self.classes(network)
         least, bytes_ = Fraction(self.default.startup), Fraction(chunk)
         gap = [min(least, Fraction(float(o))) + bytes_ * Fraction(float(b)) for o, b in unlike.T]
         delay = [
@@ -85,18 +84,15 @@ class Costs:
             for (o, b), each in zip(unlike.T, gap, strict=True)
         ]
         if place is not None and place is not network:
-            some = arcs_of(place, single=True)
-            used = np.unique(
-                np.stack(self.of_arcs(some.tail.astype(np.int64), some.head.astype(np.int64))), axis=1
-            ).T.tolist()
+            used = self.classes(place)[0].T.tolist()
             told = [g for g, pair in zip(gap, unlike.T.tolist(), strict=True) if pair in used]
         else:
             told = gap
         tick = next(
             (t for parts in range(1, _PARTS) if _rounded(told, t := min(told) / parts) <= _ROUNDING), min(told) / _PARTS
         )
-        steps = np.array([[-(-each // tick) for each in row] for row in (gap, delay)], np.int64)[:, which.reshape(-1)]
-        made = replace(machine, arcs=tuple(map(Ticks, tail.tolist(), head.tolist(), *steps.tolist())))
+        steps = np.array([[-(-each // tick) for each in row] for row in (gap, delay)], np.int64)[:, which]
+        made = replace(machine, arcs=tuple(map(Ticks, arcs.tail.tolist(), arcs.head.tolist(), *steps.tolist())))
         return made, float(tick)
 
     def over(self, before: Network, after: Network) -> "Costs":
@@ -106,7 +102,16 @@ class Costs:
         kept = {(u, v): self.arcs[arc] for arc, (u, v) in ends.items() if u is not None and v is not None}
         return Costs(self.default, kept)
 
-    def of_arcs(self, src: Ints, dst: Ints) -> tuple[Floats, Floats]:
+    def classes(self, network: Network) -> tuple[Floats, Ints]:
+        """Return the unlike costs of a network's arcs, float64 (2, classes), and the class of each arc, int64.
+
+        Parallel arcs count once. The rows are the start-up time and the seconds a byte.
+        """
+        arcs = arcs_of(network, single=True)
+        unlike, which = np.unique(np.stack(self.of_arcs(arcs.tail, arcs.head)), axis=1, return_inverse=True)
+        return unlike, which.reshape(-1)
+
+    def of_arcs(self, src: ArrayLike, dst: ArrayLike) -> tuple[Floats, Floats]:
         """Return the start-up times and the seconds a byte of arcs by their ends: float64, as long as ``src``."""
         every = [self.default, *self.arcs.values()]
         ends = np.array([(-1, -1), *self.arcs], np.int64)
@@ -160,8 +165,7 @@ def over_routes(costs: Costs, network: PastRelays) -> Costs:
     if not costs.arcs:
         return costs
     within, usual = arcs_of(network.whole), costs.default
-    ends = within.tail.astype(np.int64), within.head.astype(np.int64)
-    startup, per_byte = (np.append(each, 0.0) for each in costs.of_arcs(*ends))
+    startup, per_byte = (np.append(each, 0.0) for each in costs.of_arcs(within.tail, within.head))
     channel = network.past_routes.channel if network.past_routes is not None else np.zeros((0, 1), np.int64)
     first = np.minimum(startup, usual.startup)[channel].max(axis=1, initial=0)
     far = np.maximum(startup - usual.startup, 0)[channel].sum(axis=1)
