@@ -103,7 +103,7 @@ class _Reduced:
         for colour in sorted({self.colour[u] for u in self.left if self.relay[self.inside[u]].all()}):
             groups = defaultdict[Hashable, list[list[int]]](list)
             for part in self._parts(colour):
-                if key := self._key(part, colour):
+                if key := self._key(part):
                     groups[tuple(each for each, _ in key)].append([u for _, u in key])
             classes = defaultdict[tuple[int, tuple[int, ...]], list[list[tuple[int, ...]]]](list)
             for some in groups.values():
@@ -129,7 +129,7 @@ class _Reduced:
             if len(part) > 1:
                 yield part
 
-    def _key(self, part: Sequence[int], colour: int) -> list[tuple[int, int]]:
+    def _key(self, part: Sequence[int]) -> list[tuple[int, int]]:
         """Return a number for each node of a part, ascending, by how it hangs on nodes of a colour; [] where two have the same.
 
         Parts with the same numbers hang in the same way.

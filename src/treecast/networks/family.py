@@ -87,9 +87,7 @@ class Family:
         key = make, *numbers
         if (member := _MADE.get(key)) is None:
             member = make(*numbers)
-            if (
-                not member.spelled
-            ):  # a graph that a function makes has no name of its own, and somebody else may have it
+            if not member.spelled:  # a graph that a function makes has no name of its own, and others may have it
                 member = copy(member)
                 vars(member).update({"family": self.name, "_spec": said.replace(" ", "")})
             _MADE[key] = member

@@ -66,9 +66,7 @@ class PastRelays(Graph):
     described: ClassVar[str] = "a network past its relays"
 
     def __init__(self, whole: Network) -> None:
-        plain = np.zeros(whole.nodes, np.bool_) if whole.relays is None else whole.relays.copy()
-        if whole.adds is not None:
-            plain &= ~whole.adds
+        plain = np.zeros(whole.nodes, np.bool_) if whole.plain_relays is None else whole.plain_relays
         self.whole, self.kept_nodes = whole, np.flatnonzero(~plain)
         if len(self.kept_nodes) * (len(self.kept_nodes) - 1) > _MOST_PAIRS:
             raise NetworkError(

@@ -27,6 +27,11 @@ class Ranked(Nodes):
     """The links that its arcs take, where arcs are routes past relays; see ``past_relays``."""
 
     @property
+    def plain_relays(self) -> NDArray[np.bool_] | None:
+        """Which relays do not add, bool (N,); None where every node is a rank."""
+        return self.relays if self.relays is None or self.adds is None else self.relays & ~self.adds
+
+    @property
     def rank_count(self) -> int:
         """The number of nodes that take part in collectives."""
         return self.nodes if self.relays is None else len(self.ranks)

@@ -14,9 +14,9 @@ def added_by_plain_relays(network: Network, rows: Rows, sums: int) -> NDArray[np
     Of the rows of a chunk to a relay the first in the order of chunks is none of them: bool (rows,).
     """
     found = np.zeros(len(rows), np.bool_)
-    if network.relays is None:
+    plain = network.plain_relays
+    if plain is None:
         return found
-    plain = network.relays if network.adds is None else network.relays & ~network.adds
     into = np.flatnonzero(plain[rows.dst])
     of, entry = explode(rows.payloads.start, rows.payload[into])
     row, first = into[of], rows.payloads.first[entry]

@@ -41,10 +41,8 @@ def priced_trees(job: Job[Network]) -> Built:
     """
     if not len(job.collective.classes[0]):
         return NOTHING
-    least, tries = (
-        least_steps(job),
-        1 if job.model.arcs else _TRIES,
-    )  # there are many such jobs, one for each number of chunks
+    least = least_steps(job)
+    tries = 1 if job.model.arcs else _TRIES  # there are many jobs with such arcs, one for each number of chunks
     grown = (
         (
             machine,
