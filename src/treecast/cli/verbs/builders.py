@@ -50,16 +50,17 @@ def _by_time(found: Alternatives, asked: dict[str, Any]) -> Description:
     from treecast.plans.timing import time_plan
     from treecast.units import spell_ratio, spell_seconds
 
-    rows = list[tuple[float, str, int, int, float | None]]()
+    wanted, rows = found.job.model, list[tuple[float, str, int, int, float | None]]()
     for each in found.candidates:
         try:
             schedule = plans.plan(builder=each.builder.name, **asked) if each.claims else None
         except PlanError:
             continue
         if schedule is not None and schedule.costs is not None:
-            timing, wanted = time_plan(schedule), plans.job(**asked).model
-            here = replace(schedule, model=wanted) if not schedule.model.arcs and schedule.model <= wanted else schedule
-            bound = time_plan(here).bound  # of the machine that is asked for, not of a weaker one
+            timing = time_plan(schedule)
+            weaker = not schedule.model.arcs and schedule.model <= wanted and schedule.model != wanted
+            # the bound is that of the machine that is asked for, not of a weaker one
+            bound = time_plan(replace(schedule, model=wanted)).bound if weaker else timing.bound
             ratio = timing.by_steps / bound.seconds if bound and bound.seconds else None
             rows.append((timing.by_steps, each.builder.name, schedule.collective.messages, schedule.steps, ratio))
     rows.sort()
