@@ -3,7 +3,7 @@
 Those are ``A-B`` for both ways of a link, and ``A>B`` for one way.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -93,6 +93,24 @@ def sorted_arcs(tail: NDArray[np.int32], head: NDArray[np.int32], port: NDArray[
     kinds = (np.int64, np.int32, np.int32, np.int64, np.int32, np.int32)
     columns = (first, head, tail, into, entering, port)
     return Arcs(*(read_only(column, kind) for column, kind in zip(columns, kinds, strict=True)))
+
+
+def arcs_over(
+    arcs: Iterable[tuple[int, int]], before: Network, after: Network
+) -> dict[tuple[int, int], tuple[int, int]]:
+    """Return the ends of arcs on another network, by their ends here: nodes are the same if they have the same labels.
+
+    Arcs without a node that has such a label are left out.
+
+    >>> from treecast.networks import network
+    >>> ring = network("ring:4")
+    >>> arcs_over([(0, 1), (2, 3)], ring, ring.without(nodes=[0]))
+    {(2, 3): (1, 2)}
+    """
+    ends = list(arcs)
+    numbers = {label: node for node, label in enumerate(after.labels())} if ends else {}
+    place = {node: numbers.get(before.label(node), -1) for node in {node for arc in ends for node in arc}}
+    return {(u, v): (place[u], place[v]) for u, v in ends if place[u] >= 0 and place[v] >= 0}
 
 
 def arcs_called(network: Network, name: str) -> list[tuple[int, int]]:

@@ -15,6 +15,7 @@ from treecast.models import MODELS, Model, Ticks
 from treecast.models import model as find_model
 from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
+from treecast.networks.arcs import arcs_over
 from treecast.networks.past_relays import PAST, straight_of, whole_of
 from treecast.networks.reading.links import label_of
 from treecast.plans.amounts import amount_of, costs_of, with_arcs
@@ -207,9 +208,9 @@ def _over(machine: Model, before: Network, network: Network) -> Model:
     """Return the machine with the arcs that are left of it on a network of the same labels."""
     if not machine.arcs or network is before:
         return machine
-    place = {v: network.node(label) for v, label in enumerate(before.labels(range(before.nodes))) if label in network}
-    kept = (each for each in machine.arcs if each.source in place and each.target in place)
-    return replace(machine, arcs=tuple(Ticks(place[u], place[v], *more) for u, v, *more in kept))
+    ticks = {each[:2]: each[2:] for each in machine.arcs}
+    kept = arcs_over(ticks, before, network).items()
+    return replace(machine, arcs=tuple(Ticks(*ends, *ticks[arc]) for arc, ends in kept))
 
 
 def takes(make: Callable[Words, Job[Any]]) -> Callable[[Callable[[Job[Any]], Found]], Callable[Words, Found]]:

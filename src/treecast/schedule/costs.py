@@ -13,7 +13,7 @@ from treecast.errors import FormatError, TreecastError
 from treecast.files import read_whole, spell_path
 from treecast.models import Cost, Model, Ticks
 from treecast.networks import Network
-from treecast.networks.arcs import arcs_of
+from treecast.networks.arcs import arcs_of, arcs_over
 from treecast.networks.past_relays import PastRelays, straight_of
 from treecast.ragged import Ints
 from treecast.units import parse_rate, parse_seconds
@@ -97,10 +97,7 @@ class Costs:
 
     def over(self, before: Network, after: Network) -> "Costs":
         """Return the costs of the arcs of a network on another one, whose nodes are the same if they have the same labels."""
-        numbers = {label: node for node, label in enumerate(after.labels(np.arange(after.nodes)))} if self.arcs else {}
-        ends = {arc: [numbers.get(before.label(node)) for node in arc] for arc in self.arcs}
-        kept = {(u, v): self.arcs[arc] for arc, (u, v) in ends.items() if u is not None and v is not None}
-        return Costs(self.default, kept)
+        return Costs(self.default, {ends: self.arcs[arc] for arc, ends in arcs_over(self.arcs, before, after).items()})
 
     def classes(self, network: Network) -> tuple[Floats, Ints]:
         """Return the unlike costs of a network's arcs, float64 (2, classes), and the class of each arc, int64.
