@@ -131,7 +131,7 @@ arena: $(VENV)/.demo simgrid  ## race against MPI's algorithms in SimGrid (as ro
 	$(BIN)/python benchmarks/arena.py $(ARGS)
 
 SITE = build/site
-MADE = docs/gallery docs/reference docs/api docs/_explorer
+MADE = docs/gallery docs/reference/lists docs/api docs/_explorer
 
 docs: $(VENV)/.docs  ## build the documentation site into build/site; whatever its pages show is run
 	rm -rf $(SITE) build/doctrees $(MADE)

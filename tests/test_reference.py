@@ -59,7 +59,7 @@ def test_pictures_show_the_row_or_node_that_breaks_a_rule(generate):
 def test_pictures_that_treecast_draws_are_drawn_dark_too(generate):
     from generating.pictures import DRAWN
 
-    shown = {name for page in PAGES for name in re.findall(r"!\[.*?\]\((?:\.\./)?pictures/(.*?)\)", page.read_text())}
+    shown = {name for page in PAGES for name in re.findall(r"!\[.*?\]\((?:\.\./)*pictures/(.*?)\)", page.read_text())}
     photos = {"explorer.png", "perfetto.png"}
     measured = {"star4-losses.png", "torch-loss.svg"}
     assert shown == set(DRAWN) | photos | measured

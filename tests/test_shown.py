@@ -41,14 +41,14 @@ def differences(page, run):
 def test_a_degraded_fabric_takes_as_many_steps_as_the_page_says(tmp_path, monkeypatch, capsys):
     shutil.copy(ROOT / "examples/fabric.ibnetdiscover", tmp_path)
     monkeypatch.chdir(tmp_path)
-    ((_, *arguments),) = [words for words, _ in shown(ROOT / "docs/cluster.md") if "whole" in words]
+    ((_, *arguments),) = [words for words, _ in shown(ROOT / "docs/howto/cluster.md") if "whole" in words]
     assert main(arguments) == 0
     assert "67 steps instead of 34" in spaced(capsys.readouterr().out)
 
 
 def test_every_new_result_has_a_number_and_a_command():
     """So that it can be cited, and shown."""
-    parts = re.split(r"^### ", (ROOT / "docs/new.md").read_text(), flags=re.MULTILINE)[1:]
+    parts = re.split(r"^### ", (ROOT / "docs/explanation/new.md").read_text(), flags=re.MULTILINE)[1:]
     assert [part.split(".")[0] for part in parts] == [str(number) for number in range(1, len(parts) + 1)]
     for part in parts:
         assert re.search(r"^```console\n\$ treecast .*\n[^$`]", part, re.MULTILINE), part.splitlines()[0]

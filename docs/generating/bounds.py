@@ -52,7 +52,8 @@ def bounds() -> str:
         "there are relays; M the messages, x the copies, f the faults.",
         *(_section(words, [one for one in found if one.bound.of == of]) for of, words in _OF.items()),
         "## Proofs",
-        "The functions that make the bounds. [The page on meshes](../mesh.md) has the proofs under wormhole switching.",
+        "The functions that make the bounds. [The page on meshes](../../explanation/mesh.md) "
+        "has the proofs under wormhole switching.",
         *_proofs(),
     )
 

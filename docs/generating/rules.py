@@ -32,7 +32,7 @@ def rules() -> str:
             [[f"[{rule.name}](#{_anchor(rule)})", cell(rule.of), cell(rule.asks)] for rule in every],
         ),
         *map(_rule, every),
-        "MSCCL files have [rules of their own](../formats.md).",
+        "MSCCL files have [rules of their own](../formats/msccl.md).",
     )
 
 

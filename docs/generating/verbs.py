@@ -13,7 +13,7 @@ def verbs() -> str:
     return page(
         "Verbs",
         "The output of `treecast VERB --help`, for all verbs. "
-        "[The command line by example](../commands.md) shows their use.",
+        "[The command line by example](../../howto/commands.md) shows their use.",
         *(_verb(name, app[name]) for name in find_verbs()),
     )
 

@@ -16,7 +16,7 @@ class DarkPictures(SphinxTransform):
         for light in list(self.document.findall(nodes.image)):
             path = Path(light["uri"])
             beside = path.with_stem(f"{path.stem}-dark")
-            for dark in beside, Path("/reference/pictures", beside.name):  # the latter of those in docs/pictures
+            for dark in beside, Path("/reference/lists/pictures", beside.name):  # the latter of those in docs/pictures
                 if Path(self.env.relfn2path(dark.as_posix())[1]).exists():
                     twin = light.deepcopy()
                     twin["uri"] = dark.as_posix()

@@ -11,7 +11,8 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from .plain import formulas
 
 THEORY = re.compile(
-    r"papers/.*|allgather|capacities|copies|figures|mesh|new|one-port|open|reference/bounds|trees|tutorials/(?:gossip|scatter|star)"
+    r"papers/.*|explanation/(?:allgather|capacities|copies|figures|mesh|new|one-port|open|trees)|reference/lists/bounds"
+    r"|tutorials/(?:gossip|scatter|star)"
 )
 """The pages on which a letter that stands alone is part of a formula, not a key, a unit or a label."""
 SURE = re.compile(r"[⌈⌊Σ^_]")  # on all other pages a formula has one of these

@@ -8,7 +8,7 @@ from treecast.networks import network
 from treecast.plans import plan
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/format.md").read_text()
+PAGE = (ROOT / "docs/reference/formats/text.md").read_text()
 EXAMPLE = ROOT / "examples/hand-written.tc"
 
 

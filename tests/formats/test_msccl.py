@@ -21,7 +21,7 @@ from treecast.programs.rules import rules_of
 from treecast.verification.verifier import verify
 
 RULES = tuple(rule.name for rule in rules_of("msccl"))
-PAGE = Path(__file__).parents[2] / "docs/formats.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/formats/msccl.md"
 
 
 def judge_msccl(data, network=None):

@@ -13,7 +13,7 @@ from treecast.errors import FormatError
 from treecast.formats import registry
 from treecast.plans import plan
 
-PAGE = Path(__file__).parents[2] / "docs/formats.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/formats/index.md"
 
 
 @pytest.fixture
@@ -77,7 +77,11 @@ def test_the_first_bytes_tell_the_format(monkeypatch):
 
 def test_the_page_lists_what_is_registered():
     writers, readers = registry.exporters(), registry.importers()
-    found = re.findall(r"^\| `(\S+)` \| (\S+) \| (\S+) \| (\S+) \| (.*) \|$", PAGE.read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| \[`(\S+)`\]\((\S+)\) \| (\S+) \| (\S+) \| (\S+) \| (.*) \|$", PAGE.read_text(), re.MULTILINE
+    )
+    assert all((PAGE.parent / page).exists() for _, page, *_ in rows)
+    found = [(name, *cells) for name, _, *cells in rows]
     assert found == [
         (name, f"`{writers[name].suffix}`" if name in writers else "-", *("yes" if name in part else "no"
          for part in (writers, readers)), writers[name].summary if name in writers else "")

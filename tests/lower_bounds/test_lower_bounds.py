@@ -382,7 +382,7 @@ def test_the_hypercube_against_faults(d):
 
 
 def test_transmissions_against_faults_that_are_open():
-    """What docs/open.md lists of whispering on Q_6; shouting meets the bound for f = d - 1."""
+    """What docs/explanation/open.md lists of whispering on Q_6; shouting meets the bound for f = d - 1."""
     sent = [plan("broadcast", "hypercube:6", survive=f, model="whispering").transmissions for f in range(1, 6)]
     assert sent == [126, 189, 252, 315, 321]
     assert [sends("broadcast", "hypercube:6", 1, f + 1, "whispering") for f in range(1, 6)] == [64, 96, 128, 160, 192]

@@ -167,7 +167,7 @@ def test_tuples_in_files_are_named_as_in_memory(tmp_path: Path, write: Any) -> N
 
 
 def test_the_page_on_graphs_says_what_is_so() -> None:
-    page = (Path(__file__).parents[2] / "docs/graphs.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/reference/graphs.md").read_text()
     code = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
     found = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(code, {}, "graphs.md", None, 0))
     assert found.attempted > 10

@@ -1,6 +1,6 @@
 """The outcomes of calls in which ranks fail, as data: what befalls whom, and what every living rank sees, whatever the face.
 
-``docs/outcomes.md`` shows the events as a table; a runner for each face holds what its ranks see against the cases.
+``docs/reference/outcomes.md`` shows the events as a table; a runner for each face holds what its ranks see against the cases.
 """
 
 from typing import NamedTuple

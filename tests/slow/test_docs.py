@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_docs import ROOT, commands_of
+from tests.test_docs import ROOT, RUN, RUN_LONG, commands_of
 from treecast.cli import main
 
 
@@ -19,17 +19,7 @@ def sooner(arguments):
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)], ids=["soon", "whole"])
 @pytest.mark.parametrize(
     ("name", "least"),
-    [
-        ("docs/commands.md", 9),
-        pytest.param("docs/trees.md", 9, marks=pytest.mark.long),
-        pytest.param("docs/formats.md", 9, marks=pytest.mark.long),
-        pytest.param("docs/capacities.md", 1, marks=pytest.mark.long),
-        pytest.param("docs/one-port.md", 6, marks=pytest.mark.long),
-        ("docs/cluster.md", 9),
-        ("docs/quick.md", 17),
-        ("docs/reliability.md", 5),
-        pytest.param("docs/pictures.md", 5, marks=pytest.mark.long),
-    ],
+    [*RUN.items(), *(pytest.param(*page, marks=pytest.mark.long) for page in RUN_LONG.items())],
 )
 def test_commands_run(name, least, whole, tmp_path, monkeypatch, capsys):
     """All of a page's commands, in order, in a folder that holds the files that the page speaks of.
@@ -40,7 +30,7 @@ def test_commands_run(name, least, whole, tmp_path, monkeypatch, capsys):
     for example in ("cluster.graphml", "fabric.ibnetdiscover", "allreduce.log"):
         shutil.copy(ROOT / "examples" / example, tmp_path)
     (tmp_path / "data").mkdir()
-    for node in range(1, 7):  # of tree:2,2, for docs/trees.md
+    for node in range(1, 7):  # of tree:2,2, for docs/explanation/trees.md
         (tmp_path / "data" / str(node)).write_bytes(bytes(range(node)) * 900 * (node % 3))
     monkeypatch.chdir(tmp_path)
     commands = commands_of(ROOT / name)

@@ -46,18 +46,18 @@ time.sleep(7 * (comm.rank == 2))
 comm.allreduce(1)
 """
 PROGRAMS = {
-    "docs/mpi.md": {"program.py": OVER_MPI, "solver.py": SOLVER},
-    "docs/lab.md": {"program.py": OVER_MPI},
-    "docs/tcp.md": {"program.py": OVER_SOCKETS},
+    "docs/reference/mpi.md": {"program.py": OVER_MPI, "solver.py": SOLVER},
+    "docs/howto/lab.md": {"program.py": OVER_MPI},
+    "docs/reference/tcp.md": {"program.py": OVER_SOCKETS},
     "docs/howto/watch.md": {"work.py": SLOW},
     "docs/howto/halo.md": {},
     "docs/howto/demand.md": {},
     "docs/tutorials/weights.md": {},
 }
 BEFORE = {  # commands that the text of a page speaks of
-    "docs/commands.md": "treecast plan broadcast star:4 --messages 24 --survive 2 -o plan.tc",
-    "docs/formats.md": "treecast plan allgather ring:4 -o ring.tc && treecast export ring.tc --bytes 40 -o ring.goal"
-    " && grep -v '^//' ring.goal > theirs.goal",
+    "docs/howto/commands.md": "treecast plan broadcast star:4 --messages 24 --survive 2 -o plan.tc",
+    "docs/reference/formats/judged.md": "treecast plan allgather ring:4 -o ring.tc"
+    " && treecast export ring.tc --bytes 40 -o ring.goal && grep -v '^//' ring.goal > theirs.goal",
 }
 PRINTED = {  # by a part of a command: a part of what it prints
     "survive.py": "sum 7 of 4 ranks without (2,)",

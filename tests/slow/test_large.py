@@ -1,4 +1,4 @@
-"""The table of docs/large.md is what the plans of its lines take, those of 65,536 ranks included."""
+"""The table of docs/explanation/large.md is what the plans of its lines take, those of 65,536 ranks included."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ import treecast
 from tests.networks.test_alike import graph_of
 from tests.test_golden_steps import planned
 
-PAGE = Path(__file__).parent.parent.parent / "docs/large.md"
+PAGE = Path(__file__).parent.parent.parent / "docs/explanation/large.md"
 LINES = re.findall(
     r"^\| `(\w[\w-]+ \S+:[^`]+)` \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", PAGE.read_text(), re.MULTILINE
 )

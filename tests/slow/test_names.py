@@ -1,4 +1,4 @@
-"""The words that docs/names.md rules out stand nowhere: not in the code, its comments and messages, nor on the pages."""
+"""The words that our page of names rules out stand nowhere: not in the code, its comments and messages, nor on the pages."""
 
 import re
 from fnmatch import fnmatch
@@ -6,12 +6,12 @@ from fnmatch import fnmatch
 import pytest
 
 from tests.test_names import ALLOWED, NAMES, ROOT, RULED_OUT, pattern, violations, words_of
+from tests.test_site import PAGES
 
 FILES = sorted(
     [
         *(ROOT / "src").rglob("*.py"),
-        *(ROOT / "docs").glob("*.md"),
-        *(ROOT / "docs/papers").glob("*.md"),
+        *PAGES,
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",
     ]

@@ -7,7 +7,7 @@ import pytest
 from tests.test_shown import ROOT, differences, shown
 from treecast.cli import main
 
-PAGES = [ROOT / "README.md", ROOT / "docs/new.md", *sorted((ROOT / "docs/papers").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "docs/explanation/new.md", *sorted((ROOT / "docs/papers").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -16,7 +16,7 @@ SNIPPETS = [
     for page in (ROOT / "README.md", *sorted((ROOT / "docs/howto").glob("*.md")))
     for code in re.findall(r"```py(?:thon)?\n(.*?)```", page.read_text(), re.DOTALL)
 ]
-PAGES = [ROOT / "docs/start.md", *sorted((ROOT / "docs/tutorials").glob("*.md"))]
+PAGES = sorted((ROOT / "docs/tutorials").glob("*.md"))
 USES = """
 import numpy as np
 

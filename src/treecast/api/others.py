@@ -210,7 +210,7 @@ def export(schedule: Planned, path: str | os.PathLike[str], to: str | None = Non
     to : str, optional
         The format; by default the name of the output tells.
     **settings
-        The settings of the format, as in ``size="16MiB"``: docs/formats.md lists it.
+        The settings of the format, as in ``size="16MiB"``: docs/reference/formats/index.md lists it.
 
     Returns
     -------

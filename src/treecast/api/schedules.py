@@ -104,7 +104,7 @@ def verify(
     method : {"fast", "expanded"}
         ``fast`` judges streams and orbits as a whole. ``expanded`` judges every send of every chunk, by other means.
     told : treecast.formats.Told, optional
-        Facts that a file of another tool leaves open, as in ``Told(network="torus:4x4")``: see docs/formats.md.
+        Facts that a file of another tool leaves open, as in ``Told(network="torus:4x4")``: see docs/reference/formats/index.md.
 
     Returns
     -------

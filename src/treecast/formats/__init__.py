@@ -46,7 +46,7 @@ def encode(schedule: Schedule, to: str = DEFAULT, **settings: Any) -> bytes:
     to : str
         The name of the format: ``text``, ``binary``, ….
     **settings
-        The settings of the format: docs/formats.md lists them.
+        The settings of the format: docs/reference/formats/index.md lists them.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def save(schedule: Schedule, path: str | os.PathLike[str], to: str | None = None
         The name of the format. By default the name of the file chooses it: ``.tcb`` is binary, and a name that ends in the suffix
         of no format (``.tc``, ``.txt``, no suffix) is text.
     **settings
-        The settings of the format, as in ``size="16M"``: docs/formats.md lists them.
+        The settings of the format, as in ``size="16M"``: docs/reference/formats/index.md lists them.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 A *gap* is a run of nodes that have not heard. A node of it that hears next has at least as many arcs to go as it is far from the
 end of the gap, and divides the gap. Gaps do not depend on each other, but for one thing: in each step no more
-nodes hear than have heard before. That is given a price: see ``least_distances``. The proof is in docs/mesh.md.
+nodes hear than have heard before. That is given a price: see ``least_distances``. The proof is in docs/explanation/mesh.md.
 """
 
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""Lower bounds under wormhole switching: of steps, and of TCD, the sum of all distances. Proofs are in docs/mesh.md."""
+"""Lower bounds under wormhole switching: of steps, and of TCD, the sum of all distances. docs/explanation/mesh.md has proofs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ def wormhole(job: Job, known: Sequence[Bound]) -> list[Bound]:
     With one root, the first message that a node receives comes from the root or from a node that has received one. These
     first messages are a broadcast in as many steps. So the bounds of broadcasts in the fewest steps hold for scatters and,
     backwards, for gathers and reductions. They hold for each half of a reduce-broadcast, because the root has no finished sum to
-    send before ⌈log2 N⌉ steps. All proofs are in docs/mesh.md.
+    send before ⌈log2 N⌉ steps. All proofs are in docs/explanation/mesh.md.
     """
     collective, network = job.collective, job.network
     if collective.lengths is not None:
@@ -97,7 +97,7 @@ def _beyond_neighbors(nodes: int, degree: int) -> int:
     return most
 
 
-_PROVED = "in the fewest steps; proved in docs/mesh.md"
+_PROVED = "in the fewest steps; proved in docs/explanation/mesh.md"
 _MOST_INFORMED = 2**16  # nodes of a broadcast whose informed nodes are counted step by step
 _MOST_SPANNED = 4096  # targets that a shortest tree joins
 # nodes of a broadcast of which all ways to divide them, or halve them, are gone through

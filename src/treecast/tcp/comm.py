@@ -114,7 +114,11 @@ class Comm(Messaging, Member):
         return "process" in vars(self)
 
     def __getattr__(self, name: str) -> Any:
-        why = "is not here: docs/tcp.md says what is MPI's alone" if self else "needs a communicator: this is COMM_NULL"
+        why = (
+            "is not here: docs/reference/tcp.md says what is MPI's alone"
+            if self
+            else "needs a communicator: this is COMM_NULL"
+        )
         raise AttributeError(f"{name} {why}")
 
     def Free(self) -> None:  # noqa: N802

@@ -33,7 +33,7 @@ def test_a_plan_with_two_copies_gets_past_a_link_that_is_cut(tmp_path):
 @needs_mpi
 @pytest.mark.parametrize("busy", [0, 2])
 def test_a_cut_in_mid_run_keeps_no_rank_from_its_data_nor_from_its_end(tmp_path, busy):
-    """The example of docs/mpi.md, 20 times, also on a loaded machine. Its mpirun ends by itself, or this runs out of time."""
+    """The example of docs/reference/mpi.md, 20 times, on a loaded machine too. Its mpirun ends by itself, or time runs out."""
     plan_file, data = tmp_path / "plan.tc", tmp_path / "data"
     formats.save(plan("broadcast", "hypercube:3", messages=384, survive=1), plan_file)
     data.write_bytes(os.urandom(12_500_000))

@@ -18,7 +18,9 @@ def test_the_demo_prints_what_its_page_says():
         env={**os.environ, "BIN": str(folder)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    shown = re.search(r"prints, after a few seconds:\n\n```\n(.*?)```", (ROOT / "docs/tcp.md").read_text(), re.DOTALL)
+    shown = re.search(
+        r"prints, after a few seconds:\n\n```\n(.*?)```", (ROOT / "docs/reference/tcp.md").read_text(), re.DOTALL
+    )
     assert done.stdout.splitlines()[1:] == shown[1].splitlines()
 
 

@@ -106,7 +106,7 @@ def test_a_plan_that_would_not_verify_is_refused(builder, model):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_plan_takes_the_fewest_steps_there_can_be(model):
-    """README and docs/commands.md say so of gossip; the bounds have the proofs."""
+    """README and docs/howto/commands.md say so of gossip; the bounds have the proofs."""
     for d in range(1, 7):
         for k in range(d):
             for kind in KINDS:

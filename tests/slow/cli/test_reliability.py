@@ -9,7 +9,7 @@ from tests.cli.test_reliability import ask as ask
 
 def test_the_page_shows_what_is_printed(ask):
     """Every line of its two listings; and the losses are as far apart as it says."""
-    page = (Path(__file__).parents[3] / "docs/reliability.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/explanation/reliability.md").read_text()
     one, several = (
         re.search(rf"^```\n({word}.*?)^```", page, re.MULTILINE | re.DOTALL)[1] for word in ("reliab", "plan ")
     )

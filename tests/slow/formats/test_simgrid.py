@@ -26,7 +26,7 @@ def test_simgrid_takes_the_time_of_the_steps(kind, messages, spec, tmp_path):
 @with_simgrid
 def test_the_arena_prints_what_the_page_says():
     """Of the row of which README boasts, with MPI's best algorithm alone: all of them take minutes."""
-    *_, ours, others, best = row_of("docs/formats.md", "| torus:4x4x4 | broadcast |")[:6]
+    *_, ours, others, best = row_of("docs/explanation/arena.md", "| torus:4x4x4 | broadcast |")[:6]
     words = ["--networks", "torus:4x4x4", "--kinds", "broadcast", "--algorithms", best.strip("`")]
     done = subprocess.run(
         [sys.executable, ROOT / "benchmarks/arena.py", *words], capture_output=True, text=True, check=True, timeout=300

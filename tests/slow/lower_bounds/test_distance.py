@@ -16,7 +16,7 @@ OPEN = {
 @pytest.mark.each(2)
 @pytest.mark.parametrize("spec", OPEN)
 def test_distances_that_are_open(spec):
-    """What docs/open.md lists: what is planned, and the bound."""
+    """What docs/explanation/open.md lists: what is planned, and the bound."""
     schedule = plan("broadcast", spec, model="wormhole")
     reached = int(schedule.network.distance(schedule.rows.src, schedule.rows.dst).sum())
     found = bounds(schedule.collective, schedule.network, 1, model("wormhole"))

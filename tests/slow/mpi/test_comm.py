@@ -95,7 +95,7 @@ def test_the_example_survives_because_of_one_line(treecast, tmp_path):
     text = example.read_text()
     assert len(text.splitlines()) == 20
     (added,) = [line for line in text.splitlines() if "treecast.mpi.wrap" in line]
-    for page, fence in (("docs/mpi.md", "```\n"), ("README.md", "`")):
+    for page, fence in (("docs/reference/mpi.md", "```\n"), ("README.md", "`")):
         assert f"{fence}{added.split('  #')[0]}{fence[::-1]}" in (ROOT / page).read_text()
     plain = tmp_path / "plain.py"
     plain.write_text(text.replace(added, ""))

@@ -36,7 +36,7 @@ def test_how_close_to_the_bound_lengths_to_100_come(nodes, model, most):
 
 
 def test_the_table_of_the_page():
-    page = (ROOT / "docs/one-port.md").read_text()
+    page = (ROOT / "docs/explanation/one-port.md").read_text()
     dice = parse_lengths(network("complete:64"), "random:100")
     for name, lengths in (
         ("one of 1000 flits, 63 of one", [1000] + [1] * 63),

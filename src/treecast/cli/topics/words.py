@@ -5,7 +5,7 @@ from pathlib import Path
 
 from treecast.description import Description, Table
 
-_PAGES = Path(__file__).with_name("names.md"), Path(__file__).parents[4] / "docs" / "names.md"
+_PAGES = Path(__file__).with_name("names.md"), Path(__file__).parents[4] / "docs" / "reference" / "names.md"
 """Where the page on names is: beside this file in an installed package, else among the pages of the repository."""
 
 

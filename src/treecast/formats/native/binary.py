@@ -1,4 +1,7 @@
-"""The binary format: a header in JSON, the columns as they lie in memory, and a digest at the end. See docs/format.md."""
+"""The binary format: a header in JSON, the columns as they lie in memory, and a digest at the end.
+
+docs/reference/formats/binary.md describes it.
+"""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The text format. Its grammar is in docs/format.md.
+"""The text format. Its grammar is in docs/reference/formats/text.md.
 
 ::
 

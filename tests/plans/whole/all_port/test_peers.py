@@ -1,4 +1,4 @@
-"""What docs/peers.md shows of treecast beside other planners: never more steps, never deeper trees."""
+"""What docs/explanation/peers.md shows of treecast beside other planners: never more steps, never deeper trees."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""The tables of docs/one-port.md say what plans take."""
+"""The tables of docs/explanation/one-port.md say what plans take."""
 
 import re
 from pathlib import Path

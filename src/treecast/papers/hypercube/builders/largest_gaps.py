@@ -6,7 +6,7 @@ The trees are those of Johnsson & Ho (plans/ways/trees/hypercube.py). In tree t 
 The rule, for a node of w 1-bits: its labels are the x 1-bits with the largest gaps. If w < x, they are all its 1-bits, and x - w
 of its 0-bits. Ties are broken alike for all rotations of a node.
 
-Why that is right (see also docs/allgather.md):
+Why that is right (see also docs/explanation/allgather.md):
 
 - *The labels are closed.* Let t be a 1-bit and a label of v, and w ≥ x. The parent lacks bit q. There the gap of t is larger than
   before, that of q is gone, and the others are unchanged. So nobody who was not ahead of t is ahead of it now: t is a label.

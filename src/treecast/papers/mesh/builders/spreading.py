@@ -38,8 +38,8 @@ _METHOD = "recursive bisection: least total distance"
 def broadcast(job: Job[Mesh]) -> Built:
     """One-port wormhole: broadcast by recursive bisection, ⌈log2 N⌉ steps, N - 1 messages of all M chunks each.
 
-    Its total distance is the least for sides that are powers of two (checked, see docs/mesh.md). For other sides it is an upper
-    bound, which local search reduces where nodes are few. It is the same from sources that are images of one another.
+    Its total distance is the least for sides that are powers of two (checked: docs/explanation/mesh.md). For other sides it is an
+    upper bound, which local search reduces where nodes are few. It is the same from sources that are images of one another.
     """
     return build_from_messages(job.network, job.collective, *messages_on_mesh(job.network, job.collective.root))
 

@@ -5,7 +5,7 @@ from treecast import network, plan, verify
 
 
 def test_the_gap_of_many_ranks():
-    """As docs/open.md says."""
+    """As docs/explanation/open.md says."""
     where = network(boxes(19, 8, 9, 1))
     schedule = plan("allgather", where, messages=20)
     report = verify(schedule)

@@ -1,4 +1,4 @@
-"""What docs/peers.md shows of treecast beside other planners: never more steps, never deeper trees."""
+"""What docs/explanation/peers.md shows of treecast beside other planners: never more steps, never deeper trees."""
 
 from tests.plans.whole.all_port.test_peers import peers as peers
 from treecast import plan, verify
