@@ -130,14 +130,9 @@ simgrid:  ## as root: install SimGrid by apt, for the arena and the tests that r
 arena: $(VENV)/.demo simgrid  ## race against MPI's algorithms in SimGrid (as root, it is installed by apt)
 	$(BIN)/python benchmarks/arena.py $(ARGS)
 
-SITE = build/site
-MADE = docs/gallery docs/reference/lists docs/api docs/_explorer
-
-docs: $(VENV)/.docs  ## build the documentation site into build/site; whatever its pages show is run
-	rm -rf $(SITE) build/doctrees $(MADE)
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --builder html --doctree-dir build/doctrees docs $(SITE)
-	@echo "the site is built: $(SITE)/index.html"
+docs: $(VENV)/.docs  ## build the documentation site into build/site; whatever its pages show is run (PAGE=howto/cluster: one page)
+	@$(BIN)/python docs/build.py $(PAGE)
 
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) build $(MADE) .pytest_cache .hypothesis .ruff_cache .benchmarks
+	rm -rf $(VENV) build docs/gallery docs/reference/lists docs/api docs/_explorer .pytest_cache .hypothesis .ruff_cache .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+PAGE = os.environ.get("TREECAST_PAGE", "")  # the one page that is built, if not all are
 sys.path[:0] = [str(HERE), str(HERE.parent / "src"), str(HERE.parent)]
 
 from site_extensions.gallery import WrittenPictures  # noqa: E402
@@ -16,7 +17,7 @@ from site_extensions.gallery import WrittenPictures  # noqa: E402
 import treecast  # noqa: E402
 
 try:
-    from generate import write_first_page, write_reference
+    from generate import write_first_page, write_included, write_reference
 except ImportError:
     write_reference = None
 
@@ -35,8 +36,12 @@ extensions = [
     "site_extensions.formulas",
     "site_extensions.mathml",
     "site_extensions.offline",
+    "site_extensions.told",
 ]
 root_doc = "index"
+if PAGE:
+    root_doc, include_patterns = PAGE, [f"{PAGE}.md"]
+    extensions = [name for name in extensions if name not in ("sphinx_gallery.gen_gallery", "autoapi.extension")]
 exclude_patterns = [
     "_build",
     "**/GALLERY_HEADER.rst",
@@ -51,6 +56,8 @@ suppress_warnings = [
     "autoapi.python_import_resolution",  # of modules that import within packages whose names come late
 ]
 nitpicky = True
+if PAGE:  # the pages that it speaks of are not there
+    suppress_warnings += ["myst.xref_missing", "ref", "toc", "config"]
 # Types of numpy, matplotlib and Python, as docstrings write them: the pages of others cannot be asked offline.
 nitpick_ignore_regex = [(r"py:.*", r".*")]
 
@@ -127,6 +134,9 @@ def leave_out(app, what, name, thing, skip, options):
 
 def setup(app):
     """Write the pages that are made from registries, before any page is read."""
+    if PAGE:
+        write_included(HERE / "reference" / "lists", PAGE)
+        return
     app.connect("autoapi-skip-member", leave_out)
     if write_reference is not None:
         write_reference(HERE / "reference" / "lists")

@@ -37,17 +37,32 @@ def write_reference(folder: Path) -> None:
         Where they go. It is made if it is not there; a file whose text has not changed is left as it is.
     """
     files = {f"{name}.md": make() for name, make in PAGES.items()}
-    files |= {f"{name}.md": text for name, text in topics(without=set(PAGES)).items()}
-    files |= {f"theorems/{paper}.inc": text for paper, text in statements().items()}
-    files |= {f"outcomes/{name}.inc": text for name, text in outcomes().items()}
+    files |= {f"{name}.md": text for name, text in topics(without=set(PAGES)).items()} | _tables()
     files |= {f"wrong/{name}.svg": text for name, text in pictures().items()}
     files |= {f"atlas/{name}.svg": text for name, text in graphs().items()}
+    _write(folder, files)
+    draw_dark(folder / "pictures")
+
+
+def write_included(folder: Path, page: str) -> None:
+    """Write what one page needs: itself if it is made from a registry, and the tables that pages include."""
+    files, name = _tables(), Path(page).name
+    if page.startswith("reference/lists/"):
+        files[f"{name}.md"] = PAGES[name]() if name in PAGES else topics(without=set(PAGES))[name]
+    _write(folder, files)
+
+
+def _tables() -> dict[str, str]:
+    tables = {f"theorems/{paper}.inc": text for paper, text in statements().items()}
+    return tables | {f"outcomes/{name}.inc": text for name, text in outcomes().items()}
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text("utf-8") != text:
             path.write_text(text, "utf-8")
-    draw_dark(folder / "pictures")
 
 
 def write_first_page(folder: Path) -> None:

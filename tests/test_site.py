@@ -14,6 +14,8 @@ PAGES = sorted(page for page in DOCS.rglob("*.md") if not any(page.is_relative_t
 SCRIPTS = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
 
 sys.path.insert(0, str(DOCS / "site_extensions"))
+sys.path.insert(0, str(DOCS))
+from build import page_named  # noqa: E402
 from offline import find_loads  # noqa: E402
 from plain import formulas  # noqa: E402
 
@@ -56,6 +58,30 @@ def test_links_between_pages_lead_somewhere():
             there = (page.parent / target).resolve()
             made = any(there.is_relative_to(folder) for folder in MADE)
             assert target.startswith("http") or made or there.exists(), (page.name, target)
+
+
+def anchors(page):
+    """Return the anchors of the headings of a page, as GitHub and the site make them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#{1,3} (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_links_to_parts_of_pages_name_a_heading():
+    for page in [*PAGES, ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]:
+        for target, part in re.findall(r"\]\(([^)#\s]*\.md)?#([^)\s]+)\)", page.read_text()):
+            assert part in anchors(page.parent / target if target else page), (page.name, target, part)
+
+
+@pytest.mark.parametrize("words", ["howto/cluster", "howto/cluster.md", "docs/howto/cluster.md"])
+def test_a_page_is_built_however_its_name_is_written(words):
+    assert page_named(words) == "howto/cluster"
+
+
+@pytest.mark.parametrize("words", ["cluster", "howto", "docs/howto/nothing.md", "../README.md"])
+def test_a_page_that_is_not_there_is_told(words):
+    with pytest.raises(ValueError, match=f"there is no page {re.escape(words)}: PAGE is the name of a file in docs/"):
+        page_named(words)
 
 
 def test_the_gallery_has_short_scripts():
