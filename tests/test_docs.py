@@ -115,6 +115,14 @@ def test_links_lead_somewhere(page):
         assert target.startswith("http") or (page.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks", "examples", "docs/generating"])
+def test_pages_that_code_names_are_there(folder):
+    named = r'docs/[\w/-]+\.md|"docs" / "[\w/-]+\.md"'
+    for file in (ROOT / folder).rglob("*.py"):
+        for page in re.findall(named, file.read_text()):
+            assert (ROOT / page.replace('"', "").replace(" ", "")).exists(), (file.name, page)
+
+
 def test_the_layout_in_the_docs_is_the_layout():
     text = (ROOT / "docs/develop/rooms.md").read_text()
     for module in (ROOT / "src" / "treecast").iterdir():

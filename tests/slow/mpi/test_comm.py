@@ -77,7 +77,7 @@ def test_the_page_says_which_way_each_call_goes():
         [sys.executable, "-c", NAMES], capture_output=True, text=True, check=True, timeout=300
     ).stdout
     own_from, objects, kinds, far_from = json.loads(found.splitlines()[-1])
-    page = (ROOT / "docs" / "mpi.md").read_text()
+    page = (ROOT / "docs/reference/mpi.md").read_text()
     for name in {*own_from} - {"Barrier"}:
         down = name in kinds
         near = f"straight from {spelled(own_from[name])}" if own_from[name] else "MPI"

@@ -15,7 +15,7 @@ from treecast.errors import PlanError
 from treecast.lower_bounds.cuts import optimum
 from treecast.plans.ways.trees.balanced import balanced_trees
 
-PAGE = Path(__file__).parents[4] / "docs" / "capacities.md"
+PAGE = Path(__file__).parents[4] / "docs/explanation/capacities.md"
 KINDS = ["allgather", "reduce-scatter", "allreduce"]
 
 

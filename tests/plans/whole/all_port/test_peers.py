@@ -20,7 +20,7 @@ def peers():
 
 @pytest.fixture(scope="module")
 def rows():
-    lines = re.findall(r"^\| (\S+:\S+) (\|.*)\|$", (ROOT / "docs" / "peers.md").read_text(), re.MULTILINE)
+    lines = re.findall(r"^\| (\S+:\S+) (\|.*)\|$", (ROOT / "docs/explanation/peers.md").read_text(), re.MULTILINE)
     return {spec: [cell.strip() for cell in cells.split("|")[1:]] for spec, cells in lines}
 
 

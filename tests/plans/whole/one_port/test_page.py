@@ -9,7 +9,7 @@ from treecast.lower_bounds import best, schedule_bounds
 from treecast.plans import plan
 from treecast.plans.whole.one_port.shape import shape
 
-PAGE = Path(__file__).parents[4] / "docs" / "one-port.md"
+PAGE = Path(__file__).parents[4] / "docs/explanation/one-port.md"
 
 
 def test_the_table_of_shapes():

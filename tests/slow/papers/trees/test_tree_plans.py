@@ -66,7 +66,7 @@ def test_the_table_of_spanning_trees_in_the_docs():
         "star:5",
         "hypercube:8",
     ]
-    page = (Path(__file__).parents[4] / "docs" / "trees.md").read_text()
+    page = (Path(__file__).parents[4] / "docs/explanation/trees.md").read_text()
     begin = page.index("| network | breadth-first | broadcast-time | best |")
     rows = [line.strip("| ").split(" | ") for line in page[begin:].splitlines()[2 : 2 + len(networks)]]
     for where, row in zip(map(network, networks), rows, strict=True):

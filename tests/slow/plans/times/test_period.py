@@ -78,7 +78,7 @@ def test_over_one_port_a_period_is_as_long_as_the_greatest_load(kind, spec, leas
     assert min(each.pace for each in periods(ways, model("one-port"))) == least
 
 
-PAGE = Path(__file__).parents[4] / "docs" / "one-port.md"
+PAGE = Path(__file__).parents[4] / "docs/explanation/one-port.md"
 
 
 TABLE = [
