@@ -146,6 +146,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         "cannot hang with one slot": Test("tests/programs/test_meetings.py::test_verdicts_are_those_of_all_runs"),
         "| hangs always |": DEFINITION,
     },
+    "docs/howto/operate.md": {
+        "**Each line goes out whole**": Test("tests/slow/jobs/test_launchers.py::test_lines_of_ranks_never_mix"),
+    },
     "docs/howto/torch.md": {"whl/cpu": ADDRESS, "the loss is 0.358": Measured("treecast launch")},
     "docs/howto/watch.md": {
         "waited for five seconds": DESIGN,
@@ -408,7 +411,6 @@ CLAIMS: dict[str, dict[str, object]] = {
     }
     | {"| on links of 50 Mbit/s": Measured("benchmarks/bits.py --side lab")},
     "docs/reference/mpi.md": {
-        "**Lines of ranks never mix**": Test("tests/slow/jobs/test_launchers.py::test_lines_of_ranks_never_mix"),
         "(b/c + d) (c/rate": DESIGN,
         "is cut 0.2 s after": DEFINITION,
         "it printed these ratios of medians, on 4 ranks / on 8 ranks": Measured("make bench-mpi"),
@@ -671,7 +673,6 @@ CLAIMS: dict[str, dict[str, object]] = {
         for words in ("| Bcast, ", "| Allgather, ", "| Allreduce, ", "gloo takes more time", "gloo took 0.43 to 0.92")
     }
     | {
-        "**Each line goes out whole**": Test("tests/slow/jobs/test_launchers.py::test_lines_of_ranks_never_mix"),
         "**The network** is a circulant graph": Test(
             "tests/groups/test_ways.py::test_ways_are_disjoint_whoever_is_out"
         ),

@@ -18,6 +18,7 @@ from treecast.cli.app import find_verbs
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *SITE]
 RUN = {
+    "docs/develop/architecture.md": 1,
     "docs/howto/commands.md": 9,
     "docs/howto/cluster.md": 9,
     "docs/howto/quick.md": 17,

@@ -46,7 +46,8 @@ time.sleep(7 * (comm.rank == 2))
 comm.allreduce(1)
 """
 PROGRAMS = {
-    "docs/reference/mpi.md": {"program.py": OVER_MPI, "solver.py": SOLVER},
+    "docs/reference/mpi.md": {"program.py": OVER_MPI},
+    "docs/howto/operate.md": {"solver.py": SOLVER},
     "docs/howto/lab.md": {"program.py": OVER_MPI},
     "docs/reference/tcp.md": {"program.py": OVER_SOCKETS},
     "docs/howto/watch.md": {"work.py": SLOW},
