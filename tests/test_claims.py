@@ -715,7 +715,6 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "tree takes at least 5 % more": Test("tests/slow/papers/trees/test_cover.py::test_it_gains_over_one_tree"),
         "2.5 GHz cores": Measured("treecast plan"),
-        "belongs to the best order": PAPER,
     }
     | {
         f"| {what} |": Measured("treecast plan")

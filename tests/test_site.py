@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,21 @@ def test_a_page_is_built_however_its_name_is_written(words):
 def test_a_page_that_is_not_there_is_told(words):
     with pytest.raises(ValueError, match=f"there is no page {re.escape(words)}: PAGE is the name of a file in docs/"):
         page_named(words)
+
+
+def sentences(page):
+    """Yield the sentences of nine words or more in the text of a page, without those in tables."""
+    text = re.sub(r"^```.*?^```|^\|[^\n]*|\]\([^)]*\)", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for part in re.split(r"\n\s*\n|^ *- |^#", text, flags=re.MULTILINE):
+        yield from (words for words in re.split(r"(?<=[.:?!]) ", " ".join(part.split())) if words.count(" ") > 7)
+
+
+def test_no_sentence_stands_on_two_pages():
+    where = defaultdict(set)
+    for page in PAGES:
+        for words in sentences(page):
+            where[words].add(page.relative_to(DOCS).as_posix())
+    assert {words: pages for words, pages in where.items() if len(pages) > 1} == {}
 
 
 def test_the_gallery_has_short_scripts():
