@@ -147,6 +147,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         "| hangs always |": DEFINITION,
     },
     "docs/howto/operate.md": {
+        "one of 20,000 to 39,999": Test(
+            "tests/tcp/test_meeting.py::test_every_launcher_says_who_this_is_and_where_to_meet"
+        ),
         "**Each line goes out whole**": Test("tests/slow/jobs/test_launchers.py::test_lines_of_ranks_never_mix"),
     },
     "docs/howto/torch.md": {"whl/cpu": ADDRESS, "the loss is 0.358": Measured("treecast launch")},
