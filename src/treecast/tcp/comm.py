@@ -114,11 +114,7 @@ class Comm(Messaging, Member):
         return "process" in vars(self)
 
     def __getattr__(self, name: str) -> Any:
-        why = (
-            "is not here: docs/reference/tcp.md says what is MPI's alone"
-            if self
-            else "needs a communicator: this is COMM_NULL"
-        )
+        why = "is not here (docs/reference/tcp.md says why)" if self else "needs a communicator: this is COMM_NULL"
         raise AttributeError(f"{name} {why}")
 
     def Free(self) -> None:  # noqa: N802

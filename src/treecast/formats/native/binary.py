@@ -1,7 +1,4 @@
-"""The binary format: a header in JSON, the columns as they lie in memory, and a digest at the end.
-
-docs/reference/formats/binary.md describes it.
-"""
+"""The binary format: a header in JSON, the columns as they lie in memory, and a digest (docs/reference/formats/binary.md)."""
 
 import hashlib
 import json

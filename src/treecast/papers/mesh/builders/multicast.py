@@ -5,8 +5,7 @@ them. ⌈log2⌉ of the number of targets and root is the fewest steps, and no w
 
 The ways are tried in turn: recursive bisection, the same with other cuts, and the chain (the U-mesh of McKinley, Xu,
 Esfahanian & Ni). The chain is the root and the targets sorted by coordinates, the axis that is routed first before the others;
-it is halved. On a mesh with full duplex and routes axis by axis, the chain has no contention: docs/explanation/mesh.md has the
-proof.
+it is halved. On a mesh with full duplex and routes axis by axis, it has no contention (docs/explanation/mesh.md has the proof).
 """
 
 from collections.abc import Callable, Iterator
