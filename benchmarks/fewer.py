@@ -21,7 +21,7 @@ from functools import partial
 from tests.test_golden_steps import known, planned
 
 from treecast.errors import TreecastError
-from treecast.plans import registry
+from treecast.plans import all_builders, registry
 
 
 class _Late(Exception):  # noqa: N818
@@ -30,10 +30,9 @@ class _Late(Exception):  # noqa: N818
 
 def keep(names: set[str]) -> None:
     """Leave these builders alone in the registry, and those that run them backwards."""
-    registry.all_builders()  # so that all are there
+    all_builders()  # so that all are there
     registry._ENTRIES[:] = [entry for entry in registry._ENTRIES if entry.name in names]
-    for kept in (registry.all_builders, registry._builders_of, registry._every_option):
-        kept.cache_clear()
+    registry.forget()
 
 
 def price(line: tuple[str, tuple[int, int]], seconds: float) -> tuple[str, str, float]:
@@ -70,7 +69,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=20)
     asked = parser.parse_args()
-    every = {entry.name for entry in registry.all_builders()}
+    every = {entry.name for entry in all_builders()}
     if unknown := set(asked.names) - every:
         sys.exit(f"no such builder: {', '.join(sorted(unknown))}; there are {', '.join(sorted(every))}")
     names = set(asked.names) if asked.keep else every - set(asked.names)

@@ -150,8 +150,7 @@ def registries(monkeypatch):
     known, rows, presets = list(builders._ENTRIES), set(kinds._KINDS), set(MODELS)
     yield
     builders._ENTRIES[:] = known
-    for each in (builders.all_builders, builders._builders_of, builders._every_option):
-        each.cache_clear()
+    builders.forget()
     for table, before in ((kinds._KINDS, rows), (MODELS, presets)):
         for name in set(table) - before:
             del table[name]

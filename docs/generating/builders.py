@@ -8,6 +8,7 @@ from treecast.errors import TreecastError
 from treecast.lower_bounds import best
 from treecast.networks import families, network
 from treecast.plans import all_builders, plan
+from treecast.plans.entries import kinds_of
 from treecast.plans.registry import Builder
 from treecast.verification.verifier import verify
 
@@ -33,32 +34,35 @@ def builders() -> str:
 
 def _builder(name: str) -> str:
     every = [entry for entry in all_builders() if entry.name == name]
-    own = [entry for entry in every if "_derive" not in entry.build.__qualname__]
-    kinds = [kind for kind in COLLECTIVES if any(entry.plans(kind) for entry in every)]
+    kinds = [kind for kind in COLLECTIVES if any(kind in kinds_of(entry) for entry in every)]
     options = {option.name: option for entry in every for option in entry.options}
-    modules = list(dict.fromkeys(entry.build.__module__ for entry in own))
+    modules = list(dict.fromkeys(entry.build.__module__ for entry in every))
     models = list(dict.fromkeys(model for entry in every for model in entry.models))
     any_model = [] if not any(entry.any_model for entry in every) else ["any other whose nodes keep relayed chunks"]
     rows = [
         ["collectives", ", ".join(map(code, kinds))],
         ["models", ", ".join([*map(code, models), *any_model])],
-        ["networks", _range(own)],
-        ["copies", _copies(own)],
+        ["networks", _range(every)],
+        ["copies", _copies(every)],
         [
             "claims",
             "in closed form, before anything is built"
-            if all(e.claims for e in own)
+            if all(e.claims for e in every)
             else "with the rows that it builds",
         ],
-        *([["one node's part", "from its label alone (`treecast program`)"]] if any(entry.at for entry in own) else []),
+        *(
+            [["one node's part", "from its label alone (`treecast program`)"]]
+            if any(entry.at for entry in every)
+            else []
+        ),
         *([["it is", "a baseline, to compare with"]] if all(entry.baseline for entry in every) else []),
         *([[f"`--{option.name}`", cell(option.summary)] for option in options.values()]),
-        *([["for example", shown]] if (shown := _shown(own)) else []),
+        *([["for example", shown]] if (shown := _shown(every)) else []),
     ]
-    said = [doc_of(function) for function in dict.fromkeys(entry.build for entry in own) if inspect.getdoc(function)]
+    said = [doc_of(function) for function in dict.fromkeys(entry.build for entry in every) if inspect.getdoc(function)]
     parts = [
         f"## {name}",
-        _sentence("; ".join(dict.fromkeys(cell(entry.summary) for entry in own))),
+        _sentence("; ".join(dict.fromkeys(cell(entry.summary) for entry in every))),
         table(("", ""), rows),
         *dict.fromkeys(said),
         *(f"*Of `{module}`:* {doc_of(sys.modules[module])}" for module in modules),

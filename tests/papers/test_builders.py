@@ -1,6 +1,7 @@
 """The builders of papers are found as others are: schemes of a paper's own machine, for several copies, or to compare with."""
 
-from treecast.plans.registry import ALL_PORT, all_builders, one_way
+from treecast.plans import all_builders
+from treecast.plans.registry import ALL_PORT, one_way
 
 
 def of_papers():

@@ -13,7 +13,7 @@ from treecast import formats
 from treecast.errors import TreecastError
 from treecast.lower_bounds.seconds import bound_seconds
 from treecast.models import Cost
-from treecast.plans.registry import builders
+from treecast.plans.entries import builders
 from treecast.plans.timing import time_plan
 from treecast.schedule.clocks import seconds_by_events, seconds_by_steps
 from treecast.schedule.costs import Costs, read_costs

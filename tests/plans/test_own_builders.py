@@ -3,7 +3,7 @@
 import pytest
 
 import treecast
-from treecast.plans import registry
+from treecast.plans import all_builders, registry
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.whole.all_port.broadcast import over_breadth_first_tree
@@ -16,8 +16,7 @@ def own_registry(monkeypatch):
     known = list(registry._ENTRIES)
     yield
     registry._ENTRIES[:] = known
-    for each in (registry.all_builders, registry._builders_of, registry._every_option):
-        each.cache_clear()
+    registry.forget()
 
 
 def register(late):
@@ -41,7 +40,7 @@ def test_a_builder_is_known_from_when_it_is_registered():
 
 def test_one_that_is_defined_again_takes_the_place_of_the_first():
     register(2)
-    count = len(registry.all_builders())
+    count = len(all_builders())
     register(4)
     assert treecast.plan("broadcast", "path:4", builder="late").steps == 7
-    assert len(registry.all_builders()) == count
+    assert len(all_builders()) == count

@@ -11,11 +11,12 @@ from treecast.plans.built import Job
 from treecast.plans.carried import carried, known_node
 from treecast.plans.choice import Alternatives, Candidate, alternatives, build, choose
 from treecast.plans.copies import copies_of
+from treecast.plans.entries import all_builders, all_options, builders_of
+from treecast.plans.entries import builders as _builders
 from treecast.plans.fastest import plan
 from treecast.plans.job import collective_of, job, node_of
 from treecast.plans.lengths import lengths_by_node, lengths_by_pair
-from treecast.plans.registry import Builder, Option, all_builders, all_options
-from treecast.plans.registry import builders as _builders
+from treecast.plans.registry import Builder, Option
 from treecast.plans.request import check_memory, facts, recipe_of, request, request_again
 from treecast.plans.ways.trees import disjoint
 from treecast.schedule import Schedule
@@ -107,7 +108,7 @@ def program(collective: str | Job[Any], network: Any, node: NodeName | None = No
             raise PlanError(
                 f"{entry.name} has no rule by which a node knows its rows from its label alone: use plan(){many}"
             )
-        others = sorted({each.name for each in all_builders() if each.at is not None and each.plans(kind)})
+        others = sorted({each.name for each in builders_of(kind) if each.at is not None})
         some = f"; on other networks {', '.join(others)} {'has' if len(others) == 1 else 'have'} one" if others else ""
         raise PlanError(
             f"on {where.spec} there is no rule by which a node knows its rows of {kind} from its label alone: use plan()"

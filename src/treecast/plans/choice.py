@@ -14,8 +14,9 @@ from treecast.description import Described, Description, Table, describe, list_f
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds, is_least
 from treecast.plans.built import Built, Job
+from treecast.plans.entries import builders
 from treecast.plans.job import job, takes
-from treecast.plans.registry import Builder, builders
+from treecast.plans.registry import Builder
 from treecast.plans.request import check_memory, request, schedule_of
 from treecast.schedule import Claims, Schedule
 

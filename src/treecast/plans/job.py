@@ -21,8 +21,8 @@ from treecast.networks.reading.links import label_of
 from treecast.plans.amounts import amount_of, costs_of, with_arcs
 from treecast.plans.built import Job
 from treecast.plans.copies import against_of, copies_of
+from treecast.plans.entries import all_options, builders
 from treecast.plans.lengths import lengths_by_block
-from treecast.plans.registry import all_options, builders
 from treecast.schedule import Schedule
 from treecast.schedule.costs import Costs, over_routes
 from treecast.schedule.recipe import RENAMED
@@ -348,7 +348,7 @@ def options_of(schedule: Schedule) -> dict[str, Any]:
     named = [
         entry for entry in builders(schedule.collective.kind, network, {recipe.builder}) if entry.name == recipe.builder
     ]
-    meant = {keyword: option.before(network) for keyword, option in all_options(named).items()}
+    meant = {option.keyword: option.before(network) for entry in named for option in entry.options}
     return {keyword: value for keyword, value in meant.items() if value} | said
 
 

@@ -3,18 +3,17 @@
 A builder says for which collectives, networks and models it is (``Builder.why_not`` gives the reason where it is not), over
 how many disjoint paths it can send, and, where a formula tells, how many steps it takes. The default builder of a job is the
 one that takes the fewest steps, then the fewest transmissions, then, under wormhole switching, the least distance; of equals
-the one that is tried first (``all_builders``).
+the one that is tried first (plans/entries.py).
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, wraps
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from treecast.against import Against, apart, covers
 from treecast.collectives import COLLECTIVES, Kind
 from treecast.description import Description
-from treecast.discovery import import_all
 from treecast.errors import PlanError
 from treecast.models import MODELS, Cost, Model, model
 from treecast.networks import Network
@@ -28,8 +27,8 @@ WORMHOLE = tuple(f"{name}{half}" for name, model in MODELS.items() if model.rout
 BUFFERLESS = tuple(name for name, model in MODELS.items() if not model.buffered)
 """The models in which a node keeps nothing that it relays."""
 
-_FEW_ARRIVALS = 2**11  # of jobs for which builders for weaker machines are asked, too
 
+Kept = TypeVar("Kept", bound=Callable[..., Any])
 Part = type[Network] | Callable[[Network], str]
 Trait = Callable[[Kind], bool]
 Build = Callable[[Job[Any]], Built]
@@ -268,6 +267,25 @@ class Builder:
 
 
 _ENTRIES: list[Builder] = []
+_KNOWN: list[Callable[[], None]] = []  # how to forget what is known of the entries
+
+
+def registered() -> list[Builder]:
+    """Return all builders, in the order in which they registered."""
+    return _ENTRIES
+
+
+def until_registered(function: Kept) -> Kept:
+    """Keep what a function returns until another builder is registered."""
+    kept = cache(function)
+    _KNOWN.append(kept.cache_clear)
+    return cast(Kept, kept)
+
+
+def forget() -> None:
+    """Forget what is known of the entries, which are others now."""
+    for forget_one in _KNOWN:
+        forget_one()
 
 
 def every_kind(kind: Kind) -> bool:
@@ -294,8 +312,7 @@ def builder(
         made = _without_combining(build) if under == ALL_PORT and not more.get("any_model") else build
         entry = Builder(name=name, summary=summary, of=of, models=under, on=On(parts), build=made, **more)
         _ENTRIES[:] = [each for each in _ENTRIES if not _is_older(each, entry)] + [entry]
-        for known in (all_builders, _builders_of, _every_option):
-            known.cache_clear()
+        forget()
         return build
 
     return register
@@ -327,73 +344,3 @@ def _is_older(entry: Builder, new: Builder) -> bool:
         return (each.name, each.of, each.models, on, each.build.__module__, each.build.__qualname__)
 
     return told(entry) == told(new)
-
-
-@cache
-def all_builders() -> tuple[Builder, ...]:
-    """Return every builder, those that run others backwards included, in the order in which they are tried.
-
-    It follows from their fields. Those that are there to compare with come last, and before them those that are no model's own
-    choice. Of the others closed forms come first: they cost nothing to compare, and may meet the bound. Of these come first
-    those of which a node knows its part from its label, so that ``program`` and ``plan`` take the same. Then come builders for
-    named kinds of networks, for any network, and for those that conditions choose, which search longest. Of equals come first
-    those for fewer networks, then those that send each chunk once, then those for more machines, then names by the alphabet.
-    """
-    from treecast.plans.derived import derived
-
-    import_all("treecast.plans")
-    import_all("treecast.papers", "builders")
-    found = sorted(  # before any is derived: those stand in the order of the builders that they run backwards
-        _ENTRIES,
-        key=lambda e: (-e.on.special, e.most_copies is not one_way, -len(e.models), e.name, e.build.__module__),
-    )
-    every_one = [*found, *derived(found)]
-    return tuple(
-        sorted(every_one, key=lambda e: (e.baseline, not e.models, e.claims is None, e.at is None, e.on.breadth))
-    )
-
-
-def builders(collective: str, network: Network, asked: Container[str] = ()) -> list[Builder]:
-    """Return the builders of a collective on a network, whatever the model, in the order in which they are tried.
-
-    ``asked``: the keywords of options that are given, or names of builders; those that need an option are left out without it.
-    """
-    return [
-        entry
-        for entry in _builders_of(collective)
-        if (not entry.needs or entry.needs in asked or entry.name in asked) and not entry.on(network)
-    ]
-
-
-def fitting(entries: Iterable[Builder], job: Job[Any]) -> list[Builder]:
-    """Return the builders that can do a job.
-
-    Those for weaker machines, or for any, are among them where there is no other, and behind the others where they cost little:
-    their schedules hold on a freer machine, too, so it never takes more steps.
-    """
-    able = [entry for entry in entries if not entry.why_not(job)]
-    own = [entry for entry in able if entry.is_for(job)]
-    if all(entry.baseline for entry in own):
-        return able
-    return sorted(able, key=lambda entry: not entry.is_for(job)) if _is_small(job) else own
-
-
-def _is_small(job: Job[Any]) -> bool:
-    """Return whether few chunks arrive at all nodes together, so that it costs little to ask more builders."""
-    collective = job.collective
-    return collective.chunks * (1 if collective.personal else job.network.rank_count) * job.copies <= _FEW_ARRIVALS
-
-
-@cache
-def _builders_of(kind: str) -> tuple[Builder, ...]:
-    return tuple(entry for entry in all_builders() if entry.plans(kind))
-
-
-def all_options(entries: Iterable[Builder] | None = None) -> dict[str, Option]:
-    """Return the options of all builders, by keyword."""
-    return dict(_every_option()) if entries is None else {o.keyword: o for entry in entries for o in entry.options}
-
-
-@cache
-def _every_option() -> Mapping[str, Option]:
-    return {o.keyword: o for entry in all_builders() for o in entry.options}

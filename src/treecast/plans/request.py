@@ -14,8 +14,9 @@ from treecast.networks import Network
 from treecast.plans.built import Built, Job, memory
 from treecast.plans.carried import as_known, carried
 from treecast.plans.copies import lacks_ways
+from treecast.plans.entries import all_builders, all_options, builders, builders_of, fitting
 from treecast.plans.job import counted, job, takes
-from treecast.plans.registry import Builder, all_builders, all_options, builders, fitting
+from treecast.plans.registry import Builder
 from treecast.schedule import Schedule
 from treecast.schedule.recipe import Recipe
 
@@ -183,9 +184,7 @@ def _refusal(job: Job[Any], entries: list[Builder]) -> PlanError:
     under = [entry for entry in entries if entry.serves(job.model)]
     if not under and "model" in job.said:
         known = [name for name, preset in MODELS.items() if any(entry.serves(preset) for entry in entries)]
-        able = [
-            entry for entry in all_builders() if entry.plans(kind) and entry.serves(job.model) and not entry.baseline
-        ]
+        able = [entry for entry in builders_of(kind) if entry.serves(job.model) and not entry.baseline]
         needs = f", which {why}" if able and (why := able[-1].on(network)) else ""
         return PlanError(
             f"there is no plan of {kind} on {network.spec} under model {job.model.name}{needs}; there is: {', '.join(known)}"
@@ -226,7 +225,7 @@ def _refusal(job: Job[Any], entries: list[Builder]) -> PlanError:
 
 def _taken_elsewhere(job: Job[Any]) -> str:
     """Return who takes the options of a job that nobody takes here, and why it is not for this job."""
-    plain = replace(job, options={})
-    others = {entry.name: entry.why_not(plain) for entry in all_builders() if entry.takes(job.options)}
+    plain, every = replace(job, options={}), [*all_builders(), *builders_of(job.collective.kind)]
+    others = {entry.name: entry.why_not(plain) for entry in every if entry.takes(job.options)}
     found = [f"{name} {reason}" for name, reason in others.items() if reason]
     return f" ({'; '.join(found[:2])})" if found else ""

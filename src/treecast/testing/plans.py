@@ -17,6 +17,7 @@ from treecast.models import MODELS, Model, model
 from treecast.networks import Network, network
 from treecast.networks.arcs import arcs_of
 from treecast.plans import Builder, all_builders, plan, program
+from treecast.plans.entries import builders_of, kinds_of
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.simulation.replay import simulate
 from treecast.simulation.sweeps import sweep
@@ -154,8 +155,8 @@ def check_maker(
 def _jobs(entries: list[Builder], networks: list[Network], messages: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Yield the words of all jobs that are tried."""
     for where in networks:
-        for kind in dict.fromkeys(kind for entry in entries for kind in COLLECTIVES if entry.plans(kind)):
-            here = [entry for entry in entries if entry.plans(kind) and not entry.on(where)]
+        for kind in dict.fromkeys(kind for entry in entries for kind in kinds_of(entry)):
+            here = [entry for entry in builders_of(kind) if entry.name == entries[0].name and not entry.on(where)]
             machines = dict.fromkeys(each for entry in here for each in entry.models or ("one-port", "all-port"))
             copies = max((entry.most(where) for entry in here), default=1)
             for machine, count, some in ((m, c, x) for m in machines for c in messages for x in sorted({1, copies})):

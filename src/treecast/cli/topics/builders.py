@@ -5,15 +5,14 @@ from treecast.description import Description, Table
 
 def topic() -> Description:
     """Return every builder, in alphabetical order."""
-    from treecast.collectives import COLLECTIVES
-    from treecast.plans import all_builders
+    from treecast.plans.entries import all_builders, kinds_of
 
     entries = sorted(all_builders(), key=lambda entry: (entry.name, entry.models))
     rows = [
         (
             entry.name,
             entry.summary,
-            ", ".join(kind for kind in COLLECTIVES if entry.plans(kind)),
+            ", ".join(kinds_of(entry)),
             ", ".join(entry.models),
             ", ".join(f"--{option.name}" for option in entry.options),
         )

@@ -11,7 +11,7 @@ from tests.oracles.plain import graph_of, is_right
 from treecast.errors import PlanError, TreecastError
 from treecast.networks import Star, network
 from treecast.plans import builders, plan, program, single_tree_steps
-from treecast.plans.registry import fitting
+from treecast.plans.entries import fitting
 from treecast.plans.times.pipelines import streams
 from treecast.plans.ways.trees import star as star_trees
 from treecast.plans.ways.trees.spanning import breadth_first

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import treecast
 from tests.plans.ways.test_ways import MACHINES, judged
-from treecast.plans.registry import builders
+from treecast.plans.entries import builders
 
 
 def delivered(schedule):

@@ -18,7 +18,8 @@ from treecast.lower_bounds import bounds, tightest
 from treecast.networks import Network
 from treecast.plans.built import Built, Job
 from treecast.plans.choice import run_best
-from treecast.plans.registry import ALL_PORT, BUFFERLESS, WORMHOLE, Builder, builder, builders, fitting, looks_different
+from treecast.plans.entries import builders, fitting
+from treecast.plans.registry import ALL_PORT, BUFFERLESS, WORMHOLE, Builder, builder, looks_different
 from treecast.plans.search import best_of
 from treecast.schedule import Payloads, Rows
 

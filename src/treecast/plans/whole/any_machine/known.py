@@ -22,7 +22,8 @@ from treecast.lower_bounds import bounds, tightest
 from treecast.models import MODELS, Model, model
 from treecast.networks import Network
 from treecast.plans.built import Built, Job
-from treecast.plans.registry import Builder, any_machine, builders, every_port
+from treecast.plans.entries import builders
+from treecast.plans.registry import Builder, any_machine, every_port
 from treecast.plans.search import best_of
 from treecast.plans.times.timetable import Timed, listed, soonest, there_and_back
 from treecast.plans.ways.even_trees import CHANGES, even_ways

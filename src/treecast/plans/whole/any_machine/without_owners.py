@@ -32,7 +32,8 @@ from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of, far_apart
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_between, rows_over
-from treecast.plans.registry import Builder, Option, any_machine, builder, builders, fitting
+from treecast.plans.entries import builders, fitting
+from treecast.plans.registry import Builder, Option, any_machine, builder
 from treecast.plans.search import best_of
 from treecast.plans.times.timetable import Timed, listed
 from treecast.plans.ways.ways import Ways, pairs_of
