@@ -12,7 +12,8 @@ from functools import cache, cached_property, wraps
 from typing import Any, TypeVar, cast
 
 from treecast.against import Against, apart, covers
-from treecast.collectives import COLLECTIVES, Kind
+from treecast.collectives import COLLECTIVES
+from treecast.collectives.traits import Trait
 from treecast.description import Description
 from treecast.errors import PlanError
 from treecast.models import MODELS, Cost, Model, model
@@ -30,7 +31,6 @@ BUFFERLESS = tuple(name for name, model in MODELS.items() if not model.buffered)
 
 Kept = TypeVar("Kept", bound=Callable[..., Any])
 Part = type[Network] | Callable[[Network], str]
-Trait = Callable[[Kind], bool]
 Build = Callable[[Job[Any]], Built]
 Facts = Callable[[Job[Any], Schedule, int], Description]
 Suits = Callable[[Job[Any], int, Cost], Mapping[str, Any]]
@@ -288,11 +288,6 @@ def forget() -> None:
         forget_one()
 
 
-def every_kind(kind: Kind) -> bool:
-    """Return True: a builder that plans every collective, whatever its row says."""
-    return True
-
-
 def builder(
     name: str,
     *of: "str | Trait",
@@ -341,6 +336,7 @@ def _is_older(entry: Builder, new: Builder) -> bool:
 
     def told(each: Builder) -> tuple[object, ...]:
         on = tuple(getattr(part, "__qualname__", repr(part)) for part in each.on.parts)
-        return (each.name, each.of, each.models, on, each.build.__module__, each.build.__qualname__)
+        of = tuple(trait if isinstance(trait, str) else trait.__qualname__ for trait in each.of)
+        return (each.name, of, each.models, on, each.build.__module__, each.build.__qualname__)
 
     return told(entry) == told(new)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treecast.collectives import Collective
+from treecast.collectives.traits import all_to_all, each_to_each, one_to_all, one_to_each, sums_for_all
 from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.core import Ints
@@ -184,18 +185,17 @@ def _fits(job: Job[Any]) -> str:
 
 @any_machine(
     "periods",
-    "reduce-broadcast",
-    "allreduce",
+    sums_for_all,
     fits=_fits,
     alike=True,
     summary="the trees and paths of a plan of few messages, again and again: finished sums go out while others come in",
 )
 @any_machine(
     "periods",
-    "broadcast",
-    "scatter",
-    "allgather",
-    "alltoall",
+    one_to_all,
+    one_to_each,
+    all_to_all,
+    each_to_each,
     by_root=True,
     most_copies=every_port,
     fits=_fits,

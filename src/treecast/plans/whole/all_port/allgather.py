@@ -9,6 +9,7 @@ from math import comb
 
 import numpy as np
 
+from treecast.collectives.traits import all_to_all
 from treecast.networks import Cayley, Rotational
 from treecast.networks.core import Ints
 from treecast.plans.built import NO_ROWS, Built, Job, joined, rows_over
@@ -27,7 +28,7 @@ _MOST_SETS = 2000
 
 @builder(
     "disjoint-trees",
-    "allgather",
+    all_to_all,
     on=Rotational,
     most_copies=every_port,
     summary="the k disjoint trees, each walked depth first, all at once",
@@ -78,7 +79,7 @@ def walked(network: Rotational, trees: TreeSet, carried: list[list[tuple[int, in
 
 @builder(
     "port-matching",
-    "allgather",
+    all_to_all,
     on=Cayley,
     summary="each step joins ports with new nodes",
 )

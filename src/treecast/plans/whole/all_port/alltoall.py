@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treecast.collectives.traits import each_to_each
 from treecast.graphs.disjoint_paths import disjoint_paths
 from treecast.networks import Cayley, Graph, Network, Rotational
 from treecast.networks.core import Ints
@@ -41,7 +42,7 @@ _SPARED = (0, 1, 2, 4, 8, 16)  # whole necklaces that help to fill up the steps 
 
 @builder(
     "disjoint-trees",
-    "alltoall",
+    each_to_each,
     on=Rotational,
     most_copies=every_port,
     summary="the k disjoint trees, necklace by necklace",
@@ -76,10 +77,10 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     return Built(rows, Claims(steps, int((dealt.length * dealt.depth).sum()) * network.nodes))
 
 
-@builder("orbit-paths", "alltoall", on=Cayley, summary="shortest paths of node 0, chosen by price")
+@builder("orbit-paths", each_to_each, on=Cayley, summary="shortest paths of node 0, chosen by price")
 @builder(
     "orbit-paths",
-    "alltoall",
+    each_to_each,
     on=(Graph, by_turns),
     summary="shortest paths of one rank of each orbit, chosen by price so that orbits of arcs are used alike",
 )
@@ -116,7 +117,7 @@ def _too_large(network: Network) -> str:
 
 @builder(
     "disjoint-paths",
-    "alltoall",
+    each_to_each,
     on=(Rotational, _too_large),
     most_copies=every_port,
     summary="x disjoint paths of least total length to each node, necklace by necklace",

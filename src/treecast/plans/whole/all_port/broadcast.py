@@ -6,6 +6,7 @@ Source: Fragopoulou & Akl, sections 4.2 and 4.3.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from treecast.collectives.traits import one_to_all
 from treecast.networks import Network
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import builder, every_port
@@ -69,7 +70,7 @@ def _number_of_axes(network: Network) -> int:
 
 @builder(
     "disjoint-trees",
-    "broadcast",
+    one_to_all,
     on=lacks_trees,
     summary="pipelines down the k disjoint trees",
     most_copies=every_port,
@@ -88,7 +89,7 @@ def over_disjoint_trees(job: Job[Network]) -> Built:
 
 @builder(
     "rotated-trees",
-    "broadcast",
+    one_to_all,
     on=rotated.lacks_equal_sides,
     summary="pipelines down 2n trees of a torus with equal sides, shallower than disjoint-trees",
     claims=_ROTATED.claims,
@@ -106,7 +107,7 @@ def over_rotated_trees(job: Job[Network]) -> Built:
 
 @builder(
     "axis-trees",
-    "broadcast",
+    one_to_all,
     on=axes.lacks_axes,
     summary="pipelines down one tree for each axis",
     most_copies=_number_of_axes,
@@ -134,7 +135,7 @@ def _claims_of_shortest_paths(job: Job[Network]) -> Claims:
 
 @builder(
     "breadth-first-tree",
-    "broadcast",
+    one_to_all,
     claims=_claims_of_shortest_paths,
     summary="one breadth-first tree of any network",
     facts=facts_of_trees,

@@ -9,6 +9,7 @@ from math import gcd
 
 import numpy as np
 
+from treecast.collectives.traits import one_to_each
 from treecast.errors import PlanError
 from treecast.graphs.over_time import Flow, least_steps, quickest, searched, size, slowest_cuts
 from treecast.models import MODELS, Model
@@ -36,7 +37,7 @@ def _too_large(job: Job[Network]) -> str:
 
 @builder(
     "flow-over-time",
-    "scatter",
+    one_to_each,
     fits=_too_large,
     summary="a flow over time: the fewest steps there can be for few messages, on any network",
 )

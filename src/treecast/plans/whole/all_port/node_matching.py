@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.collectives import Collective, Lengths
+from treecast.collectives.traits import all_to_all, of_any_length
 from treecast.errors import PlanError
 from treecast.lower_bounds import is_least
 from treecast.models import model
@@ -52,8 +53,7 @@ def _lacks_need(job: Job[Network]) -> str:
 
 @builder(
     "node-matching",
-    "allgather",
-    "allgatherv",
+    of_any_length(all_to_all),
     fits=_lacks_need,
     orbit=False,
     summary="each step joins the arcs into each node with chunks that it lacks, by a maximum matching",

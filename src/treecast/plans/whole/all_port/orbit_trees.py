@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.collectives.traits import all_to_all
 from treecast.lower_bounds import is_least
 from treecast.networks import Graph, Network
 from treecast.networks.arcs import arcs_of
@@ -24,7 +25,7 @@ from treecast.schedule import Claims, Payloads
 
 @builder(
     "orbit-trees",
-    "allgather",
+    all_to_all,
     on=(Graph, by_turns),
     summary="a tree of shortest ways from one rank of each orbit, past few relays, whose arcs use orbits of arcs alike",
 )

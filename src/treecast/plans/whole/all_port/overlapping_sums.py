@@ -9,6 +9,7 @@ while the last ones come in, from one root as from all.
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.collectives.traits import sums_for_all
 from treecast.lower_bounds import bounds, tightest
 from treecast.models import model
 from treecast.networks import Network
@@ -45,8 +46,7 @@ def _owners(job: Job[Network]) -> Ints:
 
 @builder(
     "overlapping-sums",
-    "allreduce",
-    "reduce-broadcast",
+    sums_for_all,
     on=looks_different,
     fits=_lacks_need,
     orbit=False,

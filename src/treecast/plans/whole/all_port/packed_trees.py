@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.against import Against, apart
+from treecast.collectives.traits import one_to_all
 from treecast.description import Description
 from treecast.errors import PlanError
 from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart, fewest_ways
@@ -82,7 +83,7 @@ def _facts(job: Job[Network], schedule: Schedule, depth: int) -> Description:
 
 @builder(
     "packed-trees",
-    "broadcast",
+    one_to_all,
     on=_lacks_need,
     summary="pipelines down arc-disjoint trees packed by Edmonds' theorem, as many as take the fewest steps",
     most_copies=connectivity,

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from treecast.against import apart
 from treecast.collectives import Collective
+from treecast.collectives.traits import each_to_each, of_any_length, one_to_each, one_with_each
 from treecast.errors import PlanError
 from treecast.graphs.disjoint_paths import split
 from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart
@@ -68,8 +69,7 @@ def _too_many_hops(job: Job[Network]) -> str:
 
 @builder(
     "priced-paths",
-    "alltoall",
-    "alltoallv",
+    of_any_length(each_to_each),
     any_model=True,
     fits=_too_many_hops,
     orbit=False,
@@ -319,9 +319,9 @@ _WAYS: dict[str, Any] = {
 }
 
 
-@builder("disjoint-paths", "scatter", **_WAYS)
-@builder("disjoint-paths", "alltoall", "alltoallv", orbit=False, **_WAYS)
-@builder("disjoint-paths", "scatterv", "gatherv", under=(), orbit=False, **_WAYS)
+@builder("disjoint-paths", one_to_each, **_WAYS)
+@builder("disjoint-paths", of_any_length(each_to_each), orbit=False, **_WAYS)
+@builder("disjoint-paths", one_with_each, under=(), orbit=False, **_WAYS)
 def over_priced_disjoint_paths(job: Job[Network]) -> Built:
     """All-port, or any other model: each message goes over x disjoint paths, as a stream over each, and survives any x-1 faults.
 

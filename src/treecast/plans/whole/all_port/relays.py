@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from treecast.collectives.traits import all_to_all, each_to_each, one_to_all, one_to_each
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints, ints
 from treecast.plans.built import Built, Job, rows_of_blocks
@@ -27,7 +28,7 @@ def _claims(job: Job[Complete]) -> Claims:
     return Claims(job.collective.messages * min(1, others), job.collective.messages * others)
 
 
-@builder("direct", "broadcast", on=Complete, claims=_claims, summary="to each target itself")
+@builder("direct", one_to_all, on=Complete, claims=_claims, summary="to each target itself")
 def broadcast(job: Job[Complete]) -> Built:
     """All-port: one copy of everything from the root to all others: M steps, M (N - 1) transmissions; no relay, no delay."""
     network, collective = job.network, job.collective
@@ -35,7 +36,7 @@ def broadcast(job: Job[Complete]) -> Built:
     return Built(rows_of_blocks(job, others * 0, collective.root, others, others * 0, tree=0), _claims(job))
 
 
-@builder("direct", "scatter", most_copies=every_port, **_RELAYS)
+@builder("direct", one_to_each, most_copies=every_port, **_RELAYS)
 def scatter(job: Job[Complete]) -> Built:
     """All-port: x - 1 copies of each message to a relay each, one behind the other, and then one to its target itself.
 
@@ -65,7 +66,7 @@ def _claims_of_allgather(job: Job[Complete]) -> Claims:
     return Claims(copies * min(1, others), copies * others * job.network.nodes)
 
 
-@builder("direct", "allgather", most_copies=every_port, claims=_claims_of_allgather, **_RELAYS)
+@builder("direct", all_to_all, most_copies=every_port, claims=_claims_of_allgather, **_RELAYS)
 def allgather(job: Job[Complete]) -> Built:
     """All-port: every node sends to all others itself; of x copies, x - 1 come by relays. M x steps, the fewest there can be.
 
@@ -86,7 +87,7 @@ def allgather(job: Job[Complete]) -> Built:
     return Built(rows_of_blocks(job, step, source, target, source * 0, tree=tree), _claims_of_allgather(job))
 
 
-@builder("direct", "alltoall", most_copies=every_port, **_RELAYS)
+@builder("direct", each_to_each, most_copies=every_port, **_RELAYS)
 def alltoall(job: Job[Complete]) -> Built:
     """All-port: each message to its target itself, and by way of x - 1 relays, which are chosen so that all ports have as much.
 

@@ -6,6 +6,7 @@ Source: Fragopoulou & Akl, section 4 (single node scattering); for x < n-1 copie
 
 import numpy as np
 
+from treecast.collectives.traits import one_to_each
 from treecast.networks import Network, Rotational
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job
@@ -24,7 +25,7 @@ _UNEVEN = 4  # the weight of a share more than in another tree, beside an arc mo
 
 @builder(
     "disjoint-trees",
-    "scatter",
+    one_to_each,
     on=Rotational,
     most_copies=every_port,
     summary="down the k disjoint trees, farthest first",
@@ -59,7 +60,7 @@ def _most_by_rule(network: Network) -> int:
 
 @builder(
     "disjoint-trees",
-    "scatter",
+    one_to_each,
     on=_lacks_rule,
     most_copies=_most_by_rule,
     fits=_few_copies,
@@ -86,7 +87,7 @@ def over_trees_by_rule(job: Job[Network]) -> Built:
     return _farthest_first(trees, whole_blocks(trees, destination, tree, job.collective.messages), tree)
 
 
-@builder("breadth-first-tree", "scatter", summary="down one breadth-first tree, farthest first")
+@builder("breadth-first-tree", one_to_each, summary="down one breadth-first tree, farthest first")
 def over_breadth_first_tree(job: Job[Network]) -> Built:
     """All-port: scatter down one tree of shortest paths, over all arcs of the root at once: the baseline of any network."""
     return down_one_tree(breadth_first(job.network, job.collective.root), job.collective.messages)

@@ -13,6 +13,7 @@ import numpy as np
 
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.collectives.checks import MOST_MESSAGES
+from treecast.collectives.traits import blocks_of_sums_for_all
 from treecast.graphs.parting import far_and_back
 from treecast.lower_bounds import bounds, tightest
 from treecast.networks import Network
@@ -57,7 +58,7 @@ def _able(job: Job[Any]) -> list[Builder]:
 
 @builder(
     "through-one-node",
-    "allreduce",
+    blocks_of_sums_for_all,
     under=(*ALL_PORT, *WORMHOLE, *BUFFERLESS),
     any_model=True,
     alike=True,

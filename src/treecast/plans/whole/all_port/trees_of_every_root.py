@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from treecast.against import Against, apart
+from treecast.collectives.traits import all_to_all, of_any_length, of_unequal_lengths
 from treecast.description import Description
 from treecast.errors import PlanError
 from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart, least_cut
@@ -120,8 +121,8 @@ _EVERY_ROOT: dict[str, Any] = _TREES | {
 }
 
 
-@builder("independent-trees", "allgatherv", **_EVERY_ROOT)
-@builder("independent-trees", "allgather", on=_looks_alike, **_EVERY_ROOT)
+@builder("independent-trees", of_unequal_lengths(all_to_all), **_EVERY_ROOT)
+@builder("independent-trees", all_to_all, on=_looks_alike, **_EVERY_ROOT)
 def over_trees_of_every_root(job: Job[Network]) -> Built:
     """All-port: each root's messages go down x trees of its own with node-disjoint paths: to N - 1 nodes x times each.
 
@@ -133,7 +134,7 @@ def over_trees_of_every_root(job: Job[Network]) -> Built:
 
 @builder(
     "independent-trees",
-    "allgather",
+    all_to_all,
     on=_looks_different_over_ports,
     summary="trees with node-disjoint paths, translated to every root; a port first sends the chunk with most sends below it",
     **_TREES,
@@ -256,8 +257,7 @@ def _facts_of_rate(job: Job[Network], schedule: Schedule, depth: int) -> Descrip
 
 @builder(
     "balanced-trees",
-    "allgather",
-    "allgatherv",
+    of_any_length(all_to_all),
     on=looks_different,
     fits=_outgrown,
     orbit=False,
@@ -313,7 +313,7 @@ def _too_large(job: Job[Network]) -> str:
 
 @builder(
     "split-off-trees",
-    "allgather",
+    all_to_all,
     on=_needless,
     fits=_too_large,
     orbit=False,

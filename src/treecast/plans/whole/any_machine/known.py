@@ -17,6 +17,15 @@ from typing import Any
 import numpy as np
 
 from treecast.collectives import Collective
+from treecast.collectives.traits import (
+    all_to_all,
+    each_to_each,
+    of_any_length,
+    one_to_all,
+    one_to_each,
+    one_to_some,
+    sums_for_all,
+)
 from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import bounds, tightest
 from treecast.models import MODELS, Model, model
@@ -174,20 +183,17 @@ def least_steps(job: Job[Any]) -> int:
 
 @any_machine(
     "list-schedule",
-    "reduce-broadcast",
-    "allreduce",
+    sums_for_all,
     summary="the trees and paths of the best plan for all ports, timed anew: finished sums go out while others come in",
     fits=no_ways,
 )
 @any_machine(
     "list-schedule",
-    "broadcast",
-    "scatter",
-    "allgather",
-    "allgatherv",
-    "alltoall",
-    "alltoallv",
-    "multicast",
+    one_to_all,
+    one_to_some,
+    one_to_each,
+    of_any_length(all_to_all),
+    of_any_length(each_to_each),
     by_root=True,
     most_copies=every_port,
     summary="the trees and paths of the best plan for all ports, or trees of even loads, timed anew",

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from itertools import product
 
 from treecast.collectives import Collective
+from treecast.collectives.traits import every_kind
 from treecast.networks import Network
 from treecast.plans.built import NOTHING, Built, Job
-from treecast.plans.registry import any_machine, every_kind
+from treecast.plans.registry import any_machine
 from treecast.plans.search import HOP, affordable, best_of
 from treecast.plans.times.timetable import Timed, listed, soonest, there_and_back
 from treecast.plans.ways.priced_trees import LATER, trees_by_price

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.collectives import Collective
+from treecast.collectives.traits import every_kind
 from treecast.errors import PlanError
 from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.plans.built import NOTHING, Built, Job
-from treecast.plans.registry import any_machine, every_kind
+from treecast.plans.registry import any_machine
 from treecast.plans.search import WORK, affordable, best_of
 from treecast.plans.times.timetable import Timed, listed, there_and_back
 from treecast.plans.ways.priced_trees import owned_by, owners_of

@@ -26,6 +26,7 @@ import numpy as np
 
 from treecast.collectives import Collective
 from treecast.collectives.collective import NO_OWNERS
+from treecast.collectives.traits import blocks_of_sums_for_all
 from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import best, bounds
 from treecast.networks import Network
@@ -69,7 +70,7 @@ def _groups(job: Job[Network]) -> int:
 
 @any_machine(
     "meeting-halves",
-    "allreduce",
+    blocks_of_sums_for_all,
     fits=_no_halves,
     alike=True,
     summary="each sum is added in two halves, which meet at the ends of a link (half duplex: at a node), and goes out from there",
@@ -215,7 +216,7 @@ def _none_with_owners(job: Job[Any]) -> str:
 
 @any_machine(
     "owned-sums",
-    "allreduce",
+    blocks_of_sums_for_all,
     fits=_none_with_owners,
     summary="the best plan of sums with owners, which holds without them, too",
     **_SHARED,
@@ -244,7 +245,7 @@ def _claims(job: Job[Network]) -> Claims:
 
 @builder(
     "recursive-doubling",
-    "allreduce",
+    blocks_of_sums_for_all,
     on=_by_bits,
     under=("whispering", "one-port,combining"),
     claims=_claims,

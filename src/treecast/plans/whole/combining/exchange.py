@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from treecast.collectives.traits import each_to_each
 from treecast.networks import Cayley, Hypercube, Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_between
@@ -29,7 +30,7 @@ def too_large(network: Network) -> str:
 
 @builder(
     "exchange",
-    "alltoall",
+    each_to_each,
     on=(Hypercube, too_large),
     under=("whispering", "shouting"),
     summary="Johnsson & Ho: along one dimension after the other, each part of the chunks beginning with another one",

@@ -10,6 +10,7 @@ the matching is taken whose least entry is greatest, so there are few of them.
 
 import numpy as np
 
+from treecast.collectives.traits import each_to_each, of_unequal_lengths
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_between
@@ -42,7 +43,7 @@ def _fits(job: Job[Complete]) -> str:
 
 @builder(
     "birkhoff",
-    "alltoallv",
+    of_unequal_lengths(each_to_each),
     on=Complete,
     under=EITHER,
     claims=_claims,

@@ -9,6 +9,7 @@ reduction: every node but the root receives every chunk once.
 
 import numpy as np
 
+from treecast.collectives.traits import all_to_all, one_to_all
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job
@@ -34,7 +35,7 @@ def at(job: Job[Complete], node: int) -> Built:
 
 @builder(
     "circulant",
-    "broadcast",
+    one_to_all,
     on=Complete,
     under=EITHER,
     claims=claims,
@@ -48,7 +49,7 @@ def broadcast(job: Job[Complete]) -> Built:
 
 @builder(
     "circulant",
-    "allgather",
+    all_to_all,
     on=Complete,
     under=COMBINING,
     claims=claims,

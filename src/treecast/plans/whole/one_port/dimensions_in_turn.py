@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from treecast.collectives.traits import one_to_all
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job
@@ -71,7 +72,7 @@ def _at(job: Job[Any], node: int) -> Built:
 
 @builder(
     "dimensions-in-turn",
-    "broadcast",
+    one_to_all,
     on=no_cube,
     under=ONE_PORT,
     most_copies=dimensions,

@@ -7,6 +7,7 @@ reduce-scatter, which is that allgather backwards. Its sums are commutative.
 
 import numpy as np
 
+from treecast.collectives.traits import all_to_all, each_to_each, one_to_all, one_to_each
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_of_blocks
@@ -26,7 +27,7 @@ def _claims(job: Job[Complete]) -> Claims:
 
 @builder(
     "binomial",
-    "broadcast",
+    one_to_all,
     on=Complete,
     under=(*EITHER, *COMBINING_HALF),
     claims=_claims,
@@ -47,7 +48,7 @@ def broadcast(job: Job[Complete]) -> Built:
 
 @builder(
     "bruck",
-    "allgather",
+    all_to_all,
     on=Complete,
     under=COMBINING,
     claims=_claims,
@@ -91,7 +92,7 @@ def _claims_by_bits(job: Job[Complete]) -> Claims:
 
 @builder(
     "binomial",
-    "scatter",
+    one_to_each,
     on=(Complete, too_large),
     under=(*COMBINING, *COMBINING_HALF),
     claims=_claims_by_bits,
@@ -107,7 +108,7 @@ def scatter(job: Job[Complete]) -> Built:
 
 @builder(
     "bruck",
-    "alltoall",
+    each_to_each,
     on=(Complete, too_large),
     under=COMBINING,
     claims=_claims_by_bits,

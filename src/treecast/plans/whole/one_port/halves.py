@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from treecast.collectives import find_kind
+from treecast.collectives.traits import Trait, all_to_all, each_to_each, one_to_all
 from treecast.models import model
 from treecast.networks import Cayley, Network
 from treecast.networks.arcs import arcs_of
@@ -125,7 +125,7 @@ def _fits_in_turn(job: Job[Cayley]) -> str:
     return _too_many(job.collective.messages * job.network.nodes**2 * max(1, job.network.diameter // 2))
 
 
-def _halve(name: str, kind: str, build: Build, period: Callable[[Job[Any]], int], **more: Any) -> None:
+def _halve(name: str, kind: Trait, build: Build, period: Callable[[Job[Any]], int], **more: Any) -> None:
     """Register the half-duplex form of a builder, whose steps repeat by a period; ``more``: other fields of ``Builder``."""
     alone = {
         "circulant": "all send as many labels on",
@@ -143,7 +143,7 @@ def _halve(name: str, kind: str, build: Build, period: Callable[[Job[Any]], int]
         kind,
         under=HALF,
         summary=f"{alone.get(name, 'one send after the other')}, each step cut into two or three, or fewer",
-        orbit=not find_kind(kind).all_source,
+        orbit=False,
         **dict[str, Any](on=Complete, most_copies=every_port, backwards=False) | more,
     )(halved)
 
@@ -159,10 +159,10 @@ def _periods_are_shorter(job: Job[Any]) -> str:
     return ""
 
 
-_halve("circulant", "broadcast", circulant.broadcast, depth, most_copies=one_way, backwards=True)
+_halve("circulant", one_to_all, circulant.broadcast, depth, most_copies=one_way, backwards=True)
 _halve(
     "dimensions-in-turn",
-    "broadcast",
+    one_to_all,
     dimensions_in_turn.dimensions_in_turn,
     depth,
     on=dimensions_in_turn.no_cube,
@@ -170,12 +170,12 @@ _halve(
     fits=_periods_are_shorter,
     backwards=True,
 )
-_halve("shifted-trees", "broadcast", shifted_trees.shifted_trees, _copies, fits=shifted_trees.fits)
-_halve("one-by-one", "allgather", one_by_one.allgather, _copies, fits=_fits_together)
-_halve("one-by-one", "alltoall", one_by_one.alltoall, _copies, fits=_fits_together)
+_halve("shifted-trees", one_to_all, shifted_trees.shifted_trees, _copies, fits=shifted_trees.fits)
+_halve("one-by-one", all_to_all, one_by_one.allgather, _copies, fits=_fits_together)
+_halve("one-by-one", each_to_each, one_by_one.alltoall, _copies, fits=_fits_together)
 _halve(
     "orbits-in-turn",
-    "alltoall",
+    each_to_each,
     orbits_in_turn.orbits_in_turn,
     _copies,
     on=Cayley,

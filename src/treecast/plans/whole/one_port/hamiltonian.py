@@ -17,6 +17,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.collectives.traits import all_to_all, one_to_all
 from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
@@ -59,7 +60,7 @@ def _late(job: Job[Network]) -> int:
 
 @any_machine(
     "hamiltonian-path",
-    "broadcast",
+    one_to_all,
     fits=_fits,
     alike=True,
     claims=_claims,
@@ -99,7 +100,7 @@ def _claims_of_cycle(job: Job[Network]) -> Claims:
 
 @any_machine(
     "hamiltonian-cycle",
-    "allgather",
+    all_to_all,
     fits=_fits_cycle,
     alike=True,
     claims=_claims_of_cycle,

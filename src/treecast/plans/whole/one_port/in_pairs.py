@@ -9,6 +9,7 @@ one that is left out. In a turn both of a pair send their M chunks, one after th
 
 import numpy as np
 
+from treecast.collectives.traits import all_to_all, each_to_each
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_of_blocks
@@ -25,8 +26,8 @@ def _claims(job: Job[Complete]) -> Claims:
 
 @builder(
     "one-by-one",
-    "allgather",
-    "alltoall",
+    all_to_all,
+    each_to_each,
     on=Complete,
     under=(*HALF, *COMBINING_HALF),
     claims=_claims,

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from treecast.collectives.traits import all_to_all, each_to_each, of_unequal_lengths, one_to_each
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_of_blocks
@@ -50,7 +51,7 @@ def _bound(job: Job[Complete]) -> bool:
 
 @builder(
     "one-by-one",
-    "scatter",
+    one_to_each,
     claims=_claims_of_scatter,
     summary="to one target after the other; more copies by way of relays",
     **_WITH_HALVES,
@@ -113,7 +114,7 @@ def _steps_of_allgather(job: Job[Complete]) -> int:
 
 @builder(
     "one-by-one",
-    "allgather",
+    all_to_all,
     claims=_claims_of_allgather,
     summary="to the node k labels on in turn k, without relays; of x copies, each by way of one relay",
     **_TURNS,
@@ -155,7 +156,7 @@ def _claims_of_allgatherv(job: Job[Complete]) -> Claims:
 
 @builder(
     "one-by-one",
-    "allgatherv",
+    of_unequal_lengths(all_to_all),
     orbit=False,
     summary="to the node k labels on in turn k, without relays; of x copies, each by way of one relay",
     **_TURNS,
@@ -185,7 +186,7 @@ def _claims_of_alltoall(job: Job[Complete]) -> Claims:
 
 @builder(
     "one-by-one",
-    "alltoall",
+    each_to_each,
     claims=_claims_of_alltoall,
     summary="to the node k labels on in turn k; more copies by way of relays",
     **_TURNS,

@@ -10,6 +10,7 @@ Source: treecast's own, after Lemma 7 of Fragopoulou & Akl.
 
 import numpy as np
 
+from treecast.collectives.traits import all_to_all, each_to_each
 from treecast.lower_bounds import is_least
 from treecast.networks import Cayley
 from treecast.plans.built import Built, Job
@@ -39,8 +40,8 @@ def fits(job: Job[Cayley]) -> str:
 
 @builder(
     "orbits-in-turn",
-    "allgather",
-    "alltoall",
+    all_to_all,
+    each_to_each,
     on=Cayley,
     under=ONE_PORT,
     fits=fits,

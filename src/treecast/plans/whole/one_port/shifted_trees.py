@@ -6,6 +6,7 @@ Source: ours; the shape is explained in ``shape``.
 
 import numpy as np
 
+from treecast.collectives.traits import one_to_all
 from treecast.description import Description
 from treecast.networks.complete import Complete
 from treecast.plans.built import Built, Job, rows_between
@@ -49,7 +50,7 @@ def at(job: Job[Complete], node: int) -> Built:
 
 @builder(
     "shifted-trees",
-    "broadcast",
+    one_to_all,
     on=Complete,
     under=EITHER,
     most_copies=every_port,

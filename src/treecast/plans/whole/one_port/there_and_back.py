@@ -8,6 +8,7 @@ which a node strips the highest bit; no node receives again a block that it has 
 
 import numpy as np
 
+from treecast.collectives.traits import all_to_all, of_any_length
 from treecast.networks.complete import Complete
 from treecast.plans.built import Built, Job, rows_between
 from treecast.plans.registry import builder
@@ -29,8 +30,7 @@ def _claims(job: Job[Complete]) -> Claims:
 
 @builder(
     "binomial",
-    "allgather",
-    "allgatherv",
+    of_any_length(all_to_all),
     on=Complete,
     under=COMBINING_HALF,
     claims=_claims,

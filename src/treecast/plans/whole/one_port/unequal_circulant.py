@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treecast.collectives.traits import all_to_all, of_unequal_lengths
 from treecast.models import Cost
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
@@ -92,7 +93,7 @@ class _Sends(NamedTuple):
 
 @builder(
     "circulant",
-    "allgatherv",
+    of_unequal_lengths(all_to_all),
     on=Complete,
     under=(*ONE_PORT, *HALF),
     orbit=False,
@@ -134,7 +135,7 @@ def _claims(job: Job[Complete]) -> Claims:
 
 @builder(
     "circulant",
-    "allgatherv",
+    of_unequal_lengths(all_to_all),
     on=Complete,
     under=COMBINING,
     claims=_claims,
