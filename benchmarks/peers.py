@@ -192,7 +192,7 @@ def constructions(
         _against(f"pack and shorten trees on {spec}", seconds, 5000)
     for spec, most in matched:
         where = network(spec)
-        seconds = processor_seconds(lambda: plan("allgather", where, builder="node-matching"))  # noqa: B023
+        seconds = processor_seconds(lambda: plan("allgather", where, builder="spread"))  # noqa: B023
         _against(f"allgather by matchings on {spec.partition(' ')[0]}{' less 3 links' * (' ' in spec)}", seconds, most)
     _against("repair a broadcast on torus:8x8x8 less 3 links", median(repairs()), 2)
 

@@ -48,7 +48,7 @@ def test_one_flit_more_or_less_does_not_count_as_the_longest_block_does():
     schedule = plan("allgatherv", "complete:64", lengths=lengths, model="one-port")
     assert (schedule.builder, least("complete:64", lengths, model="one-port")) == ("circulant", 1062)
     assert schedule.steps <= 1067
-    assert plan("allgatherv", "complete:64", lengths=lengths, model="one-port", builder="one-by-one").steps == 63_000
+    assert plan("allgatherv", "complete:64", lengths=lengths, model="one-port", builder="direct").steps == 63_000
 
 
 def test_equal_lengths_take_the_fewest_steps():
@@ -116,7 +116,7 @@ def test_no_bound_of_all_ports_is_above_the_fewest_steps(spec):
 def test_copies_over_one_port_survive(model):
     lengths = [3, 0, 1, 2, 4]
     for copies in (2, 3):
-        schedule = plan("allgatherv", "complete:5", lengths=lengths, copies=copies, model=model, builder="one-by-one")
+        schedule = plan("allgatherv", "complete:5", lengths=lengths, copies=copies, model=model, builder="direct")
         assert verify(schedule).holds
         turns = 4 + copies if "combining" in model else copies * 4 * 4
         assert schedule.steps == schedule.claims.steps == turns
@@ -147,7 +147,7 @@ def test_one_long_block_goes_in_parts_as_the_page_says():
     costs = {"latency": "1us", "rate": "12.5GB/s"}
     what = {"lengths": lengths, "chunk": "64KiB", "model": "one-port,combining"}
     cut, whole, straight = (
-        plan("allgatherv", "complete:64", **what, **more) for more in (costs, {"parts": 1}, {"builder": "one-by-one"})
+        plan("allgatherv", "complete:64", **what, **more) for more in (costs, {"parts": 1}, {"builder": "direct"})
     )
     took = [seconds_by_steps(schedule, Costs.of(**costs)) * 1e6 for schedule in (cut, whole, straight)]
     assert [round(each) for each in took[:2]] == [765, 2318]

@@ -23,11 +23,11 @@ plan scatter kautz:2,3 --messages 20
 plan reduce-scatter hypercube:3 --messages 3 -o sums.tc
 simulate sums.tc --dead-nodes 0b101@2
 plan allreduce torus:3x3
-plan allreduce mesh:2x3 --builder overlapping-sums
+plan allreduce mesh:2x3 --builder priced-trees
 plan allgather mesh:3x4 --messages 2
 plan allgather mesh:3x4 --copies 2
-plan allgather mesh:3x4 --builder balanced-trees
-plan allgather fat-tree:2 --messages 3 --builder split-off-trees
+plan allgather mesh:3x4 --builder priced-trees
+plan allgather fat-tree:2 --messages 3 --builder packed-trees
 plan broadcast mesh:3x4
 plan distribute torus:2x3 --from tp2 --to tp4 --model one-port,half
 plan broadcast debruijn:3,2 --messages 9

@@ -134,7 +134,7 @@ def builders(collective: str, network: Any) -> list[Builder]:
     --------
     >>> import treecast
     >>> [builder.name for builder in treecast.builders("broadcast", "star:4")][:4]
-    ['disjoint-trees', 'breadth-first-tree', 'hamiltonian-path', 'priced-trees']
+    ['disjoint-trees', 'breadth-first-tree', 'hamiltonian', 'priced-trees']
     """
     return _builders(collective, find_network(network))
 

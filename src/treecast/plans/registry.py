@@ -115,11 +115,9 @@ def looks_different(network: Network) -> str:
     return "is for networks that do not look the same from every node" if network.seen_alike else ""
 
 
-def by_turns(network: Network) -> str:
-    """Say that a builder is for networks with a known symmetry that are no Cayley networks."""
-    if network.seen_alike or network.symmetry is None:
-        return "is for networks that have a symmetry, and do not look the same from every node"
-    return ""
+def has_symmetry(network: Network) -> str:
+    """Say that a builder is for networks with a known symmetry."""
+    return "is for networks that have a symmetry" if network.symmetry is None else ""
 
 
 def every_port(network: Network) -> int:

@@ -51,7 +51,7 @@ def _fitting(job: Job[Any]) -> tuple[Job[Any], list[Builder]]:
     job = replace(job, model=machine, options=given)
     able = fitting(entries, job)
     if name is not None:  # a name stands for a method, which may be unlike on each machine
-        able = [entry for entry in able if entry.is_for(job)] or able
+        able = [entry for entry in able if entry.any_model or entry.is_for(job)] or able
     if job.likeness is not None and job.copies > 1:
         # the calling paths that prove the copies of sparing schedules go by labels of the known network
         able = [entry for entry in able if not entry.sparing]

@@ -50,5 +50,5 @@ def test_repairs_of_sums_are_right_and_take_the_patch_where_nothing_is_shorter(n
 
 
 def test_halves_that_overlap_are_not_patched():
-    before = treecast.plan("reduce-broadcast", "mesh:3x3", messages=40, builder="overlapping-sums")
+    before = treecast.plan("reduce-broadcast", "mesh:3x3", messages=40, builder="priced-trees")
     assert patched_sums(before, before.network.without(links=["0,0-0,1"])) is None

@@ -7,18 +7,15 @@ from treecast.testing import check_machine, check_maker
 
 SMALL = ["ring:4", "hypercube:3", "complete:5", "star:3"]
 OTHERS = {
-    "balanced-trees": ["path:5"],
+    "disjoint-trees": [*SMALL, "mesh:2x3", "torus:8x8"],
     "eyes": ["mesh:4x4"],
     "eyes-best-order": ["mesh:4x4"],
-    "hamiltonian-path": ["path:5", "mesh:2x3"],
-    "orbit-paths": ["fat-tree:4"],
-    "orbit-trees": ["fat-tree:4"],
-    "overlapping-sums": ["mesh:2x3", "path:4"],
-    "packed-trees": ["mesh:2x3"],
+    "hamiltonian": ["hypercube:3", "path:5", "mesh:2x3"],
+    "packed-trees": ["mesh:2x3", "fat-tree:4"],
     "periods": ["ring:5"],
-    "rotated-trees": ["torus:8x8"],
+    "priced-paths": [*SMALL, "fat-tree:4"],
+    "priced-trees": [*SMALL, "path:4", "mesh:2x3", "fat-tree:4"],
     "shoulder-tap": ["path:5"],
-    "split-off-trees": ["fat-tree:4"],
 }
 
 

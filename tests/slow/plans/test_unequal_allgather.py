@@ -47,7 +47,7 @@ def test_the_table_of_the_page():
         for model in ("one-port", "one-port,half"):
             steps = plan("allgatherv", "complete:64", lengths=lengths, model=model).steps
             cells.append(f"{steps} ({least('complete:64', lengths, model=model)})")
-        straight = plan("allgatherv", "complete:64", lengths=lengths, model="one-port", builder="one-by-one").steps
+        straight = plan("allgatherv", "complete:64", lengths=lengths, model="one-port", builder="direct").steps
         assert f"| {name} | {' | '.join(cells)} | {straight} |" in page
 
 
@@ -164,4 +164,4 @@ def test_many_flits_of_many_nodes_go_in_streams(spec, most, ratio):
     lengths = np.random.default_rng(1).integers(0, most, network(spec).nodes)
     schedule = plan("allgatherv", spec, lengths=lengths)
     assert verify(schedule).holds
-    assert (schedule.builder, schedule.steps <= ratio * least(spec, lengths)) == ("node-matching", True)
+    assert (schedule.builder, schedule.steps <= ratio * least(spec, lengths)) == ("spread", True)

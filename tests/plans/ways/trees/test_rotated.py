@@ -82,19 +82,19 @@ def test_steps_and_claims(spec, messages, steps):
     schedule = plan("broadcast", spec, messages=messages)
     report = verify(schedule)
     assert report.holds, report.violations
-    assert (schedule.builder, schedule.steps, schedule.claims.steps) == ("rotated-trees", steps, steps)
+    assert (schedule.builder, schedule.steps, schedule.claims.steps) == ("disjoint-trees", steps, steps)
     assert report.transmissions == schedule.claims.transmissions
 
 
 def test_backwards_and_expanded():
     for kind in ("broadcast", "reduce", "reduce-broadcast"):
-        schedule = plan(kind, "torus:8x8", root=9, messages=20, builder="rotated-trees")
+        schedule = plan(kind, "torus:8x8", root=9, messages=20, builder="disjoint-trees")
         for method in ("fast", "expanded"):
             assert verify(schedule, method=method).holds
 
 
 def test_several_copies_take_the_trees_whose_ways_do_not_meet():
     schedule = plan("broadcast", "torus:8x8", messages=40, copies=4)
-    assert schedule.builder != "rotated-trees"
+    assert schedule.builder != "disjoint-trees"
     assert verify(schedule).holds
     assert directions.exact_depth(schedule.network) > rotated.exact_depth(schedule.network)

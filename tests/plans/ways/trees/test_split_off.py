@@ -108,12 +108,12 @@ def test_no_arc_is_in_more_trees_than_the_optimum_has_steps(name):
 def test_plans_hold_on_every_multigraph(graph, messages, kind):
     where = network(graph).adding()
     if where.relays is None and not where.parallel_arcs:
-        with pytest.raises(PlanError, match="there is no builder 'split-off-trees'"):
-            plan(kind, where, messages=messages, builder="split-off-trees")
+        with pytest.raises(PlanError, match="there is no builder 'packed-trees'"):
+            plan(kind, where, messages=messages, builder="packed-trees")
         return
     schedule = None
     with nullcontext() if all_relays_are_even(graph) else suppress(PlanError):
-        schedule = plan(kind, where, messages=messages, builder="split-off-trees")
+        schedule = plan(kind, where, messages=messages, builder="packed-trees")
     if schedule is None:
         return
     assert verify(schedule).holds
@@ -133,7 +133,7 @@ def test_a_relay_with_more_arcs_in_than_out_is_named():
 def test_long_blocks_lose_little():
     """So many messages that they go in blocks: the rate is still within a half per cent of the optimum."""
     where = network(boxes(2, 4, 9, 1))
-    schedule = plan("allgather", where, messages=40_000, builder="split-off-trees")
+    schedule = plan("allgather", where, messages=40_000, builder="packed-trees")
     assert verify(schedule).holds
     assert len(schedule.rows) <= 2**18
     assert 40_000 <= schedule.steps <= ceil(40_000 * 1.005)
@@ -143,7 +143,7 @@ def test_more_ranks_are_refused():
     wired = nx.grid_2d_graph(13, 13)
     nx.set_edge_attributes(wired, 2, "capacity")
     with pytest.raises(PlanError, match=r"packs trees of up to 144 ranks, which takes seconds, and .* has 169"):
-        plan("allgather", network(wired), builder="split-off-trees")
+        plan("allgather", network(wired), builder="packed-trees")
     where = network(boxes(17, 8, 9, 1))
-    with pytest.raises(PlanError, match="split-off-trees splits off relays for as long as that takes seconds"):
-        plan("allgather", where, builder="split-off-trees")
+    with pytest.raises(PlanError, match="packed-trees splits off relays for as long as that takes seconds"):
+        plan("allgather", where, builder="packed-trees")

@@ -51,7 +51,7 @@ def weak_torus():
 @examples(20)
 def test_every_multigraph_with_relays_has_a_plan(graph, messages, kind):
     where = network(graph).adding()
-    schedule = plan(kind, where, messages=messages, builder="balanced-trees")
+    schedule = plan(kind, where, messages=messages, builder="priced-trees")
     for report in (verify(schedule), verify(schedule, method="expanded")):
         assert report.holds, report.violations
     assert least(kind, where, messages) <= schedule.steps
@@ -65,7 +65,7 @@ def test_sums_go_backwards(graph):
     where = network(graph).adding()
     steps = plan("allgather", where, messages=3).steps
     for kind, times in (("reduce-scatter", 1), ("allreduce", 2)):
-        schedule = plan(kind, where, messages=3, builder="balanced-trees")
+        schedule = plan(kind, where, messages=3, builder="priced-trees")
         assert verify(schedule).holds
         assert schedule.steps == times * steps
 
@@ -92,5 +92,5 @@ def test_relays_may_have_more_arcs_in_than_out():
 
 
 def test_networks_that_look_alike_are_refused():
-    with pytest.raises(PlanError, match="there is no builder 'balanced-trees' of allgather on torus:4x4"):
-        plan("allgather", "torus:4x4", builder="balanced-trees")
+    with pytest.raises(PlanError, match="there is no builder 'priced-trees' of allgather on torus:4x4"):
+        plan("allgather", "torus:4x4", builder="priced-trees")

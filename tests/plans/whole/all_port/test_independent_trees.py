@@ -71,7 +71,7 @@ def test_all_judges_agree_on_random_graphs(nodes, seed, messages, data):
     nx.add_cycle(graph, range(nodes))
     where = network(graph)
     copies = data.draw(st.integers(1, nx.node_connectivity(graph)))
-    schedule = plan("allgather", where, messages=messages, copies=copies, builder="independent-trees")
+    schedule = plan("allgather", where, messages=messages, copies=copies, builder="packed-trees")
     assert verify(schedule).holds
     assert verify(schedule, method="expanded").holds
     assert schedule.steps >= least(where, messages, copies)

@@ -83,7 +83,7 @@ TARGETS = [
 @pytest.mark.parametrize(("graph", "steps"), TARGETS)
 def test_as_few_steps_as_can_be(graph, steps):
     where = network(nx.convert_node_labels_to_integers(graph))
-    schedule = plan("allgather", where, builder="node-matching")
+    schedule = plan("allgather", where, builder="spread")
     assert schedule.steps == steps == least("allgather", where)
     assert verify(schedule).holds
     if where.nodes < 100:
@@ -136,7 +136,7 @@ def test_the_worst_cut_is_that_of_all_cuts(graph):
 @pytest.mark.parametrize("spec", ["mesh:3x4", "kautz:2,3", "tree:2,3", "torus:3x3"])
 def test_rows_do_not_grow_with_the_messages(spec):
     where = network(spec)
-    few, many = (plan("allgather", where, messages=m, builder="node-matching") for m in (3000, 3_000_000))
+    few, many = (plan("allgather", where, messages=m, builder="spread") for m in (3000, 3_000_000))
     assert len(many) <= len(few) <= 6 * where.nodes * (where.nodes - 1)
     for schedule in (few, many):
         assert schedule.steps == least("allgather", where, schedule.collective.messages)
@@ -144,7 +144,7 @@ def test_rows_do_not_grow_with_the_messages(spec):
 
 
 def test_the_default_is_the_one_of_fewest_steps():
-    assert plan("allgather", "torus:4x4").recipe.builder == "port-matching"
+    assert plan("allgather", "torus:4x4").recipe.builder == "spread"
     assert plan("allreduce", "torus:4x4x4").steps == 22
     assert not plan("allgather", "mesh:4x4").orbit
 
@@ -156,7 +156,7 @@ def test_equal_jobs_have_equal_rows():
 
 def test_networks_of_too_many_pairs_are_refused():
     with pytest.raises(PlanError, match="matches up to 4,194,304 pairs of nodes") as error:
-        plan("allgather", "mesh:64x64", builder="node-matching")
+        plan("allgather", "mesh:64x64", builder="spread")
     assert "\n" not in str(error.value)
 
 
@@ -174,7 +174,7 @@ def test_networks_with_relays_are_refused():
     graph = nx.star_graph(3)
     graph.nodes[0]["relay"] = True
     with pytest.raises(
-        PlanError, match=r"is for networks without relays, and .* has some: builder balanced-trees"
+        PlanError, match=r"is for networks without relays, and .* has some: builder priced-trees"
     ) as error:
-        plan("allgather", network(graph), builder="node-matching")
+        plan("allgather", network(graph), builder="spread")
     assert "\n" not in str(error.value)

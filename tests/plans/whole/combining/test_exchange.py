@@ -12,7 +12,7 @@ from treecast.verification.verifier import verify
 @pytest.mark.parametrize("messages", [1, 2, 6, 7])
 @pytest.mark.parametrize("model", ["whispering", "shouting"])
 def test_it_meets_both_bounds(d, messages, model):
-    schedule = plan("alltoall", f"hypercube:{d}", messages=messages, model=model, builder="exchange")
+    schedule = plan("alltoall", f"hypercube:{d}", messages=messages, model=model, builder="recursive-doubling")
     assert verify(schedule).holds
     assert (schedule.steps, schedule.transmissions) == (d, messages * d * 4**d // 2)
     if d < 4:
@@ -22,7 +22,7 @@ def test_it_meets_both_bounds(d, messages, model):
 @pytest.mark.parametrize("d", [2, 3, 4])
 def test_shouting_uses_every_link_alike_where_the_messages_can_be_divided(d):
     schedule = plan("alltoall", f"hypercube:{d}", messages=2 * d, model="shouting")
-    assert schedule.builder == "exchange"
+    assert schedule.builder == "recursive-doubling"
     assert schedule.message_sizes.tolist() == [2 ** (d - 1) * 2] * d
     alone = plan("alltoall", f"hypercube:{d}", messages=2 * d, model="whispering")
     assert alone.message_sizes.tolist() == [2 ** (d - 1) * 2 * d] * d
@@ -31,10 +31,10 @@ def test_shouting_uses_every_link_alike_where_the_messages_can_be_divided(d):
 def test_it_has_one_copy_and_not_too_many_nodes():
     for spec, more, why in (
         ("hypercube:3", {"copies": 2}, "sends one copy"),
-        ("hypercube:15", {}, "there is no builder 'exchange' of alltoall on hypercube:15"),
+        ("hypercube:15", {}, "there is no builder 'recursive-doubling' of alltoall on hypercube:15"),
     ):
         with pytest.raises(PlanError, match=why):
-            plan("alltoall", spec, model="whispering", builder="exchange", **more)
+            plan("alltoall", spec, model="whispering", builder="recursive-doubling", **more)
 
 
 def test_the_bound_says_the_same():

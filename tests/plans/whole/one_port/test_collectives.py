@@ -61,13 +61,13 @@ def test_an_alltoall_by_bits_moves_as_many_chunks_as_bits_are_set():
     combined = plan("alltoall", "complete:64", model="one-port,combining")
     assert (combined.builder, combined.steps, combined.transmissions) == ("bruck", 6, 64 * 192)
     straight = plan("alltoall", "complete:64", model="one-port")
-    assert (straight.builder, straight.steps, straight.transmissions) == ("one-by-one", 63, 64 * 63)
+    assert (straight.builder, straight.steps, straight.transmissions) == ("direct", 63, 64 * 63)
 
 
 @pytest.mark.parametrize(("nodes", "copies"), [(3, 2), (4, 2), (5, 3), (6, 3), (7, 2), (7, 6), (8, 4), (9, 5), (12, 3)])
 @pytest.mark.parametrize("kind", ["scatter", "allgather", "alltoall"])
 def test_where_messages_combine_few_shifts_go_twice(kind, nodes, copies):
-    asked = {"copies": copies, "messages": 2, "model": "one-port,combining", "builder": "one-by-one"}
+    asked = {"copies": copies, "messages": 2, "model": "one-port,combining", "builder": "direct"}
     schedule = plan(kind, f"complete:{nodes}", **asked)
     shifts = {
         "allgather": nodes - 1 + copies - (nodes == 2 * copies),
@@ -88,9 +88,9 @@ def test_copies_one_by_one_are_right_under_every_machine_that_they_are_for(kind,
     for nodes in range(2, 9):
         for copies in range(1, nodes):
             where = network(f"complete:{nodes}")
-            one = next(b for b in builders(kind, where) if b.name == "one-by-one")
+            one = next(b for b in builders(kind, where) if b.name == "direct")
             if one.serves(model(machine)):
-                schedule = plan(kind, where, copies=copies, model=machine, builder="one-by-one")
+                schedule = plan(kind, where, copies=copies, model=machine, builder="direct")
                 assert verify(schedule, method="expanded").holds, (nodes, copies)
 
 

@@ -78,7 +78,7 @@ def test_no_more_steps_than_each_step_cut_in_parts(nodes, copies, monkeypatch):
     for messages in (1, 15, 40):
         for kind in ("broadcast", "allgather", "alltoall") if copies > 1 and messages < 40 else ("broadcast",):
             asked = {"messages": messages, "copies": copies}
-            name = {"broadcast": "circulant" if copies == 1 else "shifted-trees"}.get(kind, "one-by-one")
+            name = {"broadcast": "circulant" if copies == 1 else "shifted-trees"}.get(kind, "direct")
             full = plan(kind, f"complete:{nodes}", builder=name, model="one-port", **asked)
             schedule = plan(kind, f"complete:{nodes}", builder=name, model="one-port,half", **asked)
             parts = (parts_of_step(sends.src, sends.dst) for sends in full.plain().expand())
@@ -105,7 +105,7 @@ def test_very_many_messages_repeat_the_parts_of_a_period(spec, monkeypatch):
         halved = next(
             each.name
             for each in builders("broadcast", asked.network)
-            if each.is_for(asked) and each.name not in ("binomial", "one-by-one") and not each.why_not(asked)
+            if each.is_for(asked) and each.name not in ("binomial", "direct") and not each.why_not(asked)
         )
         schedule = plan(replace(asked, builder=halved))
         full = plan(replace(asked, model=model("one-port"), builder=halved))

@@ -22,7 +22,7 @@ def test_so_it_is_on_larger_networks(where):
 def test_steps(where, machine, kind):
     nodes = network(where).nodes
     for messages in (1, 2, 7, 10**6):
-        schedule = treecast.plan(kind, where, messages=messages, model=machine, builder="hamiltonian-path")
+        schedule = treecast.plan(kind, where, messages=messages, model=machine, builder="hamiltonian")
         assert treecast.verify(schedule)
         assert messages > 10 or treecast.verify(schedule, method="expanded")
         apart = 1 if machine == "one-port" else 2
@@ -37,9 +37,9 @@ def test_an_allgather_takes_the_fewest_steps(where, machine):
     for kind, messages in (("allgather", 1), ("allgather", 4), ("reduce-scatter", 2)):
         if nodes % 2 and half:
             with pytest.raises(PlanError, match="even number of nodes"):
-                treecast.plan(kind, where, messages=messages, model=machine, builder="hamiltonian-cycle")
+                treecast.plan(kind, where, messages=messages, model=machine, builder="hamiltonian")
             continue
-        schedule = treecast.plan(kind, where, messages=messages, model=machine, builder="hamiltonian-cycle")
+        schedule = treecast.plan(kind, where, messages=messages, model=machine, builder="hamiltonian")
         assert schedule.steps == (1 + half) * messages * (nodes - 1)
         assert treecast.verify(schedule).ratio == 1
         assert treecast.verify(schedule, method="expanded")

@@ -21,11 +21,11 @@ import numpy as np
 
 from treecast.collectives.traits import each_to_each
 from treecast.graphs.disjoint_paths import disjoint_paths
-from treecast.networks import Cayley, Graph, Network, Rotational
+from treecast.networks import Network, Rotational
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
 from treecast.plans.built import NO_ROWS, NOTHING, Built, Job, joined
-from treecast.plans.registry import builder, by_turns, every_port
+from treecast.plans.registry import builder, every_port, has_symmetry
 from treecast.plans.search import HOP, affordable, best_of
 from treecast.plans.times.pipelines import rows_into
 from treecast.plans.times.timetable import list_paths
@@ -77,11 +77,10 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     return Built(rows, Claims(steps, int((dealt.length * dealt.depth).sum()) * network.nodes))
 
 
-@builder("orbit-paths", each_to_each, on=Cayley, summary="shortest paths of node 0, chosen by price")
 @builder(
-    "orbit-paths",
+    "priced-paths",
     each_to_each,
-    on=(Graph, by_turns),
+    on=(Network, has_symmetry),
     summary="shortest paths of one rank of each orbit, chosen by price so that orbits of arcs are used alike",
 )
 def over_shortest_paths(job: Job[Network]) -> Built:

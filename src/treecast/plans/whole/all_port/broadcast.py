@@ -88,7 +88,7 @@ def over_disjoint_trees(job: Job[Network]) -> Built:
 
 
 @builder(
-    "rotated-trees",
+    "disjoint-trees",
     one_to_all,
     on=rotated.lacks_equal_sides,
     summary="pipelines down 2n trees of a torus with equal sides, shallower than disjoint-trees",
@@ -106,7 +106,7 @@ def over_rotated_trees(job: Job[Network]) -> Built:
 
 
 @builder(
-    "axis-trees",
+    "disjoint-trees",
     one_to_all,
     on=axes.lacks_axes,
     summary="pipelines down one tree for each axis",

@@ -45,14 +45,14 @@ class _Plan(NamedTuple):
 def _lacks_need(job: Job[Network]) -> str:
     """Return why a network has relays, or is too large; empty when it will do."""
     if job.network.relays is not None:
-        return f"is for networks without relays, and {job.network.spec} has some: builder balanced-trees passes them"
+        return f"is for networks without relays, and {job.network.spec} has some: builder priced-trees passes them"
     if job.network.nodes * (job.network.nodes - 1) > _MOST_SENDS:
         return f"matches up to {_MOST_SENDS:,} pairs of nodes, and {job.network.spec} has more"
     return ""
 
 
 @builder(
-    "node-matching",
+    "spread",
     of_any_length(all_to_all),
     fits=_lacks_need,
     orbit=False,

@@ -15,7 +15,7 @@ from treecast.networks import Graph, Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
 from treecast.plans.built import NOTHING, Built, Job
-from treecast.plans.registry import builder, by_turns
+from treecast.plans.registry import builder, has_symmetry, looks_different
 from treecast.plans.search import best_of
 from treecast.plans.times.timetable import in_orbits, list_orbits
 from treecast.plans.ways.even_trees import ways_over
@@ -24,9 +24,9 @@ from treecast.schedule import Claims, Payloads
 
 
 @builder(
-    "orbit-trees",
+    "priced-trees",
     all_to_all,
-    on=(Graph, by_turns),
+    on=(Graph, looks_different, has_symmetry),
     summary="a tree of shortest ways from one rank of each orbit, past few relays, whose arcs use orbits of arcs alike",
 )
 def over_orbit_trees(job: Job[Network]) -> Built:

@@ -45,7 +45,7 @@ def _owners(job: Job[Network]) -> Ints:
 
 
 @builder(
-    "overlapping-sums",
+    "priced-trees",
     sums_for_all,
     on=looks_different,
     fits=_lacks_need,

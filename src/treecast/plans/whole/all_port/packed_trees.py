@@ -58,7 +58,7 @@ def _why_not(job: Job[Network]) -> str:
     """Return who has better trees for one copy; of several copies which node has fewer ways."""
     network, root, copies = job.network, job.collective.root, job.copies
     if copies == 1 and rotated.none_is_shallower(network):
-        return f"{_NEEDLESS} rotated-trees has those"
+        return f"{_NEEDLESS} disjoint-trees has those"
     if copies == 1 or network.nodes == 1:
         return ""
     ruled = known_trees().get(network.family) is not None

@@ -314,14 +314,14 @@ _WAYS: dict[str, Any] = {
     "any_model": True,
     "weaker": {"links": arc_connectivity, "arcs": arc_connectivity},
     "by_root": True,
+    "orbit": False,
     "fits": _why_not,
     "summary": "disjoint paths to each node, chosen by price so that arcs, links or ports are used alike",
 }
 
 
-@builder("disjoint-paths", one_to_each, **_WAYS)
-@builder("disjoint-paths", of_any_length(each_to_each), orbit=False, **_WAYS)
-@builder("disjoint-paths", one_with_each, under=(), orbit=False, **_WAYS)
+@builder("disjoint-paths", one_to_each, of_any_length(each_to_each), **_WAYS)
+@builder("disjoint-paths", one_with_each, under=(), **_WAYS)
 def over_priced_disjoint_paths(job: Job[Network]) -> Built:
     """All-port, or any other model: each message goes over x disjoint paths, as a stream over each, and survives any x-1 faults.
 

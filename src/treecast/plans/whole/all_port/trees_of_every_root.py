@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from treecast.against import Against, apart
-from treecast.collectives.traits import all_to_all, of_any_length, of_unequal_lengths
+from treecast.collectives.traits import all_to_all, of_any_length
 from treecast.description import Description
 from treecast.errors import PlanError
 from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart, least_cut
@@ -68,10 +68,6 @@ def seed_of(job: Job[Any]) -> int:
     return int(job.options.get(SEED.keyword, 1))
 
 
-def _looks_alike(network: Network) -> str:
-    return "has translated trees for networks that look the same from every node" if network.seen_alike else ""
-
-
 def _looks_different_over_ports(network: Network) -> str:
     if not network.seen_alike:
         return "has other trees at every root of networks that do not look the same from it"
@@ -81,7 +77,7 @@ def _looks_different_over_ports(network: Network) -> str:
 def _lacks_need(job: Job[Network]) -> str:
     network = job.network
     if network.relays is not None and job.copies == 1:
-        return "is for several copies where there are relays: builder balanced-trees sends one"
+        return "is for several copies where there are relays: builder priced-trees sends one"
     sources = 1 if network.seen_alike and job.collective.alike else network.rank_count
     if sources * network.nodes * job.copies > _MOST_SENDS:
         return f"has trees of up to {_MOST_SENDS:,} arcs in all, and {network.spec} needs more"
@@ -115,14 +111,22 @@ _TREES: dict[str, Any] = {
     "fits": _lacks_need,
     "backwards": False,
 }
+
+
+def _lacks_roots(job: Job[Network]) -> str:
+    if job.network.seen_alike and job.collective.lengths is None:
+        return "has translated trees for networks that look the same from every node"
+    return _lacks_need(job)
+
+
 _EVERY_ROOT: dict[str, Any] = _TREES | {
+    "fits": _lacks_roots,
     "orbit": False,
     "summary": "trees at every root with node-disjoint paths; an arc first sends the chunk with most sends below it",
 }
 
 
-@builder("independent-trees", of_unequal_lengths(all_to_all), **_EVERY_ROOT)
-@builder("independent-trees", all_to_all, on=_looks_alike, **_EVERY_ROOT)
+@builder("packed-trees", of_any_length(all_to_all), **_EVERY_ROOT)
 def over_trees_of_every_root(job: Job[Network]) -> Built:
     """All-port: each root's messages go down x trees of its own with node-disjoint paths: to N - 1 nodes x times each.
 
@@ -133,7 +137,7 @@ def over_trees_of_every_root(job: Job[Network]) -> Built:
 
 
 @builder(
-    "independent-trees",
+    "packed-trees",
     all_to_all,
     on=_looks_different_over_ports,
     summary="trees with node-disjoint paths, translated to every root; a port first sends the chunk with most sends below it",
@@ -256,7 +260,7 @@ def _facts_of_rate(job: Job[Network], schedule: Schedule, depth: int) -> Descrip
 
 
 @builder(
-    "balanced-trees",
+    "priced-trees",
     of_any_length(all_to_all),
     on=looks_different,
     fits=_outgrown,
@@ -300,7 +304,7 @@ def _attempts(network: Network, messages: int) -> list[tuple[int, int]]:
 def _needless(network: Network) -> str:
     """Return why nobody needs such trees on a network: where all links are alike, matchings are as good."""
     if network.relays is None and not network.parallel_arcs:
-        return "is for networks with relays or capacities: builder node-matching is for others"
+        return "is for networks with relays or capacities: builder spread is for others"
     return ""
 
 
@@ -312,7 +316,7 @@ def _too_large(job: Job[Network]) -> str:
 
 
 @builder(
-    "split-off-trees",
+    "packed-trees",
     all_to_all,
     on=_needless,
     fits=_too_large,

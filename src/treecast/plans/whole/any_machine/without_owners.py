@@ -215,7 +215,7 @@ def _none_with_owners(job: Job[Any]) -> str:
 
 
 @any_machine(
-    "owned-sums",
+    "meeting-halves",
     blocks_of_sums_for_all,
     fits=_none_with_owners,
     summary="the best plan of sums with owners, which holds without them, too",

@@ -29,7 +29,7 @@ def too_large(network: Network) -> str:
 
 
 @builder(
-    "exchange",
+    "recursive-doubling",
     each_to_each,
     on=(Hypercube, too_large),
     under=("whispering", "shouting"),

@@ -171,8 +171,8 @@ _halve(
     backwards=True,
 )
 _halve("shifted-trees", one_to_all, shifted_trees.shifted_trees, _copies, fits=shifted_trees.fits)
-_halve("one-by-one", all_to_all, one_by_one.allgather, _copies, fits=_fits_together)
-_halve("one-by-one", each_to_each, one_by_one.alltoall, _copies, fits=_fits_together)
+_halve("direct", all_to_all, one_by_one.allgather, _copies, fits=_fits_together)
+_halve("direct", each_to_each, one_by_one.alltoall, _copies, fits=_fits_together)
 _halve(
     "orbits-in-turn",
     each_to_each,

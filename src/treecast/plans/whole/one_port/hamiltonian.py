@@ -59,7 +59,7 @@ def _late(job: Job[Network]) -> int:
 
 
 @any_machine(
-    "hamiltonian-path",
+    "hamiltonian",
     one_to_all,
     fits=_fits,
     alike=True,
@@ -99,7 +99,7 @@ def _claims_of_cycle(job: Job[Network]) -> Claims:
 
 
 @any_machine(
-    "hamiltonian-cycle",
+    "hamiltonian",
     all_to_all,
     fits=_fits_cycle,
     alike=True,

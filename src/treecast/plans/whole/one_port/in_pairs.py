@@ -25,7 +25,7 @@ def _claims(job: Job[Complete]) -> Claims:
 
 
 @builder(
-    "one-by-one",
+    "direct",
     all_to_all,
     each_to_each,
     on=Complete,

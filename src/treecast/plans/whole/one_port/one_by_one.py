@@ -50,7 +50,7 @@ def _bound(job: Job[Complete]) -> bool:
 
 
 @builder(
-    "one-by-one",
+    "direct",
     one_to_each,
     claims=_claims_of_scatter,
     summary="to one target after the other; more copies by way of relays",
@@ -113,7 +113,7 @@ def _steps_of_allgather(job: Job[Complete]) -> int:
 
 
 @builder(
-    "one-by-one",
+    "direct",
     all_to_all,
     claims=_claims_of_allgather,
     summary="to the node k labels on in turn k, without relays; of x copies, each by way of one relay",
@@ -155,7 +155,7 @@ def _claims_of_allgatherv(job: Job[Complete]) -> Claims:
 
 
 @builder(
-    "one-by-one",
+    "direct",
     of_unequal_lengths(all_to_all),
     orbit=False,
     summary="to the node k labels on in turn k, without relays; of x copies, each by way of one relay",
@@ -185,7 +185,7 @@ def _claims_of_alltoall(job: Job[Complete]) -> Claims:
 
 
 @builder(
-    "one-by-one",
+    "direct",
     each_to_each,
     claims=_claims_of_alltoall,
     summary="to the node k labels on in turn k; more copies by way of relays",

@@ -34,6 +34,6 @@ def dragonfly(routers, links):
 def test_as_few_steps_as_can_be_on_large_networks(graph, steps):
     where = network(nx.convert_node_labels_to_integers(graph))
     for kind, times in (("allgather", 1), ("allreduce", 2)):
-        schedule = plan(kind, where, builder="node-matching")
+        schedule = plan(kind, where, builder="spread")
         assert schedule.steps == times * steps
         assert verify(schedule).holds

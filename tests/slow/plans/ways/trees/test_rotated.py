@@ -29,6 +29,6 @@ def test_a_node_tells_its_own_place_in_the_trees(axes, side, root):
 
 def test_program_is_the_nodes_part_of_the_plan():
     whole = plan("broadcast", "torus:8x8", root=2, messages=50)
-    assert whole.builder == "rotated-trees"
+    assert whole.builder == "disjoint-trees"
     for node in range(whole.network.nodes):
         assert sorted(program("broadcast", "torus:8x8", node, root=2, messages=50)) == sorted(whole.at(node))

@@ -19,7 +19,7 @@ def test_the_rate_is_reached_exactly(name):
     late = list[Fraction]()
     for turns in (2, 8, 24):
         messages = turns * rate.numerator
-        schedule = plan("allgather", where, messages=messages, builder="split-off-trees")
+        schedule = plan("allgather", where, messages=messages, builder="packed-trees")
         assert verify(schedule).holds
         late.append(schedule.steps - messages / rate)
     assert min(late) >= 0
@@ -29,4 +29,4 @@ def test_the_rate_is_reached_exactly(name):
 def test_turns_take_fewer_steps_than_streams():
     where = network(boxes(2, 8, 12, 1))
     assert plan("allgather", where, messages=600).steps == 696
-    assert plan("allgather", where, messages=600, builder="balanced-trees").steps == 740
+    assert plan("allgather", where, messages=600, builder="priced-trees").steps == 740

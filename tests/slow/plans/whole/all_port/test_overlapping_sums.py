@@ -17,7 +17,7 @@ from treecast.cli import main
 @examples(30)
 def test_every_multigraph_with_relays_has_a_plan(graph, messages, kind):
     where = network(graph).adding()
-    schedule = plan(kind, where, messages=messages, builder="overlapping-sums")
+    schedule = plan(kind, where, messages=messages, builder="priced-trees")
     for report in (verify(schedule), verify(schedule, method="expanded")):
         assert report.holds, report.violations
     assert schedule.steps >= least(where, messages, kind)
@@ -34,8 +34,8 @@ def test_one_card_of_eight_lost_costs_4_percent(weak, steps):
     assert schedule.steps == least(where, 512) == steps
     assert verify(schedule).holds
     if weak == 7:
-        assert schedule.recipe.builder == "overlapping-sums"
-        assert plan("allreduce", where, messages=512, builder="node-matching").steps == 148
+        assert schedule.recipe.builder == "priced-trees"
+        assert plan("allreduce", where, messages=512, builder="spread").steps == 148
 
 
 def test_a_ring_loses_more():
@@ -43,9 +43,9 @@ def test_a_ring_loses_more():
     for u, v in graph.edges:
         graph.edges[u, v]["capacity"] = 7 if 0 in (u, v) else 8
     where = network(graph)
-    both, halves = (plan("allreduce", where, messages=64, **how) for how in ({}, {"builder": "node-matching"}))
+    both, halves = (plan("allreduce", where, messages=64, **how) for how in ({}, {"builder": "spread"}))
     assert verify(both).holds
-    assert both.recipe.builder == "overlapping-sums"
+    assert both.recipe.builder == "priced-trees"
     assert (both.steps, halves.steps, least(where, 64)) == (59, 64, 58)
 
 
@@ -54,7 +54,7 @@ def test_any_cable_of_a_link_carries_what_comes_next():
     graph = nx.cycle_graph(8)
     nx.set_edge_attributes(graph, 8, "capacity")
     where = network(graph)
-    schedule = plan("allreduce", where, messages=64, builder="overlapping-sums")
+    schedule = plan("allreduce", where, messages=64, builder="priced-trees")
     assert verify(schedule).holds
     assert (schedule.steps, least(where, 64)) == (57, 56)
 
@@ -68,7 +68,7 @@ def test_halves_overlap_past_relays():
 
 def test_halves_that_do_not_gain_by_overlapping():
     where = network("mesh:4x4")
-    steps = [plan("allreduce", where, **how).steps for how in ({}, {"builder": "overlapping-sums"})]
+    steps = [plan("allreduce", where, **how).steps for how in ({}, {"builder": "priced-trees"})]
     assert steps[0] == 16 <= steps[1]
     assert least(where, 1) == 13
     both = network("random-regular:23,4,1")

@@ -30,7 +30,7 @@ def test_long_messages_take_it():
     for messages in (60, 1000):
         schedule = treecast.plan("broadcast", "mesh:4x4", messages=messages, model="one-port")
         assert schedule.steps <= messages + 12
-    assert treecast.plan("broadcast", "path:9", messages=1000, model="one-port").builder == "hamiltonian-path"
+    assert treecast.plan("broadcast", "path:9", messages=1000, model="one-port").builder == "hamiltonian"
 
 
 def test_a_cycle_is_found_wherever_there_is_one():
