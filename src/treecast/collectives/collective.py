@@ -135,7 +135,7 @@ class Collective:
 
     # --- from its kind ---
 
-    @property
+    @cached_property
     def traits(self) -> Kind:
         """The row of its kind in the table of collectives; where a demand has sums, finished ones travel on."""
         kind = COLLECTIVES[self.kind]

@@ -144,7 +144,8 @@ def families() -> Mapping[str, Family]:
     <family mesh:AxBx…: grid without wrap-around>
     """
     import_all("treecast.networks")
-    return MappingProxyType(dict(sorted(_ENTRIES.items(), key=lambda entry: (not entry[1].nodes, entry[0]))))
+    names = sorted([(not entry.nodes, name) for name, entry in _ENTRIES.items()])
+    return MappingProxyType({name: _ENTRIES[name] for _, name in names})
 
 
 def no_network(text: str) -> NetworkError:

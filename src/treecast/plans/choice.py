@@ -56,8 +56,9 @@ def choose(
 ) -> tuple[Builder, Built | None]:
     """Return the best of some builders for a job, and the rows it built if they were needed to find out.
 
-    Builders are tried until one meets both lower bounds; of those that go there and back, those of each way. On networks of more
-    than 4096 nodes the first is taken if it has no closed form. ``known``: the costs of some, by ``id()``.
+    Builders are tried until one meets both lower bounds; of those that go there and back, those of each way. Rules by which each
+    node knows its part cost nothing to compare, so they are all compared first. On networks of more than 4096 nodes the first is
+    taken if it has no closed form. ``known``: the costs of some, by ``id()``.
     """
     tried = serious(entries, job)
     if len(tried) == 1:
@@ -68,20 +69,24 @@ def choose(
     compared, halved = all(entry.claims for entry in tried), all(entry.halves for entry in tried)
     found = list[Candidate]()
     for entry in tried:
+        if found and entry.at is None and not compared and _is_least(job, _best(found), halved=halved):
+            break
         if entry.halves and not compared and any(_is_least(job, candidate, halved=True) for candidate in found):
             continue
         if entry.claims is None and job.network.nodes > _MOST_COMPARED:
             if not found:
                 return entry, None
             continue
-        found.append(candidate := known.get(id(entry)) or _try(job, entry))
-        if not compared and _is_least(job, candidate, halved=halved):
-            break
-    able = [candidate for candidate in found if candidate.claims]
-    if not able:
+        found.append(known.get(id(entry)) or _try(job, entry))
+    chosen = _best(found)
+    if chosen.claims is None:
         raise PlanError(found[0].reason)
-    chosen = min(able, key=lambda candidate: candidate.cost)
     return chosen.builder, chosen.built
+
+
+def _best(found: list[Candidate]) -> Candidate:
+    """Return the candidate that costs least, of equal ones the first."""
+    return min(found, key=lambda candidate: (candidate.claims is None, candidate.cost))
 
 
 @dataclass(frozen=True, repr=False)

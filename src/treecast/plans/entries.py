@@ -12,6 +12,7 @@ from treecast.description import Description
 from treecast.discovery import import_all
 from treecast.errors import PlanError
 from treecast.networks import Network
+from treecast.networks.kept import kept
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import Builder, Option, one_way, registered, until_registered
 from treecast.plans.reversal import one_after_the_other, reverse_in_time
@@ -63,11 +64,14 @@ def builders(collective: str, network: Network, asked: Container[str] = ()) -> l
 
     ``asked``: the keywords of options that are given, or names of builders; those that need an option are left out without it.
     """
-    return [
-        entry
-        for entry in builders_of(collective)
-        if (not entry.needs or entry.needs in asked or entry.name in asked) and not entry.on(network)
-    ]
+    found = _builders_on(network, collective)
+    return [entry for entry in found if not entry.needs or entry.needs in asked or entry.name in asked]
+
+
+@until_registered
+@kept(32)
+def _builders_on(network: Network, kind: str) -> tuple[Builder, ...]:
+    return tuple(entry for entry in builders_of(kind) if not entry.on(network))
 
 
 def fitting(entries: Iterable[Builder], job: Job[Any]) -> list[Builder]:
@@ -76,11 +80,11 @@ def fitting(entries: Iterable[Builder], job: Job[Any]) -> list[Builder]:
     Those for weaker machines, or for any, are among them where there is no other, and behind the others where they cost little:
     their schedules hold on a freer machine, too, so it never takes more steps.
     """
-    able = [entry for entry in entries if not entry.why_not(job)]
-    own = [entry for entry in able if entry.is_for(job)]
+    able = [(entry, entry.is_for(job)) for entry in entries if not entry.why_not(job)]
+    own, others = ([entry for entry, is_own in able if is_own is wanted] for wanted in (True, False))
     if all(entry.baseline for entry in own):
-        return able
-    return sorted(able, key=lambda entry: not entry.is_for(job)) if _is_small(job) else own
+        return [entry for entry, _ in able]
+    return [*own, *others] if _is_small(job) else own
 
 
 def _is_small(job: Job[Any]) -> bool:

@@ -17,12 +17,11 @@ from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
 from treecast.networks.arcs import arcs_over
 from treecast.networks.past_relays import PAST, straight_of, whole_of
-from treecast.networks.reading.links import label_of
 from treecast.plans.amounts import amount_of, costs_of, with_arcs
 from treecast.plans.built import Job
 from treecast.plans.copies import against_of, copies_of
 from treecast.plans.entries import all_options, builders
-from treecast.plans.lengths import lengths_by_block
+from treecast.plans.lengths import lengths_by_block, node_of
 from treecast.schedule import Schedule
 from treecast.schedule.costs import Costs, over_routes
 from treecast.schedule.recipe import RENAMED
@@ -317,26 +316,6 @@ def _refuse_relay(network: Network, node: int, role: str) -> None:
         raise PlanError(
             f"{role} {network.label(node)} is a relay, which has nothing and wants nothing: take a rank, as {some}"
         )
-
-
-def node_of(network: Network, value: Any, role: str) -> int:
-    """Return the node that a number or label names. Raises PlanError and NetworkError for a value that names none.
-
-    A graph may have whole numbers for names: one that is the name of a node and the number of another is refused.
-    """
-    if isinstance(value, tuple):  # as networkx names the nodes of grids
-        value = label_of(cast("object", value))
-    if isinstance(value, bool) or not (isinstance(value, str) or hasattr(value, "__index__")):
-        raise PlanError(f"{role} must be a node or its label, not {value!r}")
-    if not network.named_nodes or isinstance(value, str):
-        return network.node(value)
-    named = network.node(str(value))
-    if named != value and 0 <= value < network.nodes:
-        raise PlanError(
-            f"{value} is the name of one node of {network.spec} and the number of another: write {str(value)!r} for "
-            f"the name, or {network.label(value)!r} for the name of the other"
-        )
-    return named
 
 
 def options_of(schedule: Schedule) -> dict[str, Any]:

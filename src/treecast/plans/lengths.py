@@ -1,7 +1,7 @@
-"""The lengths of messages that differ, as people give them."""
+"""The lengths of messages that differ, and nodes, as people give them."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from treecast.collectives import Collective, Kind, Lengths
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
+from treecast.networks.reading.links import label_of
 
 
 class Streams(NamedTuple):
@@ -103,9 +104,27 @@ def lengths_by_pair(network: Network, given: Any) -> Lengths:
     return Lengths.of(flits)
 
 
-def _of_mapping(network: Network, root: int | None, given: Any) -> Ints:
-    from treecast.plans.job import node_of
+def node_of(network: Network, value: Any, role: str) -> int:
+    """Return the node that a number or label names. Raises PlanError and NetworkError for a value that names none.
 
+    A graph may have whole numbers for names: one that is the name of a node and the number of another is refused.
+    """
+    if isinstance(value, tuple):  # as networkx names the nodes of grids
+        value = label_of(cast("object", value))
+    if isinstance(value, bool) or not (isinstance(value, str) or hasattr(value, "__index__")):
+        raise PlanError(f"{role} must be a node or its label, not {value!r}")
+    if not network.named_nodes or isinstance(value, str):
+        return network.node(value)
+    named = network.node(str(value))
+    if named != value and 0 <= value < network.nodes:
+        raise PlanError(
+            f"{value} is the name of one node of {network.spec} and the number of another: write {str(value)!r} for "
+            f"the name, or {network.label(value)!r} for the name of the other"
+        )
+    return named
+
+
+def _of_mapping(network: Network, root: int | None, given: Any) -> Ints:
     flits = np.full(network.nodes, -1, np.int64)
     for name, length in given.items():
         if not hasattr(length, "__index__") or int(length) < 0:

@@ -215,21 +215,32 @@ class Builder:
 
     def plans(self, kind: str) -> bool:
         """Return whether it plans a collective."""
-        return any(each == kind if isinstance(each, str) else each(COLLECTIVES[kind]) for each in self.of)
+        if kind not in self._planned:
+            row = COLLECTIVES[kind]
+            self._planned[kind] = any(each == kind if isinstance(each, str) else each(row) for each in self.of)
+        return self._planned[kind]
+
+    @cached_property
+    def _planned(self) -> dict[str, bool]:
+        return {}
 
     @cached_property
     def machines(self) -> tuple[Model, ...]:
         """The models that its schedules are for."""
         return tuple(map(model, self.models))
 
+    @cached_property
+    def _own(self) -> frozenset[Model]:
+        return frozenset(own.normal for own in self.machines)
+
     def is_for(self, job: Job[Any]) -> bool:
         """Return whether its schedules are for the very machine of a job; routes that share links are no builder's own."""
-        return job.network.past_routes is None and any(own.normal == job.model.normal for own in self.machines)
+        return job.network.past_routes is None and job.model.normal in self._own
 
     def serves(self, machine: Model) -> bool:
         """Return whether its schedules hold under a model."""
         free = self.any_model and machine.buffered and not machine.routing and not (self.alike and machine.arcs)
-        return free or any(own <= machine for own in self.machines)
+        return free or machine.normal in self._own or any(own <= machine for own in self.machines)
 
     def takes(self, keywords: Iterable[str]) -> bool:
         """Return whether it has all these options."""
@@ -255,7 +266,7 @@ class Builder:
             return f"needs model {' or '.join(full)}, not {job.model.name}"
         if job.copies > 1 and not self.by_root and job.copies > (most := self.most(job.network, job.against)):
             return f"sends over at most {most} {apart(job.against)} paths, not {job.copies}"
-        if not self.takes(job.options):
+        if job.options and not self.takes(job.options):
             unknown = sorted(set(job.options) - {option.keyword for option in self.options})
             return f"takes no {' and no '.join(unknown)}"
         return self.fits(job)
@@ -274,10 +285,10 @@ def registered() -> list[Builder]:
 
 
 def until_registered(function: Kept) -> Kept:
-    """Keep what a function returns until another builder is registered."""
-    kept = cache(function)
-    _KNOWN.append(kept.cache_clear)
-    return cast(Kept, kept)
+    """Keep what a function returns until another builder is registered; by itself, if it knows how to forget."""
+    known: Any = function if hasattr(function, "cache_clear") else cache(function)
+    _KNOWN.append(known.cache_clear)
+    return cast(Kept, known)
 
 
 def forget() -> None:

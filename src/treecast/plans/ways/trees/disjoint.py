@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
@@ -38,9 +39,7 @@ class DisjointTrees(Rule):
 @cache
 def known_trees() -> Mapping[str, DisjointTrees]:
     """Return those that are known, by the names of the families."""
-    from treecast.plans.ways import trees
-
-    modules = [import_module(f"{trees.__name__}.{module.name}") for module in iter_modules(trees.__path__)]
+    modules = [import_module(f"{__package__}.{found.name}") for found in iter_modules([str(Path(__file__).parent)])]
     entries = [getattr(module, "DISJOINT_TREES", None) for module in modules]
     return {entry.family: entry for entry in entries if isinstance(entry, DisjointTrees)}
 

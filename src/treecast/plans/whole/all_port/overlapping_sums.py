@@ -34,6 +34,8 @@ _SHAPES = ((1.0, 0), (1.0, 64), (1.0, 256), (0.75, 16))
 
 def _lacks_need(job: Job[Network]) -> str:
     network = job.network
+    if job.collective.all_source and network.seen_alike:
+        return looks_different(network)
     if len(_owners(job)) * network.arcs > _MOST_ARCS or network.rank_count > _MOST_TRIED // 2:
         return f"is for networks of up to {_MOST_ARCS:,} owners of sums times arcs, and {network.spec} has more"
     return ""
@@ -47,7 +49,6 @@ def _owners(job: Job[Network]) -> Ints:
 @builder(
     "priced-trees",
     sums_for_all,
-    on=looks_different,
     fits=_lacks_need,
     orbit=False,
     summary="sums go up trees while finished ones go down others; trees chosen by price such that arcs are used alike",

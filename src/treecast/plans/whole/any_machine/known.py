@@ -31,8 +31,10 @@ from treecast.lower_bounds import bounds, tightest
 from treecast.models import MODELS, Model, model
 from treecast.networks import Network
 from treecast.plans.built import Built, Job
+from treecast.plans.choice import choose, run_builder, serious
 from treecast.plans.entries import builders
 from treecast.plans.registry import Builder, any_machine, every_port
+from treecast.plans.request import schedule_of
 from treecast.plans.search import best_of
 from treecast.plans.times.timetable import Timed, listed, soonest, there_and_back
 from treecast.plans.ways.even_trees import CHANGES, even_ways
@@ -64,8 +66,6 @@ def for_all_ports(job: Job[Any]) -> Job[Any]:
 
 def known_builders(job: Job[Any]) -> list[Builder]:
     """Return the builders of a job for all ports."""
-    from treecast.plans.choice import serious
-
     known = [entry for entry in builders(job.collective.kind, job.network) if entry.is_for(job)]
     return serious([entry for entry in known if not entry.why_not(job)], job)
 
@@ -94,9 +94,6 @@ def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
 
     Beside each its collective, where its builder chose that.
     """
-    from treecast.plans.choice import choose, run_builder
-    from treecast.plans.request import schedule_of
-
     free, scale = for_all_ports(job), job.collective.messages if job.model.combining else 1
     known, every = known_builders(free), np.arange(int(job.network.nodes))
     chosen, made = choose(free, known)

@@ -33,6 +33,7 @@ from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of, far_apart
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, Job, rows_between, rows_over
+from treecast.plans.choice import build
 from treecast.plans.entries import builders, fitting
 from treecast.plans.registry import Builder, Option, any_machine, builder
 from treecast.plans.search import best_of
@@ -223,8 +224,6 @@ def _none_with_owners(job: Job[Any]) -> str:
 )
 def owned_sums(job: Job[Any]) -> Built:
     """Any machine: the schedule of the best builder of sums with owners. It is not proved how near the bound this is."""
-    from treecast.plans.choice import build
-
     try:
         owned = build(*_with_owners(job)).plain()
     except ScheduleError as error:  # an orbit that is too long to be written out
