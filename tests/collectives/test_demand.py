@@ -204,3 +204,9 @@ def test_without_a_way():
     assert treecast.plan({"a": ["c"]}, line).steps == 2
     with pytest.raises(PlanError, match="no way leads from c to a"):
         treecast.plan({"c": ["a"]}, line)
+
+
+def test_classes_of_a_line_stand_behind_semicolons():
+    one, other = (Demand.of(text) for text in ("2: 0 > 1 ; 3: 1 2 > 0", "2: 0 > 1; 3: 1 2 > 0;"))
+    assert one == other
+    assert len(one) == 2

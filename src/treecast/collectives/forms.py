@@ -77,7 +77,7 @@ def check_class(number: int, size: Any, parts: Sequence[Sequence[NodeName]], wan
 
 def _read_text(text: str) -> Iterator[Class]:
     """Yield the classes of a text, a line each: ``12: a b + c > d``; # begins a comment."""
-    lines = (line.partition("#")[0].split() for line in re.split(r"\n| ; ", text))
+    lines = (line.partition("#")[0].split() for line in re.split(r"\n|;(?=\s|$)", text))
     for number, words in enumerate(line for line in lines if line):
         size = words[0].removesuffix(":")
         said = words[1:] if words[0] != size and size.isascii() and size.isdigit() else words

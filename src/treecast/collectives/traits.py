@@ -18,27 +18,27 @@ def every_kind(kind: Kind) -> bool:
 
 def one_to_all(kind: Kind) -> bool:
     """Return whether one node's data reaches every node, as in a broadcast."""
-    return kind.one_to_all
+    return (kind.blocks, kind.starts, kind.ends) == ("one", "root", "all")
 
 
 def one_to_each(kind: Kind) -> bool:
     """Return whether one node deals blocks of one length out, as in a scatter."""
-    return kind.personal and kind.starts == "root" and not kind.lengths
+    return (kind.blocks, kind.starts, kind.ends) == ("node", "root", "own") and not kind.lengths
 
 
 def all_to_all(kind: Kind) -> bool:
     """Return whether every node's block, of one length, reaches every node, as in an allgather."""
-    return kind.spreads and kind.all_source and not kind.lengths
+    return (kind.blocks, kind.starts, kind.ends) == ("node", "own", "all") and not kind.lengths
 
 
 def each_to_each(kind: Kind) -> bool:
     """Return whether every node has a block of one length for every other, as in an alltoall."""
-    return kind.personal and kind.all_source and not kind.lengths
+    return (kind.blocks, kind.starts, kind.ends) == ("pair", "own", "own") and not kind.lengths
 
 
 def one_to_some(kind: Kind) -> bool:
     """Return whether one node's data reaches the nodes that are given, as in a multicast."""
-    return kind.targets
+    return (kind.blocks, kind.starts, kind.ends) == ("one", "root", "targets")
 
 
 def one_with_each(kind: Kind) -> bool:
@@ -48,12 +48,12 @@ def one_with_each(kind: Kind) -> bool:
 
 def sums_for_all(kind: Kind) -> bool:
     """Return whether sums reach every node."""
-    return kind.results
+    return kind.adds and kind.ends == "all"
 
 
 def blocks_of_sums_for_all(kind: Kind) -> bool:
     """Return whether sums that several nodes own reach every node, as in an allreduce."""
-    return kind.results and kind.all_source
+    return sums_for_all(kind) and kind.blocks == "node"
 
 
 def of_any_length(trait: Trait) -> Trait:
