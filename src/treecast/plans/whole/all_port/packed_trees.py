@@ -117,7 +117,9 @@ def _choice(network: Network, root: int, messages: int, copies: int, *, against:
         return _apart(network, root, messages, copies, against=against, seed=seed)
     far, best = network.eccentricity(root), _over(packed_trees(network, root, 1), messages, 1)
     most = 1 if messages == 1 or network.nodes == 1 else fewest_ways(network, root, ranks=True).ways
-    numbers = [number for number in range(most, 1, -1) if -(-messages // number) + far - 1 < best.steps]
+    # of numbers of trees that all carry as much, the least is tried: fewer trees are shallower
+    shares = {-(-messages // number): number for number in range(most, 1, -1)}
+    numbers = [number for share, number in shares.items() if share + far - 1 < best.steps]
     for number in numbers:
         if -(-messages // number) + far - 1 < best.steps:
             for trees in _arc_disjoint(network, root, number, seed, len(numbers)):
@@ -143,10 +145,7 @@ def _arc_disjoint(network: Network, root: int, number: int, seed: int, searches:
 
 
 def _apart(network: Network, root: int, messages: int, copies: int, *, against: Against, seed: int) -> _Choice:
-    """Return the same of trees whose ways to each rank share no node, link or arc. Raises PlanError.
-
-    If k and k - 1 trees carry equally many messages each, only k - 1 is tried: fewer trees are easier to find.
-    """
+    """Return the same of trees whose ways to each rank share no node, link or arc. Raises PlanError."""
     total, best = messages * copies, None
     for number in range(fewest_apart(network, root, against).ways, copies - 1, -1):
         if number > copies and not _is_mesh(network) and -(-total // (number - 1)) == -(-total // number):
