@@ -65,8 +65,9 @@ def for_all_ports(job: Job[Any]) -> Job[Any]:
 
 
 def known_builders(job: Job[Any]) -> list[Builder]:
-    """Return the builders of a job for all ports."""
+    """Return the builders of a job for all ports, but those by way of one node, which plan for the machine itself."""
     known = [entry for entry in builders(job.collective.kind, job.network) if entry.is_for(job)]
+    known = [entry for entry in known if not (entry.any_model and job.collective.results)] or known
     return serious([entry for entry in known if not entry.why_not(job)], job)
 
 
