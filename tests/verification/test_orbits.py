@@ -27,7 +27,7 @@ def changed(schedule, seed):
 @pytest.mark.parametrize("model", MACHINES)
 @pytest.mark.parametrize("seed", range(6))
 def test_the_rows_of_few_are_right_exactly_when_those_of_all_are(spec, model, seed):
-    orbit = changed(treecast.plan("alltoall", spec, builder="priced-paths"), seed)
+    orbit = changed(treecast.plan("alltoall", spec, builder="orbits"), seed)
     if seed % 2:  # one row in a step: then even small machines may carry it
         rows = orbit.rows.columns() | {"step": np.arange(len(orbit.rows)) * (1 + seed)}
         orbit = replace(orbit, rows=Rows.of(orbit.rows.payloads, **rows))
@@ -49,7 +49,7 @@ def test_the_rows_of_few_are_right_exactly_when_those_of_all_are(spec, model, se
 )
 def test_a_symmetry_that_is_none_is_refused(image, order, why):
     where = network("fat-tree:4")
-    schedule = treecast.plan("alltoall", where, builder="priced-paths")
+    schedule = treecast.plan("alltoall", where, builder="orbits")
     other = type(where)(4)
     vars(other)["symmetry"] = Turns(other, [Turn("wrong", order, np.array(image))])
     wrong = replace(schedule, network=other, rows=schedule.rows.take(slice(0, 3)), claims=None)

@@ -54,7 +54,7 @@ def test_plans_of_different_collectives_are_refused():
 @pytest.mark.parametrize(
     ("kind", "spec", "one", "other"),
     [
-        ("allgather", "hypercube:3", {}, {"builder": "spread"}),
+        ("allgather", "hypercube:3", {}, {"builder": "orbits"}),
         ("allgather", "complete:5", {}, {"copies": 2}),
         ("alltoall", "ring:5", {}, {"messages": 2}),
         ("allgather", "star:4", {}, {}),

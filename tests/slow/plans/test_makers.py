@@ -11,9 +11,9 @@ OTHERS = {
     "eyes": ["mesh:4x4"],
     "eyes-best-order": ["mesh:4x4"],
     "hamiltonian": ["hypercube:3", "path:5", "mesh:2x3"],
+    "orbits": [*SMALL, "fat-tree:4"],
     "packed-trees": ["mesh:2x3", "fat-tree:4"],
     "periods": ["ring:5"],
-    "priced-paths": [*SMALL, "fat-tree:4"],
     "priced-trees": [*SMALL, "path:4", "mesh:2x3", "fat-tree:4"],
     "shoulder-tap": ["path:5"],
 }

@@ -6,10 +6,10 @@ import treecast
 from treecast.errors import PlanError
 
 BUILDERS = {
-    "alltoall": "priced-paths",
-    "allgather": "priced-trees",
-    "reduce-scatter": "priced-trees",
-    "allreduce": "priced-trees",
+    "alltoall": "orbits",
+    "allgather": "orbits",
+    "reduce-scatter": "orbits",
+    "allreduce": "orbits",
 }
 SMALL = [
     "fat-tree:2",
@@ -59,5 +59,5 @@ def test_fat_trees_take_the_fewest_steps(kind, steps):
 def test_a_network_without_a_symmetry_is_refused():
     broken = treecast.network("fat-tree:4").without(nodes=["core-0.0"])
     assert broken.symmetry is None
-    with pytest.raises(PlanError, match="priced-paths"):
-        treecast.plan("alltoall", broken, builder="priced-paths")
+    with pytest.raises(PlanError, match="orbits"):
+        treecast.plan("alltoall", broken, builder="orbits")

@@ -155,13 +155,13 @@ WORST = {
     ("allgather", "disjoint-trees", 1): (1.0, STARS + CUBES),
     ("allgather", "disjoint-trees", 2): (1.26, STARS[1:] + CUBES[2:5]),
     ("allgather", "disjoint-trees", 3): (1.95, CUBES[5:]),
-    ("allgather", "spread", 1): (1.34, STARS + CUBES + TORI),
+    ("allgather", "orbits", 1): (1.34, STARS + CUBES + TORI),
     ("scatter", "disjoint-trees", 1): (1.05, STARS + CUBES),
     ("gather", "disjoint-trees", 1): (1.05, STARS + CUBES),
     ("scatter", "disjoint-trees", 2): (1.03, STARS[1:] + CUBES[2:]),
     ("gather", "disjoint-trees", 2): (1.03, STARS[1:] + CUBES[2:]),
-    ("alltoall", "priced-paths", 1): (1.0, STARS + CUBES),
-    ("alltoall", "priced-paths", 0): (1.5, TORI),  # rings and tori whose axes differ have axes that are busier
+    ("alltoall", "orbits", 1): (1.0, STARS + CUBES),
+    ("alltoall", "orbits", 0): (1.5, TORI),  # rings and tori whose axes differ have axes that are busier
     ("alltoall", "disjoint-trees", 2): (1.67, STARS[1:] + CUBES[2:]),
 }
 

@@ -144,7 +144,7 @@ def test_rows_do_not_grow_with_the_messages(spec):
 
 
 def test_the_default_is_the_one_of_fewest_steps():
-    assert plan("allgather", "torus:4x4").recipe.builder == "spread"
+    assert plan("allgather", "torus:4x4").recipe.builder == "orbits"
     assert plan("allreduce", "torus:4x4x4").steps == 22
     assert not plan("allgather", "mesh:4x4").orbit
 

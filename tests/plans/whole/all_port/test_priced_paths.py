@@ -55,8 +55,8 @@ def test_verified_is_claimed_is_expanded_on_random_graphs(size, seed, messages):
 
 
 def test_the_default_on_cayley_networks_is_an_orbit_unless_that_takes_more_steps():
-    assert plan("alltoall", "torus:4x4x4").recipe.builder == "priced-paths"
-    assert plan("alltoall", "ring:6").steps <= plan("alltoall", "ring:6", builder="priced-paths").steps
+    assert plan("alltoall", "torus:4x4x4").recipe.builder == "orbits"
+    assert plan("alltoall", "ring:6").steps <= plan("alltoall", "ring:6", builder="orbits").steps
 
 
 def test_a_recipe_makes_the_same_rows_and_one_node_none():

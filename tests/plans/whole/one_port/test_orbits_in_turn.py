@@ -13,7 +13,7 @@ ALIKE = ("star:4", "hypercube:3", "torus:3x4", "ring:5", "complete:5", "circulan
 
 
 def planned(kind, spec, messages, machine="one-port"):
-    name = "orbits-in-turn"
+    name = "orbits"
     schedule = plan(kind, spec, messages=messages, model=machine, builder=name)
     for method in ("fast", "expanded"):
         report = verify(schedule, method=method)
@@ -48,6 +48,6 @@ def test_each_step_in_two_of_half_duplex(spec):
 
 def test_copies_and_other_networks_have_none():
     with pytest.raises(PlanError, match="sends one copy"):
-        plan("alltoall", "star:4", model="one-port", copies=2, builder="orbits-in-turn")
+        plan("alltoall", "star:4", model="one-port", copies=2, builder="orbits")
     with pytest.raises(PlanError, match="there is no builder 'orbits-in-turn'"):
-        plan("alltoall", "mesh:3x3", model="one-port", builder="orbits-in-turn")
+        plan("alltoall", "mesh:3x3", model="one-port", builder="orbits")

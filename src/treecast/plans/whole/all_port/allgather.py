@@ -78,7 +78,7 @@ def walked(network: Rotational, trees: TreeSet, carried: list[list[tuple[int, in
 
 
 @builder(
-    "spread",
+    "orbits",
     all_to_all,
     on=Cayley,
     summary="each step joins ports with new nodes",

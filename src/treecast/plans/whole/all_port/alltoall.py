@@ -78,7 +78,7 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
 
 
 @builder(
-    "priced-paths",
+    "orbits",
     each_to_each,
     on=(Network, has_symmetry),
     summary="shortest paths of one rank of each orbit, chosen by price so that orbits of arcs are used alike",

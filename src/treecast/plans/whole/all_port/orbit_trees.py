@@ -24,7 +24,7 @@ from treecast.schedule import Claims, Payloads
 
 
 @builder(
-    "priced-trees",
+    "orbits",
     all_to_all,
     on=(Graph, looks_different, has_symmetry),
     summary="a tree of shortest ways from one rank of each orbit, past few relays, whose arcs use orbits of arcs alike",

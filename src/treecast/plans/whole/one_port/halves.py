@@ -130,7 +130,7 @@ def _halve(name: str, kind: Trait, build: Build, period: Callable[[Job[Any]], in
     alone = {
         "circulant": "all send as many labels on",
         "dimensions-in-turn": "all exchange along one dimension after the other",
-        "orbits-in-turn": "all send over the same port",
+        "orbits": "all send over the same port",
         "shifted-trees": "trees of one shape, each behind the other",
     }
 
@@ -174,7 +174,7 @@ _halve("shifted-trees", one_to_all, shifted_trees.shifted_trees, _copies, fits=s
 _halve("direct", all_to_all, one_by_one.allgather, _copies, fits=_fits_together)
 _halve("direct", each_to_each, one_by_one.alltoall, _copies, fits=_fits_together)
 _halve(
-    "orbits-in-turn",
+    "orbits",
     each_to_each,
     orbits_in_turn.orbits_in_turn,
     _copies,

@@ -39,7 +39,7 @@ def fits(job: Job[Cayley]) -> str:
 
 
 @builder(
-    "orbits-in-turn",
+    "orbits",
     all_to_all,
     each_to_each,
     on=Cayley,
