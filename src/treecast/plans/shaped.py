@@ -118,7 +118,7 @@ def _places(network: Network, costs: Costs, amount: Amount) -> Iterator[Network]
     steep = [dear for cheap, dear in pairwise(levels.tolist()) if dear > _DEARER * cheap][:_MOST_LEFT_OUT]
     link = np.minimum(tail, head) * network.nodes + np.maximum(tail, head)
     dearest = list(dict.fromkeys(link[np.argsort(-taken, kind="stable")].tolist()))
-    some = [taken >= dear for dear in steep] + [np.isin(link, dearest[:many]) for many in (1, 2) if len(levels) > 1]
+    some = [taken >= dear for dear in steep] + [np.isin(link, dearest[:many]) for many in (1, 2, 3) if len(levels) > 1]
     seen = set[bytes]()
     for out in some:
         if out.tobytes() in seen:

@@ -13,9 +13,11 @@ from tests.lower_bounds.test_cuts import boxes, worst_of_all
 from tests.networks.test_relays import capacities, flows_from, multigraphs
 from tests.plans.whole.all_port.test_balanced_trees import fat_tree, weak_torus
 from tests.strategies import examples
-from treecast import network, plan, verify
+from treecast import builders, job, network, plan, verify
 from treecast.errors import PlanError
 from treecast.lower_bounds.cuts import optimum
+from treecast.plans.choice import build
+from treecast.plans.request import request
 from treecast.plans.ways.trees.split_off import trees_past_relays, trees_split_off
 
 NAMED = {
@@ -107,17 +109,13 @@ def test_no_arc_is_in_more_trees_than_the_optimum_has_steps(name):
 @examples(15)
 def test_plans_hold_on_every_multigraph(graph, messages, kind):
     where = network(graph).adding()
-    if where.relays is None and not where.parallel_arcs:
-        with pytest.raises(PlanError, match="there is no builder 'packed-trees'"):
-            plan(kind, where, messages=messages, builder="packed-trees")
-        return
-    schedule = None
-    with nullcontext() if all_relays_are_even(graph) else suppress(PlanError):
-        schedule = plan(kind, where, messages=messages, builder="packed-trees")
-    if schedule is None:
-        return
-    assert verify(schedule).holds
-    assert verify(schedule, method="expanded").holds
+    asked, every = request(kind, where, messages=messages, model="all-port")
+    for entry in every:
+        if entry.name == "packed-trees":
+            with nullcontext() if all_relays_are_even(graph) else suppress(PlanError):
+                schedule = build(asked, [entry])
+                assert verify(schedule).holds
+                assert verify(schedule, method="expanded").holds
 
 
 def test_a_relay_with_more_arcs_in_than_out_is_named():
@@ -142,8 +140,11 @@ def test_long_blocks_lose_little():
 def test_more_ranks_are_refused():
     wired = nx.grid_2d_graph(13, 13)
     nx.set_edge_attributes(wired, 2, "capacity")
-    with pytest.raises(PlanError, match=r"packs trees of up to 144 ranks, which takes seconds, and .* has 169"):
-        plan("allgather", network(wired), builder="packed-trees")
-    where = network(boxes(17, 8, 9, 1))
-    with pytest.raises(PlanError, match="packed-trees splits off relays for as long as that takes seconds"):
-        plan("allgather", where, builder="packed-trees")
+    assert "packs trees of up to 144 ranks, which takes seconds, and" in refused(network(wired))
+    assert "splits off relays for as long as that takes seconds" in refused(network(boxes(17, 8, 9, 1)))
+
+
+def refused(where):
+    """Return why packed trees are no plans of an allgather."""
+    asked = job("allgather", where)
+    return " ".join(each.why_not(asked) for each in builders("allgather", where) if each.name == "packed-trees")
