@@ -8,7 +8,7 @@ import pytest
 
 from tests.test_site import PAGES
 from treecast.cli.app import find_verbs
-from treecast.cli.topics.rules import read_rules
+from treecast.cli.topics import read_rules
 from treecast.collectives import COLLECTIVES
 from treecast.formats import read
 from treecast.networks import families

@@ -4,7 +4,7 @@ import re
 from html import escape
 from pathlib import Path
 
-from treecast.cli.topics.rules import Rule, read_rules
+from treecast.cli.topics import Rule, read_rules
 from treecast.drawing.style import DARK
 from treecast.formats import read
 from treecast.schedule import Schedule

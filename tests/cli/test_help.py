@@ -6,17 +6,15 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 
 import pytest
 
 import treecast
-from treecast.cli import main, topics
+from treecast.cli import main
 from treecast.cli.app import find_verbs
+from treecast.cli.topics import TOPICS
 from treecast.models import MODELS
 from treecast.networks import families
-
-TOPICS = [module.name for module in iter_modules(topics.__path__)]
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -66,11 +64,11 @@ def test_an_unknown_topic(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_variable_that_the_sources_name_is_explained() -> None:
-    from treecast.cli.topics.environment import VARIABLES
+    from treecast.cli.topics import VARIABLES
 
     name = r"(?:TREECAST|NUMBA|XDG|OMPI|OMP|PMIX|PMI)_\w*[A-Za-z]"
     package = Path(treecast.__file__).parent
-    texts = [path.read_text() for path in package.rglob("*.py") if path != package / "cli/topics/environment.py"]
+    texts = [path.read_text() for path in package.rglob("*.py") if path != package / "cli/topics.py"]
     named = {found for text in texts for found in re.findall(rf"""["'$]({name})\b""", text)} - {"OMPI_COMM_WORLD"}
     assert named == {found for row in VARIABLES for cell in row for found in re.findall(rf"\b{name}", cell)}
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from treecast.cli.jobs import COMMANDS
+from treecast.cli.verbs.warm_up import COMMANDS
 from treecast.kernels import compiled
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from treecast import kernels
 from treecast.cli import main
-from treecast.cli.jobs import COMMANDS
+from treecast.cli.verbs.warm_up import COMMANDS
 from treecast.discovery import import_all
 from treecast.kernels.compiled import Kernel, policy
 from treecast.networks import Star, network

@@ -1,7 +1,7 @@
 """The generated pages of the documentation have everything that is registered; each rule has a schedule that breaks it."""
 
 from tests.test_reference import generate as generate
-from treecast.cli.topics.rules import read_rules
+from treecast.cli.topics import read_rules
 from treecast.collectives import COLLECTIVES
 from treecast.plans import all_builders
 
