@@ -1,12 +1,14 @@
-"""The errors of treecast.
+"""The errors of treecast, and calls with a keyword that a function does not have: the error says which it has.
 
-Every message is one line that names the error and its remedy; the command line prints it behind
-``error:`` and exits with 2.
+Every message is one line that names the error and its remedy; the command line prints it behind ``error:`` and exits with 2.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from functools import wraps
+from inspect import signature
 from types import MappingProxyType
+from typing import ParamSpec, TypeVar
 
 _ALIKE = 0.75  # of 1: how like a known name an unknown one must be for a hint
 
@@ -180,3 +182,31 @@ def did_you_mean(name: str, known: Iterable[str], stands_for: Mapping[str, str] 
 
 def _plain(name: str) -> str:
     return name.strip().lower().replace("_", "-")
+
+
+_Words = ParamSpec("_Words")
+_Found = TypeVar("_Found")
+
+
+def checks_keywords(verb: Callable[_Words, _Found]) -> Callable[_Words, _Found]:
+    """Return a function that raises TypeError with the right keywords when it is called with a wrong one.
+
+    >>> @checks_keywords
+    ... def simulate(schedule, faults=None): ...
+    >>> simulate(None, fualts=3)
+    Traceback (most recent call last):
+        ...
+    TypeError: simulate() has no keyword 'fualts'; did you mean 'faults'? It has: schedule, faults
+    """
+    known = list(signature(verb).parameters)
+
+    @wraps(verb)
+    def checked(*given: _Words.args, **named: _Words.kwargs) -> _Found:
+        for name in named:
+            if name not in known:
+                hint = did_you_mean(name, known).rstrip("?")
+                end = "? It has" if hint else "; it has"
+                raise TypeError(f"{verb.__name__}() has no keyword {name!r}{hint}{end}: {', '.join(known)}")
+        return verb(*given, **named)
+
+    return checked

@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -26,7 +25,7 @@ def test_help_lists_all_topics_and_verbs(capsys: pytest.CaptureFixture[str]) -> 
     assert {"rules", "models", "builders", "files", "faults", "labels", "exit"} <= set(TOPICS)
     page = shown(capsys)
     for topic in TOPICS:
-        assert f"{import_module(f'{topics.__name__}.{topic}').__doc__}" in page
+        assert f"{TOPICS[topic].__doc__}" in page
     assert all(verb in page for verb in find_verbs())
 
 

@@ -11,8 +11,7 @@ from treecast import formats
 from treecast.cli import main
 from treecast.cli.renamed import modern
 from treecast.plans.timing import time_plan
-from treecast.schedule.clocks import seconds_by_steps
-from treecast.schedule.costs import Costs
+from treecast.schedule.costs import Costs, seconds_by_steps
 
 SPEED = ["--latency", "1us", "--rate", "12.5GB/s"]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.drawing.on_page import check_room, on_page
+from treecast.drawing.figures.charts import draw_times
 from treecast.drawing.figures.paths import draw_paths
-from treecast.drawing.figures.times import draw_times
 from treecast.drawing.style import colour
 from treecast.errors import PlanError
 from treecast.networks import network

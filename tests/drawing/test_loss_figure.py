@@ -3,7 +3,7 @@
 import pytest
 
 from tests.drawing.on_page import check_room
-from treecast.drawing.figures.losses import draw_losses
+from treecast.drawing.figures.charts import draw_losses
 from treecast.drawing.registry import View
 from treecast.drawing.style import empty_figure
 from treecast.errors import FaultError

@@ -15,8 +15,7 @@ from treecast.drawing.figures.parallelogram import draw_parallelograms
 from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.passages import CERTIFICATE, ORDER, Streams
 from treecast.drawing.pictures import draw
-from treecast.drawing.text.lanes import lanes_text
-from treecast.drawing.text.tree import tree_text
+from treecast.drawing.text import lanes_text, tree_text
 from treecast.errors import TreecastError
 from treecast.formats import save
 from treecast.lower_bounds import schedule_bounds

@@ -10,9 +10,7 @@ import pytest
 from treecast.drawing import pictures, registry
 from treecast.drawing.pictures import draw
 from treecast.drawing.registry import View, all_pictures, choose, listed_kinds, suffixes
-from treecast.drawing.text.lanes import lanes_text
-from treecast.drawing.text.space_time import space_time_text
-from treecast.drawing.text.tree import tree_text
+from treecast.drawing.text import lanes_text, space_time_text, tree_text
 from treecast.errors import TreecastError
 from treecast.plans import plan
 from treecast.simulation.faults import Faults

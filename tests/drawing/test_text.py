@@ -14,8 +14,7 @@ from tests.strategies import arbitrary, examples, planned
 from treecast.collectives import Collective
 from treecast.drawing.arrivals import find_received
 from treecast.drawing.shapes import trees_of
-from treecast.drawing.text.space_time import TREE_SIGNS, completion_text, space_time_text
-from treecast.drawing.text.tree import tree_text
+from treecast.drawing.text import TREE_SIGNS, completion_text, space_time_text, tree_text
 from treecast.errors import ScheduleError, TreecastError
 from treecast.models import model
 from treecast.networks import network

@@ -12,8 +12,7 @@ import treecast
 from treecast import formats
 from treecast.errors import FormatError
 from treecast.formats.registry import exporter_named
-from treecast.schedule.clocks import seconds_by_steps
-from treecast.schedule.costs import Costs
+from treecast.schedule.costs import Costs, seconds_by_steps
 
 SLOW = {(0, 1): Costs.of("30us", "1GB/s").default, (1, 0): Costs.of("5us", "2GB/s").default}
 JOBS = [

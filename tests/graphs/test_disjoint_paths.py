@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.oracles.plain import graph_of
 from tests.strategies import examples
 from treecast.errors import NetworkError
-from treecast.graphs.disjoint_paths import disjoint_paths, least_lengths
+from treecast.graphs.flows import disjoint_paths, least_lengths
 from treecast.networks import Graph, network
 
 

@@ -11,8 +11,7 @@ from treecast.cli import main
 from treecast.errors import TreecastError
 from treecast.models import Cost
 from treecast.plans.timing import time_plan
-from treecast.schedule.clocks import seconds_by_events
-from treecast.schedule.costs import Costs
+from treecast.schedule.costs import Costs, seconds_by_events
 from treecast.schedule.sizes import Sizes
 from treecast.testing import check_plan
 

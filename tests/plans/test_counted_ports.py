@@ -11,8 +11,7 @@ from treecast import Model, plan, simulate, verify
 from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import schedule_bounds, tightest
 from treecast.lower_bounds.proof import of_bounds
-from treecast.schedule.clocks import seconds_by_events, seconds_by_steps
-from treecast.schedule.costs import Costs
+from treecast.schedule.costs import Costs, seconds_by_events, seconds_by_steps
 from treecast.schedule.sizes import Sizes
 
 

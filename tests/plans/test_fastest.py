@@ -15,8 +15,7 @@ from treecast.lower_bounds.seconds import bound_seconds
 from treecast.models import Cost
 from treecast.plans.entries import builders
 from treecast.plans.timing import time_plan
-from treecast.schedule.clocks import seconds_by_events, seconds_by_steps
-from treecast.schedule.costs import Costs, read_costs
+from treecast.schedule.costs import Costs, read_costs, seconds_by_events, seconds_by_steps
 
 JOBS: list[tuple[str, str, dict[str, Any]]] = [
     ("broadcast", "torus:3x4", {}),

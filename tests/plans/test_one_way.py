@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.lower_bounds.test_lower_bounds import shortest_broadcast
 from tests.oracles.plain import graph_of
 from treecast.collectives import Collective
-from treecast.drawing.text.tree import tree_text
+from treecast.drawing.text import tree_text
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
 from treecast.models import model

@@ -16,8 +16,7 @@ from treecast.lower_bounds import best
 from treecast.lower_bounds.seconds import bound_seconds
 from treecast.networks import network
 from treecast.plans import plan, plan_again
-from treecast.schedule.clocks import seconds_by_events, seconds_by_steps
-from treecast.schedule.costs import Costs
+from treecast.schedule.costs import Costs, seconds_by_events, seconds_by_steps
 from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import treecast
 from treecast.models import Cost, Model, model
 from treecast.networks.arcs import arcs_of
-from treecast.schedule.clocks import seconds_by_events
-from treecast.schedule.costs import Costs
+from treecast.schedule.costs import Costs, seconds_by_events
 from treecast.verification.verifier import verify
 
 KINDS = ["broadcast", "scatter", "gather", "reduce", "allgather", "reduce-scatter", "allreduce", "alltoall"]

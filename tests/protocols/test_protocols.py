@@ -11,8 +11,7 @@ from tests.tree_cases import MODELS, ON_PATHS, cases, network_of, on_path
 from treecast import plan, protocols
 from treecast.errors import PlanError, ProtocolError
 from treecast.protocols import Certificate, Flit, Order, Token, WakeUp, agrees, differences, run_protocol
-from treecast.protocols.node import UP, Local, Planned
-from treecast.protocols.synchronous import Place, converse
+from treecast.protocols.synchronous import UP, Local, Place, Planned, converse
 from treecast.schedule import Recipe
 
 pytestmark = pytest.mark.each(2)

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from treecast.simulation.intervals import chance_of_at_most, clopper_pearson, mean_within
+from treecast.simulation.survival import chance_of_at_most, clopper_pearson, mean_within
 
 
 def exact_chances(draws, p):

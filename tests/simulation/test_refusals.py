@@ -48,8 +48,7 @@ def test_a_schedule_under_another_switching():
 
 
 def test_seconds_need_bytes():
-    from treecast.schedule.clocks import seconds_by_events
-    from treecast.schedule.costs import Costs
+    from treecast.schedule.costs import Costs, seconds_by_events
 
     with pytest.raises(ScheduleError, match="does not say how many bytes its chunks have"):
         seconds_by_events(SCHEDULE, Costs.of("1us", "1GB/s"))

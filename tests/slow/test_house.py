@@ -205,7 +205,7 @@ def count(file: File, /) -> int:
 
 NEW = {
     "networks/windmill.py": FAMILY_FILE, "plans/whole/all_port/patient.py": BUILDER_FILE, "formats/native/sends.py": FORMAT_FILE,
-    "drawing/text/census.py": PICTURE_FILE, "cli/verbs/count.py": VERB_FILE, "networks/reading/wheel.py": READER_FILE,
+    "drawing/census.py": PICTURE_FILE, "cli/verbs/count.py": VERB_FILE, "networks/reading/wheel.py": READER_FILE,
 }  # fmt: skip
 
 

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from treecast.advice.failing import Failures, cables
 from treecast.description import Described, Description, Table, count_of, describe
-from treecast.errors import PlanError
-from treecast.keywords import checks_keywords
+from treecast.errors import PlanError, checks_keywords
 from treecast.networks.graph import Graph
 from treecast.networks.reading.links import Links
 from treecast.progress import report

@@ -11,9 +11,8 @@ from treecast.advice.failing import slope_of
 from treecast.advice.logs import Log, bus_factor, read_log
 from treecast.advice.orders import Loads, OrderSearch, ring
 from treecast.description import Description, Table, count_of, describe, list_few
-from treecast.errors import PlanError
+from treecast.errors import PlanError, checks_keywords
 from treecast.files import read_whole
-from treecast.keywords import checks_keywords
 from treecast.lower_bounds import best, bounds
 from treecast.networks import Network
 from treecast.networks import network as find_network

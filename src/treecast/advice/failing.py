@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.description import Description, Table, count_of, describe, list_few
-from treecast.errors import PlanError
-from treecast.keywords import checks_keywords
+from treecast.errors import PlanError, checks_keywords
 from treecast.lower_bounds import best, bounds
 from treecast.models import Model
 from treecast.networks import Network, NodeName
 from treecast.networks.arcs import arcs_of
-from treecast.networks.cables import cables_of
+from treecast.networks.wired import cables_of
 from treecast.networks.without import Without
 from treecast.plans import plan
 from treecast.plans.amounts import rate_on

@@ -8,8 +8,7 @@ from typing import Any
 from treecast.advice.orders import Loads, OrderSearch, Sends, groups_of, ring, tree
 from treecast.demands.layouts import Mesh
 from treecast.description import Description, count_of, describe, list_few
-from treecast.errors import PlanError, did_you_mean
-from treecast.keywords import checks_keywords
+from treecast.errors import PlanError, checks_keywords, did_you_mean
 from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
 from treecast.plans.amounts import rate_on

@@ -8,8 +8,7 @@ from pathlib import Path
 from treecast.collectives import find_kind
 from treecast.demands.groups import SEND, along
 from treecast.demands.layouts import Mesh
-from treecast.errors import FormatError, PlanError
-from treecast.keywords import checks_keywords
+from treecast.errors import FormatError, PlanError, checks_keywords
 from treecast.programs.meetings import Deadlock, GroupCall, find_deadlock, read_calls
 
 

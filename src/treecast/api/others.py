@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from treecast import formats
 from treecast.api.schedules import Planned, schedule_of
-from treecast.errors import PlanError
+from treecast.errors import PlanError, checks_keywords
 from treecast.formats import Told
 from treecast.formats.registry import exporter_named, format_of_name
-from treecast.keywords import checks_keywords
 from treecast.networks import NodeName, network
 from treecast.plans import plan
 from treecast.plans.amounts import amount_of, costs_of

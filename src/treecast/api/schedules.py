@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, overload
 from numpy.typing import NDArray
 
 from treecast import formats, lower_bounds
-from treecast.errors import FormatError
+from treecast.errors import FormatError, checks_keywords
 from treecast.execution import election, local
 from treecast.execution.layout import bytes_of
 from treecast.formats import Told
-from treecast.keywords import checks_keywords
 from treecast.models import Model
 from treecast.plans import Job, job
 from treecast.plans.job import counted, takes

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from threading import Timer
 from typing import TextIO
 
-from treecast.description import Description, Table, describe, spell
-from treecast.description.words import spell_lines
+from treecast.description import Description, Table, describe, spell, spell_lines
 from treecast.progress import reporting
 
 _STYLES = {"good": "green", "bad": "bold red", "quiet": "dim"}

@@ -14,7 +14,7 @@ from treecast.collectives.demand import Demand
 from treecast.collectives.holdings import Holdings
 from treecast.collectives.kinds import COLLECTIVES, Kind
 from treecast.collectives.lengths import Lengths
-from treecast.collectives.spelled import spell_long, spell_short
+from treecast.description import count_of
 from treecast.errors import PlanError
 from treecast.networks.core import Ints, Network, ints
 
@@ -352,7 +352,29 @@ class Collective:
     # --- how it is shown ---
 
     def __repr__(self) -> str:
-        return spell_short(self)
+        root = f", root={self.root}" if self.root else ""
+        targets = f", targets={len(self.targets):,} nodes" if self.targets else ""
+        size = f"messages={self.messages}" if self.lengths is None else f"lengths={self.lengths!r}"
+        size = size if self.demand is None else f"demand={self.demand!r}"
+        relays = f", relays={len(self.relays):,} nodes" if self.relays else ""
+        owners = f", owners={len({node for _, node in self.owners}):,} nodes" if self.owners else ""
+        owners = ", owners=NO_OWNERS" if self.shared else owners
+        return f"Collective({self.kind!r}, nodes={self.nodes}, {size}{root}{targets}{relays}{owners})"
 
     def __str__(self) -> str:
-        return spell_long(self)
+        kind, noun = self.traits, "sum" if self.traits.adds else "message"
+        load = f"{self.messages:,} {noun}{'' if self.messages == 1 else 's'}"
+        if self.demand is not None:
+            load = f"{self.demand.chunks:,} chunks in {count_of(len(self.demand), 'class')}"
+        elif self.lengths is not None:
+            load = f"messages of {self.lengths.total:,} flits in all"
+        elif kind.blocks != "one":
+            load += f" {'of' if kind.starts == 'own' and kind.blocks == 'node' else 'for'} each {kind.blocks}"
+        way = f" {kind.direction} node {self.root}"
+        if kind.all_source:
+            way = ""
+        elif kind.results:
+            way = f" by way of node {self.root}"
+        elif kind.targets:
+            way += f" to {len(self.targets):,} node{'' if len(self.targets) == 1 else 's'}"
+        return f"{self.kind} over {self.nodes - len(self.relays):,} {self.member}s: {load}{way}"

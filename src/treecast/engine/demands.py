@@ -24,8 +24,7 @@ from treecast.engine.planned import tell_all
 from treecast.engine.transfers import Transfer, transfers_of
 from treecast.engine.turns import Turns
 from treecast.errors import DeliveryError, PlanError
-from treecast.execution.classes import check_plan, chunks_of, digest_of, layout_at
-from treecast.execution.layout import Bytes, ranges_at, sums_at
+from treecast.execution.layout import Bytes, check_plan, chunks_of, digest_of, layout_at, ranges_at, sums_at
 from treecast.groups.group import Group
 from treecast.groups.members import name_ranks
 from treecast.groups.shape import Shape

@@ -21,8 +21,7 @@ from treecast.networks.arcs import arcs_of
 from treecast.programs.messages import Messages, chunk_places, messages_of, parcels
 from treecast.ragged import Ints, places, starts
 from treecast.schedule import Payloads, Rows, Schedule
-from treecast.schedule.clocks import events_of
-from treecast.schedule.costs import Costs, Floats
+from treecast.schedule.costs import Costs, Floats, events_of
 from treecast.schedule.sizes import under_way
 from treecast.simulation.faults import Faults, parse_faults
 from treecast.simulation.replay import replay

@@ -1,17 +1,177 @@
-"""Separators, which make an alltoall slow: cuts that many pairs of nodes cross over few arcs."""
+"""What lies in the way of much data: parts that few arcs join, relays that part ranks, and cuts that many pairs cross.
 
+Whatever ranks of all parts add up has to pass the arcs between them again and again. Whatever all ranks hear has to pass relays
+without which ranks are cut off. Separators, which few arcs leave, make an alltoall slow.
+"""
+
+from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from treecast.graphs.flows import away
 from treecast.networks.arcs import Arcs, arcs_of
-from treecast.networks.core import Ints, Network
+from treecast.networks.core import Ints, Network, ints
 from treecast.networks.grid import Grid
 from treecast.networks.kept import kept
 
-_MOST_NODES = 2**12  # of a network that is searched for cuts
+_MOST_ARCS = 2**16  # of a network that is searched
+
+
+class Parts(NamedTuple):
+    """A network in ``groups`` parts with ranks, between which ``arcs`` arcs lead; ``part``: int64 (N,), that of each node."""
+
+    groups: int
+    arcs: int
+    part: NDArray[np.int64]
+
+
+@kept(64)
+def weakest_parts(network: Network) -> Parts | None:
+    """Return parts with many of them for each arc between them; None of networks of more than 65,536 arcs or of one rank.
+
+    At first each node is a part. Those two become one that most arcs join, again and again. The best on the way are taken: those
+    of the least quotient of arcs by parts less one. There may be better ones (Cunningham 1985 has the best).
+
+    Two pairs of nodes with four cables within and one between:
+
+    >>> import networkx as nx
+    >>> from treecast.networks import network
+    >>> pairs = nx.Graph([("a", "b", {"capacity": 4}), ("c", "d", {"capacity": 4}), ("b", "c"), ("a", "d")])
+    >>> weakest_parts(network(pairs))
+    Parts(groups=2, arcs=4, part=array([0, 0, 1, 1]))
+    """
+    arcs = arcs_of(network)
+    if network.rank_count == 1 or len(arcs.head) > _MOST_ARCS:
+        return None
+    joined = {v: dict[int, int]() for v in range(network.nodes)}
+    for u, v in zip(arcs.tail.tolist(), arcs.head.tolist(), strict=True):
+        joined[u][v] = joined[v][u] = joined[u].get(v, 0) + 1
+    has_rank = np.isin(np.arange(network.nodes), network.ranks).tolist()
+    count, between, merged = network.rank_count, len(arcs.head), list[tuple[int, int]]()
+    best, at = (network.nodes * between + 1, 1), 0  # arcs and parts less one
+    heap = [(-many, u, v) for u, near in joined.items() for v, many in near.items() if u < v]
+    heapify(heap)
+    while heap and count > 1:
+        if between * best[1] < best[0] * (count - 1):
+            best, at = (between, count - 1), len(merged)
+        many, u, v = heappop(heap)
+        if joined[u].get(v) != -many:
+            continue  # one of them has grown since, or is gone
+        merged.append((u, v))
+        between += many
+        count -= has_rank[u] and has_rank[v]
+        has_rank[u] = has_rank[u] or has_rank[v]
+        del joined[u][v]
+        for w, more in joined[v].items():
+            if w != u:
+                joined[u][w] = joined[w][u] = joined[u].get(w, 0) + more
+                del joined[w][v]
+                heappush(heap, (-joined[u][w], min(u, w), max(u, w)))
+        joined[v] = {}
+    part = np.arange(network.nodes)
+    for u, v in reversed(merged[:at]):
+        part[v] = part[u]
+    return Parts(best[1] + 1, best[0], np.unique(part, return_inverse=True)[1])
+
+
+_MOST_NODES = 2**14  # of a network that is searched
+
+
+@kept(64)
+def relays_passed(network: Network) -> int:
+    """Return a number of relays that every tree over all ranks has at least; 0 where there are more than 16,384 nodes.
+
+    It has the p nodes that are ranks or part ranks. Arcs join these among themselves to c pieces, so p - c links of the tree at
+    most lie between them. Each of its s other relays has d neighbors or fewer. So p + s - 1 <= p - c + s d.
+
+    >>> from treecast.networks import network
+    >>> relays_passed(network("fat-tree:2")), relays_passed(network("ring:5"))
+    (5, 0)
+    """
+    if network.relays is None or network.nodes > _MOST_NODES or network.rank_count == 1:
+        return 0
+    kept, parting = ~network.relays, parting_relays(network)
+    kept[parting] = True
+    beside, pieces = _beside(network), 0
+    left = set(np.flatnonzero(kept).tolist())
+    while left:
+        pieces += 1
+        way = [left.pop()]
+        while way:
+            near = beside[way.pop()] & left
+            left -= near
+            way += near
+    most = max((len(beside[w]) for w in np.flatnonzero(~kept).tolist()), default=0)
+    return len(parting) + (-(-(pieces - 1) // (most - 1)) if most > 1 else 0)
+
+
+def _beside(network: Network) -> dict[int, set[int]]:
+    """Return the neighbors of each node, arcs taken both ways."""
+    arcs = arcs_of(network, single=True)
+    found = {v: set[int]() for v in range(network.nodes)}
+    for u, v in zip(arcs.tail.tolist(), arcs.head.tolist(), strict=True):
+        found[u].add(v)
+        found[v].add(u)
+    return found
+
+
+@kept(64)
+def parting_relays(network: Network) -> Ints:
+    """Return the relays that part ranks, arcs taken both ways: int64, ascending; none of networks of more than 16,384 nodes.
+
+    A depth-first search numbers the nodes from a rank on. A relay parts ranks if from below one of its children, ranks among
+    them, no arc leads back above it (Hopcroft & Tarjan 1973).
+
+    >>> import networkx as nx
+    >>> from treecast.networks import network
+    >>> wired = nx.Graph([("a", "s"), ("b", "s"), ("s", "t"), ("t", "c"), ("t", "end")])
+    >>> nx.set_node_attributes(wired, {"s": True, "t": True, "end": True}, "relay")
+    >>> where = network(wired)
+    >>> where.labels(parting_relays(where))
+    ['s', 't']
+    """
+    if network.relays is None or network.nodes > _MOST_NODES or network.rank_count == 1:
+        return np.zeros(0, np.int64)
+    beside = _beside(network)
+    root, ranks = int(network.ranks[0]), (~network.relays).tolist()  # whether a rank is among a node and those below
+    number, parent = {root: 0}, {root: root}
+    way = [(root, iter(beside[root]))]
+    while way:
+        u, left = way[-1]
+        v = next((v for v in left if v not in number), -1)
+        if v < 0:
+            way.pop()
+            continue
+        number[v], parent[v] = len(number), u
+        way.append((v, iter(beside[v])))
+    # the first that each node or one below leads to
+    above = {v: min(number[w] for w in beside[v]) for v in parent if v != root}
+    found = set[int]()
+    for v, u in reversed(list(parent.items())[1:]):  # those below come before
+        if u == root:
+            continue
+        if network.relays[u] and ranks[v] and above[v] == number[u]:
+            found.add(u)
+        above[u], ranks[u] = min(above[u], above[v]), ranks[u] or ranks[v]
+    return np.array(sorted(found), np.int64)
+
+
+def far_and_back(network: Network, nodes: ArrayLike) -> tuple[Ints, Ints]:
+    """Return those of some nodes that are joined to all ranks both ways, and of each the farthest way there and back, in arcs.
+
+    >>> from treecast.networks import network
+    >>> far_and_back(network("path:3"), range(3))
+    (array([0, 1, 2]), array([4, 2, 4]))
+    """
+    every = ints(nodes)
+    far = np.stack([some.distance(every[:, None], network.ranks) for some in (network, network.reversed())])
+    joined = (far >= 0).all(axis=(0, 2))
+    return every[joined], far.max(axis=2).sum(axis=0)[joined]
+
+
+_MOST_NODES_OF_SEPARATORS = 2**12  # of a network that is searched for cuts
 _STARTS, _SMOOTHED = 12, 40
 _MENDED = 3  # cuts of a whole network that are improved for one that lacks little of it
 
@@ -50,7 +210,7 @@ def best_separator(network: Network) -> Separator | None:
     """
     if network.grid is not None:
         return _across_axis(network.grid)
-    if network.rank_count == 1 or network.nodes > _MOST_NODES:
+    if network.rank_count == 1 or network.nodes > _MOST_NODES_OF_SEPARATORS:
         return None
     arcs, ranks = arcs_of(network), _ranks(network)
     found = [_separator(arcs, ranks, side) for side in _sides(network)]

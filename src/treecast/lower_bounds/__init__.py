@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from treecast.against import Against, apart
 from treecast.collectives import Collective
-from treecast.collectives.reach import check_reach
+from treecast.collectives.checks import check_reach
 from treecast.errors import PlanError
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, best, spell_bounds, spell_greatest, tightest

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from treecast.graphs.flows import away, fewest_ways
 from treecast.graphs.over_time import quickest, searched, size, slowest_cuts
-from treecast.graphs.parts import weakest_parts
-from treecast.graphs.separators import best_separator
+from treecast.graphs.separators import best_separator, weakest_parts
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps

@@ -6,7 +6,7 @@ import numpy as np
 
 from treecast.against import Against
 from treecast.errors import NetworkError, PlanError
-from treecast.graphs.disjoint_paths import least_lengths
+from treecast.graphs.flows import least_lengths
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints

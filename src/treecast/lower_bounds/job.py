@@ -9,7 +9,7 @@ import numpy as np
 from treecast.against import Against
 from treecast.collectives import Collective, Demand
 from treecast.collectives.kinds import Kind
-from treecast.graphs.parting import relays_passed
+from treecast.graphs.separators import relays_passed
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound
 from treecast.models import Model

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.collectives import Collective, Demand
-from treecast.graphs.parting import far_and_back
+from treecast.graphs.separators import far_and_back
 from treecast.lower_bounds.bound import Bound, tightest
 from treecast.lower_bounds.job import Job, steps
 from treecast.lower_bounds.one_port import senders

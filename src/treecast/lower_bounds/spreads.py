@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.graphs.parting import far_and_back
+from treecast.graphs.separators import far_and_back
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, arrived, best
 from treecast.lower_bounds.job import Job, classes, far_words, steps

@@ -22,7 +22,7 @@ import numpy as np
 
 from treecast.collectives import Collective
 from treecast.graphs.flows import away
-from treecast.graphs.parting import far_and_back
+from treecast.graphs.separators import far_and_back
 from treecast.lower_bounds.bound import Bound, tightest
 from treecast.lower_bounds.job import Job
 from treecast.lower_bounds.prices import Floats, taken_by

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treecast.description import Described
 from treecast.errors import NetworkError
-from treecast.networks.nodes import ints
-from treecast.networks.ranks import Ranked
+from treecast.networks.nodes import Ranked, ints
 from treecast.ragged import Ints
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from treecast.errors import NetworkError
 from treecast.networks.cayley import Cayley
-from treecast.networks.coordinates import Coordinates
 from treecast.networks.core import Ints
 from treecast.networks.family import family, sides
+from treecast.networks.grid import Coordinates
 
 _MOST_NODES = 2**40
 _MOST_PORTS = 1 << 16

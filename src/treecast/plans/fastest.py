@@ -22,8 +22,7 @@ from treecast.plans.registry import Builder
 from treecast.plans.request import request, schedule_of
 from treecast.plans.shaped import shaped
 from treecast.schedule import Schedule
-from treecast.schedule.clocks import seconds_by_steps
-from treecast.schedule.costs import Costs
+from treecast.schedule.costs import Costs, seconds_by_steps
 from treecast.schedule.sizes import Sizes, block_of, cut, divided
 
 _AROUND = 64  # chunk counts on either side of the best one of the closed form

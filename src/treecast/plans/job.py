@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 
 from treecast.collectives import COLLECTIVES, Collective, Demand, find_kind
-from treecast.collectives.reach import check_reach
+from treecast.collectives.checks import check_reach
 from treecast.errors import PlanError, did_you_mean
 from treecast.models import MODELS, Model, Ticks
 from treecast.models import model as find_model

@@ -23,8 +23,7 @@ from treecast.plans.built import Job
 from treecast.plans.choice import build
 from treecast.plans.request import request
 from treecast.schedule import Schedule
-from treecast.schedule.clocks import seconds_by_events, seconds_by_steps
-from treecast.schedule.costs import Costs
+from treecast.schedule.costs import Costs, seconds_by_events, seconds_by_steps
 from treecast.schedule.sizes import Sizes, block_of, cut, divided
 
 _MOST_HOPS = 2**13  # of a plan: chunks of all sources, times nodes

@@ -6,8 +6,7 @@ from treecast.description import Description, describe
 from treecast.errors import ScheduleError
 from treecast.lower_bounds.seconds import TimeBound, bound_seconds
 from treecast.schedule import Schedule
-from treecast.schedule.clocks import seconds_by_events, seconds_by_steps
-from treecast.schedule.costs import Costs
+from treecast.schedule.costs import Costs, seconds_by_events, seconds_by_steps
 from treecast.units import spell_ratio, spell_seconds
 
 

@@ -15,8 +15,20 @@ from treecast.collectives import Lengths
 from treecast.description import Description, describe
 from treecast.errors import PlanError
 from treecast.protocols.algorithms import certify, farthest_first, shoulder_tap
-from treecast.protocols.node import Certificate, Content, Flit, Local, Order, Think, Token, WakeUp
-from treecast.protocols.synchronous import Conversation, Place, Utterance, converse
+from treecast.protocols.synchronous import (
+    Certificate,
+    Content,
+    Conversation,
+    Flit,
+    Local,
+    Order,
+    Place,
+    Think,
+    Token,
+    Utterance,
+    WakeUp,
+    converse,
+)
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
 from treecast.schedule.tree_of_rows import first_controls, trees_of_rows

@@ -6,7 +6,7 @@ Communication model: bufferless; computing takes no time. Source: Bhatt, Pucci, 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from treecast.protocols.node import (
+from treecast.protocols.synchronous import (
     UP,
     Certificate,
     Flit,

@@ -13,7 +13,7 @@ from treecast.models import Cost
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule, describe_job, longest_messages
 from treecast.schedule.atoms import Atoms, Moves, cut_into_atoms, find_moves
-from treecast.schedule.clocks import seconds_by_steps
+from treecast.schedule.costs import seconds_by_steps
 from treecast.simulation.bit_replay import Gossip, gossip, is_gossip
 from treecast.simulation.faults import Faults, describe_delivery, describe_late, describe_sends, living_ranks, wanted
 from treecast.steps import NEVER

@@ -10,7 +10,7 @@ from treecast.collectives import Demand
 from treecast.demands import redistribute as demand_of
 from treecast.demands.layouts import Redistributed, redistributed
 from treecast.errors import PlanError
-from treecast.execution.classes import chunks_of, layout_at
+from treecast.execution.layout import chunks_of, layout_at
 from treecast.plans import plan as make_plan
 from treecast.schedule import Schedule
 from treecast.torch.group import divide

@@ -12,10 +12,10 @@ import networkx as nx
 import pytest
 
 import treecast
-from treecast.drawing.explorer import data
+from treecast.drawing.explorer import page as explorer
 from treecast.simulation.faults import Faults
 
-MODULES = Path(data.__file__).parent
+MODULES = Path(explorer.__file__).parent
 
 
 def through_graphml(spec):

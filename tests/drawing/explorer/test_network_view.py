@@ -7,7 +7,7 @@ import numpy as np
 
 import treecast
 from tests.drawing.explorer.cases import MODULES, run_in_node
-from treecast.drawing.explorer.data import columns_of, facts_of, packed
+from treecast.drawing.explorer.page import columns_of, facts_of, packed
 
 STUB = """
 class Element {

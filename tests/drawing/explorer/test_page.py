@@ -14,8 +14,7 @@ import pytest
 
 import treecast
 from tests.drawing.explorer.cases import MODULES, SORTS, find_node, planned, run_in_node
-from treecast.drawing.explorer.data import MOST_NODES, columns_of, facts_of, packed
-from treecast.drawing.explorer.page import joined, page_of
+from treecast.drawing.explorer.page import MOST_NODES, columns_of, facts_of, joined, packed, page_of
 from treecast.drawing.places import places_of
 from treecast.drawing.registry import View
 from treecast.errors import TreecastError

@@ -6,7 +6,7 @@ import numpy as np
 
 import treecast
 from tests.drawing.explorer.cases import MODULES, planned, random_faults, run_in_node, spelled
-from treecast.drawing.explorer.data import columns_of, facts_of, packed
+from treecast.drawing.explorer.page import columns_of, facts_of, packed
 from treecast.schedule.atoms import cut_into_atoms
 from treecast.simulation.faults import Faults
 from treecast.simulation.lies import replay_lies

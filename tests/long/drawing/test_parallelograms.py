@@ -7,7 +7,7 @@ from tests.drawing.test_parallelograms import polygons
 from tests.drawing.test_parallelograms import schedule as schedule
 from treecast import plan
 from treecast.drawing.figures.parallelogram import draw_parallelograms
-from treecast.drawing.text.lanes import lanes_text
+from treecast.drawing.text import lanes_text
 from treecast.errors import TreecastError
 
 

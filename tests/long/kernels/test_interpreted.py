@@ -6,7 +6,7 @@ import pytest
 
 from tests.kernels.test_interpreted import KERNELS, agree, listened
 from tests.kernels.test_interpreted import tour as tour
-from treecast.graphs.disjoint_paths import split
+from treecast.graphs.flows import split
 from treecast.networks import network, permutations
 from treecast.networks.arcs import arcs_of
 

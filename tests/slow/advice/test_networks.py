@@ -5,8 +5,7 @@ import pytest
 import treecast
 from treecast.advice.networks import advise
 from treecast.plans.fastest import Amount
-from treecast.schedule.clocks import seconds_by_steps
-from treecast.schedule.costs import Costs
+from treecast.schedule.costs import Costs, seconds_by_steps
 
 COSTS = Costs.of("1us", "12.5GB/s")
 

@@ -7,12 +7,12 @@ from matplotlib.text import Text
 from PIL import Image
 
 from tests.drawing.test_look import contrast, s3
+from treecast.drawing.figures.charts import draw_times
 from treecast.drawing.figures.mesh_steps import draw_steps
 from treecast.drawing.figures.network import draw_network
 from treecast.drawing.figures.parallelogram import draw_parallelograms
 from treecast.drawing.figures.paths import draw_paths
 from treecast.drawing.figures.space_time import draw_run_on
-from treecast.drawing.figures.times import draw_times
 from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.look import Look, drawn_on
 from treecast.drawing.pictures import draw

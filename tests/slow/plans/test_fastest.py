@@ -7,8 +7,7 @@ import pytest
 import treecast
 from treecast.models import Cost
 from treecast.plans.request import request
-from treecast.schedule.clocks import seconds_by_events, seconds_by_steps
-from treecast.schedule.costs import Costs
+from treecast.schedule.costs import Costs, seconds_by_events, seconds_by_steps
 from treecast.schedule.sizes import cut
 
 COSTS = [(latency, rate) for latency in (0, 2e-7, 1e-6, 2e-5, 1e-3) for rate in (1e6, 125e6, 12.5e9, 1e12)]

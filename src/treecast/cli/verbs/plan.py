@@ -144,7 +144,7 @@ def _bandwidths(schedule: Schedule, times: Description) -> Description:
 def _if_relays_add(schedule: Schedule, planned_on: Callable[[Any], Schedule], amount: BytesOptions) -> str:
     """Return how long a plan takes if relays add, as the end of a sentence; nothing where it takes long to find that."""
     from treecast.networks.past_relays import whole_of
-    from treecast.schedule.clocks import seconds_by_steps
+    from treecast.schedule.costs import seconds_by_steps
     from treecast.units import spell_seconds
 
     where = whole_of(schedule.network)

@@ -30,7 +30,7 @@ def simulate(
         Let every node of a scatterv or gatherv work out its sends on its own, and compare them with the schedule.
     """
     from treecast import protocols
-    from treecast.drawing.text.space_time import completion_text
+    from treecast.drawing.text import completion_text
     from treecast.simulation import replay
     from treecast.simulation.lies import replay_lies
     from treecast.units import spell_seconds

@@ -1,12 +1,16 @@
-"""Pictures of what was compared: builders beside one another, networks beside one another, and the worst of a sweep."""
+"""Charts: what was compared side by side (options, builders, networks), sweeps, losses, and times on the hypercube."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from fractions import Fraction
+from math import ceil, log10
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from treecast.advice.networks import Advice, Option
 from treecast.description import count_of, describe, to_text
 from treecast.drawing.registry import FIGURE, View, choose, picture
 from treecast.drawing.style import (
+    MARGIN,
     SUBTITLE,
     TITLE,
     add_panel,
@@ -17,13 +21,83 @@ from treecast.drawing.style import (
     name_axes,
     theme,
     write,
+    write_below,
 )
 from treecast.lower_bounds import best, bounds
 from treecast.papers.compare import Comparison
+from treecast.papers.hypercube.times import MODELS, SCHEMES, Job, crossings, fastest, timings
 from treecast.plans.choice import Alternatives
+from treecast.simulation.losses import Curves
 from treecast.simulation.sweeps import Sweep
+from treecast.units import spell_bytes
 
-_WIDTH, _LEFT, _ROW = 8.0, 2.3, 0.27
+if TYPE_CHECKING:
+    from treecast.simulation.losses import Interval
+
+_WIDTH, _HEIGHT = 9.0, 5.6
+_MARKS = "osD^vP"  # by the faults that an option survives: told apart without colours, too
+_MOST_NAMED = 14
+
+
+@picture(
+    "options", of=Advice, into=FIGURE, summary="time and degree of networks and plans, and which of them nothing beats"
+)
+def draw_options(advice: Advice, view: View) -> None:
+    """Draw the options of an advice on a page: degree across, time upwards on a log axis."""
+    figure: Any = view.page
+    figure.set_size_inches(_WIDTH, _HEIGHT)
+    shared = "" if advice.rate_per == "link" else "  ·  the links of a node share its rate"
+    heading(
+        figure,
+        f"{advice.kind} of {spell_bytes(advice.amount.total)}: time by degree",
+        f"{len(advice.options)} options  ·  full and named: nothing beats them in degree, time and faults survived{shared}",
+    )
+    axes = figure.add_axes((0.09, 0.11, 0.88, 0.72))
+    survived = sorted({each.survives for each in advice.options})
+    for place, faults in enumerate(survived):
+        _draw(axes, [each for each in advice.options if each.survives == faults], place, faults)
+    axes.set_yscale("log")
+    axes.yaxis.get_major_locator().set_params(subs=(1, 2, 5))
+    axes.yaxis.set_major_formatter(_in_microseconds)
+    axes.yaxis.set_minor_formatter("")
+    degrees = sorted({each.degree for each in advice.options})
+    axes.set_xlim(degrees[0] - 0.5, degrees[-1] + 0.25 * (degrees[-1] - degrees[0] + 2))  # names stand to the right
+    name_axes(axes, "links of a node", "time in µs, by steps")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.grid(True, which="major", color=theme().pale, linewidth=0.5)
+    axes.set_axisbelow(True)
+    axes.legend(
+        frameon=False, fontsize=9, labelcolor=theme().ink, loc="upper right", handletextpad=0.2, borderaxespad=MARGIN
+    )
+    _name_front(axes, advice)
+
+
+def _in_microseconds(seconds: float, place: int | None) -> str:
+    return f"{seconds * 1e6:,.4g}"
+
+
+def _draw(axes: Any, options: list[Option], place: int, faults: int) -> None:
+    ink, mark = colour(place), _MARKS[place % len(_MARKS)]
+    for front, face in ((False, "none"), (True, ink)):
+        some = [each for each in options if each.front == front]
+        if some:
+            gid, label = f"survives-{faults}-{'front' if front else 'others'}", f"survives {faults}" if front else None
+            look = {"markersize": 6, "markerfacecolor": face, "markeredgecolor": ink, "gid": gid, "label": label}
+            axes.plot([each.degree for each in some], [each.seconds for each in some], mark, **look)
+
+
+def _name_front(axes: Any, advice: Advice) -> None:
+    """Write names beside options that nothing beats, one for each place in the picture."""
+    named = dict[tuple[int, int, float], Option]()
+    for each in advice.options:
+        if each.front:
+            named.setdefault((each.survives, each.degree, round(each.seconds, 12)), each)
+    for each in list(named.values())[:_MOST_NAMED]:
+        look = {"offset": (7, -3), "ha": "left", "va": "baseline", "halo": 3}
+        write(axes, (each.degree, each.seconds), each.network, 8, **look)
+
+
+_WIDTH_OF_BARS, _LEFT, _ROW = 8.0, 2.3, 0.27
 _LONGEST = 30  # letters of a name
 
 
@@ -44,7 +118,7 @@ def draw_alternatives(found: Alternatives, view: View) -> None:
     able = [(each.builder, each.claims) for each in found.candidates if each.claims]
     bars = [_Bar(builder.name, claims.steps, least, builder == found.chosen) for builder, claims in able]
     words = f"{found.chosen.name}: {found.why}  ·  {count_of(len(found.candidates) - len(bars), 'builder')} cannot"
-    _draw(view.page, f"{job.collective.kind} on {job.network.spec}, by builder", words, {"steps": bars})
+    _draw_bars(view.page, f"{job.collective.kind} on {job.network.spec}, by builder", words, {"steps": bars})
 
 
 @picture(
@@ -58,7 +132,7 @@ def draw_comparison(found: Comparison, view: View) -> None:
         if each.steps is not None:
             panels.setdefault(f"{name}: steps", []).append(_Bar(each.network, each.steps, each.steps_lower_bound))
     sizes = "  ·  ".join(f"{each.network} has {count_of(each.nodes, 'node')}" for each in found.figures)
-    _draw(view.page, "Networks beside one another", sizes, panels)
+    _draw_bars(view.page, "Networks beside one another", sizes, panels)
 
 
 @picture("sweep", of=Sweep, into=FIGURE, summary="the network under the first set of faults that does harm")
@@ -81,15 +155,15 @@ def _retitle(page: Any, said: dict[str, str]) -> None:
     heading(page, said[TITLE], said[SUBTITLE])
 
 
-def _draw(figure: Any, title: str, more: str, panels: dict[str, list[_Bar]]) -> None:
+def _draw_bars(figure: Any, title: str, more: str, panels: dict[str, list[_Bar]]) -> None:
     """Draw panels of bars, one below the other."""
     high = [_ROW * len(bars) + 0.75 for bars in panels.values()]
     top = sum(high) + 0.5
-    figure.set_size_inches(_WIDTH, top + 0.75)
+    figure.set_size_inches(_WIDTH_OF_BARS, top + 0.75)
     heading(figure, title, more)
     for (name, bars), height in zip(panels.items(), high, strict=True):
         top -= height
-        _panel(add_panel(figure, (_LEFT, top + 0.5), (_WIDTH - _LEFT - 0.9, height - 0.75)), name, bars)
+        _panel(add_panel(figure, (_LEFT, top + 0.5), (_WIDTH_OF_BARS - _LEFT - 0.9, height - 0.75)), name, bars)
     handles = [entry("lower bound", color=theme().ink, marker="|", markersize=9)]
     handles += (
         [entry("taken", color=colour(0), linewidth=5)]
@@ -112,3 +186,180 @@ def _panel(axes: Any, name: str, bars: Sequence[_Bar]) -> None:
     axes.set_yticks(range(len(bars)))
     axes.set_yticklabels([bar.name if len(bar.name) <= _LONGEST else bar.name[: _LONGEST - 1] + "…" for bar in bars])
     name_axes(axes, name, "")
+
+
+_WIDTH_OF_LOSSES, _HEIGHT_OF_LOSSES = 8.0, 5.6
+_LEAST = 1e-16  # the smallest probability on the axis
+_NARROW = 1.02  # a band whose ends are so near cannot be seen
+
+
+@picture("losses", of=Curves, into=FIGURE, summary="the probability of a loss by that of a fault")
+def draw_losses(curves: Curves, view: View) -> None:
+    """Draw a curve for each schedule, in a band between the ends of its interval."""
+    figure, groups = view.page, curves.found[0].elements.groups
+    unit, factors = float(groups[0].probability[0]), curves.factors()
+    figure.set_size_inches(_WIDTH_OF_LOSSES, _HEIGHT_OF_LOSSES)
+    heading(figure, "How likely a living node lacks something", _say_what_fails(curves))
+    axes = add_panel(figure, (0.9, 0.95), (_WIDTH_OF_LOSSES - 2.6, _HEIGHT_OF_LOSSES - 1.85))
+    ends, bands = [unit], False
+    for place, one in enumerate(curves.found):
+        losses = {unit * factor: loss for factor, loss in curves.losses(place).items() if loss.estimate > _LEAST}
+        if losses:
+            _draw_one(axes, place, losses)
+            if (given := one.loss.estimate) > _LEAST:
+                axes.plot([unit], [given], "o", color=colour(place), markersize=5, zorder=4, gid=f"given-{place}")
+            ends.append(max(losses))
+            bands |= any(loss.high > _NARROW * loss.low for loss in losses.values())
+    axes.set(xscale="log", yscale="log", xlim=(unit * factors[0], max(ends)))
+    if len(ends) > 1:
+        lines = [value for line in axes.lines for value in line.get_ydata()]
+        axes.set_ylim(min(lines) / 3, min(1.5, max(lines) * 3))
+    axes.axvline(unit, color=theme().pale, linewidth=1, zorder=0)
+    one = {"nodes": "a node", "links": "a link"}.get(groups[0].kind, "an arc")
+    name_axes(axes, f"probability that {one} fails", "probability of a loss")
+    axes.grid(visible=True, which="major", color=theme().pale, linewidth=0.4)
+    _name_all(figure, curves, bands)
+
+
+def _say_what_fails(curves: Curves) -> str:
+    jobs = {f"{one.schedule.collective.kind} on {one.schedule.network.spec}" for one in curves.found}
+    groups = curves.found[0].elements.groups
+    given = ", ".join(f"{g.kind} {float(g.probability[0]):g}" for g in groups)
+    others = "" if len(groups) == 1 else "; along the curves all in this proportion"
+    return f"{jobs.pop() + '  ·  ' if len(jobs) == 1 else ''}circles: {given}{others}"
+
+
+def _draw_one(axes: Any, place: int, losses: "dict[float, Interval]") -> None:
+    ink, across = colour(place), list(losses)
+    up = [loss.estimate for loss in losses.values()]
+    axes.plot(across, up, color=ink, linewidth=1.8, zorder=3, gid=f"loss-{place}")
+    low, high = [max(_LEAST, loss.low) for loss in losses.values()], [loss.high for loss in losses.values()]
+    axes.fill_between(across, low, high, color=ink, alpha=0.2, linewidth=0, zorder=2, gid=f"interval-{place}")
+
+
+def _name_all(figure: Any, curves: Curves, bands: bool) -> None:
+    """Write beside the picture which curve is whose, its copies, its loss as given, and its slope."""
+    lines = list[Any]()
+    for place, (name, one) in enumerate(zip(curves.names, curves.found, strict=True)):
+        words = f"{name}\nx = {one.schedule.copies}: {one.loss.estimate:.3g}"
+        words += "" if one.fewest is None else f"\nslope {one.fewest}"
+        lines.append(entry(words, color=colour(place), linewidth=3))
+    look: dict[str, Any] = {"loc": "upper left", "frameon": False, "labelspacing": 1.0, "labelcolor": theme().ink}
+    place = (_WIDTH_OF_LOSSES - 1.6) / _WIDTH_OF_LOSSES, 1 - 0.85 / _HEIGHT_OF_LOSSES
+    figure.legend(handles=lines, bbox_to_anchor=place, fontsize=8, borderaxespad=0, **look)
+    if bands:
+        words = "bands: between the ends of the intervals; a curve ends where too little is known of so many faults"
+        write_below(figure, 0.18, words, 7.5, va="bottom")
+
+
+_WIDTH_OF_TIMES, _HEIGHT_OF_TIMES, _PANEL = 10.5, 8.1, 4.3
+_MOST_DIMENSIONS = 16  # of a map
+_POINTS = 121
+
+
+@picture("times", of=Job, into=FIGURE, summary="the times of the schemes on a hypercube, under each model")
+def draw_times(job: Job, view: View) -> None:
+    """Draw the schemes' times, by their closed forms, a column per model, whatever that of the job.
+
+    Above: each scheme's time over that of the fastest, by r = Fτ/β; the paper's claims dashed, crossovers marked, and a line
+    where the job's own r lies. Below: the fastest scheme by k and d, d from 1 up to 16 at most.
+    Raises PlanError when there is no such job.
+    """
+    figure, jobs = view.page, [job._replace(model=model) for model in MODELS]
+    found = {timing.scheme for each in jobs for timing in timings(each, measure=False)}
+    figure.set_size_inches(_WIDTH_OF_TIMES, _HEIGHT_OF_TIMES)
+    declared = "declared fault-free" if job.fault_free else "not declared fault-free"
+    faults = f"k = {job.k} of at most {job.d - 1} faults to survive"
+    more = f"{faults}  ·  {declared}  ·  times when nothing fails"
+    heading(figure, f"{job.collective} on hypercube:{job.d}: a β + b Fτ", more)
+    for column, each in enumerate(jobs):
+        left = 0.75 + column * 5.1
+        _draw_curves(add_panel(figure, (left, 4.3), (_PANEL, 2.65)), each)
+        _draw_map(add_panel(figure, (left, 1.15), (_PANEL, 2.25)), each)
+    _legend(figure, [name for name in SCHEMES if name in found])
+
+
+def _plain(axes: Any, heading: str, across: str, up: str) -> None:
+    axes.set_title(heading, fontsize=10, color=theme().ink, loc="left")
+    name_axes(axes, across, up)
+
+
+def _draw_curves(axes: Any, job: Job) -> None:
+    """Draw each scheme's time over the least of all closed forms, by r on a log axis."""
+    low, high = -1 - ceil(log10(1 << job.d)), 1
+    exponents = [low + (high - low) * i / (_POINTS - 1) for i in range(_POINTS)]
+    axis = [Fraction(10**e).limit_denominator(10**15) for e in exponents]
+    times = timings(job, measure=False)
+    closed = [(t.scheme, t.closed) for t in times]
+    least = [min(time.units(r) for _, time in closed) for r in axis]
+    for t in times:
+        place = SCHEMES.index(t.scheme)
+        for name, time, look in (
+            ("claimed", t.claimed, {"linewidth": 1.1, "linestyle": "--", "zorder": 2}),
+            ("closed", t.closed, {"linewidth": max(0.8, 3.2 - 0.6 * place), "zorder": 3 + place}),
+        ):
+            if time is not None:
+                ratio = [float(time.units(r) / base) for r, base in zip(axis, least, strict=True)]
+                gid = f"{name}-{job.model}-{t.scheme}"
+                axes.plot([float(r) for r in axis], ratio, color=colour(place), gid=gid, **look)
+    found = crossings(closed)
+    labelled = set[Fraction]()
+    for crossing in found:
+        if crossing.r is not None:
+            time = next(time for name, time in closed if name == crossing.first)
+            height = float(time.units(crossing.r) / min(other.units(crossing.r) for _, other in closed))
+            axes.plot([float(crossing.r)], [height], "o", color=theme().ink, markersize=5, zorder=9, gid="crossing")
+            if crossing.r in labelled:
+                continue
+            labelled.add(crossing.r)
+            near = [c.r for c in found if c.r not in (None, crossing.r) and 1 / 5 < c.r / crossing.r < 5]
+            offset, ha = (0, 11), "center"
+            if near and not min(near) < crossing.r < max(near):  # beside the mark, away from its neighbours
+                offset, ha = ((9, -3), "left") if crossing.r > min(near) else ((-9, -3), "right")
+            at = float(crossing.r), height
+            write(axes, at, f"r = {crossing.r}", 8, offset=offset, ha=ha, va="baseline", zorder=9, halo=3)
+    axes.set_xscale("log")
+    axes.set_xlim(min(10.0**low, job.r or 1), max(10.0**high, job.r or 1))
+    ratios = [height for line in axes.lines for height in line.get_ydata()]
+    bottom, top = min(*ratios, 1.0), max(*ratios, 1.1)
+    axes.set_ylim(bottom - 0.06 * (top - bottom), top + 0.12 * (top - bottom))
+    axes.axhline(1, color=theme().band, linewidth=1, zorder=0)
+    if job.r:
+        _mark_own_ratio(axes, job.r, job.model)
+    _plain(axes, job.model, "r = Fτ/β (short messages left, long ones right)", "time over the fastest scheme's")
+
+
+def _mark_own_ratio(axes: Any, r: float, model: str) -> None:
+    """Draw a line where one's own machine lies."""
+    axes.axvline(r, color=theme().ink, linestyle=":", linewidth=1.2, zorder=8, gid=f"yours-{model}")
+    look = {"transform": axes.get_xaxis_transform(), "va": "top", "ha": "left" if r < 1 else "right"}
+    write(axes, (r, 0.98), f" yours: r = {r:.3g}", 8, **look)
+
+
+def _draw_map(axes: Any, job: Job) -> None:
+    """Draw a square for each d and k in the colour of the scheme that is fastest; two colours where two are."""
+    from matplotlib.patches import Rectangle
+
+    most, depends = min(job.d, _MOST_DIMENSIONS), False
+    for d in range(1, most + 1):
+        for k in range(d):
+            intervals = fastest([(t.scheme, t.closed) for t in timings(job._replace(d=d, k=k), measure=False)])
+            depends |= len(intervals) > 1
+            names = intervals[-1][1]
+            for i, name in enumerate(names):
+                wide, ink = 0.84 / len(names), colour(SCHEMES.index(name))
+                corner, gid = (k - 0.42 + i * wide, d - 0.42), f"fastest-{d}-{k}-{name}"
+                axes.add_patch(Rectangle(corner, wide, 0.84, linewidth=0, facecolor=ink, gid=gid))
+    axes.set(xlim=(-0.6, most - 0.4), ylim=(most + 0.6, 0.4))
+    every = 1 if most <= 10 else 2
+    axes.set_xticks(range(0, most, every))
+    axes.set_yticks(range(1, most + 1, every))
+    when = "for long messages" if depends else "the same for every r"
+    _plain(axes, f"fastest scheme, {when}", "k, faults to survive", "d")
+
+
+def _legend(figure: Any, schemes: list[str]) -> None:
+    lines = [entry(name, color=colour(SCHEMES.index(name)), linewidth=3) for name in schemes]
+    lines.append(entry("as the paper claims", color=theme().grey, linewidth=1.1, linestyle="--"))
+    lines.append(entry("crossover", color=theme().ink, marker="o", markersize=5))
+    draw_legend(figure, lines, bottom=0.04, column=1, ncols=-(-len(lines) // 2), fontsize=9)

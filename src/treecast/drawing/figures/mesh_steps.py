@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from treecast.description import count_of
-from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Floats, Plane, eyes_of, label_every
+from treecast.drawing.figures.mesh_sources import MOST_AXES, MOST_NODES, WIDEST, Floats, Plane, eyes_of, label_every
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
 from treecast.drawing.style import (

@@ -18,13 +18,13 @@ from treecast.plans import plan
 from treecast.plans.ways.trees.hypercube import calling_trees
 from treecast.progress import report
 from treecast.schedule import Schedule
+from treecast.schedule.trees import find_meeting_ways, find_shared_arc
 from treecast.simulation.bit_replay import gossip
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import replay
 from treecast.simulation.sweeps import Sweep, sweep
 from treecast.steps import NEVER
 from treecast.verification.rules.calling import calls
-from treecast.verification.trees import find_meeting_ways, find_shared_arc
 from treecast.verification.verifier import verify
 
 _MOST_VERIFIED = 7  # dimensions of cubes whose plans are all verified

@@ -13,12 +13,11 @@ from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
 from treecast.plans.ways.trees import star as star_trees
 from treecast.plans.ways.trees.spanning import breadth_first
-from treecast.schedule.trees import TreeSet
+from treecast.schedule.trees import TreeSet, find_meeting_ways
 from treecast.simulation.fault_sets import Kind
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import replay
 from treecast.simulation.sweeps import sweep
-from treecast.verification.trees import find_meeting_ways
 from treecast.verification.verifier import verify
 
 TREES: dict[str, Any] = {"builder": "disjoint-trees", "trees": "paper"}

@@ -14,11 +14,10 @@ from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.ways.trees.hypercube import calling_trees
 from treecast.schedule import Rows, Schedule
-from treecast.schedule.trees import TreeSet
+from treecast.schedule.trees import TreeSet, find_meeting_ways
 from treecast.steps import NEVER
 from treecast.verification.case import Case
 from treecast.verification.report import SHOWN, Broken, Violation
-from treecast.verification.trees import find_meeting_ways
 
 
 def copies(case: Case) -> Broken:

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from treecast.networks.core import Ints
 from treecast.ragged import explode, read_only, starts
 from treecast.schedule.tree_of_rows import trees_of_rows
+from treecast.schedule.trees import nodes_needed
 from treecast.steps import NEVER
 from treecast.verification.case import Case
 from treecast.verification.report import SHOWN, Broken, Violation
 from treecast.verification.rules.spreading import Places, first_missing
-from treecast.verification.trees import nodes_needed
 
 
 def copies(case: Case) -> Broken:

@@ -11,7 +11,7 @@ from treecast.networks import network
 from treecast.networks.grid import Torus
 from treecast.plans import plan
 from treecast.plans.ways.trees import directions, rotated
-from treecast.verification.trees import find_shared_arc
+from treecast.schedule.trees import find_shared_arc
 from treecast.verification.verifier import verify
 
 SMALL = [(2, 8), (2, 9), (2, 11), (2, 14), (3, 7), (3, 8)]

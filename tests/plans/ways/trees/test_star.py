@@ -9,8 +9,7 @@ from treecast.errors import NetworkError, ScheduleError
 from treecast.kernels import star_node
 from treecast.networks import Star, permutations
 from treecast.plans.ways.trees import star as star_trees
-from treecast.schedule.trees import TreeSet
-from treecast.verification.trees import find_meeting_ways, find_shared_arc
+from treecast.schedule.trees import TreeSet, find_meeting_ways, find_shared_arc
 
 
 def labelled(star, hop):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.against import Against
-from treecast.graphs.disjoint_paths import split
+from treecast.graphs.flows import split
 from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of, sorted_arcs
 from treecast.networks.core import Ints

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.collectives.traits import each_to_each
-from treecast.graphs.disjoint_paths import disjoint_paths
+from treecast.graphs.flows import disjoint_paths
 from treecast.networks import Network, Rotational
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept

@@ -24,8 +24,7 @@ from treecast.against import apart
 from treecast.collectives import Collective
 from treecast.collectives.traits import each_to_each, of_any_length, one_to_each, one_with_each
 from treecast.errors import PlanError
-from treecast.graphs.disjoint_paths import split
-from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart
+from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart, split
 from treecast.graphs.separators import best_separator
 from treecast.lower_bounds import best, bounds
 from treecast.lower_bounds.flight import flight

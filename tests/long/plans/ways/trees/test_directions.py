@@ -6,7 +6,7 @@ import pytest
 from treecast.networks import network
 from treecast.plans import disjoint_trees
 from treecast.plans.ways.trees import axes, directions
-from treecast.verification.trees import find_meeting_ways, find_shared_arc
+from treecast.schedule.trees import find_meeting_ways, find_shared_arc
 
 LARGE = [
     "torus:5x5x5", "torus:6x6x6", "torus:4x6x8", "torus:8x8x8", "torus:9x9", "torus:8x8", "torus:6x10", "torus:3x4x5x6",

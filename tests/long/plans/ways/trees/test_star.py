@@ -2,7 +2,7 @@
 
 from treecast.networks import Star
 from treecast.plans.ways.trees import star as star_trees
-from treecast.verification.trees import find_meeting_ways, find_shared_arc
+from treecast.schedule.trees import find_meeting_ways, find_shared_arc
 
 
 def test_the_trees_of_s_10():

@@ -19,13 +19,6 @@ from functools import singledispatch
 from importlib import import_module
 from typing import Any, Literal, cast
 
-from treecast.description.words import count_of as count_of
-from treecast.description.words import list_few as list_few
-from treecast.description.words import spell as spell
-from treecast.description.words import spell_counts as spell_counts
-from treecast.description.words import spell_range as spell_range
-from treecast.description.words import spell_ranges as spell_ranges
-from treecast.description.words import to_text
 from treecast.errors import TreecastError
 
 Mark = Literal["good", "bad", "quiet"]
@@ -208,6 +201,152 @@ class Described:
         return to_text(describe(self).lines) or repr(self)
 
     def _repr_html_(self) -> str:
-        from treecast.description.notebook import more_of, to_html
 
         return to_html(describe(self)) + more_of(self)
+
+
+# -- how numbers, ranges, lists and lines are written for people
+
+_WIDTH, _LINES = 78, 22  # less than a screen of 80 x 24 characters; long lines are broken in two
+
+
+def spell(value: object) -> str:
+    """Return a value as people read it.
+
+    >>> spell(1234567), spell(0.01234), spell(12345.6), spell(True)
+    ('1,234,567', '0.0123', '12,346', 'yes')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return str(value)
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number of things, the noun in its plural where there is not one.
+
+    >>> count_of(1, "node"), count_of(1200, "node"), count_of(2, "class")
+    ('1 node', '1,200 nodes', '2 classes')
+    """
+    return f"{number:,} {noun}" + ("" if number == 1 else "es" if noun.endswith("s") else "s")
+
+
+def spell_range(first: int, stop: int) -> str:
+    """Return the chunks ``first … stop-1`` by the first and the last of them.
+
+    >>> spell_range(0, 4), spell_range(7, 8)
+    ('0-3', '7')
+    """
+    return str(first) if stop == first + 1 else f"{first}-{stop - 1}"
+
+
+def spell_ranges(ranges: Iterable[tuple[int, int]]) -> str:
+    """Return ranges (first, stop) of chunks, "" for none; of many only the first are written."""
+    words = [spell_range(first, stop) for first, stop in ranges]
+    return list_few(words) if words else ""
+
+
+def spell_counts(counts: Mapping[Any, int]) -> str:
+    """Return how many there are of each, as in tables of nodes: chunks by tree.
+
+    >>> spell_counts({0: 8, 2: 52})
+    '0:8 2:52'
+    """
+    return " ".join(f"{noun}:{count}" for noun, count in counts.items())
+
+
+def list_few(words: Sequence[str], most: int = 20) -> str:
+    """Return words behind commas, of many only the first, "none" of none.
+
+    >>> list_few(["a", "b", "c"], most=2), list_few([])
+    ('a, b and 1 more', 'none')
+    """
+    left = len(words) - most
+    return ", ".join(words[:most]) + (f" and {left:,} more" if left > 0 else "") or "none"
+
+
+def spell_lines(pairs: Mapping[str, object]) -> list[str]:
+    """Return names and values, a line each; the values of a list stand below one another.
+
+    >>> spell_lines({"heads": 1234, "tails": ["none", "that counts"]})
+    ['heads  1,234', 'tails  none', '       that counts']
+    """
+    width, lines = max(map(len, pairs), default=0), list[str]()
+    for name, value in pairs.items():
+        values = list(cast("Iterable[object]", value)) if isinstance(value, list | tuple) else [value]
+        lines += [f"{'' if place else name:<{width}}  {spell(each)}" for place, each in enumerate(values)]
+    return lines
+
+
+def to_text(pairs: Mapping[str, object]) -> str:
+    """Return names and values, a line each, as far as they fit on a screen.
+
+    >>> print(to_text({"heads": 1234, "tails": "none"}))
+    heads  1,234
+    tails  none
+    """
+    lines, kept, left = spell_lines(pairs), list[str](), _LINES
+    for line in lines:
+        short = line if len(line) <= 2 * _WIDTH else line[: 2 * _WIDTH - 1] + "…"
+        left -= -(-len(short) // _WIDTH)
+        if left < 0:
+            break
+        kept.append(short)
+    return "\n".join([*kept, *(["…"] if len(kept) < len(lines) else [])])
+
+
+# -- a description as HTML, for notebooks
+
+_STYLES = {"good": "color: #1a7f37", "bad": "color: #c00; font-weight: bold", "quiet": "color: #888"}
+_LEFT = "text-align: left; white-space: pre-wrap"
+
+
+def more_of(result: object) -> str:
+    """Return the HTML that a notebook shows below the description of a result: pictures lie above it, so by name."""
+    below: str = import_module("treecast.drawing.explorer.page").page_below(result)
+    return below
+
+
+def to_html(description: Description) -> str:
+    """Return a description as a piece of HTML: its lines, its tables and its notes."""
+    parts = list[str]()
+    if description.lines:
+        parts.append(_table((_row("th", [name]) + _value(value) for name, value in description.lines.items()), ""))
+    parts += [_of_table(table) for table in description.tables]
+    notes = list(description.notes)
+    if notes:
+        parts.append(f"<pre>{_escape(chr(10).join(notes))}</pre>")
+    return "\n".join(parts)
+
+
+def _escape(text: str) -> str:
+    """Return text for HTML; that module's table of entities is large, and every ``import torch`` comes by here."""
+    return import_module("html").escape(text)
+
+
+def _of_table(table: Table) -> str:
+    marks = {cell: _STYLES[mark] for cell, mark in table.marks.items()}
+    rows = (_row("td", map(spell, row), marks) for row in table.shown)
+    below = "".join(f"<p>{_escape(line)}</p>" for line in table.below)
+    return _table(rows, _row("th", table.columns), table.title) + below
+
+
+def _value(value: object) -> str:
+    values = cast(list[object], value) if isinstance(value, list) else [value]
+    return _row("td", ["\n".join(map(spell, values))])
+
+
+def _table(rows: Iterable[str], head: str, title: str = "") -> str:
+    caption = f'<caption style="{_LEFT}">{_escape(title)}</caption>' if title else ""
+    top = f"<thead><tr>{head}</tr></thead>" if head else ""
+    return f"<table>{caption}{top}<tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>"
+
+
+def _row(tag: str, cells: Iterable[str], styles: dict[str, str] | None = None) -> str:
+    return "".join(
+        f'<{tag} style="{_LEFT}{"; " + style if (style := (styles or {}).get(cell)) else ""}">{_escape(cell)}</{tag}>'
+        for cell in cells
+    )
