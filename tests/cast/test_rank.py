@@ -166,8 +166,8 @@ def test_whoever_has_the_rest_goes_on_when_the_first_host_dies(tmp_path, file):
 
 
 def test_who_has_no_room_is_left_out_and_the_others_get_it(tmp_path, file, monkeypatch):
-    room = files.Files._room
-    monkeypatch.setattr(files.Files, "_room", lambda self: "full" if "to2" in str(self._target) else room(self))
+    room = files.CastFiles._room
+    monkeypatch.setattr(files.CastFiles, "_room", lambda self: "full" if "to2" in str(self._target) else room(self))
     assert [each.error for each in run(tmp_path, 4, file)[0]] == ["", "", "full", ""]
     assert [each is None for each in held(tmp_path, 4)] == [False, True, False]
 
@@ -187,26 +187,26 @@ def test_no_files_are_an_error_of_all(tmp_path):
 
 
 def test_a_file_that_changes_meanwhile_is_not_taken(tmp_path, file, monkeypatch):
-    read = files.Files.read
+    read = files.CastFiles.read
 
     def changes(self, pieces, memory):
         if self.own and pieces[0] > 4:
             os.utime(file)
         return read(self, pieces, memory)
 
-    monkeypatch.setattr(files.Files, "read", changes)
+    monkeypatch.setattr(files.CastFiles, "read", changes)
     assert all("was changed" in each.error for each in run(tmp_path, 3, file)[0][1:])
     assert held(tmp_path, 3) == [None] * 2
 
 
 def test_bytes_that_are_not_those_of_the_source_end_it(tmp_path, file, monkeypatch):
-    write = files.Files.write
+    write = files.CastFiles.write
 
     def spoils(self, pieces, memory):
         write(self, pieces, memory)
         memory[0] ^= 1
 
-    monkeypatch.setattr(files.Files, "write", spoils)
+    monkeypatch.setattr(files.CastFiles, "write", spoils)
     found = run(tmp_path, 3, file)
     assert [type(each) for each in found] == [DeliveryError] * 3
     assert "came with other bytes" in str(found[0])

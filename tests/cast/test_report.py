@@ -1,14 +1,14 @@
 """The lines and the status of a cast."""
 
 from treecast.cast.rank import Result
-from treecast.cast.report import Far, Outcome
+from treecast.cast.report import CastOutcome, Far
 
 NAMES = {1: "n1", 2: "n2", 3: "dead"}
 LOST = "not reached (ssh: No route to host)"
 
 
 def outcome(*ends, seconds=(10.0, 0.0, 8.0), rate=None, **more):
-    return Outcome({**dict(enumerate(ends, 1)), **more.pop("also", {})}, NAMES, 1_000_000_000, seconds, rate)
+    return CastOutcome({**dict(enumerate(ends, 1)), **more.pop("also", {})}, NAMES, 1_000_000_000, seconds, rate)
 
 
 def whole(number, came):

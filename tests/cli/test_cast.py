@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from treecast.cast.launch import Asked
+from treecast.cast.launch import CastRequest
 from treecast.cast.rank import Result
-from treecast.cast.report import Outcome
+from treecast.cast.report import CastOutcome
 from treecast.cli import main
 
 
@@ -17,7 +17,7 @@ def test_each_host_of_the_list_is_asked_once(tmp_path, monkeypatch, capsys):
     def cast_to(names, what):
         asked.append((names, what))
         ends = {1: Result(1, "a", 7, ""), 2: "not reached (ssh: No route to host)"}
-        return Outcome(ends, {1: "a", 2: "b"}, 7, (2.0, 0.0, 1.0))
+        return CastOutcome(ends, {1: "a", 2: "b"}, 7, (2.0, 0.0, 1.0))
 
     monkeypatch.setattr("treecast.cast.launch.cast_to", cast_to)
     monkeypatch.chdir(tmp_path)
@@ -25,14 +25,14 @@ def test_each_host_of_the_list_is_asked_once(tmp_path, monkeypatch, capsys):
     Path("hosts").write_text("a slots=2\nb\n")
     words = ["--as", "/scratch/model", "--rate", "8Gbit/s", "--network", "path:3", "--start", "5"]
     assert main(["cast", "model", "--hosts", "hosts", *words]) == 1
-    assert asked == [(["a", "b"], Asked(tmp_path / "model", "/scratch/model", 1e9, "path:3", False, 5.0))]
+    assert asked == [(["a", "b"], CastRequest(tmp_path / "model", "/scratch/model", 1e9, "path:3", False, 5.0))]
     assert capsys.readouterr().out.splitlines() == [
         "rank 1 on a: whole, 7 bytes came",
         "rank 2 on b: not reached (ssh: No route to host)",
         "7 bytes to 1 of 2 hosts in 2.00 s (1.00 to start, 1.00 to send), 0.0 MB/s",
     ]
     assert main(["cast", "--from", "model", "--hosts", "hosts", "--allow-missing", "--checksum", "--json"]) == 0
-    assert asked[1][1] == Asked(tmp_path / "model", str(tmp_path / "model"), None, None, True, 30.0)
+    assert asked[1][1] == CastRequest(tmp_path / "model", str(tmp_path / "model"), None, None, True, 30.0)
     assert [each["whole"] for each in json.loads(capsys.readouterr().out)["hosts"]] == [True, False]
 
 

@@ -10,7 +10,7 @@ def test_the_lab_that_is_asked_for_is_built(ask, monkeypatch):
 
     def run_in_lab(plan, command, how, **more):
         built.append((plan, command, how, more))
-        return outside.Outcome(7, 0.1)
+        return outside.LabOutcome(7, 0.1)
 
     monkeypatch.setattr(outside, "run_in_lab", run_in_lab)
     words = ["--rate", "10Mbit/s", "--cut-links", "000-001@2.5", "--mpirun", "--mca a 'b c'", "--timeout", "60"]

@@ -13,7 +13,7 @@ from treecast import plan
 from treecast.cli import main
 from treecast.drawing.figures.parallelogram import draw_parallelograms
 from treecast.drawing.figures.tree import draw_trees
-from treecast.drawing.passages import CERTIFICATE, ORDER, Streams
+from treecast.drawing.passages import CERTIFICATE, ORDER, MessageStreams
 from treecast.drawing.pictures import draw
 from treecast.drawing.text import lanes_text, tree_text
 from treecast.errors import TreecastError
@@ -83,7 +83,7 @@ def test_corners_of_a_scatter_by_hand():
 
 def test_what_control_flits_say():
     collective, where, lengths, model, more = CASES["certificates"]
-    controls = Streams(plan(collective, where, lengths=lengths, model=model, **more)).controls()
+    controls = MessageStreams(plan(collective, where, lengths=lengths, model=model, **more)).controls()
     order = {v: controls.step[(controls.below == v) & (controls.kind == ORDER)].tolist() for v in range(1, 7)}
     assert order == {1: [7], 2: [8], 3: [8], 4: [], 5: [9], 6: [10]}
     assert controls.step[controls.kind == CERTIFICATE].max() == 6

@@ -11,7 +11,7 @@ from tests.tree_cases import MODELS, ON_PATHS, cases, network_of, on_path
 from treecast import plan, protocols
 from treecast.errors import PlanError, ProtocolError
 from treecast.protocols import Certificate, Flit, Order, Token, WakeUp, agrees, differences, run_protocol
-from treecast.protocols.synchronous import UP, Local, Place, Planned, converse
+from treecast.protocols.synchronous import UP, Local, NodePlace, PlannedSend, converse
 from treecast.schedule import Recipe
 
 pytestmark = pytest.mark.each(2)
@@ -115,14 +115,16 @@ def test_a_schedule_that_says_something_else_is_found_out():
 
 def talk(think, flits=2, one_port=True, away=False):
     """A root with two children, all of which run ``think``."""
-    places = [Place(-1, (1, 2)), Place(0, ()), Place(0, ())]
+    places = [NodePlace(-1, (1, 2)), NodePlace(0, ()), NodePlace(0, ())]
     nodes = [Local(v, v == 0, 0 if v else 2, flits if v else 0, one_port) for v in range(3)]
     return converse(think, places, nodes, away)
 
 
 def root_says(*plans):
     def think(local, memory, now, heard):
-        return True, [Planned(now + at, to, what) for at, to, what in plans] if local.root and memory is None else ()
+        return True, [
+            PlannedSend(now + at, to, what) for at, to, what in plans
+        ] if local.root and memory is None else ()
 
     return think
 
@@ -145,9 +147,9 @@ def test_what_the_machine_cannot_carry(think, match):
 def test_two_children_cannot_speak_at_once():
     def think(local, memory, now, heard):
         if local.root and memory is None:
-            return True, (Planned(now, 0, Token(1)), Planned(now + 1, 1, Token(1)))
+            return True, (PlannedSend(now, 0, Token(1)), PlannedSend(now + 1, 1, Token(1)))
         if any(isinstance(what, Token) for what in heard.values()):  # the first waits for the second
-            return memory, (Planned(now + (local.name == 1), UP, Certificate(0, 0)),)
+            return memory, (PlannedSend(now + (local.name == 1), UP, Certificate(0, 0)),)
         return memory, ()
 
     with pytest.raises(ProtocolError, match="node 0 is sent two"):
@@ -157,7 +159,7 @@ def test_two_children_cannot_speak_at_once():
 
 def test_a_node_that_keeps_what_it_is_to_pass_on():
     def think(local, memory, now, heard):
-        return True, (Planned(now, 0, Flit(2, 0)),) if local.root and memory is None else ()
+        return True, (PlannedSend(now, 0, Flit(2, 0)),) if local.root and memory is None else ()
 
     with pytest.raises(ProtocolError, match="node 1 must send on the flits"):
         talk(think, away=True)
@@ -170,8 +172,8 @@ def test_nodes_cannot_read_the_time_off_their_clocks():
     def think(local, memory, now, heard):
         said.append((local.name, now))
         return True, (
-            Planned(now, 0, WakeUp(1)),
-            Planned(now + 1, 1, WakeUp(1)),
+            PlannedSend(now, 0, WakeUp(1)),
+            PlannedSend(now + 1, 1, WakeUp(1)),
         ) if local.root and memory is None else ()
 
     talk(think)

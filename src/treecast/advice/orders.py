@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.demands.layouts import Mesh
+from treecast.demands.layouts import RankMesh
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
@@ -54,7 +54,7 @@ def groups_of(mesh: str, hosts: int) -> Sends:
 
     Neighbours share a host where there are several ranks a host. Raises PlanError when they do not fill the hosts.
     """
-    shape = Mesh.of(mesh)
+    shape = RankMesh.of(mesh)
     if shape.ranks % hosts:
         raise PlanError(f"{mesh} has {shape.ranks:,} ranks, which {hosts:,} hosts do not share evenly")
     number, each = np.arange(shape.ranks).reshape(shape.sizes[::-1]), shape.ranks // hosts

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treecast.advice.orders import Loads, OrderSearch, Sends, groups_of, ring, tree
-from treecast.demands.layouts import Mesh
+from treecast.demands.layouts import RankMesh
 from treecast.description import Description, count_of, describe, list_few
 from treecast.errors import PlanError, checks_keywords, did_you_mean
 from treecast.networks import Network, NodeName
@@ -116,10 +116,10 @@ def place(
     if slots is not None and slots < 1:
         raise PlanError(f"slots are {slots}: write a whole number from 1, the ranks of a host")
     sends = SHAPES[shape](len(nodes)) if shape in SHAPES else groups_of(shape, len(nodes))
-    each = slots or (1 if shape in SHAPES else Mesh.of(shape).ranks // len(nodes))
-    if shape not in SHAPES and each * len(nodes) != Mesh.of(shape).ranks:
+    each = slots or (1 if shape in SHAPES else RankMesh.of(shape).ranks // len(nodes))
+    if shape not in SHAPES and each * len(nodes) != RankMesh.of(shape).ranks:
         raise PlanError(
-            f"{shape} on {count_of(len(nodes), 'host')} is {Mesh.of(shape).ranks / len(nodes):g} ranks a host, not {each}"
+            f"{shape} on {count_of(len(nodes), 'host')} is {RankMesh.of(shape).ranks / len(nodes):g} ranks a host, not {each}"
         )
     loads = Loads(network)
     found = OrderSearch(loads, sends, nodes).best

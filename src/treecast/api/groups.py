@@ -7,7 +7,7 @@ from pathlib import Path
 
 from treecast.collectives import find_kind
 from treecast.demands.groups import SEND, along
-from treecast.demands.layouts import Mesh
+from treecast.demands.layouts import RankMesh
 from treecast.errors import FormatError, PlanError, checks_keywords
 from treecast.programs.meetings import Deadlock, GroupCall, find_deadlock, read_calls
 
@@ -43,7 +43,7 @@ def deadlock(calls: str | os.PathLike[str], mesh: str = "", *, times: int = 2, s
     True
     """
     if mesh:
-        return find_deadlock(list(_of_mesh(str(calls), Mesh.of(mesh), times)), slots=slots)
+        return find_deadlock(list(_of_mesh(str(calls), RankMesh.of(mesh), times)), slots=slots)
     path = Path(calls)
     if path.is_dir():
         return find_deadlock(*_of_records(path), slots)
@@ -55,7 +55,7 @@ def deadlock(calls: str | os.PathLike[str], mesh: str = "", *, times: int = 2, s
     return find_deadlock(*read_calls(text), slots)
 
 
-def _of_mesh(text: str, mesh: Mesh, times: int) -> Iterator[GroupCall]:
+def _of_mesh(text: str, mesh: RankMesh, times: int) -> Iterator[GroupCall]:
     """Yield the calls of all ranks; each sends to the next after it has received."""
     for part in [part.split() for part in text.split("+")] * times:
         if len(part) != 2:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from treecast.cast.sources import Source
+from treecast.cast.sources import CastSource
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Pieces = np.ndarray[Any, np.dtype[np.int64]]
@@ -22,14 +22,14 @@ Marks = np.ndarray[Any, np.dtype[np.bool_]]
 _SPARE = 1 << 20  # bytes that stay free on the disk
 
 
-class Files:
+class CastFiles:
     """The files at this host, cut into pieces that are numbered through all of them.
 
     ``own``: where they are read, at the host that has them; None elsewhere. ``file_of``, ``starts``, ``lengths``: of each piece
     its file, where it begins there, and its bytes. ``held``: which pieces are here. ``error``: that of this host alone, or "".
     """
 
-    def __init__(self, sources: Sequence[Source], piece: int, target: Path, own: Path | None = None) -> None:
+    def __init__(self, sources: Sequence[CastSource], piece: int, target: Path, own: Path | None = None) -> None:
         self.sources, self.piece, self.own, self._target, self.error, self.came = sources, piece, own, target, "", 0
         sizes = np.array([each.size for each in sources], np.int64)
         counts = -(-sizes // piece)

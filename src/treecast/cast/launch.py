@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from treecast import __version__
 from treecast.cast.rank import Caster, Result, name_here
-from treecast.cast.report import Far, Outcome
+from treecast.cast.report import CastOutcome, Far
 from treecast.errors import DeliveryError, PlanError
 from treecast.jobs.ending import end_all, ended_by_signals
 from treecast.networks import network
@@ -41,7 +41,7 @@ _PATIENCE = 2.0  # seconds that a job lives at least before those who come later
 _GRACE = 5.0  # seconds in which a host that others have left says its own
 
 
-class Asked(NamedTuple):
+class CastRequest(NamedTuple):
     """What is asked for: where the files are, and where they go; bytes per second of a link; the network of links, if one is
     named; whether files of equal size and time are compared; seconds that hosts have to answer.
     """
@@ -128,13 +128,13 @@ def _sources() -> bytes:
 class _Casting:
     """A cast under way: all hosts, and what they have told."""
 
-    def __init__(self, asked: Asked, names: Sequence[str], far: Far) -> None:
+    def __init__(self, asked: CastRequest, names: Sequence[str], far: Far) -> None:
         self._asked, self._names, self._far, self._began = asked, dict(enumerate(names, 1)), far, monotonic()
         self._heard: SimpleQueue[tuple[_Host, Any]] = SimpleQueue()
         self.hosts: list[_Host] = []
         self._size, self._looked, self._sent, self._error, self._is_final = 0, 0.0, 0.0, "", False
 
-    def run(self) -> Outcome:
+    def run(self) -> CastOutcome:
         """Start the hosts, and have jobs of those that are here, until all of them have what they can have."""
         for number, name in {0: name_here(), **self._names}.items():
             self.hosts.append(_Host(number, name, self._heard))
@@ -158,7 +158,7 @@ class _Casting:
                 break
         seconds = monotonic() - self._began
         ends = {host.number: self._end_of(host) for host in self.hosts if host.number or host.why}
-        return Outcome(
+        return CastOutcome(
             ends,
             {0: self.hosts[0].name, **self._names},
             self._size,
@@ -242,7 +242,7 @@ class _Casting:
         return None if failed and not done else any(not host.result for host in job if not host.why)
 
 
-def cast_to(names: Sequence[str], asked: Asked) -> Outcome:
+def cast_to(names: Sequence[str], asked: CastRequest) -> CastOutcome:
     """Bring files to the hosts of a list.
 
     Raises PlanError without ssh, or for a network that does not fit, and DeliveryError where nothing goes.
@@ -262,7 +262,7 @@ def cast_to(names: Sequence[str], asked: Asked) -> Outcome:
             end_all(*(host.process for host in casting.hosts))
 
 
-def cast_here(asked: Asked, show: Callable[[Outcome], int]) -> int:
+def cast_here(asked: CastRequest, show: Callable[[CastOutcome], int]) -> int:
     """Take part in the job that a launcher has started; return the exit status. ``show``: shows the outcome, and returns it.
 
     The lowest rank that lives shows it, and all end alike, and only then. Raises PlanError where there is no job.
@@ -278,7 +278,7 @@ def cast_here(asked: Asked, show: Callable[[Outcome], int]) -> int:
             found = {each.number: each for each in caster.join(comm) or ()}
         ends = {rank: found.get(rank, "died") for rank in range(comm.size) if rank or 0 not in found}
         seconds = monotonic() - began, caster.looked, caster.sent
-        outcome = Outcome(ends, caster.names, caster.size, seconds, asked.rate)
+        outcome = CastOutcome(ends, caster.names, caster.size, seconds, asked.rate)
         status = show(outcome) if comm.rank == min(comm.members) else 0
     except (PlanError, DeliveryError) as error:
         if comm.rank == min(comm.members):

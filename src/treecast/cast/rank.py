@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.cast.files import Bytes, Files, Marks, Pieces
-from treecast.cast.sources import Source, piece_of, sources_of
+from treecast.cast.files import Bytes, CastFiles, Marks, Pieces
+from treecast.cast.sources import CastSource, piece_of, sources_of
 from treecast.errors import DeliveryError, PlanError
 from treecast.tcp.comm import UNDEFINED, Comm
 
@@ -71,12 +71,12 @@ class Caster:
             stop,
             tell,
         )
-        self._files: Files | None = None
+        self._files: CastFiles | None = None
         self.size, self.looked, self.sent, self.names = 0, 0.0, 0.0, dict[int, str]()
         self._pool = ThreadPoolExecutor(1, "treecast.cast")
 
     @property
-    def files(self) -> Files:
+    def files(self) -> CastFiles:
         """The files, once they are known."""
         if self._files is None:
             raise PlanError("it is not known yet which files there are")
@@ -115,7 +115,7 @@ class Caster:
             raise PlanError(wrong)
         marks: Marks = np.zeros(len(sources), bool)
         if self._files is None:
-            self._files = Files(sources, piece, self._target, self._own)
+            self._files = CastFiles(sources, piece, self._target, self._own)
             self.size, marks = self._files.size, self._files.begin(self._sure)
         files, asked = self._files, [_unpack(each, len(sources)) for each in comm.allgather(_pack(marks)) if each]
         wanted = np.flatnonzero(np.any(asked, axis=0)).tolist()
@@ -130,7 +130,7 @@ class Caster:
         self._flying: Marks = np.zeros(len(files.held), bool)
         self._room = _FIRST
 
-    def _words(self) -> tuple[str, Sequence[Source], int]:
+    def _words(self) -> tuple[str, Sequence[CastSource], int]:
         """Return which files there are, and the bytes of a piece; or what is wrong with them."""
         if self._files is not None:
             return "", self._files.sources, self._files.piece

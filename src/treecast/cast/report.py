@@ -13,7 +13,7 @@ _EVERY = 5.0  # seconds between two lines on how far it is
 _SHORT = 0.1  # seconds that nobody needs to be told of
 
 
-class Outcome(NamedTuple):
+class CastOutcome(NamedTuple):
     """The outcome of a cast. ``ends``: of each host, by its number, what came; or in words why it is not known, as ``died``; of
     the source, 0, only in words.
 

@@ -11,7 +11,7 @@ _LEAST, _MOST = 1 << 18, 1 << 22  # bytes of a piece
 _EACH = 16  # pieces for each host, where there are enough bytes
 
 
-class Source(NamedTuple):
+class CastSource(NamedTuple):
     """A file that goes out: its name below the target, "." for the target itself; bytes, mode, time of its last change.
 
     ``link``: where it leads, when it is a link. The name of an empty folder ends with "/".
@@ -43,7 +43,7 @@ def piece_of(size: int, hosts: int) -> int:
     return 1 << (min(max(size // (_EACH * max(1, hosts)), _LEAST), _MOST)).bit_length() - 1
 
 
-def sources_of(path: Path) -> list[Source]:
+def sources_of(path: Path) -> list[CastSource]:
     """Return the files of a path. Links to places inside stay links; those that lead elsewhere become what is there.
 
     Raises PlanError when there is no file, or something that is none.
@@ -57,22 +57,22 @@ def sources_of(path: Path) -> list[Source]:
     return found
 
 
-def _source(name: str, file: Path) -> Source:
+def _source(name: str, file: Path) -> CastSource:
     with file.open("rb"):  # it can be read
         said = file.stat()
-    return Source(name, said.st_size, said.st_mode & 0o777, said.st_mtime_ns)
+    return CastSource(name, said.st_size, said.st_mode & 0o777, said.st_mtime_ns)
 
 
-def _files_in(folder: Path, top: Path, above: tuple[Path, ...] = ()) -> Iterator[Source]:
+def _files_in(folder: Path, top: Path, above: tuple[Path, ...] = ()) -> Iterator[CastSource]:
     here, every = folder.resolve(), sorted(folder.iterdir())
     if here in above:
         raise PlanError(f"{folder} is a link to a folder in which it lies")
     if not every:
-        yield Source(f"{folder.relative_to(top)}/", 0, 0, 0)
+        yield CastSource(f"{folder.relative_to(top)}/", 0, 0, 0)
     for file in every:
         name, there = str(file.relative_to(top)), file.resolve()
         if file.is_symlink() and there.is_relative_to(top.resolve()):
-            yield Source(name, 0, 0, 0, os.path.relpath(top / there.relative_to(top.resolve()), folder))
+            yield CastSource(name, 0, 0, 0, os.path.relpath(top / there.relative_to(top.resolve()), folder))
         elif file.is_dir():
             yield from _files_in(file, top, (*above, here))
         elif file.is_file():

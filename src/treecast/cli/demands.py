@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from treecast.demands import Tensor
 
 
-class _Option(NamedTuple):
+class _DemandOption(NamedTuple):
     """An option: its name without dashes, the kinds of demands that need it, those that may have it, its help, and its type."""
 
     name: str
@@ -23,43 +23,45 @@ class _Option(NamedTuple):
 
 _GROUPS = "groups, as 'allreduce tp'"
 _OPTIONS = {
-    "classes": _Option(
+    "classes": _DemandOption(
         "classes", ("demand",), (), "Of a demand: '12: a b > c d; a + b > c', or a file with a class a line, or JSON."
     ),
-    "before": _Option(
+    "before": _DemandOption(
         "from", ("distribute",), (), "Of distribute: the mesh that tensors lie on, neighbours first: tp4,pp4,dp2."
     ),
-    "after": _Option(
+    "after": _DemandOption(
         "to",
         ("distribute",),
         (),
         "Of distribute: the mesh that they go to: tp4,dp8; its ranks come behind the others.",
     ),
-    "tensors": _Option(
+    "tensors": _DemandOption(
         "tensors",
         (),
         ("distribute",),
         "Of distribute: a CSV file of tensors, 'name,shape,layer,tp,ep', as in 'up,5120x8192,0,1,': tp and ep name the dimension "
         "that they cut, if any; by default a matrix a layer that all cut evenly.",
     ),
-    "same_ranks": _Option("same-ranks", (), ("distribute",), "Of distribute: both meshes have the same ranks.", bool),
-    "routing": _Option(
+    "same_ranks": _DemandOption(
+        "same-ranks", (), ("distribute",), "Of distribute: both meshes have the same ranks.", bool
+    ),
+    "routing": _DemandOption(
         "routing",
         ("dispatch", "combine"),
         (),
         "Of dispatch and combine: the experts of each token, as .npy (tokens x experts of each) or CSV.",
     ),
-    "experts_per_rank": _Option(
+    "experts_per_rank": _DemandOption(
         "experts-per-rank",
         (),
         ("dispatch", "combine"),
         "Of dispatch and combine: how many experts each rank has; 1 by default.",
         int,
     ),
-    "twice": _Option(
+    "twice": _DemandOption(
         "twice", (), ("dispatch",), "Of dispatch: a token goes to a rank once for each expert there.", bool
     ),
-    "mesh": _Option(
+    "mesh": _DemandOption(
         "mesh",
         (_GROUPS,),
         (),

@@ -8,7 +8,7 @@ import numpy as np
 
 from treecast.collectives import COLLECTIVES, Collective, Demand, find_kind
 from treecast.collectives.forms import Class
-from treecast.demands.layouts import Mesh
+from treecast.demands.layouts import RankMesh
 from treecast.errors import PlanError
 from treecast.networks.core import Ints
 
@@ -46,7 +46,7 @@ def groups(text: str, mesh: str, messages: int | Sequence[int] = 1) -> Demand:
     1: 0 > 2
     1: 1 > 3
     """
-    ranks, words = Mesh.of(mesh), [part.split() for part in text.split("+")]
+    ranks, words = RankMesh.of(mesh), [part.split() for part in text.split("+")]
     counts = [messages] * len(words) if isinstance(messages, int) else list(messages)
     if len(counts) != len(words) or min(counts, default=0) < 1:
         raise PlanError(
@@ -62,7 +62,7 @@ def groups(text: str, mesh: str, messages: int | Sequence[int] = 1) -> Demand:
     return Demand.of(rows)
 
 
-def along(mesh: Mesh, axes: Sequence[str]) -> list[Ints]:
+def along(mesh: RankMesh, axes: Sequence[str]) -> list[Ints]:
     """Return the ranks of each group along some axes of a mesh. Raises PlanError for an axis that it has not."""
     for axis in axes:
         if axis not in mesh.names:

@@ -54,14 +54,14 @@ class Tensor(NamedTuple):
     item: int = 2
 
 
-class Mesh(NamedTuple):
+class RankMesh(NamedTuple):
     """A mesh of ranks: the name and size of each axis, from neighbours outwards."""
 
     names: tuple[str, ...]
     sizes: tuple[int, ...]
 
     @staticmethod
-    def of(text: str) -> "Mesh":
+    def of(text: str) -> "RankMesh":
         """Return the mesh that a text spells, as ``tp4,pp2``. Raises PlanError for one that it does not.
 
         >>> Mesh.of("tp4,dp2")
@@ -73,7 +73,7 @@ class Mesh(NamedTuple):
         names, sizes = zip(*((each[1], int(each[2])) for each in found if each), strict=True)
         if len(set(names)) < len(names):
             raise PlanError(f"{text!r} names an axis twice")
-        return Mesh(names, sizes)
+        return RankMesh(names, sizes)
 
     @property
     def ranks(self) -> int:
@@ -164,7 +164,7 @@ def shards(mesh: str, tensors: Iterable[Tensor], rank: int) -> dict[str, Box]:
     some, found = list(tensors), dict[str, Box]()
     layers = 1 + max(each.layer for each in some)
     for each in some:
-        low, high = _boxes(Mesh.of(mesh), each, _stage(Mesh.of(mesh), each.layer, layers))
+        low, high = _boxes(RankMesh.of(mesh), each, _stage(RankMesh.of(mesh), each.layer, layers))
         if bool((low[rank] < high[rank]).all()):
             found[each.name] = tuple(map(slice, low[rank].tolist(), high[rank].tolist()))
     return found
@@ -174,7 +174,7 @@ def _of_tensors(
     before: str, after: str, tensors: Iterable[Tensor], *, same_ranks: bool
 ) -> Iterator[tuple[Tensor, _Cells]]:
     """Yield each tensor with its cells; of tensors that are cut alike these are made once."""
-    sides = Mesh.of(before), Mesh.of(after)
+    sides = RankMesh.of(before), RankMesh.of(after)
     for mesh in sides:
         for name in mesh.names:
             if name not in AXES:
@@ -191,7 +191,7 @@ def _of_tensors(
         yield each, known[key]
 
 
-def _usual(before: Mesh, after: Mesh) -> list[Tensor]:
+def _usual(before: RankMesh, after: RankMesh) -> list[Tensor]:
     """Return a matrix for each layer, of which both meshes cut each dimension evenly."""
 
     def least(*names: str) -> int:
@@ -204,7 +204,7 @@ def _usual(before: Mesh, after: Mesh) -> list[Tensor]:
     return [Tensor(f"{layer}", shape, layer, 1, 0) for layer in range(least("pp"))]
 
 
-def _stage(mesh: Mesh, layer: int, layers: int) -> int:
+def _stage(mesh: RankMesh, layer: int, layers: int) -> int:
     """Return in which part of the layers a layer is; 0 where none are cut."""
     parts = mesh.sizes[mesh.names.index("pp")] if "pp" in mesh.names else 1
     return layer // -(-layers // parts)
@@ -216,7 +216,7 @@ def _cut(low: Ints, high: Ints, parts: int, place: Ints) -> tuple[Ints, Ints]:
     return np.minimum(high, low + place * each), np.minimum(high, low + (place + 1) * each)
 
 
-def _boxes(mesh: Mesh, tensor: Tensor, stage: int) -> tuple[Ints, Ints]:
+def _boxes(mesh: RankMesh, tensor: Tensor, stage: int) -> tuple[Ints, Ints]:
     """Return where the box of each rank begins and ends in each dimension: int64 (ranks, dimensions) both."""
     place = mesh.places()
     low = np.zeros((mesh.ranks, len(tensor.shape)), np.int64)

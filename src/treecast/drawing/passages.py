@@ -81,7 +81,7 @@ class Walk:
 
 
 @dataclass(frozen=True, eq=False)
-class Streams:
+class MessageStreams:
     """A schedule of messages of any length, a scatterv or gatherv, as pictures see it."""
 
     schedule: Schedule

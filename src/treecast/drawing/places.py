@@ -23,7 +23,7 @@ _TURNS = 60
 Places = NDArray[np.float64]
 
 
-class Layout(NamedTuple):
+class NodeLayout(NamedTuple):
     """Where nodes stand: float64 (N, 2), right and down. ``even``: whether both directions are measured alike."""
 
     points: Places
@@ -40,25 +40,25 @@ def places_of(network: Network, root: int) -> tuple[Ints, Ints]:
     return whole[:, 0], whole[:, 1]
 
 
-def layout_of(network: Network, root: int) -> Layout:
+def layout_of(network: Network, root: int) -> NodeLayout:
     """Return where each node stands, in units of the picture's own; ``root`` stands on top where there is a tree."""
     if network.nodes < 3 or network.every_pair_joined:
-        return Layout(circle(network.nodes), True)
+        return NodeLayout(circle(network.nodes), True)
     if network.grid is not None:
-        return Layout(_on_grid(network.grid.coordinates(np.arange(network.nodes)), network.grid.wraps), True)
+        return NodeLayout(_on_grid(network.grid.coordinates(np.arange(network.nodes)), network.grid.wraps), True)
     if network.seen_alike and (nested := _nested(network)) is not None:
-        return Layout(nested, True)
+        return NodeLayout(nested, True)
     if network.drawn_at is not None:
-        return Layout(network.drawn_at, True)
+        return NodeLayout(network.drawn_at, True)
     if network.named_nodes and (coordinates := _said_by_labels(network)) is not None:
-        return Layout(_on_grid(coordinates, wraps=False), True)
+        return NodeLayout(_on_grid(coordinates, wraps=False), True)
     if network.relays is not None:
-        return Layout(_in_layers(network, _by_kind(network), falling=True), False)
+        return NodeLayout(_in_layers(network, _by_kind(network), falling=True), False)
     if network.arcs == 2 * (network.nodes - 1) and network.connected:
-        return Layout(_in_layers(network, _hops(network, np.array([root])), falling=False), False)
+        return NodeLayout(_in_layers(network, _hops(network, np.array([root])), falling=False), False)
     if network.nodes <= _MOST_STRESSED:
-        return Layout(_by_distance(network), True)
-    return Layout(circle(network.nodes), True)
+        return NodeLayout(_by_distance(network), True)
+    return NodeLayout(circle(network.nodes), True)
 
 
 def _said_by_labels(network: Network) -> Ints | None:

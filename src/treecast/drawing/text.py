@@ -14,8 +14,8 @@ from treecast.drawing.passages import (
     TOKEN,
     WAKE_UP,
     Controls,
+    MessageStreams,
     Passages,
-    Streams,
     why_no_passages,
 )
 from treecast.drawing.registry import TEXT, View, picture
@@ -205,7 +205,7 @@ def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max
     A node's line shows the load of its link towards the root in each step: flits, of the message with that sign, or a control
     flit. Of more than ``max_steps`` steps several share a column. Of more than ``max_nodes`` nodes the first are shown.
     """
-    streams = Streams(schedule)
+    streams = MessageStreams(schedule)
     network, root = schedule.network, schedule.part.root
     walk, rows = streams.walk(), schedule.rows
     among = np.zeros(network.nodes, bool)
@@ -289,7 +289,7 @@ def _mark_controls(cells: list[list[str]], controls: Controls, place: Ints, scal
             cells[i][s // scale] = _SEVERAL if both else marks[w]
 
 
-def _ends(streams: Streams, passages: Passages) -> Ints:
+def _ends(streams: MessageStreams, passages: Passages) -> Ints:
     """Return the step from which each message is whole where it is to go, 0 where none of it comes there: int64 (N,).
 
     ``passages``: those on the links above the nodes whose messages are asked for.

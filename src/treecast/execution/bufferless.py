@@ -111,7 +111,7 @@ def run_bufferless(
         raise PlanError(f"{schedule.collective.kind} has no messages of different lengths: give a file, not a folder")
     sizes = sizes_of(schedule, lengths, messages, flit)
     data = b"".join(messages[node] for node in lengths.sequence.tolist() if sizes[node])
-    state = _State(schedule, lengths, sizes, flit, data=np.frombuffer(data, np.uint8), living=living)
+    state = _RelayState(schedule, lengths, sizes, flit, data=np.frombuffer(data, np.uint8), living=living)
     went = carry_out(schedule, faults, began, lambda sends: (*state.move_on(sends), lambda: None))
     control, lost_control = _control_flits(schedule, living)
     went["steps"] = max(went["steps"], int(control.max(initial=-1)) + 1)
@@ -144,7 +144,7 @@ def sizes_of(schedule: Schedule, lengths: Lengths, messages: Mapping[int, bytes 
     return sizes
 
 
-class _State:
+class _RelayState:
     """The state at some step: ``arrived``, the bytes that have come of all messages, and ``there``, which of their flits.
 
     ``most_held``: the most flits that a node held for others at once.

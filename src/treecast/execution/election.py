@@ -143,7 +143,7 @@ def elect(
     began, faults = time.perf_counter(), faults or Faults()
     check_liars(schedule, liars)
     layout = file_layout(schedule.collective, len(data), schedule.sizes)
-    state = _State(schedule, layout, data, lying=liars, living=Living(schedule, faults))
+    state = _ElectionState(schedule, layout, data, lying=liars, living=Living(schedule, faults))
     went = carry_out(schedule, faults, began, lambda sends: _pass_on(state, sends), progress)
     nodes = schedule.network.nodes
     elected = np.zeros((nodes, schedule.collective.chunks), np.int8)
@@ -165,7 +165,7 @@ def elect(
     )
 
 
-class _State:
+class _ElectionState:
     """The data of all nodes at some step, tree by tree; the arrays change as the schedule goes on.
 
     ``memory``: uint8 (trees, N, bytes); rows of no tree are of one more tree, the last. ``held``: bool (trees, N, chunks).
@@ -196,7 +196,7 @@ class _State:
         self.held[:, self.own] = True
 
 
-def _pass_on(state: _State, sends: Sends) -> tuple[int, int, Callable[[], None]]:
+def _pass_on(state: _ElectionState, sends: Sends) -> tuple[int, int, Callable[[], None]]:
     """Carry out the sends of one step; return how many took place, how many of these were lost, and what to do on arrival."""
     held, first_tree, own, network = state.held, state.first_tree, state.own, state.schedule.network
     tree, otherwise = np.where(sends.tree < 0, len(held) - 1, sends.tree), np.full(len(sends.src), -1)
@@ -225,7 +225,7 @@ def _pass_on(state: _State, sends: Sends) -> tuple[int, int, Callable[[], None]]
     return len(sent), int((~arrives).sum()), arrive
 
 
-def _choose(state: _State, node: int, wanted: Ranges, elected: NDArray[np.int8]) -> Bytes:
+def _choose(state: _ElectionState, node: int, wanted: Ranges, elected: NDArray[np.int8]) -> Bytes:
     """Let one node elect; fill its row of ``elected``, and return the bytes that it believes, zeros where it is undecided."""
     true, copies = state.true, state.memory[:, node]
     chosen = np.zeros_like(true)

@@ -116,7 +116,7 @@ def run(
     collective, nodes = schedule.collective, schedule.network.nodes
     living = Living(schedule, faults)
     check_memory(collective, nodes, layout.size)
-    state = _State(schedule, layout, living)
+    state = _RunState(schedule, layout, living)
     true = state.begin(data)
 
     def do(sends: Sends) -> tuple[int, int, Callable[[], None]]:
@@ -144,7 +144,7 @@ def run(
     return done
 
 
-class _State:
+class _RunState:
     """The data of all nodes at some step; the arrays change as the schedule goes on.
 
     ``memory``: uint8 (N, bytes). ``held``, ``first_tree``: as in an Execution. ``missing``: int32 (N, sums), the contributions
@@ -179,7 +179,7 @@ class _State:
         return true_data(collective, layout, shares)
 
 
-def _find_sent(state: _State, sends: Sends) -> tuple[Ints, Ints]:
+def _find_sent(state: _RunState, sends: Sends) -> tuple[Ints, Ints]:
     """Return which sends of a step take place, and which of these arrive: places in ``sends``."""
     network, schedule = state.schedule.network, state.schedule
     speaks = state.living.can_send(sends.step, sends.src) & state.held[sends.src, sends.chunk]
@@ -196,7 +196,7 @@ def _find_sent(state: _State, sends: Sends) -> tuple[Ints, Ints]:
     return np.flatnonzero(speaks), np.flatnonzero(speaks & arrives)
 
 
-def _receive(state: _State, sends: Sends, heard: Ints, said: Bytes) -> None:
+def _receive(state: _RunState, sends: Sends, heard: Ints, said: Bytes) -> None:
     """Let nodes take in the sends of a step that reach them: add them to sums, or keep the first copy.
 
     ``said``: the memory of all nodes when they were sent.
@@ -227,7 +227,7 @@ def _receive(state: _State, sends: Sends, heard: Ints, said: Bytes) -> None:
         _finish(state, dst, chunk)
 
 
-def _receive_shared(state: _State, sends: Sends, heard: Ints, said: Bytes) -> None:
+def _receive_shared(state: _RunState, sends: Sends, heard: Ints, said: Bytes) -> None:
     """Let nodes add contributions of a step to sums that nobody owns; who lacks some of it sends no more of the sum."""
     sums = state.schedule.collective.sums
     heard = heard[sends.chunk[heard] < sums]
@@ -244,7 +244,7 @@ def _receive_shared(state: _State, sends: Sends, heard: Ints, said: Bytes) -> No
     _finish(state, node[whole], chunk[whole])
 
 
-def _move(state: _State, src: Ints, dst: Ints, chunk: Ints, add: bool = False) -> None:
+def _move(state: _RunState, src: Ints, dst: Ints, chunk: Ints, add: bool = False) -> None:
     """Copy chunks from node to node, or add them: consecutive chunks between the same two nodes are one run of bytes."""
     memory, bounds = state.memory, state.layout.bounds
     first = last = np.arange(len(chunk))
@@ -264,7 +264,7 @@ def _move(state: _State, src: Ints, dst: Ints, chunk: Ints, add: bool = False) -
         memory[v, a:b] = memory[u, a:b]
 
 
-def _finish(state: _State, node: Ints, chunk: Ints) -> None:
+def _finish(state: _RunState, node: Ints, chunk: Ints) -> None:
     """Where a node has the last contribution to a sum that it completes, it has the finished sum; others' are passed over."""
     collective, layout = state.schedule.collective, state.layout
     if not collective.results:

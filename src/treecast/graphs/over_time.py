@@ -21,7 +21,7 @@ _MOST_CUT = 2**25  # nodes, arcs and layers, multiplied, where the worst cuts ar
 _MOST_WORK, _FOREVER = 2**25, 2**62  # steps times arcs of a flow, times units that go no shortest way
 
 
-class Cut(NamedTuple):
+class SlowCut(NamedTuple):
     """Ranks that take long to reach: ``nodes`` of them, ``distance`` arcs from the root or more, ``arcs`` leading to them."""
 
     distance: int
@@ -47,7 +47,7 @@ class Flow(NamedTuple):
 
 
 @kept(64)
-def slowest_cuts(network: Network, root: int) -> tuple[Cut, ...]:
+def slowest_cuts(network: Network, root: int) -> tuple[SlowCut, ...]:
     """Return the cuts that bound the steps of a scatter, for each distance from the root one that has fewest arcs for its nodes.
 
     Of all sets of nodes at distance d and beyond it is the one that has most nodes for each arc that leads to it; Newton's method
@@ -63,13 +63,13 @@ def slowest_cuts(network: Network, root: int) -> tuple[Cut, ...]:
     lead = np.bincount(far[arcs.head[outwards]], minlength=2)
     beyond = np.cumsum(np.bincount(far[network.ranks])[::-1])[::-1]
     layers = len(beyond) - 1
-    found = [Cut(d, int(beyond[d]), int(lead[d])) for d in range(1, layers + 1)]
+    found = [SlowCut(d, int(beyond[d]), int(lead[d])) for d in range(1, layers + 1)]
     if network.nodes * len(arcs.head) * max(layers, 1) > _MOST_CUT:
         return tuple(found)
     return tuple(_slowest(network, far, cut) for cut in found)
 
 
-def _slowest(network: Network, far: Ints, cut: Cut) -> Cut:
+def _slowest(network: Network, far: Ints, cut: SlowCut) -> SlowCut:
     """Return the worst cut at the distance of one that is known, or farther."""
     from treecast.kernels.graphs.cuts import fill_still
 
@@ -79,7 +79,7 @@ def _slowest(network: Network, far: Ints, cut: Cut) -> Cut:
         if fill_still(*arcs[:5], source, wants, cut.nodes, cut.arcs, inside):
             return cut
         crossing = int(np.count_nonzero(inside[arcs.head] & ~inside[arcs.tail]))
-        cut = Cut(cut.distance, int(np.count_nonzero(inside & wants)), crossing)
+        cut = SlowCut(cut.distance, int(np.count_nonzero(inside & wants)), crossing)
 
 
 def searched(network: Network) -> bool:

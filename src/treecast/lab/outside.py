@@ -49,7 +49,7 @@ _EAGER_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LabOutcome:
     """How a command in a lab ended. ``status``: its exit status. ``up``: seconds that building took.
 
     ``cuts``: which links were cut, and how many seconds after the command had started on the last host.
@@ -85,7 +85,7 @@ def run_in_lab(
     timeout: float | None = None,
     ready: Callable[[float], None] | None = None,
     stdout: int | None = None,
-) -> Outcome:
+) -> LabOutcome:
     """Build a lab, run a command in it, and return how that ended. The lab is gone afterwards, also after an exception.
 
     ``options``: more for mpirun. ``timeout``: seconds, after which the lab is taken down. ``ready``: told how long building
@@ -221,7 +221,7 @@ def search_path() -> str:
     return os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
 
 
-def _follow(reports: Any, timeout: float | None, ready: Callable[[float], None] | None) -> Outcome:
+def _follow(reports: Any, timeout: float | None, ready: Callable[[float], None] | None) -> LabOutcome:
     """Read the reports of the lab until it has ended."""
     deadline = None if timeout is None else time.monotonic() + timeout
     up, cuts, rest = 0.0, list[tuple[int, int, float]](), b""
@@ -244,7 +244,7 @@ def _follow(reports: Any, timeout: float | None, ready: Callable[[float], None] 
                 ends, seconds = report["cut"]
                 cuts.append((int(ends[0][0][1:]), int(ends[1][0][1:]), float(seconds)))
             if "status" in report:
-                return Outcome(int(report["status"]), up, tuple(cuts))
+                return LabOutcome(int(report["status"]), up, tuple(cuts))
 
 
 def _wait_until_gone(lab: "subprocess.Popen[bytes]") -> None:

@@ -55,7 +55,7 @@ class Wiring:
     switched: bool = False
 
 
-class Batch(NamedTuple):
+class CommandBatch(NamedTuple):
     """Lines for ``ip -batch`` or ``tc -batch``, in the namespace of a host or (None) outside of all hosts."""
 
     tool: str
@@ -145,7 +145,7 @@ def bucket(rate: int) -> int:
     return max(64_000, math.ceil(rate * 0.005 / 8))
 
 
-def batches(plan: Wiring) -> list[Batch]:
+def batches(plan: Wiring) -> list[CommandBatch]:
     """Return the batches of commands that build a lab, in order."""
     hosts = range(plan.network.nodes)
     outside = [f"netns add {host(u)}" for u in hosts]
@@ -164,9 +164,9 @@ def batches(plan: Wiring) -> list[Batch]:
     outside += [
         f"link add {device(v)} netns {host(u)} type veth peer name {device(u)} netns {host(v)}" for u, v in plan.links
     ]
-    made = [Batch("ip", None, tuple(outside + (_switch(plan) if plan.switched else [])))]
+    made = [CommandBatch("ip", None, tuple(outside + (_switch(plan) if plan.switched else [])))]
     if plan.switched:
-        made.append(Batch("tc", None, _shapes(plan, [port_of(u) for u in hosts])))
+        made.append(CommandBatch("tc", None, _shapes(plan, [port_of(u) for u in hosts])))
     return made + [batch for u in hosts for batch in _batches_of(plan, u)]
 
 
@@ -187,7 +187,7 @@ def _shapes(plan: Wiring, devices: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"qdisc add dev {name} root tbf {limit}" for name in devices)
 
 
-def _batches_of(plan: Wiring, u: int) -> list[Batch]:
+def _batches_of(plan: Wiring, u: int) -> list[CommandBatch]:
     near = [PORT] if plan.switched else [device(b if a == u else a) for a, b in plan.links if u in (a, b)]
     lines = ["link set lo up", "link add self type bridge", f"addr add {address(u)}/32 dev self", "link set self up"]
     lines += [f"addr add 10.200.0.{u + 1}/24 dev daemons", "link set daemons up"]
@@ -197,7 +197,7 @@ def _batches_of(plan: Wiring, u: int) -> list[Batch]:
             by = f"dev {PORT if plan.switched else device(v)}"
             by = by if hop == v else f"via {address(hop)} dev {device(hop)} onlink"
             lines.append(f"route add {address(v)}/32 {by} src {address(u)}")
-    return [Batch("ip", host(u), tuple(lines)), Batch("tc", host(u), _shapes(plan, near))]
+    return [CommandBatch("ip", host(u), tuple(lines)), CommandBatch("tc", host(u), _shapes(plan, near))]
 
 
 def hosts_file(plan: Wiring) -> str:

@@ -44,14 +44,14 @@ __all__ = [
 ]
 
 
-class _Listing(ModuleType):
+class _FamilyListing(ModuleType):
     """This package, which called as a function lists the families, as ``treecast networks`` does."""
 
     def __call__(self) -> Mapping[str, Family]:
         return families()
 
 
-sys.modules[__name__].__class__ = _Listing
+sys.modules[__name__].__class__ = _FamilyListing
 
 
 def network(source: Any, **asked: Any) -> Network:

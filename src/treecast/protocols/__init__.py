@@ -21,8 +21,8 @@ from treecast.protocols.synchronous import (
     Conversation,
     Flit,
     Local,
+    NodePlace,
     Order,
-    Place,
     Think,
     Token,
     Utterance,
@@ -180,7 +180,7 @@ def _parents(schedule: Schedule) -> tuple[Ints, Ints]:
     return parent, step
 
 
-def _places(schedule: Schedule, parent: Ints, token: Ints) -> list[Place]:
+def _places(schedule: Schedule, parent: Ints, token: Ints) -> list[NodePlace]:
     """Return every node's neighbours in the tree; children in the order in which they are asked, then of their streams."""
     rows, nodes = schedule.rows, schedule.network.nodes
     begins = np.full(nodes, np.iinfo(np.int64).max)
@@ -190,11 +190,11 @@ def _places(schedule: Schedule, parent: Ints, token: Ints) -> list[Place]:
     for v in np.lexsort((begins, token)).tolist():
         if parent[v] >= 0:
             children[parent[v]].append(v)
-    return [Place(above, tuple(below)) for above, below in zip(parent.tolist(), children, strict=True)]
+    return [NodePlace(above, tuple(below)) for above, below in zip(parent.tolist(), children, strict=True)]
 
 
 def _data_of_root(
-    places: list[Place], parent: Ints, lengths: Lengths, root: int
+    places: list[NodePlace], parent: Ints, lengths: Lengths, root: int
 ) -> tuple[tuple[int, tuple[int, ...], int], ...]:
     """Return the message of a scatter's root for each node: whose it is, by which children it goes, how long it is."""
     found: list[tuple[int, tuple[int, ...], int]] = []

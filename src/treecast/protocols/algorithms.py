@@ -13,7 +13,7 @@ from treecast.protocols.synchronous import (
     Heard,
     Local,
     Order,
-    Planned,
+    PlannedSend,
     Thought,
     Token,
     WakeUp,
@@ -37,17 +37,17 @@ def farthest_first(local: Local, memory: int | None, now: int, heard: Heard) -> 
     if flit.route is not None:
         memory = flit.route[0] if flit.route else None
         flit = flit._replace(route=flit.route[1:])
-    return memory, () if memory is None else (Planned(now, memory, flit),)
+    return memory, () if memory is None else (PlannedSend(now, memory, flit),)
 
 
-def _deal_out(local: Local, now: int) -> Iterator[Planned]:
+def _deal_out(local: Local, now: int) -> Iterator[PlannedSend]:
     free: dict[int, int] = {}
     for owner, route, flits in sorted(local.data, key=lambda message: -len(message[1])):
         child, rest = route[0], route[1:]
         port = 0 if local.one_port else child
         begin = free.get(port, now)
         for i in range(flits):
-            yield Planned(begin + i, child, Flit(owner, i, None if i else rest))
+            yield PlannedSend(begin + i, child, Flit(owner, i, None if i else rest))
         free[port] = begin + flits
 
 
@@ -57,18 +57,18 @@ def shoulder_tap(local: Local, memory: None, now: int, heard: Heard) -> Thought:
     It sends when its way is free. It knows whether there is a next node, but not whether that has anything to send.
     """
     if local.root:  # all else that it hears has arrived
-        return None, () if heard or not local.children else (Planned(now, 0, WakeUp(1)),)
+        return None, () if heard or not local.children else (PlannedSend(now, 0, WakeUp(1)),)
     plans, call = relay_data(local, now, heard), heard.get(UP)
     if not isinstance(call, WakeUp):
         return None, plans
     came = now - 1  # the step in which the call went
     begin = max(now + (local.one_port and local.children > 0), came + call.after)
     if local.children:
-        plans.append(Planned(now, 0, WakeUp(max(1, begin + local.flits - 1 - now))))
+        plans.append(PlannedSend(now, 0, WakeUp(max(1, begin + local.flits - 1 - now))))
     return None, [*plans, *own_flits(local, begin)]
 
 
-class Memory(NamedTuple):
+class NodeMemory(NamedTuple):
     """The memory of a node: when it got the token (-1: not yet), the period of its slots, and each child's certificate."""
 
     token_time: int = -1
@@ -76,7 +76,7 @@ class Memory(NamedTuple):
     known: tuple[Certificate | None, ...] = ()
 
 
-class Stream(NamedTuple):
+class FlitStream(NamedTuple):
     """A node's stream without a gap.
 
     ``lag``, ``flits``: its certificate. ``own``: how many flits pass before its own message. ``before``: how many pass before
@@ -92,13 +92,13 @@ class Stream(NamedTuple):
     earliest: tuple[int, ...]
 
 
-def certify(local: Local, memory: Memory | None, now: int, heard: Heard, walk: bool = False) -> Thought:
+def certify(local: Local, memory: NodeMemory | None, now: int, heard: Heard, walk: bool = False) -> Thought:
     """Tokens go down, certificates up, orders down, streams up.
 
     A node asks all children in turn, which certify in slots; in a ``walk``, as the paper's text has it, each when the one before
     has answered.
     """
-    memory = memory or Memory()
+    memory = memory or NodeMemory()
     plans = relay_data(local, now, heard)
     from_parent = heard.get(UP)
     if isinstance(from_parent, Order):
@@ -106,25 +106,25 @@ def certify(local: Local, memory: Memory | None, now: int, heard: Heard, walk: b
     has_token, answers = memory.token_time >= 0, {c: m for c, m in heard.items() if isinstance(m, Certificate)}
     if isinstance(from_parent, Token) or (local.root and not has_token and not heard):
         period = from_parent.period if isinstance(from_parent, Token) else 1
-        memory = Memory(now, period, (None,) * local.children)
+        memory = NodeMemory(now, period, (None,) * local.children)
     elif not answers:
         return memory, plans
     memory = memory._replace(known=tuple(answers.get(c, known) for c, known in enumerate(memory.known)))
     missing = [c for c, known in enumerate(memory.known) if known is None]
     if walk and missing:
-        plans.append(Planned(now, missing[0], Token(1)))
+        plans.append(PlannedSend(now, missing[0], Token(1)))
     elif missing and not answers:
         period = local.children if local.one_port else 1
-        plans += [Planned(now + (c if local.one_port else 0), c, Token(period)) for c in missing]
+        plans += [PlannedSend(now + (c if local.one_port else 0), c, Token(period)) for c in missing]
     if not missing:
         if local.root:
             return memory, [*plans, *_begin(local, memory, now, 0)]
         stream, slot = _stream(local, memory), now + (memory.token_time - now) % memory.period
-        plans.append(Planned(slot, UP, Certificate(stream.lag, stream.flits)))
+        plans.append(PlannedSend(slot, UP, Certificate(stream.lag, stream.flits)))
     return memory, plans
 
 
-def _begin(local: Local, memory: Memory, now: int, delay: int) -> Iterable[Planned]:
+def _begin(local: Local, memory: NodeMemory, now: int, delay: int) -> Iterable[PlannedSend]:
     """Yield orders to the children that have something to send, and the node's own message.
 
     A child's first flit arrives in the step before it is relayed; the root relays nothing.
@@ -137,11 +137,11 @@ def _begin(local: Local, memory: Memory, now: int, delay: int) -> Iterable[Plann
         leaves = begin + stream.before[child] - (0 if local.root else 1)
         if local.root and not local.one_port:
             leaves = now + stream.earliest[child]  # its children do not share a link
-        yield Planned(now + number - 1, child, Order(leaves - (now + number)))
+        yield PlannedSend(now + number - 1, child, Order(leaves - (now + number)))
     yield from own_flits(local, begin + stream.own)
 
 
-def _stream(local: Local, memory: Memory) -> Stream:
+def _stream(local: Local, memory: NodeMemory) -> FlitStream:
     """Return the stream that joins the streams of the children and the node's own message."""
     children = [known or Certificate(0, 0) for known in memory.known]
     sizes = [child.flits for child in children]
@@ -162,4 +162,4 @@ def _stream(local: Local, memory: Memory) -> Stream:
         else:
             before[who] = passed
         passed += size
-    return Stream(lag, passed, own, tuple(before), tuple(number), tuple(earliest))
+    return FlitStream(lag, passed, own, tuple(before), tuple(number), tuple(earliest))

@@ -75,7 +75,7 @@ class Local(NamedTuple):
     data: tuple[tuple[int, tuple[int, ...], int], ...] = ()
 
 
-class Planned(NamedTuple):
+class PlannedSend(NamedTuple):
     """A flit to be sent to a neighbour, at a time of the node's own clock."""
 
     time: int
@@ -83,35 +83,35 @@ class Planned(NamedTuple):
     content: Content
 
 
-class State(NamedTuple):
+class NodeState(NamedTuple):
     """The memory of a node.
 
     ``agenda``: in order of time, of which the first ``sent`` have been sent. ``memory``: its protocol's.
     """
 
     local: Local
-    agenda: tuple[Planned, ...] = ()
+    agenda: tuple[PlannedSend, ...] = ()
     sent: int = 0
     memory: Any = None
 
 
-class Turn(NamedTuple):
+class NodeTurn(NamedTuple):
     """A node's part in one step: its state from then on, its messages by neighbour, and when it must be woken."""
 
-    state: State
+    state: NodeState
     sends: dict[int, Content]
     wake: int | None
 
 
 Heard = Mapping[int, Content]
 """The messages of the last step, by the neighbour from which they came."""
-Thought = tuple[Any, Iterable[Planned]]
+Thought = tuple[Any, Iterable[PlannedSend]]
 """A protocol's memory from now on, and the sends that it plans besides those it has planned before."""
 Think = Callable[[Local, Any, int, Heard], Thought]
 """A protocol: a node's answer to the messages that it has received. The root starts by itself, once, having received nothing."""
 
 
-def take_turn(think: Think, state: State, now: int, heard: Heard) -> Turn:
+def take_turn(think: Think, state: NodeState, now: int, heard: Heard) -> NodeTurn:
     """Return a node's turn: its protocol plans, then it sends. Raises ProtocolError when a link cannot carry that."""
     local, agenda, sent, memory = state
     memory, new = think(local, memory, now, heard)
@@ -127,17 +127,19 @@ def take_turn(think: Think, state: State, now: int, heard: Heard) -> Turn:
     if len(sends) < len(due):
         raise ProtocolError(f"node {local.name} has two flits for one neighbour in one step")
     wake = agenda[sent].time if sent < len(agenda) else None
-    return Turn(State(local, agenda, sent, memory), sends, wake)
+    return NodeTurn(NodeState(local, agenda, sent, memory), sends, wake)
 
 
-def own_flits(local: Local, begin: int) -> Iterable[Planned]:
+def own_flits(local: Local, begin: int) -> Iterable[PlannedSend]:
     """Yield a node's own message, up to its parent, without a gap."""
-    return (Planned(begin + i, UP, Flit(local.name, i)) for i in range(local.flits))
+    return (PlannedSend(begin + i, UP, Flit(local.name, i)) for i in range(local.flits))
 
 
-def relay_data(local: Local, now: int, heard: Heard) -> list[Planned]:
+def relay_data(local: Local, now: int, heard: Heard) -> list[PlannedSend]:
     """Return the data that goes on to the parent at once: all that came from children, unless this is the root."""
-    return [] if local.root else [Planned(now, UP, content) for content in heard.values() if isinstance(content, Flit)]
+    return (
+        [] if local.root else [PlannedSend(now, UP, content) for content in heard.values() if isinstance(content, Flit)]
+    )
 
 
 _SHOWN = 15  # sends that are printed
@@ -187,20 +189,20 @@ class Conversation(NamedTuple):
         return len(self.sends) - self.flits
 
 
-class Place(NamedTuple):
+class NodePlace(NamedTuple):
     """A node in the tree, as only the network knows it: its parent (-1: none), and its children in its own order."""
 
     parent: int
     children: tuple[int, ...]
 
 
-def converse(think: Think, places: Sequence[Place], nodes: Sequence[Local], away: bool) -> Conversation:
+def converse(think: Think, places: Sequence[NodePlace], nodes: Sequence[Local], away: bool) -> Conversation:
     """Let all nodes run a protocol until nobody has anything to send; ``away``: data flows away from the root.
 
     Raises ProtocolError when a node sends more than the machine can carry.
     """
     port = [{child: name for name, child in enumerate(place.children)} | {place.parent: UP} for place in places]
-    state = [State(local) for local in nodes]
+    state = [NodeState(local) for local in nodes]
     clock = [v * 7919 for v in range(len(nodes))]  # the clock of each node in step 0
     alarm: list[int | None] = [None] * len(nodes)
     waiting: list[tuple[int, int]] = []
@@ -245,7 +247,9 @@ def _set_alarm(alarm: list[int | None], waiting: list[tuple[int, int]], v: int, 
     alarm[v] = when
 
 
-def _check_turn(node: Local, place: Place, heard: dict[int, Content], outgoing: dict[int, Content], away: bool) -> None:
+def _check_turn(
+    node: Local, place: NodePlace, heard: dict[int, Content], outgoing: dict[int, Content], away: bool
+) -> None:
     """Check that a node sends to neighbours, over as many ports as it has, and keeps no data that it has to pass on."""
     for to in outgoing:
         if not (to == UP and place.parent >= 0) and not 0 <= to < len(place.children):

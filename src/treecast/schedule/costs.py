@@ -222,7 +222,7 @@ _MOST_SENDS = 2**25
 
 
 @dataclass(frozen=True)
-class _Messages:
+class _MessageColumns:
     """Every message of a schedule, in the order of steps, and the chunks in it: columns of one entry each."""
 
     step: Ints
@@ -233,7 +233,7 @@ class _Messages:
     chunk: Ints
 
 
-class Events(NamedTuple):
+class SendEvents(NamedTuple):
     """Messages by their step, source, port and first chunk, int64 (messages,), and when they begin and have arrived, float64."""
 
     step: Ints
@@ -272,7 +272,7 @@ def seconds_by_events(schedule: "Schedule", costs: Costs) -> float:
     return float(events_of(schedule, costs, _sizes_of(schedule).bounds(schedule.collective)).end.max(initial=0.0))
 
 
-def events_of(schedule: "Schedule", costs: Costs, bounds: Ints) -> Events:
+def events_of(schedule: "Schedule", costs: Costs, bounds: Ints) -> SendEvents:
     """Return when each message begins and has arrived, when each begins as soon as it can, in seconds.
 
     ``bounds``: where each chunk begins, and the end of the last, in bytes. Raises ScheduleError when there are too many sends.
@@ -307,7 +307,7 @@ def events_of(schedule: "Schedule", costs: Costs, bounds: Ints) -> Events:
         adds = messages.chunk[inside] < sums
         np.fmax.at(there, target[inside][adds], arrived[adds])
         np.fmin.at(there, target[inside][~adds], arrived[~adds])
-    return Events(messages.step, messages.src, messages.port, messages.chunk[messages.start[:-1]], begin, end)
+    return SendEvents(messages.step, messages.src, messages.port, messages.chunk[messages.start[:-1]], begin, end)
 
 
 def _sizes_of(schedule: "Schedule") -> Sizes:
@@ -316,7 +316,7 @@ def _sizes_of(schedule: "Schedule") -> Sizes:
     return schedule.sizes
 
 
-def _messages(schedule: "Schedule") -> _Messages:
+def _messages(schedule: "Schedule") -> _MessageColumns:
     """Return the messages of a schedule: chunks that go over an arc in one step are one where the model lets them combine."""
     if schedule.transmissions > _MOST_SENDS:
         raise ScheduleError(f"{schedule.transmissions:,} sends are too many to look at one by one")
@@ -326,17 +326,17 @@ def _messages(schedule: "Schedule") -> _Messages:
     ]
     step, src, dst, port, chunk = np.concatenate([np.empty((5, 0), np.int64), *parts], axis=1)
     if not schedule.model.combining:
-        return _Messages(step, src, dst, port, np.arange(len(step) + 1), chunk)
+        return _MessageColumns(step, src, dst, port, np.arange(len(step) + 1), chunk)
     order = np.lexsort([port, dst, src, step])
     columns = np.stack([step, src, dst, port])[:, order]
     fresh = np.ones(len(order), np.bool_)
     fresh[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
     count = np.diff(np.append(np.flatnonzero(fresh), len(order)))
     step, src, dst, port = columns[:, fresh]
-    return _Messages(step, src, dst, port, starts(count), chunk[order])
+    return _MessageColumns(step, src, dst, port, starts(count), chunk[order])
 
 
-def _taken(schedule: "Schedule", messages: _Messages) -> Ints:
+def _taken(schedule: "Schedule", messages: _MessageColumns) -> Ints:
     """Return the resources of each message, as numbers: int64 (messages, width). Of several servers all take turns."""
     if schedule.model.routing:  # senders and receivers are one
         return np.stack([messages.src, messages.dst], axis=1)

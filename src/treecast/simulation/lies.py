@@ -20,7 +20,7 @@ from treecast.simulation.faults import Faults, describe_late, living_ranks
 from treecast.steps import NEVER
 
 
-class Verdict(NamedTuple):
+class Misled(NamedTuple):
     """The honest living nodes that elect wrong values, and those that elect nothing wrong but not everything; ascending."""
 
     fooled: list[int]
@@ -135,7 +135,7 @@ def _joined(old: _Copy, there: int, false: int) -> _Copy:
     return old[0] | new, old[1] | false & new
 
 
-def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list[Verdict]:
+def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list[Misled]:
     """Return whom each case of (liars, faults) fools or leaves undecided; all cases go through the sends at once.
 
     With several copies a node sends on in a tree only copies that came in it. Raises FaultError as ``check_liars``.
@@ -194,11 +194,11 @@ def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list
             there_is = every & ~never_sent.get(source[chunk], 0)
             fooled[v] |= _more(wrong, right) & there_is
             undecided[v] |= ~(_more(wrong, right) | _more(right, wrong)) & there_is
-    found = list[Verdict]()
+    found = list[Misled]()
     for number, (liars, faults) in enumerate(cases):
         honest = honest_nodes(schedule, liars, faults)
         misled = [v for v in honest if fooled[v] >> number & 1]
-        found.append(Verdict(misled, [v for v in honest if undecided[v] >> number & 1 and v not in misled]))
+        found.append(Misled(misled, [v for v in honest if undecided[v] >> number & 1 and v not in misled]))
     return found
 
 

@@ -29,7 +29,7 @@ Chance = float | Mapping[Any, float]
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class FaultGroup:
     """The elements of one ``kind`` that can fail, numbered from 0, and how likely each is to: float64 (elements,)."""
 
     kind: Kind
@@ -49,9 +49,9 @@ class Group:
         likely = f"{low:g}" if self.alike else f"{low:g} to {high:g}"
         return f"{count_of(len(self), self.kind[:-1])}, each with probability {likely}"
 
-    def times(self, factor: float) -> "Group":
+    def times(self, factor: float) -> "FaultGroup":
         """Return the group with all probabilities multiplied, up to 1."""
-        return Group(self.kind, np.minimum(1.0, self.probability * factor))
+        return FaultGroup(self.kind, np.minimum(1.0, self.probability * factor))
 
     @cached_property
     def sizes(self) -> Floats:
@@ -128,7 +128,7 @@ class Stratum(NamedTuple):
 class Elements:
     """All that can fail, as arrays for replays, group behind group; ``node`` and ``arcs`` are those of FaultSets."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[FaultGroup, ...]
     node: Ints
     arcs: Ints
 
@@ -172,13 +172,13 @@ def elements_of(schedule: Schedule, chances: Mapping[Kind, Chance]) -> Elements:
 
     Raises FaultError for a number that is no probability, and when nothing can fail.
     """
-    groups, nodes, arcs = list[Group](), list[Ints](), list[Ints]()
+    groups, nodes, arcs = list[FaultGroup](), list[Ints](), list[Ints]()
     for kind, chance in chances.items():
         found = FaultSets(schedule, kind)
         probability = _probabilities(schedule, found, kind, chance)
         can = probability > 0
         if can.any():
-            groups.append(Group(kind, probability[can]))
+            groups.append(FaultGroup(kind, probability[can]))
             nodes.append(found.node[can])
             arcs.append(found.arcs[can])
     if not groups:
@@ -204,7 +204,7 @@ def check_probability(value: Any, whose: str) -> float:
     return number
 
 
-def _grid(groups: Sequence[Group]) -> tuple[Floats, float, list[int]]:
+def _grid(groups: Sequence[FaultGroup]) -> tuple[Floats, float, list[int]]:
     """Return how likely so many of each group fail, how likely numbers outside of that table are, and where the table begins."""
     grid, lost, firsts = np.ones(()), 0.0, list[int]()
     for group in groups:
@@ -218,7 +218,7 @@ def _grid(groups: Sequence[Group]) -> tuple[Floats, float, list[int]]:
     return grid, lost, firsts
 
 
-def weigh_strata(groups: Sequence[Group], known: Sequence[Faulty]) -> tuple[list[float], float]:
+def weigh_strata(groups: Sequence[FaultGroup], known: Sequence[Faulty]) -> tuple[list[float], float]:
     """Return how likely some strata are, and how likely all others are together, rounded up."""
     grid, lost, firsts = _grid(groups)
     weights = list[float]()

@@ -123,7 +123,7 @@ _MOST_PER_TASK = 1 << 16
 _MOST_CELLS = 1 << 23  # of the table of sets of a task
 
 
-class Task(NamedTuple):
+class StratumTask(NamedTuple):
     """The sets number ``start … stop-1`` of a stratum, or as many random ones of several that are ``among`` others."""
 
     stratum: Stratum
@@ -161,7 +161,7 @@ class Judge:
         self.replay = SetReplay(schedule, node, arcs)
         self.wants, self.all_wanting = wants[node], int(wants.sum())
 
-    def __call__(self, task: Task) -> Tally:
+    def __call__(self, task: StratumTask) -> Tally:
         """Replay the sets of a task."""
         count = task.stop - task.start
         weights, parts = np.ones(count), list[tuple[Faulty, int]]()
@@ -187,9 +187,9 @@ class Judge:
             row += many
         return sets, parts
 
-    def judge(self, jobs: Sequence[Task], executor: Executor | None) -> list[Tally]:
+    def judge(self, jobs: Sequence[StratumTask], executor: Executor | None) -> list[Tally]:
         """Return the tally of each job, a task that may be too large for one worker."""
-        tasks, ends = list[Task](), [0]
+        tasks, ends = list[StratumTask](), [0]
         for job in jobs:
             step = self._block(max(sum(stratum.faults) for stratum in (job.stratum, *job.among)))
             tasks += [job._replace(start=a, stop=min(a + step, job.stop)) for a in range(0, job.stop, step)]
@@ -327,7 +327,7 @@ def _replay_all(
             break
         chosen.append(stratum)
         left -= stratum.sets
-    tallies = judge.judge([Task(stratum, 0, stratum.sets) for stratum in chosen], executor)
+    tallies = judge.judge([StratumTask(stratum, 0, stratum.sets) for stratum in chosen], executor)
     known = [Harm(stratum, "proven", 0, 0, *[Interval(0.0, 0.0, 0.0)] * 2) for stratum in proven]
     for stratum, tally in zip(chosen, tallies, strict=True):
         harm, lost = (Interval(*[min(1.0, share)] * 3) for share in (tally.share, tally.lost))
@@ -344,7 +344,7 @@ def _draw(
     Samples of their own, most where most can be learned, would each need a part, too; their intervals, added up, are wider.
     """
     together = Stratum((), sum(stratum.weight for stratum in strata), sum(stratum.sets for stratum in strata))
-    (tally,) = judge.judge([Task(together, 0, sets // 64 * 64, tuple(strata))], executor)
+    (tally,) = judge.judge([StratumTask(together, 0, sets // 64 * 64, tuple(strata))], executor)
     pool = _drawn(together, (tally.tried, tally.harmful, tally.lost), doubt / 3, tally.squares)
     seen = [stratum for stratum in strata if stratum.faults in tally.by]
     return [_drawn(stratum, tally.by[stratum.faults], doubt / 3 / len(seen)) for stratum in seen], pool

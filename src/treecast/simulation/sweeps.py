@@ -177,7 +177,7 @@ class _Failing(NamedTuple):
     chunk: int
 
 
-class _Tally(NamedTuple):
+class _SweepTally(NamedTuple):
     """A count of sets: how many there were, how many fail, and the first that does."""
 
     tried: int
@@ -185,19 +185,19 @@ class _Tally(NamedTuple):
     first: _Failing | None
 
 
-class _Batch(NamedTuple):
+class _SetBatch(NamedTuple):
     """Sets that are tried together: so many ``sets``, in tasks of ``each``, and the name of the work."""
 
-    trial: Callable[[Any], _Tally]
+    trial: Callable[[Any], _SweepTally]
     tasks: Sequence[Any]
     each: int
     sets: int
     name: str
 
 
-def _try_all(batches: Iterable[_Batch], total: int, keep_going: bool, executor: Executor | None) -> _Tally:
+def _try_all(batches: Iterable[_SetBatch], total: int, keep_going: bool, executor: Executor | None) -> _SweepTally:
     """Try all sets, or those up to the task in which the first one fails."""
-    found = _Tally(0, 0, None)
+    found = _SweepTally(0, 0, None)
     for trial, tasks, each, sets, name in batches:
         with part_of(before=found.tried, total=total), part_of(each=each, total=sets):
             done = [
@@ -207,7 +207,7 @@ def _try_all(batches: Iterable[_Batch], total: int, keep_going: bool, executor: 
                 ),
             ]
         first = next((tally.first for tally in done if tally.first), None)
-        found = _Tally(sum(tally.tried for tally in done), sum(tally.failing for tally in done), first)
+        found = _SweepTally(sum(tally.tried for tally in done), sum(tally.failing for tally in done), first)
         if first and not keep_going:
             break
     return found
@@ -226,7 +226,7 @@ _Sets = Callable[[int, int], Ints]
 
 def _of_faults(
     schedule: Schedule, choices: FaultSets, most: int, sample: int | None, seed: int
-) -> tuple[int, Iterator[_Batch]]:
+) -> tuple[int, Iterator[_SetBatch]]:
     """Return how many sets of faults there are to try, and the sets, by size."""
     if not 0 <= most <= choices.elements:
         raise FaultError(f"a set cannot have {most} faults: there are {choices.elements} {choices.kind} that can fail")
@@ -241,11 +241,11 @@ def _of_faults(
     _check_total(total := sum(count for count, _ in parts), _MOST_SETS)
     replay = SetReplay(schedule, choices.node, choices.arcs)
 
-    def batches() -> Iterator[_Batch]:
+    def batches() -> Iterator[_SetBatch]:
         for count, sets in parts:
             block = _BLOCK if count < 10**8 else 8 * _BLOCK
             tasks = [(start, min(start + block, count)) for start in range(0, count, block)]
-            yield _Batch(_Trial(replay, choices, sets), tasks, block, count, "fault sets")
+            yield _SetBatch(_Trial(replay, choices, sets), tasks, block, count, "fault sets")
 
     return total, batches()
 
@@ -258,10 +258,10 @@ class _Trial:
     choices: FaultSets
     sets: _Sets
 
-    def __call__(self, task: tuple[int, int]) -> _Tally:
+    def __call__(self, task: tuple[int, int]) -> _SweepTally:
         lacking, hit = self.replay.try_sets(self.sets(*task))
         first = hit and _Failing(None, self.choices.faults(hit.elements), hit.node, int(self.replay.bounds[hit.atom]))
-        return _Tally(len(lacking), int((lacking > 0).sum()), first)
+        return _SweepTally(len(lacking), int((lacking > 0).sum()), first)
 
 
 _LYING_BLOCK = 1 << 8
@@ -271,7 +271,7 @@ _MOST_LYING_SETS = 10**8
 
 def _with_liars(
     schedule: Schedule, choices: FaultSets, sizes: tuple[int, int], sample: int | None, seed: int
-) -> tuple[int, Iterator[_Batch]]:
+) -> tuple[int, Iterator[_SetBatch]]:
     """Return how many sets there are of which some elements fail and others lie, and the sets. ``sizes``: the most of both."""
     most, liars = sizes
     if most < 0 or liars < 0 or most + liars > choices.elements:
@@ -286,10 +286,10 @@ def _with_liars(
     check_seed(seed)
     sets = choices.lying_sets(every) if sample is None else choices.random_lying_sets(sizes, sample, seed)
 
-    def batches() -> Iterator[_Batch]:
+    def batches() -> Iterator[_SetBatch]:
         while more := list(islice(sets, _BLOCKS * _LYING_BLOCK)):
             blocks = [more[start : start + _LYING_BLOCK] for start in range(0, len(more), _LYING_BLOCK)]
-            yield _Batch(_LyingTrial(schedule, choices), blocks, _LYING_BLOCK, len(more), "sets of faults and liars")
+            yield _SetBatch(_LyingTrial(schedule, choices), blocks, _LYING_BLOCK, len(more), "sets of faults and liars")
 
     return total, batches()
 
@@ -301,11 +301,11 @@ class _LyingTrial:
     schedule: Schedule
     choices: FaultSets
 
-    def __call__(self, block: list[tuple[Elements, Elements]]) -> _Tally:
+    def __call__(self, block: list[tuple[Elements, Elements]]) -> _SweepTally:
         cases = [(self.choices.faults(lying), self.choices.faults(dead)) for dead, lying in block]
         wrong = [
             _Failing(*case, [*verdict.fooled, *verdict.undecided][0], -1)
             for case, verdict in zip(cases, verdicts(self.schedule, cases), strict=True)
             if verdict.fooled or verdict.undecided
         ]
-        return _Tally(len(block), len(wrong), wrong[0] if wrong else None)
+        return _SweepTally(len(block), len(wrong), wrong[0] if wrong else None)

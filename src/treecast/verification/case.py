@@ -30,7 +30,7 @@ _FEW = 1 << 12  # nodes that one thread looks after
 _MOST_CELLS = 2**31  # of the table of nodes x atoms: 8 GiB
 
 
-class Streams(NamedTuple):
+class StreamColumns(NamedTuple):
     """Rows as sends of one chunk in every period: row ``row[i]`` sends one in step ``turn · period + remainder[i]`` of each of
     the turns ``step[i] … step[i]+steps[i]-1``. Sorted by when they begin. int64 (streams,); steps are int32.
 
@@ -90,7 +90,7 @@ class Case:
         return atoms
 
     @cached_property
-    def streams(self) -> Streams:
+    def streams(self) -> StreamColumns:
         """The rows as streams of one chunk in every period, the least common multiple of their paces.
 
         A row of pace p is period / p of them, or as many as it has chunks, if that are fewer, or p does not divide the period.
@@ -100,7 +100,7 @@ class Case:
             return self._with_gaps()
         period = min(lcm(*np.unique(rows.pace[rows.pace > 1]).tolist()), max(self.schedule.steps, 1))
         if period == 1:
-            return Streams(
+            return StreamColumns(
                 np.arange(len(rows)),
                 rows.step.astype(np.int32, copy=False),
                 rows.steps,
@@ -116,9 +116,9 @@ class Case:
         order = np.argsort(step, kind="stable")
         row, place, step = row[order], place[order], step[order]
         steps = -(-(chunks[row] - place) // apart[row])
-        return Streams(row, (step // period).astype(np.int32), steps.astype(np.int32), step % period, period)
+        return StreamColumns(row, (step // period).astype(np.int32), steps.astype(np.int32), step % period, period)
 
-    def _with_gaps(self) -> Streams:
+    def _with_gaps(self) -> StreamColumns:
         """Return the rows, for as long as they keep what they take; each chunk by itself where others may go between two."""
         gap, pace = self.model.ticks(self.rows.src, self.rows.dst)[0], self.rows.pace
         count = np.where((pace > 0) & (pace != gap), self.rows.messages, 1)
@@ -128,7 +128,7 @@ class Case:
         order = np.argsort(step, kind="stable")
         row, step = row[order], step[order]
         steps = np.where(count[row] > 1, 0, self.rows.steps[row] - 1) + gap[row]
-        return Streams(row, step.astype(np.int32), steps.astype(np.int32), np.zeros(len(row), np.int64), 1)
+        return StreamColumns(row, step.astype(np.int32), steps.astype(np.int32), np.zeros(len(row), np.int64), 1)
 
     def marked(self, row: Ints) -> NDArray[np.bool_]:
         """Return which rows are among some: bool (rows,)."""

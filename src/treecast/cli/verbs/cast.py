@@ -53,14 +53,14 @@ def cast(
     checksum
         Whether files are compared piece by piece although they have the same size and time.
     """
-    from treecast.cast.launch import Asked, cast_here, cast_to
-    from treecast.cast.report import Outcome
+    from treecast.cast.launch import CastRequest, cast_here, cast_to
+    from treecast.cast.report import CastOutcome
     from treecast.cast.sources import sources_of
     from treecast.description import Description
     from treecast.tcp.hosts import deal_out
     from treecast.units import parse_rate
 
-    def show(outcome: Outcome) -> int:
+    def show(outcome: CastOutcome) -> int:
         holds = not outcome.status(allow_missing)
         status = console.show(Description(outcome.figures(), notes=outcome.lines(), holds=holds), as_json)
         console.flush()
@@ -68,7 +68,7 @@ def cast(
 
     check_numbers(start=start)
     own, speed = Path(path).absolute(), None if rate is None else parse_rate(rate)
-    asked = Asked(own, target or str(own), speed, network, checksum, start)
+    asked = CastRequest(own, target or str(own), speed, network, checksum, start)
     if hosts is None:
         return cast_here(asked, show)
     names = list(dict.fromkeys(deal_out(hosts, None)))

@@ -81,7 +81,7 @@ def draw_steps(schedule: Schedule, view: View) -> None:
     figure.set_size_inches(width, height)
     title(figure, schedule, Faults(), f": total distance {total_distance(grid, schedule.rows):,}")
     rings = eyes_of(grid) if schedule.collective.traits.one_to_all else np.empty(0, np.int64)
-    scene = _Scene(schedule, grid, plane, unit, _steps_heard(schedule), rings)
+    scene = _MeshScene(schedule, grid, plane, unit, _steps_heard(schedule), rings)
     for step in range(schedule.steps):
         aside = (width - columns * panel[0]) / 2 + step % columns * panel[0]
         axes = add_panel(figure, (aside, height - head - step // columns * panel[1] - panel[1]), panel)
@@ -107,7 +107,7 @@ def _caption(schedule: Schedule, step: int) -> str:
     return f"{count_of(len(now), 'message')}, distance {int(far.sum()):,}"
 
 
-class _Scene(NamedTuple):
+class _MeshScene(NamedTuple):
     """The common parts of all panels: ``unit`` inches between two nodes; the step in which each node hears; the eyes."""
 
     schedule: Schedule
@@ -148,7 +148,7 @@ def _draw_grid(axes: Any, plane: Plane, unit: float) -> None:
         write(axes, (-0.05, rows[row] * unit), str(row), 6, color=grey, ha="right")
 
 
-def _draw_nodes(axes: Any, scene: _Scene, step: int) -> None:
+def _draw_nodes(axes: Any, scene: _MeshScene, step: int) -> None:
     at, heard, rings = scene.plane.places(scene.grid) * scene.unit, scene.heard, scene.rings
     size = (scene.unit * 72) ** 2
     looks = (
@@ -167,7 +167,7 @@ def _draw_nodes(axes: Any, scene: _Scene, step: int) -> None:
         axes.scatter(x, y, s=size * _RING**2, zorder=3, gid=f"eyes-{step}", **look)
 
 
-def _draw_messages(axes: Any, scene: _Scene, step: int, y: float) -> None:
+def _draw_messages(axes: Any, scene: _MeshScene, step: int, y: float) -> None:
     """Draw an arrow for each message of a step, and write at height ``y`` how many there are."""
     from matplotlib.patches import Rectangle
 

@@ -17,8 +17,8 @@ from treecast.drawing.passages import (
     TOKEN,
     WAKE_UP,
     Controls,
+    MessageStreams,
     Passages,
-    Streams,
     why_no_passages,
 )
 from treecast.drawing.registry import FIGURE, View, picture
@@ -117,7 +117,7 @@ def draw_parallelograms(schedule: Schedule, view: View) -> None:
     root (several ports), each child of the root has a panel. Raises TreecastError when there is too much to draw.
     """
     figure, schedule = view.page, chosen_rows(schedule, view)
-    streams, bound = Streams(schedule), fewest_steps(schedule, view.faults)
+    streams, bound = MessageStreams(schedule), fewest_steps(schedule, view.faults)
     away = schedule.part.direction == "from"
     passages, controls = streams.passages(), streams.controls()
     found = shapes(passages, away)
@@ -207,7 +207,7 @@ def _panels(found: Shapes, controls: Controls) -> tuple[list[_Panel], int]:
     return panels[:_MOST_PANELS], len(panels[_MOST_PANELS:])
 
 
-def _nulls(streams: Streams, panels: list[_Panel]) -> list[dict[int, str]]:
+def _nulls(streams: MessageStreams, panels: list[_Panel]) -> list[dict[int, str]]:
     """Return for each panel the text beside a distance: the nodes there whose messages are null."""
     walk, network = streams.walk(), streams.schedule.network
     null = np.flatnonzero(streams.flits == 0)
@@ -226,7 +226,7 @@ def _nulls(streams: Streams, panels: list[_Panel]) -> list[dict[int, str]]:
     return found
 
 
-def _draw_messages(axes: Any, streams: Streams, found: Shapes, scale: _Scale) -> None:
+def _draw_messages(axes: Any, streams: MessageStreams, found: Shapes, scale: _Scale) -> None:
     """Draw the parallelograms, and labels where there is room."""
     away = streams.schedule.part.direction == "from"
     order = np.argsort(found.step, kind="stable")
@@ -244,7 +244,9 @@ def _draw_messages(axes: Any, streams: Streams, found: Shapes, scale: _Scale) ->
                 write(axes, (x, y), text, _FONT, va="center_baseline", color=letters_on(fill), zorder=6)
 
 
-def _label(streams: Streams, shape: tuple[int, ...], away: bool, scale: _Scale) -> tuple[float, float, str] | None:
+def _label(
+    streams: MessageStreams, shape: tuple[int, ...], away: bool, scale: _Scale
+) -> tuple[float, float, str] | None:
     """Return where in one of ``Shapes`` its label has room, near its middle, but not on the line of the bound; and the label."""
     message, wide, step, near, far, _ = shape
     room = wide * scale.step - _FONT / 72 * scale.step / scale.unit - 0.04

@@ -51,8 +51,8 @@ def draw_trees(schedule: Schedule, view: View) -> None:
     used = chosen_trees(schedule, view)
     arrived = _count_arrived(schedule, faults) if faults else rows.chunks_sent
     drawn = [DrawnTree.of(schedule, tree) for tree in used]
-    layouts = [_Layout.of(tree) for tree in drawn]
-    sizes = _Sizes.of(schedule, layouts)
+    layouts = [_TreeLayout.of(tree) for tree in drawn]
+    sizes = _TreeSizes.of(schedule, layouts)
     columns = _columns(len(used), sizes)
     width = max(columns * sizes.width + 2 * MARGIN, 5.5)
     notes = _notes(schedule, drawn, sizes)
@@ -73,13 +73,13 @@ def draw_trees(schedule: Schedule, view: View) -> None:
         axes.set_axis_off()
         hears = _hears(schedule, tree, layout, arrived)
         port = [int(rows.port[one.row[u]]) if u in one.row else -1 for u in layout.node]
-        panel = _Panel(axes, schedule, tree, layout, sizes, _places(layout, sizes), port, hears)
+        panel = _TreePanel(axes, schedule, tree, layout, sizes, _places(layout, sizes), port, hears)
         _draw_frame(panel)
         _draw_arcs(panel)
         _draw_nodes(panel, {u for u, step in faults.nodes.items() if step < schedule.steps})
 
 
-def _notes(schedule: Schedule, drawn: list[DrawnTree], sizes: "_Sizes") -> list[str]:
+def _notes(schedule: Schedule, drawn: list[DrawnTree], sizes: "_TreeSizes") -> list[str]:
     """Return notes on the figures on arcs, and on the parts that are left out."""
     network, found = schedule.network, list[str]()
     there = set[int]().union(*(tree.nodes() for tree in drawn))
@@ -106,7 +106,7 @@ def _notes(schedule: Schedule, drawn: list[DrawnTree], sizes: "_Sizes") -> list[
     return found
 
 
-def _hears(schedule: Schedule, tree: int, layout: "_Layout", arrived: Ints) -> list[int]:
+def _hears(schedule: Schedule, tree: int, layout: "_TreeLayout", arrived: Ints) -> list[int]:
     """Return whether each node of a layout hears all (2), some (1) or none (0) of the chunks of its arc."""
     rows, mine = schedule.rows, drawn_rows(schedule, tree)
     below = link_ends(schedule)[1][mine]
@@ -121,7 +121,7 @@ def _count_arrived(schedule: Schedule, faults: Faults) -> Ints:
     return np.bincount(runs.row, runs.chunks, len(schedule.rows)).astype(np.int64)
 
 
-class _Layout(NamedTuple):
+class _TreeLayout(NamedTuple):
     """Where the nodes of a tree lie, parents before children: leaves at 0, 1, 2 …, parents amid their children.
 
     ``above``: the place in ``node`` of each node's parent, -1 for a root.
@@ -134,7 +134,7 @@ class _Layout(NamedTuple):
     leaves: int
 
     @staticmethod
-    def of(tree: DrawnTree) -> "_Layout":
+    def of(tree: DrawnTree) -> "_TreeLayout":
         node = list(tree.nodes())
         place = {u: i for i, u in enumerate(node)}
         above, depth, x, leaves = [-1] * len(node), [0] * len(node), [0.0] * len(node), 0
@@ -146,10 +146,10 @@ class _Layout(NamedTuple):
         for i in reversed(range(len(node))):
             if children := tree.children.get(node[i]):
                 x[i] = (x[place[children[0]]] + x[place[children[-1]]]) / 2
-        return _Layout(node, above, x, depth, leaves)
+        return _TreeLayout(node, above, x, depth, leaves)
 
 
-class _Sizes(NamedTuple):
+class _TreeSizes(NamedTuple):
     """Measures of all trees of a figure, in inches. ``font``: points, 0 for dots instead of labels; ``turned``: by 90°.
 
     ``half``: how far a label reaches up and down.
@@ -165,7 +165,7 @@ class _Sizes(NamedTuple):
     half: float
 
     @staticmethod
-    def of(schedule: Schedule, layouts: list[_Layout]) -> "_Sizes":
+    def of(schedule: Schedule, layouts: list[_TreeLayout]) -> "_TreeSizes":
         network = schedule.network
         nodes, leaves = max(len(layout.node) for layout in layouts), max(layout.leaves for layout in layouts)
         deepest = max(max(layout.depth) for layout in layouts)
@@ -181,10 +181,10 @@ class _Sizes(NamedTuple):
             elif leaves * 0.2 <= _WIDEST:
                 slot, layer, font, turned, half = 0.2, 0.0585 * longest + 0.45, 7.0, True, 0.03 * longest + 0.04
         size = max(leaves * slot, 2.4) + 0.6, (deepest + 1) * layer + 0.2
-        return _Sizes(slot, layer, *size, font, turned, ports and font > 0, half)
+        return _TreeSizes(slot, layer, *size, font, turned, ports and font > 0, half)
 
 
-def _flat_slot(layout: _Layout, wide: NDArray[np.float64]) -> float:
+def _flat_slot(layout: _TreeLayout, wide: NDArray[np.float64]) -> float:
     """Return how wide a leaf's place is where labels so wide stand beside one another in each layer, none beyond the leaves."""
     x, depth = np.array(layout.x) + 0.5, np.array(layout.depth)
     inside = wide / 2 / np.minimum(x, layout.leaves - x)
@@ -194,7 +194,7 @@ def _flat_slot(layout: _Layout, wide: NDArray[np.float64]) -> float:
     return float(max(inside.max(), apart.max(initial=0)))
 
 
-def _columns(trees: int, sizes: _Sizes) -> int:
+def _columns(trees: int, sizes: _TreeSizes) -> int:
     """Return how many trees stand side by side: all, if they fit on a wide page, else so that the page is no ribbon."""
     if trees * sizes.width <= _WIDEST:
         return trees
@@ -202,14 +202,14 @@ def _columns(trees: int, sizes: _Sizes) -> int:
     return 1 + int(np.argmin(np.abs(np.log(np.array(shape) / 1.4))))
 
 
-def _places(layout: _Layout, sizes: _Sizes) -> NDArray[np.float64]:
+def _places(layout: _TreeLayout, sizes: _TreeSizes) -> NDArray[np.float64]:
     """Return where the nodes lie in their panel, in inches from its upper left corner: (nodes, 2)."""
     left = 0.4 + (sizes.width - 0.6 - layout.leaves * sizes.slot) / 2 + sizes.slot / 2
     top = 0.2 + sizes.layer / 2
     return np.column_stack([left + np.array(layout.x) * sizes.slot, top + np.array(layout.depth) * sizes.layer])
 
 
-class _Panel(NamedTuple):
+class _TreePanel(NamedTuple):
     """One tree of a figure, ready to draw.
 
     By node, in the order of the layout: its place ``at``, the port of the arc that leads to it, and whether it ``hears``
@@ -219,14 +219,14 @@ class _Panel(NamedTuple):
     axes: Any
     schedule: Schedule
     tree: int
-    layout: _Layout
-    sizes: _Sizes
+    layout: _TreeLayout
+    sizes: _TreeSizes
     at: NDArray[np.float64]
     port: list[int]
     hears: list[int]
 
 
-def _draw_frame(panel: _Panel) -> None:
+def _draw_frame(panel: _TreePanel) -> None:
     """Draw the heading and the lines of equal depth."""
     axes, tree, layout, rows = panel.axes, panel.tree, panel.layout, panel.schedule.rows
     payloads = np.unique(rows.payload[rows.tree == tree])
@@ -241,7 +241,7 @@ def _draw_frame(panel: _Panel) -> None:
         write(axes, (0.2, y), str(depth), 7, color=theme().grey, ha="right")
 
 
-def _draw_arcs(panel: _Panel) -> None:
+def _draw_arcs(panel: _TreePanel) -> None:
     network, layout, sizes, own = panel.schedule.network, panel.layout, panel.sizes, colour(max(panel.tree, 0))
     for hears, line, ink in ((0, ":", theme().grey), (1, "--", own), (2, "-", own)):
         below = [i for i, above in enumerate(layout.above) if above >= 0 and panel.hears[i] == hears]
@@ -257,7 +257,7 @@ def _draw_arcs(panel: _Panel) -> None:
                 write(panel.axes, at, name, 6, color=dark if hears else theme().grey, zorder=2, bbox=box)
 
 
-def _draw_nodes(panel: _Panel, dead: set[int]) -> None:
+def _draw_nodes(panel: _TreePanel, dead: set[int]) -> None:
     axes, layout, sizes, own = panel.axes, panel.layout, panel.sizes, colour(max(panel.tree, 0))
     root = theme().ink, theme().ink, theme().ground
     looks = (  # by the share that a node hears
@@ -281,7 +281,7 @@ def _draw_nodes(panel: _Panel, dead: set[int]) -> None:
         _draw_label(panel, i, halo=2.5, zorder=5)
 
 
-def _draw_label(panel: _Panel, i: int, **style: Any) -> None:
+def _draw_label(panel: _TreePanel, i: int, **style: Any) -> None:
     label = short_label(panel.schedule.network, panel.layout.node[i])
     turn = 90 if panel.sizes.turned else 0
     write(panel.axes, panel.at[i].tolist(), label, panel.sizes.font, family=MONO, rotation=turn, **style)
