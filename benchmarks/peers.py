@@ -16,9 +16,9 @@ from random import Random
 from statistics import median
 from typing import NamedTuple
 
-from treecast.graphs.flows import fewest_ways
 from treecast.kernels.compiled import policy
 from treecast.networks import network
+from treecast.networks.flows import fewest_ways
 from treecast.plans import plan
 from treecast.plans.after.repairs import repair
 from treecast.plans.ways.trees.packed import pack, packed_trees

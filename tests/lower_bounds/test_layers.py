@@ -2,7 +2,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from tests.graphs.test_flows import random_graphs
+from tests.networks.test_flows import random_graphs
 from treecast import bounds
 from treecast.lower_bounds.distances import arcs_into_layers
 from treecast.networks import network

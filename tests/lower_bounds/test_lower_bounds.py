@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.graphs.test_disjoint_paths import shortest_ways
+from tests.networks.test_disjoint_paths import shortest_ways
 from tests.oracles.plain import graph_of
 from treecast import lower_bounds
 from treecast.collectives import COLLECTIVES as ALL

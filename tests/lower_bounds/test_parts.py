@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.networks.test_relays import multigraphs
 from tests.strategies import examples
 from treecast import bounds, network, plan
-from treecast.graphs.separators import weakest_parts
+from treecast.networks.separators import weakest_parts
 
 
 def by_parts(kind, where, messages):

@@ -14,15 +14,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.graphs.flows import away, fewest_ways
-from treecast.graphs.over_time import quickest, searched, size, slowest_cuts
-from treecast.graphs.separators import best_separator, weakest_parts
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps
 from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of
+from treecast.networks.flows import away, fewest_ways
 from treecast.networks.kept import kept
+from treecast.networks.over_time import quickest, searched, size, slowest_cuts
+from treecast.networks.separators import best_separator, weakest_parts
 
 _MOST_SEARCHED = 2**11  # nodes of a network whose worst cut is looked for
 _MOST_SIZE, _MOST_UNITS = 2**19, 2**12  # steps times arcs, and units, of flows that are searched for
@@ -93,7 +93,7 @@ def optimum(network: Network) -> Fraction:
     >>> optimum(network("petersen")), optimum(network("mesh:3x4"))
     (Fraction(1, 3), Fraction(2, 11))
     """
-    from treecast.kernels.graphs.cuts import worst_cut
+    from treecast.kernels.networks.cuts import worst_cut
 
     arcs = arcs_of(network)
     least, others = int(np.diff(arcs.into)[network.ranks].min()), network.rank_count - 1
@@ -117,7 +117,7 @@ def before_a_rank(job: Job, known: Sequence[Bound]) -> list[Bound]:
 
 
 def _before(job: Job, network: Network, root: int) -> list[Bound]:
-    from treecast.kernels.graphs.cuts import fill_still
+    from treecast.kernels.networks.cuts import fill_still
 
     if network.seen_alike or not 1 < network.rank_count <= network.nodes <= _MOST_SEARCHED:
         return []
@@ -178,7 +178,7 @@ def _by_flows(network: Network, arcs: Arcs, degree: int) -> list[Mask]:
 
     It is, if no fewer arcs lead to any set of nodes.
     """
-    from treecast.kernels.graphs.cuts import worst_cut
+    from treecast.kernels.networks.cuts import worst_cut
 
     if network.relays is None and min(fewest_ways(some, 0).ways for some in (network, network.reversed())) == degree:
         return []

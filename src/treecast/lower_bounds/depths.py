@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from treecast.graphs.flows import away
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
+from treecast.networks.flows import away
 from treecast.networks.kept import kept
 
 _FAR = 2**30

@@ -6,10 +6,10 @@ import numpy as np
 
 from treecast.against import Against
 from treecast.errors import NetworkError, PlanError
-from treecast.graphs.flows import least_lengths
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
+from treecast.networks.flows import least_lengths
 from treecast.networks.kept import kept
 
 LOOKED_AT = 256

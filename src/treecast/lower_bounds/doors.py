@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.graphs.flows import away
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound
 from treecast.lower_bounds.job import Job, classes, far_words, steps
@@ -20,6 +19,7 @@ from treecast.lower_bounds.one_port import in_turns
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
+from treecast.networks.flows import away
 
 
 class Door(NamedTuple):

@@ -9,13 +9,13 @@ import numpy as np
 from treecast.against import Against
 from treecast.collectives import Collective, Demand
 from treecast.collectives.kinds import Kind
-from treecast.graphs.separators import relays_passed
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound
 from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import far_apart
 from treecast.networks.core import Ints
+from treecast.networks.separators import relays_passed
 from treecast.steps import NEVER
 
 

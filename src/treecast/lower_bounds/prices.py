@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.collectives import Collective, Demand
-from treecast.graphs.separators import far_and_back
 from treecast.lower_bounds.bound import Bound, tightest
 from treecast.lower_bounds.job import Job, steps
 from treecast.lower_bounds.one_port import senders
@@ -34,6 +33,7 @@ from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Ints
 from treecast.networks.kept import kept
+from treecast.networks.separators import far_and_back
 from treecast.ragged import read_only, starts
 from treecast.takes import takes
 

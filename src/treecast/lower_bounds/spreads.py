@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.graphs.separators import far_and_back
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, arrived, best
 from treecast.lower_bounds.job import Job, classes, far_words, steps
@@ -20,6 +19,7 @@ from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
+from treecast.networks.separators import far_and_back
 from treecast.ragged import places
 
 

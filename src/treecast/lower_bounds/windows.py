@@ -21,15 +21,15 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.graphs.flows import away
-from treecast.graphs.separators import far_and_back
 from treecast.lower_bounds.bound import Bound, tightest
 from treecast.lower_bounds.job import Job
 from treecast.lower_bounds.prices import Floats, taken_by
 from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of, far_apart
 from treecast.networks.core import Ints
+from treecast.networks.flows import away
 from treecast.networks.kept import kept
+from treecast.networks.separators import far_and_back
 
 _MOST_NODES, _MOST_SLOTS = 40, 2**16  # of a network, and steps of all windows
 _TURNS, _LOOK = 320, 20  # moves of the game; prices are rounded after so many

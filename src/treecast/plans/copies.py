@@ -5,8 +5,8 @@ from typing import Any
 from treecast.against import AGAINST, Against, apart, dead
 from treecast.collectives import Collective
 from treecast.errors import PlanError, did_you_mean
-from treecast.graphs.flows import Fewest, fewest_apart, least_cut
 from treecast.networks import Network
+from treecast.networks.flows import Fewest, fewest_apart, least_cut
 from treecast.networks.kept import kept
 from treecast.plans.built import Job
 

@@ -6,9 +6,9 @@ import pytest
 
 from tests.kernels.test_interpreted import KERNELS, agree, listened
 from tests.kernels.test_interpreted import tour as tour
-from treecast.graphs.flows import split
 from treecast.networks import network, permutations
 from treecast.networks.arcs import arcs_of
+from treecast.networks.flows import split
 
 LARGER = """
 plan allgather star:4 --copies 2 --search 1

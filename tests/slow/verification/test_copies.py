@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import networkx as nx
 
-from tests.graphs.test_flows import random_graphs
+from tests.networks.test_flows import random_graphs
 from tests.verification.test_copies import BOW, agreed
 from treecast import plan, sweep
 from treecast.against import AGAINST, covers
-from treecast.graphs.flows import fewest_apart
 from treecast.networks import network
+from treecast.networks.flows import fewest_apart
 
 KNOT = network(nx.compose(nx.complete_graph(4), nx.complete_graph(range(3, 7))))
 

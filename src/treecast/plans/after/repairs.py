@@ -20,11 +20,11 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.description import Description, count_of, describe, list_few
 from treecast.errors import PlanError
-from treecast.graphs.flows import fewest_apart
 from treecast.lower_bounds import schedule_bounds, tightest
 from treecast.lower_bounds.depths import least_depth
 from treecast.models import model
 from treecast.networks import Network
+from treecast.networks.flows import fewest_apart
 from treecast.networks.past_relays import whole_of
 from treecast.plans.after.differences import Difference, Loss, all_labels, difference
 from treecast.plans.after.patching import patched, patched_sums, what_is_left

@@ -8,8 +8,8 @@ import pytest
 
 from treecast import plan, sweep, verify
 from treecast.against import AGAINST
-from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart
 from treecast.networks import network
+from treecast.networks.flows import arc_connectivity, connectivity, fewest_apart
 from treecast.plans.ways.trees.independent import independent_trees
 from treecast.plans.ways.trees.past_relays import part_for
 

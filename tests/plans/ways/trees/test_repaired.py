@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tests.plans.ways.trees.test_packed import check
-from treecast.graphs.flows import fewest_ways
 from treecast.networks import network
+from treecast.networks.flows import fewest_ways
 from treecast.plans.ways.trees import repaired
 from treecast.plans.ways.trees.packed import packed_trees
 from treecast.plans.ways.trees.repaired import repaired_trees

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.graphs.test_flows import random_graphs
+from tests.networks.test_flows import random_graphs
 from tests.strategies import examples
 from treecast.errors import PlanError
-from treecast.graphs.over_time import quickest, slowest_cuts
 from treecast.lower_bounds import best, schedule_bounds
 from treecast.networks import network
 from treecast.networks.arcs import arcs_of
+from treecast.networks.over_time import quickest, slowest_cuts
 from treecast.plans import plan
 from treecast.verification.verifier import verify
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.graphs.test_flows import node_ways, random_graphs
+from tests.networks.test_flows import node_ways, random_graphs
 from tests.strategies import examples
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, schedule_bounds

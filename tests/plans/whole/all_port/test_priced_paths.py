@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.graphs.test_flows import random_graphs
-from tests.graphs.test_parting import switched as tree_like
+from tests.networks.test_flows import random_graphs
+from tests.networks.test_parting import switched as tree_like
 from tests.plans.whole.all_port.test_through_one_node import hosts_of
 from tests.strategies import examples
 from treecast.errors import PlanError

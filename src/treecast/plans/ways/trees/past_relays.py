@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.against import Against
-from treecast.graphs.flows import split
 from treecast.networks import Network
 from treecast.networks.arcs import Arcs, arcs_of, sorted_arcs
 from treecast.networks.core import Ints
+from treecast.networks.flows import split
 from treecast.networks.kept import kept
 
 _MOST_TRIED = 2**24  # relays that are left out one by one, times ranks, times arcs
@@ -71,7 +71,7 @@ def _lacking(network: Network, root: int, trees: int, part: Part) -> Ints:
 
 def _ways(part: Part, root: int, ends: Ints, most: int, apart: bool) -> int:
     """Return over how many ways each of some nodes of a part can be reached from a node of the network, at most ``most``."""
-    from treecast.kernels.graphs.flows import fewest_ways
+    from treecast.kernels.networks.flows import fewest_ways
 
     start = np.searchsorted(part.node, root) + (len(part.node) if apart else 0)
     arcs = split(part.arcs) if apart else part.arcs

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.against import Against
-from treecast.graphs.flows import fewest_ways
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
+from treecast.networks.flows import fewest_ways
 from treecast.plans.ways.trees.independent import needs_of
 from treecast.plans.ways.trees.packed import completed, exchanged, packed_trees, tree_set
 from treecast.schedule.trees import TreeSet

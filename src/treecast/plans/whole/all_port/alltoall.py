@@ -4,7 +4,7 @@ here.
 No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Akl no two translates share an arc.
 
 The builder ``disjoint-paths`` has x node-disjoint paths of its own for every destination, and no x paths are shorter in
-total (graphs/disjoint_paths.py). So the sends are as few as there can be. Nodes of one type have paths of the same lengths: a
+total (networks/flows.py). So the sends are as few as there can be. Nodes of one type have paths of the same lengths: a
 renaming of ports carries those of one node to another. The nodes of a necklace with a node for every port have paths that are
 rotations of one another: a path of l arcs takes l steps in which all ports are busy. A node of a shorter necklace takes that one
 of several renamings which lets all ports be used equally. The hops to these nodes are packed by a list schedule, with a few whole
@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.collectives.traits import each_to_each
-from treecast.graphs.flows import disjoint_paths
 from treecast.networks import Network, Rotational
 from treecast.networks.core import Ints
+from treecast.networks.flows import disjoint_paths
 from treecast.networks.kept import kept
 from treecast.plans.built import NO_ROWS, NOTHING, Built, Job, joined
 from treecast.plans.registry import builder, every_port, has_symmetry

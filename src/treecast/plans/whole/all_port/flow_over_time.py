@@ -1,7 +1,7 @@
 """Scatter by a flow over time: on any network, in the fewest steps there can be for few messages.
 
 The chunks that the root sends to different nodes are alike until they arrive. So a scatter is a flow over time
-(graphs/over_time.py), whose units are named by where they end. Many messages go in runs: a flow of few units for each node says
+(networks/over_time.py), whose units are named by where they end. Many messages go in runs: a flow of few units for each node says
 which ways the runs take, and in which order.
 """
 
@@ -11,10 +11,10 @@ import numpy as np
 
 from treecast.collectives.traits import one_to_each
 from treecast.errors import PlanError
-from treecast.graphs.over_time import Flow, least_steps, quickest, searched, size, slowest_cuts
 from treecast.models import MODELS, Model
 from treecast.networks import Network
 from treecast.networks.core import Ints
+from treecast.networks.over_time import Flow, least_steps, quickest, searched, size, slowest_cuts
 from treecast.plans.built import NOTHING, Built, Job
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.times.timetable import Timed, listed

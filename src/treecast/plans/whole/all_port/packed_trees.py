@@ -14,9 +14,9 @@ from treecast.against import Against, apart
 from treecast.collectives.traits import one_to_all
 from treecast.description import Description
 from treecast.errors import PlanError
-from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart, fewest_ways
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
+from treecast.networks.flows import arc_connectivity, connectivity, fewest_apart, fewest_ways
 from treecast.networks.kept import kept
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import builder

@@ -24,8 +24,6 @@ from treecast.against import apart
 from treecast.collectives import Collective
 from treecast.collectives.traits import each_to_each, of_any_length, one_to_each, one_with_each
 from treecast.errors import PlanError
-from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart, split
-from treecast.graphs.separators import best_separator
 from treecast.lower_bounds import best, bounds
 from treecast.lower_bounds.flight import flight
 from treecast.lower_bounds.job import Job as BoundJob
@@ -33,7 +31,9 @@ from treecast.models import model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
+from treecast.networks.flows import arc_connectivity, connectivity, fewest_apart, split
 from treecast.networks.kept import kept
+from treecast.networks.separators import best_separator
 from treecast.plans.built import NOTHING, Built, Job
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.search import HOP, affordable, best_of
@@ -332,7 +332,7 @@ def over_priced_disjoint_paths(job: Job[Network]) -> Built:
 
 def _apart(job: Job[Network], least: int, seed: int) -> Ways:
     """Return a run of all messages for each way of each pair; no more are to take anything than ``least`` steps allow."""
-    from treecast.kernels.graphs.disjoint_paths import priced_disjoint_paths
+    from treecast.kernels.networks.disjoint_paths import priced_disjoint_paths
 
     network, copies, (block, source, target) = job.network, job.copies, job.collective.addressed()
     chunk, size = job.collective.begins()[block], job.collective.sizes()[block]

@@ -14,9 +14,9 @@ import numpy as np
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.collectives.checks import MOST_MESSAGES
 from treecast.collectives.traits import blocks_of_sums_for_all
-from treecast.graphs.separators import far_and_back
 from treecast.lower_bounds import bounds, tightest
 from treecast.networks import Network
+from treecast.networks.separators import far_and_back
 from treecast.plans.built import Built, Job
 from treecast.plans.choice import run_best
 from treecast.plans.entries import builders, fitting

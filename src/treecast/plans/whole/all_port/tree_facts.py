@@ -4,9 +4,9 @@ from typing import Any
 
 from treecast.against import Against
 from treecast.description import Description
-from treecast.graphs.flows import fewest_ways
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
+from treecast.networks.flows import fewest_ways
 from treecast.plans.built import Job
 from treecast.schedule import Schedule
 

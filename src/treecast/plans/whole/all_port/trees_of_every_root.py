@@ -23,13 +23,13 @@ from treecast.against import Against, apart
 from treecast.collectives.traits import all_to_all, of_any_length
 from treecast.description import Description
 from treecast.errors import PlanError
-from treecast.graphs.flows import arc_connectivity, connectivity, fewest_apart, least_cut
 from treecast.lower_bounds import best, bounds
 from treecast.lower_bounds.cuts import optimum
 from treecast.models import model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
+from treecast.networks.flows import arc_connectivity, connectivity, fewest_apart, least_cut
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import Option, builder, looks_different, whole_number
 from treecast.plans.search import HOP, WORK, best_of

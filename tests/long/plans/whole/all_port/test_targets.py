@@ -3,9 +3,9 @@
 import pytest
 
 from tests.plans.whole.all_port.test_targets import assert_at_the_bound, assert_met, less_three_links, spelled
-from treecast.graphs.flows import fewest_ways
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import network
+from treecast.networks.flows import fewest_ways
 from treecast.plans.ways.trees.packed import packed_trees
 
 LARGER = [

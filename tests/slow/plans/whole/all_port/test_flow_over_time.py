@@ -1,9 +1,9 @@
 import networkx as nx
 import numpy as np
 
-from tests.graphs.test_flows import random_graphs
-from treecast.graphs.over_time import quickest
+from tests.networks.test_flows import random_graphs
 from treecast.networks import network
+from treecast.networks.over_time import quickest
 
 
 def in_time(where, root, chunks, steps):

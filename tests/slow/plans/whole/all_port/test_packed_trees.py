@@ -1,8 +1,8 @@
-from tests.graphs.test_flows import random_graphs
+from tests.networks.test_flows import random_graphs
 from tests.plans.whole.all_port.test_packed_trees import PETERSEN
-from treecast.graphs.flows import fewest_ways
 from treecast.lower_bounds import best, schedule_bounds
 from treecast.networks import network
+from treecast.networks.flows import fewest_ways
 from treecast.plans import plan
 from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.graphs.test_parting import switched
+from tests.networks.test_parting import switched
 from tests.networks.test_relays import multigraphs
 from tests.plans.whole.all_port.test_through_one_node import SLURM, least
 from tests.strategies import examples

@@ -4,10 +4,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.graphs.test_flows import random_graphs
-from treecast.graphs.separators import best_separator
+from tests.networks.test_flows import random_graphs
 from treecast.networks import network
 from treecast.networks.arcs import arcs_of
+from treecast.networks.separators import best_separator
 
 
 def all_cuts(where):

@@ -1,7 +1,7 @@
 """Inner loops that find node-disjoint paths of least total length: flows of least cost, one way after the other.
 
 Arcs as in Network.arc_lists: those of u lead to ``target[i]``, i from ``first[u]``. Where ways share no node, each node stands
-there twice (graphs/disjoint_paths.py, ``split``): v, where something comes in, and v + N, where it goes out; arc v leads from
+there twice (networks/flows.py, ``split``): v, where something comes in, and v + N, where it goes out; arc v leads from
 the one to the other.
 """
 # pyright: basic

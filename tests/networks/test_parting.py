@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import examples
 from treecast import network
-from treecast.graphs.separators import parting_relays, relays_passed
+from treecast.networks.separators import parting_relays, relays_passed
 
 
 @st.composite

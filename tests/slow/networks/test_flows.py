@@ -1,7 +1,7 @@
 import networkx as nx
 
-from tests.graphs.test_flows import arc_ways, node_ways, random_graphs
-from treecast.graphs.flows import connectivity, fewest_ways, least_cut
+from tests.networks.test_flows import arc_ways, node_ways, random_graphs
+from treecast.networks.flows import connectivity, fewest_ways, least_cut
 
 
 def test_the_fewest_arc_disjoint_ways_are_the_least_flow_of_networkx():

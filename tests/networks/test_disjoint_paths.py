@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.oracles.plain import graph_of
 from tests.strategies import examples
 from treecast.errors import NetworkError
-from treecast.graphs.flows import disjoint_paths, least_lengths
 from treecast.networks import Graph, network
+from treecast.networks.flows import disjoint_paths, least_lengths
 
 
 def shortest_ways(graph, root, node, most):

@@ -10,9 +10,9 @@ from networkx.algorithms.connectivity import (
 )
 from networkx.algorithms.flow import build_residual_network
 
-from treecast.graphs.flows import fewest_apart, fewest_ways, least_cut
 from treecast.networks import network
 from treecast.networks.arcs import arcs_of
+from treecast.networks.flows import fewest_apart, fewest_ways, least_cut
 
 
 def random_graphs(count, most, seed=1, *, several=False):

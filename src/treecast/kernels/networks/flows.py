@@ -85,7 +85,7 @@ def fewest_ways(first, head, tail, into, entering, order, start, most):
 
     ``order``: the nodes that count, the nearest first. The ways to a node share no arc, and begin at ``start``. A node that
     k ways lead to is as good a start of ways: of k ways from different such nodes, fewer than k faults leave one whole. Where
-    ways share no node, each stands there twice (graphs/disjoint_paths.py, ``split``).
+    ways share no node, each stands there twice (networks/flows.py, ``split``).
     """
     n = len(first) - 1
     begins, flow = np.zeros(n, np.bool_), np.zeros(len(head), np.int32)

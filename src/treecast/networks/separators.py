@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treecast.graphs.flows import away
 from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Ints, Network, ints
+from treecast.networks.flows import away
 from treecast.networks.grid import Grid
 from treecast.networks.kept import kept
 
@@ -224,7 +224,7 @@ def _ranks(network: Network) -> Ints:
 @kept(1)
 def _sides(network: Network) -> list[NDArray[np.bool_]]:
     """Return the sides of good cuts: which nodes are inside, bool (N,)."""
-    from treecast.kernels.graphs.separators import improve
+    from treecast.kernels.networks.separators import improve
 
     arcs, ranks = arcs_of(network), _ranks(network)
     if network.torn_from is None:

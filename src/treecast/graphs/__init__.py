@@ -1,1 +1,0 @@
-"""Algorithms on networks: disjoint paths, flows, flows over time, separators, parts."""
