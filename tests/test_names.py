@@ -34,7 +34,7 @@ ALLOWED = (
     Allowed("edge", "src/treecast/drawing/*", "", "the edge of a picture or of a cell"),
     Allowed("edge", "src/treecast/kernels/plans/spanning.py", "", "the edge of what a search has reached"),
     Allowed(
-        "edge", "src/treecast/networks/fattree.py", r"\bedge switch|\bedge-", "what the lowest switches are called"
+        "edge", "src/treecast/networks/clos.py", r"\bedge switch|\bedge-", "what the lowest switches are called"
     ),
     Allowed("edge", "docs/howto/halo.md", "edge of a grid", "the edge of a mesh of cells"),
     Allowed("packet", "src/treecast/formats/mscclpp/*", "", "MSCCL++'s word: data with a flag"),

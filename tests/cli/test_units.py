@@ -9,7 +9,7 @@ import pytest
 import treecast
 from treecast import formats
 from treecast.cli import main
-from treecast.cli.renamed import modern
+from treecast.cli.slips import modern
 from treecast.plans.timing import time_plan
 from treecast.schedule.costs import Costs, seconds_by_steps
 

@@ -13,10 +13,10 @@ from matplotlib.image import AxesImage
 
 from tests.drawing.on_page import check_room, on_page
 from treecast.collectives import Collective
-from treecast.drawing.arrivals import fewest_steps, find_received
 from treecast.drawing.figures.network import draw_network
 from treecast.drawing.figures.space_time import draw_run_on
 from treecast.drawing.figures.tree import draw_trees
+from treecast.drawing.passages import fewest_steps, find_received
 from treecast.drawing.pictures import draw, save
 from treecast.drawing.registry import USUAL, View, choose
 from treecast.drawing.style import colour

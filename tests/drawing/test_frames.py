@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from treecast.cli import main
-from treecast.drawing.arrivals import ALL, DEAD, NOTHING, SOME, moment_of
 from treecast.drawing.figures.plan_view import PlanView
 from treecast.drawing.look import Look, drawn_on
+from treecast.drawing.passages import ALL, DEAD, NOTHING, SOME, moment_of
 from treecast.drawing.pictures import draw
 from treecast.drawing.registry import View, choose, is_folder
 from treecast.errors import TreecastError

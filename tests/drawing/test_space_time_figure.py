@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tests.drawing.on_page import on_page
-from treecast.drawing.arrivals import find_received, find_spare
 from treecast.drawing.figures.space_time import draw_run_on, find_windows
 from treecast.drawing.look import Look, drawn_on
+from treecast.drawing.passages import find_received, find_spare
 from treecast.drawing.registry import View, choose
 from treecast.plans import plan
 from treecast.simulation.faults import Faults

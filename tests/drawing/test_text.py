@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.oracles.plain import sends_of
 from tests.strategies import arbitrary, examples, planned
 from treecast.collectives import Collective
-from treecast.drawing.arrivals import find_received
+from treecast.drawing.passages import find_received
 from treecast.drawing.shapes import trees_of
 from treecast.drawing.text import TREE_SIGNS, completion_text, space_time_text, tree_text
 from treecast.errors import ScheduleError, TreecastError

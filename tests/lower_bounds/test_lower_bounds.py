@@ -12,7 +12,7 @@ from tests.oracles.plain import graph_of
 from treecast import lower_bounds
 from treecast.collectives import COLLECTIVES as ALL
 from treecast.collectives import Collective, Lengths
-from treecast.drawing.arrivals import fewest_steps
+from treecast.drawing.passages import fewest_steps
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds, distances
 from treecast.models import model

@@ -3,8 +3,7 @@
 The command line calls these as well, so that both can do the same.
 """
 
-from treecast.api.groups import deadlock
-from treecast.api.others import advise, diff, export, judge, paths
+from treecast.api.others import advise, deadlock, diff, export, judge, paths
 from treecast.api.schedules import bounds, elect, run, simulate, sweep, verify
 from treecast.collectives import Demand
 

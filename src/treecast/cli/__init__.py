@@ -12,7 +12,7 @@ from cyclopts import CycloptsError
 
 from treecast.cli.app import app
 from treecast.cli.console import drop_output, flush
-from treecast.cli.renamed import STARTING, modern
+from treecast.cli.slips import STARTING, modern, spell_slip
 from treecast.discovery import PLUGINS, blame
 from treecast.errors import TreecastError
 
@@ -54,8 +54,6 @@ def _run(arguments: list[str]) -> int:
         flush()
         return status if isinstance(status, int) else 0
     except CycloptsError as error:
-        from treecast.cli.slips import spell_slip
-
         _fail(f"error: {spell_slip(error)}")
     except TreecastError as error:
         _fail(f"error: {_in_options(str(error))}")

@@ -6,7 +6,6 @@ from itertools import cycle
 import numpy as np
 
 from treecast.description import count_of, spell_range
-from treecast.drawing.arrivals import find_received
 from treecast.drawing.passages import (
     CERTIFICATE,
     CONTROLS,
@@ -16,6 +15,7 @@ from treecast.drawing.passages import (
     Controls,
     MessageStreams,
     Passages,
+    find_received,
     why_no_passages,
 )
 from treecast.drawing.registry import TEXT, View, picture

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from treecast.description import count_of
-from treecast.drawing.arrivals import ALL, DEAD, NOTHING, SOME, Moment, moment_of
 from treecast.drawing.figures.plan_view import MOST_NODES, Floats, PlanView, beside, points_on
+from treecast.drawing.passages import ALL, DEAD, NOTHING, SOME, Moment, moment_of
 from treecast.drawing.registry import FIGURE, MOVING, View, picture
 from treecast.drawing.shapes import centre_of, origins_of, uncovered_rows
 from treecast.drawing.style import (

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from treecast.description import count_of
-from treecast.drawing.arrivals import fewest_steps
 from treecast.drawing.passages import (
     CERTIFICATE,
     CONTROLS,
@@ -19,6 +18,7 @@ from treecast.drawing.passages import (
     Controls,
     MessageStreams,
     Passages,
+    fewest_steps,
     why_no_passages,
 )
 from treecast.drawing.registry import FIGURE, View, picture

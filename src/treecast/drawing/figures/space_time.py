@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.description import count_of
-from treecast.drawing.arrivals import Received, fewest_steps, find_received, find_spare
+from treecast.drawing.passages import Received, fewest_steps, find_received, find_spare
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import centre_of, chosen_rows, origins_of, uncovered_rows
 from treecast.drawing.style import (

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.description import count_of
-from treecast.drawing.arrivals import find_received
+from treecast.drawing.passages import find_received
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import DrawnTree, chosen_trees, drawn_rows, trees_of, why_no_trees
 from treecast.drawing.style import (
