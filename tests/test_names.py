@@ -33,9 +33,7 @@ ALLOWED = (
     Allowed("edge", "*", r"edgecolors?|pad_edge", "options of matplotlib and rich"),
     Allowed("edge", "src/treecast/drawing/*", "", "the edge of a picture or of a cell"),
     Allowed("edge", "src/treecast/kernels/plans/spanning.py", "", "the edge of what a search has reached"),
-    Allowed(
-        "edge", "src/treecast/networks/clos.py", r"\bedge switch|\bedge-", "what the lowest switches are called"
-    ),
+    Allowed("edge", "src/treecast/networks/clos.py", r"\bedge switch|\bedge-", "what the lowest switches are called"),
     Allowed("edge", "docs/howto/halo.md", "edge of a grid", "the edge of a mesh of cells"),
     Allowed("packet", "src/treecast/formats/mscclpp/*", "", "MSCCL++'s word: data with a flag"),
     Allowed("packet", "docs/reference/formats/mscclpp.md", r"packets?", "MSCCL++'s word: data with a flag"),
