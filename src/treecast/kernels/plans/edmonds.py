@@ -6,7 +6,7 @@ Partial trees can be completed exactly if every set X of nodes without the root 
 trees without a node in X. So an arc into v may join tree i if afterwards each other tree that lacks v has a unit of flow
 of its own from any of its nodes to v, all over different free arcs. An arc that may not join a tree never may later.
 
-Arcs as in kernels/graphs/flows.py; ``owner[a]`` is the tree of an arc, -1 where it is free. Arcs with flow hold ``tick`` in
+Arcs as in kernels/networks/flows.py; ``owner[a]`` is the tree of an arc, -1 where it is free. Arcs with flow hold ``tick`` in
 ``flow``. Tree j's unit begins at node ``entry[j]``; -1: it has none yet; -2: the tree has v and needs none.
 """
 # pyright: basic

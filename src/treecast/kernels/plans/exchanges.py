@@ -1,6 +1,6 @@
 """Inner loops that improve packed trees by local search: a move swaps the arcs by which two trees enter a node.
 
-Arcs as in kernels/graphs/flows.py. ``up``: int32 (k, N), the arc by which a node hears in each tree, -1 at the root;
+Arcs as in kernels/networks/flows.py. ``up``: int32 (k, N), the arc by which a node hears in each tree, -1 at the root;
 ``owner[a]``: the tree of an arc, -1 where it is free. The children of a node in a tree are linked: ``child`` has one, ``after``
 and ``ahead`` its neighbours in the list. Any stop leaves arc-disjoint spanning trees.
 """
