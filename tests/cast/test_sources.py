@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from treecast.cast.sources import piece_of, sources_of
+from treecast.cast.files import piece_of, sources_of
 from treecast.errors import PlanError
 
 

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.cast.files import Bytes, CastFiles, Marks, Pieces
-from treecast.cast.sources import CastSource, piece_of, sources_of
+from treecast.cast.files import Bytes, CastFiles, CastSource, Marks, Pieces, piece_of, sources_of
 from treecast.errors import DeliveryError, PlanError
 from treecast.tcp.comm import UNDEFINED, Comm
 

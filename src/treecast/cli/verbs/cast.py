@@ -53,9 +53,9 @@ def cast(
     checksum
         Whether files are compared piece by piece although they have the same size and time.
     """
+    from treecast.cast.files import sources_of
     from treecast.cast.launch import CastRequest, cast_here, cast_to
     from treecast.cast.report import CastOutcome
-    from treecast.cast.sources import sources_of
     from treecast.description import Description
     from treecast.tcp.hosts import deal_out
     from treecast.units import parse_rate
