@@ -4,7 +4,7 @@ import re
 from html import escape
 from pathlib import Path
 
-from treecast.cli.topics import Rule, read_rules
+from treecast.cli.topics import ScheduleRule, read_rules
 from treecast.drawing.style import DARK
 from treecast.formats import read
 from treecast.schedule import Schedule
@@ -36,7 +36,7 @@ def rules() -> str:
     )
 
 
-def file_of(rule: Rule) -> Path:
+def file_of(rule: ScheduleRule) -> Path:
     """Return the file of the schedule that breaks a rule."""
     return WRONG / f"{rule.name}-{rule.file}.tc"
 
@@ -51,11 +51,11 @@ def pictures() -> dict[str, str]:
     return found
 
 
-def _anchor(rule: Rule) -> str:
+def _anchor(rule: ScheduleRule) -> str:
     return re.sub(r"\W+", "-", f"{rule.name} {rule.of}")  # two rules of a file may have one name
 
 
-def _rule(rule: Rule) -> str:
+def _rule(rule: ScheduleRule) -> str:
     path = file_of(rule)
     lines = path.read_text("utf-8").splitlines()
     wrong = " ".join(line[2:] for line in lines if line.startswith("# "))

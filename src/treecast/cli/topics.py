@@ -266,7 +266,7 @@ _ABOUT = {
 }
 
 
-class Rule(NamedTuple):
+class ScheduleRule(NamedTuple):
     """A rule: its name, where it applies, its demand in a sentence, more to say of it, and the file that judges it."""
 
     name: str
@@ -276,11 +276,11 @@ class Rule(NamedTuple):
     file: str
 
 
-def read_rules() -> list[Rule]:
+def read_rules() -> list[ScheduleRule]:
     """Return every rule, read from the docstrings of the functions that judge it."""
     spec = find_spec("treecast.verification")
     folder = Path((spec and spec.origin) or "").parent
-    found = list[Rule]()
+    found = list[ScheduleRule]()
     for stem, about in _ABOUT.items():
         path = folder / "verifier.py" if stem == "verifier" else folder / "rules" / f"{stem}.py"
         for node in ast.parse(path.read_text("utf-8")).body:
@@ -288,7 +288,7 @@ def read_rules() -> list[Rule]:
             if match:
                 name, when, asks, more = match.groups()
                 plain = " ".join(asks.replace("``", "").split())
-                found.append(Rule(name, when or about, plain, more or "", stem))
+                found.append(ScheduleRule(name, when or about, plain, more or "", stem))
     return found
 
 

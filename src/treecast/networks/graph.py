@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from treecast.errors import NetworkError
 from treecast.networks.core import Ints, ints
 from treecast.networks.kept import kept
-from treecast.networks.listed import Listed, sorted_keys
+from treecast.networks.listed import ListedNetwork, sorted_keys
 
 if TYPE_CHECKING:
     from treecast.networks.reading.links import Parts
@@ -20,7 +20,7 @@ _AT_ONCE = 1 << 22  # the number of nodes and arcs, over all searches, that are 
 _MOST_SEARCHED = 4096  # nodes of a graph whose diameter takes little time to find
 
 
-class Graph(Listed):
+class Graph(ListedNetwork):
     """A network given arc by arc.
 
     Nodes are numbered in the order given and labelled with their names; the ports of a node number its arcs

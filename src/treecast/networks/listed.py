@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from treecast.networks.core import Ints, Network, ints
 
 
-class Listed(Network):
+class ListedNetwork(Network):
     """A network whose ports number the arcs of a node in ascending order of the nodes that they lead to.
 
     The last entry of each list is of no arc, and keeps every look-up inside.
@@ -65,7 +65,7 @@ class Listed(Network):
         return np.where((first >= 0) & (cable >= 0) & (self.neighbor(u, port) == ints(v)), port, -1)
 
 
-class Reversed(Listed):
+class Reversed(ListedNetwork):
     """The network whose arcs lead from v to u wherever those of another one lead from u to v.
 
     On these gathers and reductions, which run backwards, are planned.

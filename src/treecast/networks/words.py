@@ -17,7 +17,7 @@ from treecast.networks.family import family, words
 _MOST_NODES = 2**40
 
 
-class Words(Network):
+class WordNetwork(Network):
     """A network of words of k ≥ 1 letters, at most 2^40 of them, whose nodes are numbered in the order of their words.
 
     The first letter counts as itself, each later one as its place, 0 … d-1, among those that may stand there. Port p leads to
@@ -105,7 +105,7 @@ class Words(Network):
     diameter="K",
     members=words(lambda d, k: d**k),
 )
-class DeBruijn(Words):
+class DeBruijn(WordNetwork):
     """The de Bruijn network of words of k ≥ 1 letters out of d ≥ 2: d^k nodes of degree d, at most 2^40.
 
     Node number = the word read as a number to base d. A word of equal letters would lead to itself: that port leads nowhere.
@@ -134,7 +134,7 @@ class DeBruijn(Words):
     diameter="K",
     members=words(lambda d, k: d**k + d ** (k - 1)),
 )
-class Kautz(Words):
+class Kautz(WordNetwork):
     """The Kautz network of degree d ≥ 2 and diameter k ≥ 1: d^k + d^(k-1) nodes, at most 2^40.
 
     Its words are those of k letters out of d + 1, no two neighbouring ones equal. It has d^(k-1) more nodes than the de Bruijn

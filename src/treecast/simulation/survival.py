@@ -132,7 +132,7 @@ class StratumTask(NamedTuple):
     among: tuple[Stratum, ...] = ()
 
 
-class Tally(NamedTuple):
+class StratumTally(NamedTuple):
     """The harm of some sets: how many were ``tried``, and how many of them left a living node without a chunk (``harmful``).
 
     ``share``: how likely those are, of all sets of their stratum. ``lost`` and ``squares``: the shares of living nodes that
@@ -161,7 +161,7 @@ class Judge:
         self.replay = SetReplay(schedule, node, arcs)
         self.wants, self.all_wanting = wants[node], int(wants.sum())
 
-    def __call__(self, task: StratumTask) -> Tally:
+    def __call__(self, task: StratumTask) -> StratumTally:
         """Replay the sets of a task."""
         count = task.stop - task.start
         weights, parts = np.ones(count), list[tuple[Faulty, int]]()
@@ -187,7 +187,7 @@ class Judge:
             row += many
         return sets, parts
 
-    def judge(self, jobs: Sequence[StratumTask], executor: Executor | None) -> list[Tally]:
+    def judge(self, jobs: Sequence[StratumTask], executor: Executor | None) -> list[StratumTally]:
         """Return the tally of each job, a task that may be too large for one worker."""
         tasks, ends = list[StratumTask](), [0]
         for job in jobs:
@@ -203,12 +203,12 @@ class Judge:
         return max(64, fitting // 64 * 64)
 
 
-def _count(lacking: Ints, lost: Floats, weights: Floats, parts: Sequence[tuple[Faulty, int]]) -> Tally:
+def _count(lacking: Ints, lost: Floats, weights: Floats, parts: Sequence[tuple[Faulty, int]]) -> StratumTally:
     harmful, by, row = lacking > 0, dict[Faulty, tuple[int, int, float]](), 0
     for faults, many in parts:
         by[faults] = many, int(harmful[row : row + many].sum()), float(lost[row : row + many].sum())
         row += many
-    return Tally(
+    return StratumTally(
         len(lacking),
         int(harmful.sum()),
         float(weights[harmful].sum()),
@@ -218,13 +218,13 @@ def _count(lacking: Ints, lost: Floats, weights: Floats, parts: Sequence[tuple[F
     )
 
 
-def _add(tallies: Sequence[Tally]) -> Tally:
+def _add(tallies: Sequence[StratumTally]) -> StratumTally:
     by = dict[Faulty, tuple[int, int, float]]()
     for tally in tallies:
         for faults, more in tally.by.items():
             before = by.get(faults, (0, 0, 0.0))
             by[faults] = before[0] + more[0], before[1] + more[1], before[2] + more[2]
-    return Tally._make([*map(sum, zip(*(tally[:-1] for tally in tallies), strict=True)), by])
+    return StratumTally._make([*map(sum, zip(*(tally[:-1] for tally in tallies), strict=True)), by])
 
 
 _CLOSE = 1e-3  # of the loss: a tail below that needs no sample
