@@ -158,8 +158,8 @@ def _own_model(job: Job[Any], entries: list[Builder], options: Mapping[str, Any]
     if copies > 1:
         able = [entry for entry in entries if entry.by_root or entry.most(job.network, job.against) >= copies]
         entries = able or entries
-    taking = (keywords and [entry for entry in entries if entry.takes(keywords)]) or entries
-    own = {name for entry in taking for name in entry.models}
+    taking = [entry for entry in entries if entry.takes(keywords)] if keywords else entries
+    own = {name for entry in taking or entries for name in entry.models}
     return find_model(next((name for name in MODELS if name in own), next(iter(MODELS))))
 
 
