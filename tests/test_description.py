@@ -14,7 +14,7 @@ from treecast.cli import console
 from treecast.collectives import Collective
 from treecast.description import MOST_ROWS, Described, Description, Table, describe, node_table, spell_ranges
 from treecast.execution.bufferless import run_bufferless
-from treecast.formats.native.text import Listing
+from treecast.formats.native import Listing
 from treecast.models import MODELS
 from treecast.papers import compare, paths
 from treecast.papers.hypercube.times import compare_schemes

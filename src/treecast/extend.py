@@ -40,8 +40,8 @@ from typing import Any
 
 from treecast.collectives.kinds import Kind, add_kind
 from treecast.drawing.registry import View, picture
-from treecast.formats.operations.judge import judge_listed
-from treecast.formats.operations.reading import Reading
+from treecast.formats.judging import judge_listed
+from treecast.formats.operations import Reading
 from treecast.formats.registry import Exporter, Importer, Setting, Told, begins_with, exporter, importer, judged
 from treecast.models import MODELS, Model
 from treecast.networks.family import Family, family

@@ -97,5 +97,5 @@ def test_a_network_that_a_plan_cannot_hold() -> None:
     schedule = treecast.plan("gather", nx.DiGraph([(0, 1), (1, 0), (1, 2), (2, 0)]))
     assert treecast.verify(formats.decode(formats.encode(schedule)))
     with pytest.raises(FormatError, match="cannot be found again by its name"):
-        formats.native.graph.words_of(treecast.network("debruijn:2,3").reversed())
-    assert formats.native.graph.words_of(ring)["nodes"] == "0 1 2 3"
+        formats.header_graph.words_of(treecast.network("debruijn:2,3").reversed())
+    assert formats.header_graph.words_of(ring)["nodes"] == "0 1 2 3"

@@ -13,8 +13,8 @@ from tests.interpreters.memory import WrongError
 from treecast import formats
 from treecast.errors import FormatError, TreecastError
 from treecast.formats import Told, goal
+from treecast.formats import simgrid as traces
 from treecast.formats.registry import exporter_named
-from treecast.formats.simgrid import reading as traces
 from treecast.plans import plan
 from treecast.programs.messages import messages_of
 from treecast.verification.verifier import verify

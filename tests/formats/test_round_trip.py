@@ -13,7 +13,7 @@ from tests.strategies import ROOTED, payload, planned
 from treecast import formats
 from treecast.collectives import Collective
 from treecast.errors import FormatError
-from treecast.formats.native import binary, text
+from treecast.formats import native
 from treecast.models import model
 from treecast.networks import Cayley, network
 from treecast.plans import plan
@@ -134,7 +134,7 @@ def test_every_cut_is_noticed(name):
 
 def test_the_text_format_stays_what_it_is():
     schedule = plan("broadcast", "star:3", root="213", messages=2, copies=2)
-    assert text.encode(schedule).decode().split("\n")[2:14] == [
+    assert native.encode_text(schedule).decode().split("\n")[2:14] == [
         "network star:3", "collective broadcast", "root 213", "messages 2", "copies 2", "model all-port",
         "builder disjoint-trees", "claims steps=6 transmissions=20", "rows 10",
         "0+2 213>123 port=0 tree=0 0-1", "0+2 213>312 port=1 tree=1 0-1", "1+2 123>321 port=1 tree=0 0-1",
@@ -142,7 +142,7 @@ def test_the_text_format_stays_what_it_is():
 
 
 def test_the_binary_format_stays_what_it_is():
-    data = binary.encode(plan("broadcast", "star:3", messages=2, copies=2))
+    data = native.encode_binary(plan("broadcast", "star:3", messages=2, copies=2))
     size = int.from_bytes(data[20:28], "little")
     header = json.loads(data[28 : 28 + size])
     assert data[:20] == b"\x89treecast-binary 2\r\n"
@@ -152,7 +152,7 @@ def test_the_binary_format_stays_what_it_is():
 
 def test_more_rows_than_are_read_at_a_time():
     schedule = plan("broadcast", "star:7", messages=100)
-    assert len(schedule) > 20 * text._BLOCK
+    assert len(schedule) > 20 * native._BLOCK
     for name in ("text", "binary"):
         assert formats.decode(formats.encode(schedule, name)) == schedule
 

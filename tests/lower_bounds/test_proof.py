@@ -10,7 +10,7 @@ from tests.oracles.prices import cheapest_steiner, cheapest_tree
 from tests.strategies import examples
 from treecast import bounds, formats, job, plan, verify
 from treecast.errors import FormatError
-from treecast.formats.native.text import digest_of
+from treecast.formats.native import digest_of
 from treecast.lower_bounds.proof import _cuts, carried, of_bounds, proven
 
 JOB = ("alltoall", "mesh:4x4")

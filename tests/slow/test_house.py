@@ -204,7 +204,7 @@ def count(file: File, /) -> int:
 
 
 NEW = {
-    "networks/windmill.py": FAMILY_FILE, "plans/whole/all_port/patient.py": BUILDER_FILE, "formats/native/sends.py": FORMAT_FILE,
+    "networks/windmill.py": FAMILY_FILE, "plans/whole/all_port/patient.py": BUILDER_FILE, "formats/sends.py": FORMAT_FILE,
     "drawing/census.py": PICTURE_FILE, "cli/verbs/count.py": VERB_FILE, "networks/reading/wheel.py": READER_FILE,
 }  # fmt: skip
 

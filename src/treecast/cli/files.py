@@ -95,7 +95,7 @@ def show_plan(
 
 def show_rows(rows: "Schedule", as_json: bool, every: bool, hint: str) -> int:
     """Print the rows of a schedule, in a terminal the first 200 unless ``every`` is asked for; ``hint``: how to see more."""
-    from treecast.formats.native.text import Listing
+    from treecast.formats.native import Listing
 
     listing = Listing(rows, None if every or not console.is_terminal(sys.stdout) else _MANY_ROWS)
     status = console.show(listing, as_json)

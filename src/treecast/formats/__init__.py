@@ -13,15 +13,7 @@ from typing import Any
 
 from treecast.errors import FormatError
 from treecast.files import Source, read_folder, read_whole, spell_path, write_folder, write_whole
-from treecast.formats.registry import (
-    DEFAULT,
-    HEAD,
-    Told,
-    exporter_named,
-    format_of_bytes,
-    format_of_name,
-    importers,
-)
+from treecast.formats.registry import DEFAULT, HEAD, Told, exporter_named, format_of_bytes, format_of_name, importers
 from treecast.models import Model
 from treecast.networks import families
 from treecast.networks.reading.registry import HEAD as HEAD_OF_NETWORKS
@@ -225,10 +217,7 @@ def _refuse_head(head: bytes) -> str:
 
 def load_verified(path: Source, told: Told | None = None) -> tuple[Schedule, Report]:
     """Read a schedule from a file, verify it, and return it with the verifier's report; else as ``load``."""
-    told = told or Told()
-    data = _bytes_of(path)
-    known = importers()[format_of_bytes(data) or DEFAULT]
-    schedule = judge(path, told)[1]() if told != Told() else known.decode(data)
+    schedule = read(path, told)
     report = verify(schedule)
     if not report:
         raise FormatError(f"{spell_path(path)} holds a schedule that is wrong: {report.violations[0].text}")

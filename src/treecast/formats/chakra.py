@@ -5,19 +5,15 @@ that others depend on first. The few fields that are needed are written and read
 Attributes named ``treecast``, which other readers skip, say the job and the chunks of each message.
 """
 
+import math
 import re
-from collections.abc import Callable, Iterator
-
-import numpy as np
+from collections.abc import Iterable, Iterator
 
 from treecast.errors import FormatError
-from treecast.formats.operations.judge import judge_listed
-from treecast.formats.operations.reading import LONGEST, MOST_RANKS, Listed, Reading, comments_of, comments_of_job
-from treecast.formats.registry import ADDING, BYTES, Told, begins_like, exporter, judged
-from treecast.programs.messages import chunk_places, messages_of, of_schedule
-from treecast.programs.program import ADD, RECEIVE, SEND, Program
-from treecast.programs.verdict import FileVerdict
-from treecast.ragged import Ints
+from treecast.formats.judging import judge_lists
+from treecast.formats.operations import LONGEST, MOST_RANKS, Listed, ListedOperation, Reading, operations_of
+from treecast.formats.registry import ADDING, BYTES, begins_like, exporter
+from treecast.programs.program import ADD, RECEIVE, SEND
 from treecast.schedule import Schedule
 
 _VERSION = "0.0.4"
@@ -31,53 +27,36 @@ _FIRST = re.compile(rb"..?\x0a[\x01-\x20]\d{1,4}\.\d", re.DOTALL)
 
 
 @exporter(
-    "chakra",
-    suffix=".chakra",
-    summary="a folder of Chakra's execution traces, for ASTRA-sim",
-    settings=(BYTES, ADDING),
+    "chakra", suffix=".chakra", summary="a folder of Chakra's execution traces, for ASTRA-sim", settings=(BYTES, ADDING)
 )
 def encode(schedule: Schedule, *, size: int | None = None, adding: float = 0.0) -> Iterator[tuple[str, bytes]]:
     """Return the traces of all ranks, ``rank.0.et`` and so on. Raises FormatError when messages cannot be listed one by one."""
-    messages, begins = messages_of(schedule), chunk_places(schedule, size)
-    program, carried = of_schedule(messages, begins)
-    microseconds = np.ceil(adding * messages.numbers(begins) / 1000).astype(np.int64)
-    sends = np.flatnonzero(program.kind == SEND)
-    said = dict(zip(sends.tolist(), comments_of(messages, carried[sends]), strict=True))
-    job = [_attribute(_OURS, _TEXT, line) for line in comments_of_job(messages, begins)]
-    return (
-        (
-            f"rank.{rank}.et",
-            _behind_length(_message((1, _VERSION), *((2, each) for each in (job if rank == 0 else []))))
-            + b"".join(_trace(program, (carried, microseconds), some, said)),
-        )
-        for rank, some in enumerate(program.of_ranks())
-    )
+    job, ranks = operations_of(schedule, size, adding)
+
+    def files() -> Iterator[tuple[str, bytes]]:
+        for rank, operations in enumerate(ranks):
+            said = [(2, _attribute(_OURS, _TEXT, line)) for line in (job if rank == 0 else [])]
+            yield f"rank.{rank}.et", _behind_length(_message((1, _VERSION), *said)) + b"".join(_nodes(operations))
+
+    return files()
 
 
-def _trace(program: Program, about: tuple[Ints, Ints], some: Ints, comments: dict[int, str]) -> Iterator[bytes]:
-    """Yield the nodes of a rank, one for each of ``some`` operations.
-
-    ``about``: the message that each carries, and for how many microseconds each message is added.
-    """
-    carried, microseconds = about
-    number = dict(zip(some.tolist(), range(1, len(some) + 1), strict=True))
-    sends = program.kind[some] == SEND
-    rank = program.rank[some]
-    src, dst = np.where(sends, rank, program.source[some]), np.where(sends, program.to[some], rank)
-    columns = (carried[some], program.kind[some], src, dst, program.tag[some])
-    columns += (np.maximum(program.size[some], 1), microseconds[carried[some]])
-    for one, m, kind, src, dst, tag, size, long in zip(some.tolist(), *(c.tolist() for c in columns), strict=True):
-        needs = sorted({number[other] for other in program.awaited(one)})
+def _nodes(operations: Iterable[ListedOperation]) -> Iterator[bytes]:
+    """Yield the nodes of a rank, one for each operation."""
+    number = dict[int, int]()
+    for one in operations:
+        number[one.number] = len(number) + 1
+        needs, microseconds = sorted({number[other] for other in one.awaited}), math.ceil(one.nanoseconds / 1000)
         said = [("is_cpu_op", _BOOL, 0)]
-        if kind != ADD:
-            said += [("comm_size", _INT64, size), ("comm_src", _INT32, src), ("comm_dst", _INT32, dst)]
-            said.append(("comm_tag", _INT32, tag))
-        name, type_ = _TYPES[kind]
-        fields: list[tuple[int, int | str | bytes]] = [(_ID, number[one]), (_NAME, f"{name} {m}"), (_TYPE, type_)]
-        fields += [(_NEEDS, b"".join(map(_varint, needs)))] if needs else []
-        fields += [(_MICROSECONDS, long)] if kind == ADD and long else []
+        if one.kind != ADD:
+            said += [("comm_size", _INT64, one.size), ("comm_src", _INT32, one.src), ("comm_dst", _INT32, one.dst)]
+            said.append(("comm_tag", _INT32, one.tag))
+        name, type_ = _TYPES[one.kind]
+        fields: list[tuple[int, int | str | bytes]] = [(_ID, len(number)), (_NAME, f"{name} {one.message}")]
+        fields += [(_TYPE, type_), *([(_NEEDS, b"".join(map(_varint, needs)))] if needs else [])]
+        fields += [(_MICROSECONDS, microseconds)] if one.kind == ADD and microseconds else []
         fields += [(_ATTRIBUTE, _attribute(*each)) for each in said]
-        fields += [(_ATTRIBUTE, _attribute(_OURS, _TEXT, comments[one]))] if one in comments else []
+        fields += [(_ATTRIBUTE, _attribute(_OURS, _TEXT, one.comment))] if one.comment else []
         yield _behind_length(_message(*fields))
 
 
@@ -117,12 +96,6 @@ def _behind_length(data: bytes) -> bytes:
 # -- read ---------------------------------------------------------------------------------------------------------------
 
 
-@judged("chakra", like="goal", recognises=begins_like(_FIRST), folder="*.et")
-def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
-    """Return the verdict on the traces of all ranks, and a function that makes their schedule, if attributes say it."""
-    return judge_listed(read_traces(data), told)
-
-
 def read_traces(data: bytes) -> Listed:
     """Return the operations of the traces of all ranks, one behind the other. Raises FormatError with the node that is none."""
     reading, nodes, at = Reading("chakra", "node"), dict[int, tuple[int, list[int]]](), 0
@@ -141,6 +114,9 @@ def read_traces(data: bytes) -> Listed:
             _read_node(reading, nodes, fields)
     _wait(reading, nodes)
     return reading.listed(eager=True)
+
+
+judge = judge_lists("chakra", read_traces, recognises=begins_like(_FIRST), folder="*.et")
 
 
 def _read_node(reading: Reading, nodes: dict[int, tuple[int, list[int]]], fields: dict[int, list[int | bytes]]) -> None:

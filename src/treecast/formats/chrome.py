@@ -28,19 +28,14 @@ from treecast.simulation.replay import replay
 
 _MOST_EVENTS = 1_000_000
 _Event = dict[str, Any]
-_Shown = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+_Marks = NDArray[np.bool_]
+_Shown = tuple[_Marks, _Marks]
 """Which nodes are shown, and which messages."""
 
 _NODES = Setting(
-    name="nodes",
-    summary="Show these nodes only: labels or numbers, with spaces between them (in quotes).",
+    name="nodes", summary="Show these nodes only: labels or numbers, with spaces between them (in quotes)."
 )
-_KILL = Setting(
-    name="dead-nodes",
-    summary="Nodes that fail: NODE, or NODE@STEP.",
-    read=str.split,
-    several=True,
-)
+_KILL = Setting(name="dead-nodes", summary="Nodes that fail: NODE, or NODE@STEP.", read=str.split, several=True)
 _CUT = Setting(
     name="cut-links",
     summary="Links that fail: A-B both ways, A>B one way (in quotes); with @STEP behind if not from the start.",
@@ -74,8 +69,7 @@ def encode(
             "--to simgrid takes routes"
         )
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
-    shown = _shown_nodes(schedule.network, nodes), _shown_steps(messages, steps)
-    _check_number(messages, *shown)
+    shown = _shown(messages, nodes, steps)
     fates = _fates_of(messages, dead_nodes, cut_links)
     times = _times_of(messages, begins, link_costs(schedule, latency, rate))
     events = [*_threads(schedule.network, shown[0]), *_deaths(messages, fates, times, shown[0])]
@@ -89,8 +83,7 @@ def encode(
         "microseconds": round(float(times.end.max(initial=0)), 3),
         "command": schedule.command,
     }
-    if len(fates.faults):
-        head["faults"] = fates.faults.describe(schedule.network)
+    head |= {"faults": fates.faults.describe(schedule.network)} if len(fates.faults) else {}
     lines = ",\n".join(json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in events)
     return f'{{"displayTimeUnit":"ns","otherData":{json.dumps(head)},"traceEvents":[\n{lines}\n]}}\n'.encode()
 
@@ -127,30 +120,28 @@ def _times_of(messages: Messages, begins: Ints, costs: Costs) -> _Times:
     return _Times(begin[messages.step], begin[messages.step + 1], np.diff(begin).round(3).tolist())
 
 
-def _shown_nodes(network: Network, nodes: str) -> NDArray[np.bool_]:
-    """Return which nodes are shown: bool (nodes,)."""
+def _shown(messages: Messages, nodes: str, steps: str) -> _Shown:
+    """Return what is shown. Raises FormatError for steps that are none, and when there are too many events to show."""
+    network = messages.schedule.network
     shown = np.full(network.nodes, not nodes.split())
     shown[[network.node(name) for name in nodes.split()]] = True
-    return shown
-
-
-def _shown_steps(messages: Messages, steps: str) -> NDArray[np.bool_]:
-    """Return which messages are of steps that are shown: bool (messages,)."""
     found = re.fullmatch("([0-9]{0,9}):([0-9]{0,9})", steps)
     if not found:
         raise FormatError(f"{steps!r} are no steps: write FIRST:STOP, as in 3:8")
-    return (messages.step >= int(found[1] or 0)) & (messages.step < int(found[2] or messages.schedule.steps))
-
-
-def _check_number(messages: Messages, nodes: NDArray[np.bool_], steps: NDArray[np.bool_]) -> None:
-    """Raise FormatError when there are too many events to show."""
-    of = np.repeat(np.arange(len(messages)), np.diff(messages.needs_start))
-    arrows = int((steps[of] & steps[messages.needs] & nodes[messages.src[of]]).sum())
-    ends = int((steps & nodes[messages.src]).sum()) + int((steps & nodes[messages.dst]).sum())
-    if ends + 2 * arrows > _MOST_EVENTS:
+    some = (messages.step >= int(found[1] or 0)) & (messages.step < int(found[2] or messages.schedule.steps))
+    of, needs = _arrows_of(messages)
+    events = 2 * int((some[of] & some[needs] & shown[messages.src[of]]).sum())
+    events += int((some & shown[messages.src]).sum()) + int((some & shown[messages.dst]).sum())
+    if events > _MOST_EVENTS:
         raise FormatError(
-            f"{ends + 2 * arrows:,} events are too many to show: the most are {_MOST_EVENTS:,}; choose some by --nodes or --steps"
+            f"{events:,} events are too many to show: the most are {_MOST_EVENTS:,}; choose some by --nodes or --steps"
         )
+    return shown, some
+
+
+def _arrows_of(messages: Messages) -> tuple[Ints, Ints]:
+    """Return each message beside each that it needs."""
+    return np.repeat(np.arange(len(messages)), np.diff(messages.needs_start)), messages.needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,8 +153,8 @@ class _Fates:
     """
 
     faults: Faults
-    sent: NDArray[np.bool_]
-    arrived: NDArray[np.bool_]
+    sent: _Marks
+    arrived: _Marks
     carried: Payloads
 
 
@@ -178,7 +169,7 @@ def _both_ports(network: Network) -> tuple[Ints, Ints, Ints, Ints]:
     return tail, head, out, found
 
 
-def _threads(network: Network, shown: NDArray[np.bool_]) -> Iterator[_Event]:
+def _threads(network: Network, shown: _Marks) -> Iterator[_Event]:
     """Yield the names of nodes and of their threads at each port."""
     label = network.labels(np.arange(network.nodes))
     for u in np.flatnonzero(shown).tolist():
@@ -189,7 +180,7 @@ def _threads(network: Network, shown: NDArray[np.bool_]) -> Iterator[_Event]:
                 yield {"ph": "M", "name": "thread_name", "pid": node, "tid": thread, "args": {"name": words}}
 
 
-def _deaths(messages: Messages, fates: _Fates, times: _Times, shown: NDArray[np.bool_]) -> Iterator[_Event]:
+def _deaths(messages: Messages, fates: _Fates, times: _Times, shown: _Marks) -> Iterator[_Event]:
     """Yield a mark where a node dies, and one at the sending thread of an arc that is cut."""
     marks = [(step, node, "p", "dies", 0) for node, step in sorted(fates.faults.nodes.items())]
     marks += [(step, node, "t", "is cut", 2 * port) for (node, port), step in sorted(fates.faults.arcs.items())]
@@ -209,12 +200,11 @@ def _events(messages: Messages, fates: _Fates, begins: Ints, times: _Times, show
     nodes, steps = shown
     network, one = messages.schedule.network, parcels(messages)
     label = network.labels(np.arange(len(nodes)))
-    members = np.split(np.argsort(one, kind="stable"), np.flatnonzero(np.diff(np.sort(one))) + 1)
     tail, _, out, back = _both_ports(network)
     thread = np.full(network.nodes * network.ports, -1)
     thread[network.arc(tail, out)] = 2 * back + 1
     arriving = thread[network.arc(messages.src, messages.port)]
-    for several in members:
+    for several in np.split(np.argsort(one, kind="stable"), np.flatnonzero(np.diff(np.sort(one))) + 1):
         which = several[fates.sent[several]]
         if not len(which):
             continue
@@ -245,10 +235,9 @@ def _events(messages: Messages, fates: _Fates, begins: Ints, times: _Times, show
 def _arrows(messages: Messages, fates: _Fates, arriving: Ints, times: _Times, shown: _Shown) -> Iterator[_Event]:
     """Yield the two ends of each arrow: in the middle of a receive, and where its chunk begins to be sent on."""
     nodes, steps = shown
-    of = np.repeat(np.arange(len(messages)), np.diff(messages.needs_start))
-    seen = steps[of] & steps[messages.needs] & nodes[messages.src[of]] & fates.sent[of] & fates.arrived[messages.needs]
-    for number, entry in enumerate(np.flatnonzero(seen).tolist()):
-        m, need = int(of[entry]), int(messages.needs[entry])
+    of, needs = _arrows_of(messages)
+    seen = steps[of] & steps[needs] & nodes[messages.src[of]] & fates.sent[of] & fates.arrived[needs]
+    for number, (m, need) in enumerate(zip(of[seen].tolist(), needs[seen].tolist(), strict=True)):
         shared = {"name": "sent on", "cat": "needs", "id": number, "pid": int(messages.src[m])}
         middle, begin = float(times.begin[need] + times.end[need]) / 2, float(times.begin[m])
         yield shared | {"ph": "s", "ts": round(middle, 3), "tid": int(arriving[need])}

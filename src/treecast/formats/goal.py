@@ -4,19 +4,16 @@ Nothing is said of a node's CPUs or interfaces. So their simulator takes the mes
 one port take their own time there, and those for all ports are drawn out. Comments say which chunks each message carries.
 """
 
+import math
 import re
-from collections.abc import Callable, Iterator
-
-import numpy as np
+from collections.abc import Iterator
 
 from treecast.errors import FormatError, shorten
-from treecast.formats.native.header import one_line, text_of
-from treecast.formats.operations.judge import judge_listed
-from treecast.formats.operations.reading import MOST_RANKS, Listed, Reading, comments_of, comments_of_job, number
-from treecast.formats.registry import ADDING, BYTES, Told, begins_like, exporter, judged
-from treecast.programs.messages import chunk_places, messages_of, of_schedule
-from treecast.programs.program import RECEIVE, SEND
-from treecast.programs.verdict import FileVerdict
+from treecast.formats.header import one_line, text_of
+from treecast.formats.judging import judge_lists
+from treecast.formats.operations import MOST_RANKS, Listed, Reading, operations_of, read_number
+from treecast.formats.registry import ADDING, BYTES, begins_like, exporter
+from treecast.programs.program import ADD, RECEIVE, SEND
 from treecast.schedule import Schedule
 
 _NAME = r"[a-zA-Z]\w{0,63}"
@@ -25,6 +22,7 @@ _OPERATION = re.compile(
     r"(?:\s+cpu\s+\d+)?(?:\s+nic\s+\d+)?"
 )
 _WAITS = re.compile(rf"({_NAME})\s+(requires|irequires)\s+({_NAME})")
+_LETTERS = {SEND: "s", RECEIVE: "r", ADD: "c"}
 _BEGIN = re.compile(r"rank\s+(\d+)\s*\{")
 _FIRST = re.compile(rb"\s*(?:(?://[^\n]*\n|/\*.*?\*/)\s*)*num_ranks\s", re.DOTALL)
 
@@ -32,39 +30,24 @@ _FIRST = re.compile(rb"\s*(?:(?://[^\n]*\n|/\*.*?\*/)\s*)*num_ranks\s", re.DOTAL
 @exporter("goal", suffix=".goal", summary="sends, receives and their order, for LogGOPSim", settings=(BYTES, ADDING))
 def encode(schedule: Schedule, *, size: int | None = None, adding: float = 0.0) -> bytes:
     """Return the messages of a schedule in GOAL. Raises FormatError when they cannot be listed one by one."""
-    messages, begins = messages_of(schedule), chunk_places(schedule, size)
-    program, carried = of_schedule(messages, begins)
-    nanoseconds = np.ceil(adding * messages.numbers(begins)).astype(np.int64)
-    parts = [f"num_ranks {schedule.network.nodes}\n".encode()]
-    parts += ["".join(f"// {line}\n" for line in comments_of_job(messages, begins)).encode()]
-    letter = np.select([program.kind == SEND, program.kind == RECEIVE], ["s", "r"], "c")
-    label = [f"{a}{m}" for a, m in zip(letter.tolist(), carried.tolist(), strict=True)]
-    for rank, some in enumerate(program.of_ranks()):
-        message = carried[some]
-        sends = message[program.kind[some] == SEND]
-        said = iter(comments_of(messages, sends))
-        columns = (program.kind[some], program.to[some], program.source[some], program.tag[some])
-        columns += (np.maximum(program.size[some], 1), nanoseconds[message])
-        lines = [f"rank {rank} {{\n"]
-        for one, kind, to, source, tag, long, work in zip(some.tolist(), *(c.tolist() for c in columns), strict=True):
-            if kind == SEND:
-                lines.append(f"// {next(said)}\n{label[one]}: send {long}b to {to} tag {tag}\n")
-            elif kind == RECEIVE:
-                lines.append(f"{label[one]}: recv {long}b from {source} tag {tag}\n")
+    job, ranks = operations_of(schedule, size, adding)
+    parts = ["".join([f"num_ranks {schedule.network.nodes}\n", *(f"// {line}\n" for line in job)]).encode()]
+    for rank, operations in enumerate(ranks):
+        lines, label = [f"rank {rank} {{\n"], dict[int, str]()
+        for one in operations:
+            name = label[one.number] = f"{_LETTERS[one.kind]}{one.message}"
+            if one.kind == SEND:
+                lines.append(f"// {one.comment}\n{name}: send {one.size}b to {one.dst} tag {one.tag}\n")
+            elif one.kind == RECEIVE:
+                lines.append(f"{name}: recv {one.size}b from {one.src} tag {one.tag}\n")
             else:
-                lines.append(f"{label[one]}: calc {work}\n")
-            lines += [f"{label[one]} requires {label[other]}\n" for other in program.awaited(one)]
+                lines.append(f"{name}: calc {math.ceil(one.nanoseconds)}\n")
+            lines += [f"{name} requires {label[other]}\n" for other in one.awaited]
         parts.append("".join([*lines, "}\n"]).encode())
     return b"".join(parts)
 
 
 # -- read ---------------------------------------------------------------------------------------------------------------
-
-
-@judged("goal", recognises=begins_like(_FIRST))
-def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
-    """Return the verdict on a GOAL file, and a function that makes its schedule, if comments say it."""
-    return judge_listed(read_goal(data), told)
 
 
 def read_goal(data: bytes) -> Listed:
@@ -74,7 +57,7 @@ def read_goal(data: bytes) -> Listed:
     for line, text in _lines(text_of(data, "GOAL file"), reading):
         if not said:
             word, _, count = text.partition(" ")
-            if word != "num_ranks" or not (said := number(count.strip(), line, MOST_RANKS)):
+            if word != "num_ranks" or not (said := read_number(count.strip(), line, MOST_RANKS)):
                 raise FormatError(f"line {line}: a GOAL file begins with 'num_ranks N', N from 1 to {MOST_RANKS:,}")
         elif labels is None:
             begin = _BEGIN.fullmatch(text)
@@ -91,6 +74,9 @@ def read_goal(data: bytes) -> Listed:
     return reading.listed(eager=True)
 
 
+judge = judge_lists("goal", read_goal, recognises=begins_like(_FIRST))
+
+
 def _read(reading: Reading, labels: dict[str, int], text: str, line: int) -> None:
     """Read an operation of the present rank, or a wait of one."""
     if found := _OPERATION.fullmatch(text):
@@ -100,7 +86,7 @@ def _read(reading: Reading, labels: dict[str, int], text: str, line: int) -> Non
         if word and (word == "send") != (way == "to"):
             raise FormatError(f"line {line}: one sends to and receives from, not {word} … {way}")
         code = {"send": SEND, "recv": RECEIVE, None: 0}[word]
-        to, called, long = (number(part or "0", line) for part in (peer, tag, size))
+        to, called, long = (read_number(part or "0", line) for part in (peer, tag, size))
         labels[label or f"{len(labels)} "] = reading.add((reading.ranks - 1, code, to, called, long), line)
     elif found := _WAITS.fullmatch(text):
         for label in (found[1], found[3]):

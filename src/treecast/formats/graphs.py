@@ -12,12 +12,7 @@ from treecast.programs.messages import messages_of
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
 
-_LOAD = Setting(
-    name="load",
-    summary="Write the number of messages on each arc as its weight.",
-    read=bool,
-    flag=True,
-)
+_LOAD = Setting(name="load", summary="Write the number of messages on each arc as its weight.", read=bool, flag=True)
 _GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
 <key id="label" for="node" attr.name="label" attr.type="string"/>

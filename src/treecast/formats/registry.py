@@ -60,28 +60,17 @@ class Told:
 Encode = Callable[..., bytes | Iterable[tuple[str, bytes]]]
 Decode = Callable[[bytes], Schedule]
 Judge = Callable[[bytes, Told], tuple[FileVerdict, Callable[[], Schedule]]]
-_Write = TypeVar("_Write", bound=Encode)
-_Read = TypeVar("_Read", bound=Decode)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
     """Something that an exporter can be told.
 
-    Parameters
-    ----------
-    name
-        As the command line writes it, without the dashes before it.
-    keyword
-        The keyword of the exporter's function and of ``save``; by default the name, with _ for each -.
-    summary
-        A sentence of help.
-    read
-        From text to the value that the exporter gets. Raises FormatError for another text.
-    flag
-        Whether it is given or not, without a value.
-    several
-        Whether it takes several values, as a sequence.
+    ``name``: as the command line writes it, without the dashes before it. ``keyword``: of the exporter's function and of
+    ``save``; by default the name, with _ for each -. ``summary``: a sentence of help. ``read``: from text to the value that the
+    exporter gets; it raises FormatError for another text. ``flag``: whether it is given or not, without a value. ``several``:
+    whether it takes several values, as a sequence.
     """
 
     name: str
@@ -142,20 +131,18 @@ class Exporter:
         Raises FormatError as ``read_settings`` and ``encode`` do, and when ``encode`` returns something else.
         """
         found: Any = self.encode(schedule, **self.read_settings(settings))
-        if isinstance(found, bytes):
-            return found
         several = isinstance(found, Iterable) and not isinstance(found, str)
-        return map(self._pair, cast("Iterable[object]", found if several else [found]))
+        return (
+            found if isinstance(found, bytes) else map(self._pair, cast("Iterable[Any]", found if several else [found]))
+        )
 
-    def _pair(self, found: object) -> tuple[str, bytes]:
+    def _pair(self, found: Any) -> tuple[str, bytes]:
         match found:
             case (str(name), bytes(data)):
                 return name, data
             case _:
-                kind = type(found).__name__
-                raise FormatError(
-                    f"the writer of format {self.name} gives {kind}: return bytes, or yield pairs of a name and bytes"
-                )
+                said = f"the writer of format {self.name} gives {type(found).__name__}"
+                raise FormatError(f"{said}: return bytes, or yield pairs of a name and bytes")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,20 +168,20 @@ _EXPORTERS: dict[str, Exporter] = {}
 _IMPORTERS: dict[str, Importer] = {}
 
 
-def exporter(name: str, *, suffix: str, summary: str, **more: Any) -> Callable[[_Write], _Write]:
+def exporter(name: str, *, suffix: str, summary: str, **more: Any) -> Callable[[_Function], _Function]:
     """Register the function below as the writer of a format; ``more`` are fields of Exporter."""
 
-    def register(encode: _Write) -> _Write:
+    def register(encode: _Function) -> _Function:
         _EXPORTERS[name] = Exporter(name=name, suffix=suffix, summary=summary, encode=encode, **more)
         return encode
 
     return register
 
 
-def importer(name: str, *, recognises: Callable[[bytes], bool], **more: Any) -> Callable[[_Read], _Read]:
+def importer(name: str, *, recognises: Callable[[bytes], bool], **more: Any) -> Callable[[_Function], _Function]:
     """Register the function below as the reader of a format; ``more`` are fields of Importer."""
 
-    def register(decode: _Read) -> _Read:
+    def register(decode: _Function) -> _Function:
         _IMPORTERS[name] = Importer(name=name, recognises=recognises, decode=decode, **more)
         return decode
 
@@ -303,6 +290,12 @@ def read_number(text: str) -> float:
     return number
 
 
+def _read_way(text: str) -> str:
+    if text not in _WAYS:
+        raise FormatError(f"copies are {' or '.join(_WAYS)}, not {text!r}")
+    return text
+
+
 BYTES = Setting(
     name="bytes",
     keyword="size",
@@ -315,23 +308,13 @@ RATE = Setting(
     read=parse_rate,
 )
 LATENCY = Setting(
-    name="latency",
-    summary="The latency of a link: 1us; by default as planned, or 1us.",
-    read=parse_seconds,
+    name="latency", summary="The latency of a link: 1us; by default as planned, or 1us.", read=parse_seconds
 )
 ADDING = Setting(
     name="adding",
     summary="The nanoseconds that a node takes to add a number of 8 bytes; by default adding takes no time.",
     read=read_number,
 )
-
-
-def _read_way(text: str) -> str:
-    if text not in _WAYS:
-        raise FormatError(f"copies are {' or '.join(_WAYS)}, not {text!r}")
-    return text
-
-
 COPIES = Setting(
     name="copies",
     summary="Further copies of a chunk: strip (left out, the default), or scratch (received where nobody reads).",

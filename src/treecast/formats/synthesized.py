@@ -17,9 +17,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from treecast.errors import FormatError, shorten
-from treecast.formats.native.header import is_whole, text_of
-from treecast.formats.operations.judge import judge_listed
-from treecast.formats.operations.reading import LONGEST, MOST_RANKS, NO_PORT, Listed, Reading
+from treecast.formats.header import is_whole, text_of
+from treecast.formats.judging import judge_listed
+from treecast.formats.operations import LONGEST, MOST_RANKS, NO_PORT, Listed, Reading
 from treecast.formats.registry import Told, begins_like, judged
 from treecast.programs.program import RECEIVE, SEND
 from treecast.programs.verdict import FileVerdict, Finding

@@ -14,9 +14,9 @@ import numpy as np
 
 from treecast.description import spell_range
 from treecast.errors import FormatError, TreecastError, did_you_mean, shorten
-from treecast.formats.native.header import Header, is_whole, number, one_line, read_word, schedule_of, text_of
-from treecast.formats.native.text import read_ranges
-from treecast.formats.operations.reading import comments_of_job
+from treecast.formats.header import Header, is_whole, number, one_line, read_word, rows_of, schedule_of, text_of
+from treecast.formats.native import read_ranges
+from treecast.formats.operations import comments_of_job
 from treecast.formats.registry import BYTES, begins_like, exporter, importer
 from treecast.networks import Network
 from treecast.programs.messages import chunk_places, messages_of, sizes_of
@@ -65,8 +65,7 @@ def decode(data: bytes) -> Schedule:
     def rows(network: Network) -> Rows:
         payloads, columns = _columns(lines, names, before, network)
         said.append((payloads, columns["payload"], columns.pop("bytes")))
-        at = columns.pop("line")
-        return Rows.of(payloads, steps=np.ones_like(columns["step"]), lines=at, **columns)
+        return rows_of(network, payloads, _UNSAID, columns, lines=columns.pop("line"))
 
     schedule = schedule_of(header, rows)
     if size is not None:
@@ -128,10 +127,8 @@ def _columns(lines: Iterator[str], names: list[str], before: int, network: Netwo
         raise FormatError(f"line {before + reader.line_num}: {one_line(str(error))}") from None
     ranges = [read_ranges(chunks.replace(";", ",") or "-") for chunks in payloads]
     said = ("src", "dst", "payload", "step", "port", "tree", "bytes", "line")
-    columns: dict[str, Ints] = dict(zip(said, np.array(found, np.int64).reshape(-1, len(said)).T.copy(), strict=True))
-    unsaid = columns["port"] == _UNSAID
-    columns["port"][unsaid] = network.port_between(columns["src"][unsaid], columns["dst"][unsaid])
-    return Payloads.of(ranges), columns
+    columns = np.array(found, np.int64).reshape(-1, len(said)).T.copy()
+    return Payloads.of(ranges), dict(zip(said, columns, strict=True))
 
 
 def _node(network: Network, number: str, label: str) -> int:

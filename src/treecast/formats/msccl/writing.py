@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.errors import FormatError
-from treecast.formats.msccl.program import (
+from treecast.formats.msccl.algorithm import (
     BUFFERS,
     LAST_AWAITED,
     LONGEST_NAME,

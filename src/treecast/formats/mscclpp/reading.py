@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from treecast.errors import FormatError, did_you_mean
+from treecast.formats.header import one_line
 from treecast.formats.mscclpp.plan import (
     BUFFERS,
     FORMS,
@@ -24,7 +25,6 @@ from treecast.formats.mscclpp.plan import (
     Where,
     note,
 )
-from treecast.formats.native.header import one_line
 from treecast.programs.verdict import Findings
 
 MOST_OPS, MOST_CHANNELS, MOST_AT_ONCE, MOST_PLACES, MOST_SHARED = 64, 16, 8, 10, 16

@@ -6,15 +6,16 @@ rest is judged: matching, circles, links, and whether any contents at all could 
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from treecast.collectives import Collective
 from treecast.description import count_of
 from treecast.errors import FormatError
-from treecast.formats.native.header import number, schedule_of
-from treecast.formats.operations.reading import NO_PORT, Listed
-from treecast.formats.registry import Told
+from treecast.formats.header import number, rows_of, schedule_of
+from treecast.formats.operations import NO_PORT, Listed
+from treecast.formats.registry import Judge, Told, judged
 from treecast.networks import Network
 from treecast.programs.flows import judge_flows
 from treecast.programs.judge import Judged, figures_of, find_network
@@ -29,7 +30,6 @@ from treecast.programs.order import (
     receives_before,
     waits_of,
 )
-from treecast.programs.program import Program
 from treecast.programs.to_schedule import bounds_of, find_contents
 from treecast.programs.verdict import FileVerdict, Findings
 from treecast.ragged import Ints
@@ -39,6 +39,11 @@ from treecast.verification.verifier import verify
 
 _MOST_VISITS = 10_000_000
 _NOUNS = ("rank", "lane", "operation", "message")
+
+
+def judge_lists(name: str, read: Callable[[bytes], Listed], **more: Any) -> Judge:
+    """Register what reads lists of sends and receives as a format, and return its judge; ``more``: as ``judged`` takes it."""
+    return judged(name, like="goal", **more)(lambda data, told: judge_listed(read(data), told))
 
 
 def judge_listed(listed: Listed, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
@@ -56,7 +61,9 @@ def judge_listed(listed: Listed, told: Told) -> tuple[FileVerdict, Callable[[], 
     file.where = where = find_network(told.network, program.ranks) if schedule is None else schedule.network
     collective = schedule.part if schedule is not None else _collective_of(where, told)
     file.known = {"collective": _spell(collective, where), "ranks": program.ranks, "operations": len(program)}
-    file.known |= figures_of(program.ranks, _ends(program, pairs), program.units[pairs.send])
+    file.known |= figures_of(
+        program.ranks, (program.rank[pairs.send], program.to[pairs.send]), program.units[pairs.send]
+    )
     if judge_pairs(found, program, pairs, "bytes"):
         order = _find_order(found, listed, pairs)
         if judge_order(found, order):
@@ -75,15 +82,10 @@ def judge_listed(listed: Listed, told: Told) -> tuple[FileVerdict, Callable[[], 
                 f"{file.title} does not say the contents of its messages, so it is no schedule: name --collective, "
                 "and contents that they could have are looked for; 'treecast verify' judges the rest"
             )
-        return find_contents(
-            order, collective, where, cut_data(collective, told.size, 1) if told.size is not None else None
-        )
+        begins = cut_data(collective, told.size, 1) if told.size is not None else None
+        return find_contents(order, collective, where, begins)
 
     return file.verdict(), schedule_of
-
-
-def _ends(program: Program, pairs: Pairs) -> tuple[Ints, Ints]:
-    return program.rank[pairs.send], program.to[pairs.send]
 
 
 def _find_order(found: Findings, listed: Listed, pairs: Pairs) -> Order:
@@ -121,8 +123,8 @@ def _judge_messages(file: Judged, order: Order, collective: Collective | None, t
     begins = order.begins[pairs.send]
     if order.together:
         begins = np.maximum(begins, order.begins[pairs.receive])
-    when, named = (begins, program.units[pairs.send]), told.network is not None
-    file.judge_links(pairs.send, _ends(program, pairs), when, program.where, named=named)
+    ends, named = (program.rank[pairs.send], program.to[pairs.send]), told.network is not None
+    file.judge_links(pairs.send, ends, (begins, program.units[pairs.send]), program.where, named=named)
     if collective is None:
         file.found.notes.append(
             "the contents of the messages are not said: name --collective, and --bytes of its data, and it is judged whether any "
@@ -183,12 +185,9 @@ def schedule_said(listed: Listed, pairs: Pairs) -> Schedule | None:
     def rows(network: Network) -> Rows:
         if network.nodes != program.ranks:
             raise FormatError(f"{network.spec} has {network.nodes:,} nodes, and the file {program.ranks:,} ranks")
-        columns = {name: getattr(said, name) for name in ("payload", "step", "port", "tree")}
+        columns = {name: getattr(said, name).copy() for name in ("payload", "step", "port", "tree")}
         columns |= {"src": program.rank[said.operation], "dst": program.to[said.operation]}
-        unsaid = said.port == NO_PORT
-        columns["port"] = said.port.copy()
-        columns["port"][unsaid] = network.port_between(columns["src"][unsaid], columns["dst"][unsaid])
-        return Rows.of(said.payloads, steps=np.ones_like(said.step), **columns)
+        return rows_of(network, said.payloads, NO_PORT, columns)
 
     schedule = schedule_of(header, rows)
     if schedule.orbit or schedule.sparing:

@@ -1,7 +1,7 @@
 """The facts that both formats say of a schedule before its rows: words and values, as text."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -11,12 +11,13 @@ from treecast.collectives import Collective, Demand, Lengths, find_kind
 from treecast.collectives.checks import MOST_MESSAGES
 from treecast.collectives.collective import NO_OWNERS
 from treecast.errors import FormatError, TreecastError, shorten
-from treecast.formats.native import graph
+from treecast.formats import header_graph as graph
 from treecast.lower_bounds.proof import Proof, carried, carry, of_bounds
-from treecast.models import Cost, Model, Ticks, model
+from treecast.models import Model, Ticks, model
 from treecast.networks import Network
 from treecast.networks.past_relays import whole_of
-from treecast.schedule import Claims, Recipe, Rows, Schedule
+from treecast.ragged import Ints
+from treecast.schedule import Claims, Payloads, Recipe, Rows, Schedule
 from treecast.schedule.adding import added_by_plain_relays
 from treecast.schedule.costs import Costs, spell_cost
 from treecast.schedule.recipe import RENAMED
@@ -24,40 +25,11 @@ from treecast.schedule.sizes import Sizes
 
 Header = dict[str, str]
 
-WORDS = (
-    "network",
-    *graph.WORDS,
-    graph.ADDS,
-    "collective",
-    "root",
-    "targets",
-    "classes",
-    "lengths",
-    "sequence",
-    "owners",
-    "messages",
-    "block-bytes",
-    "chunk-bytes",
-    "data-bytes",
-    "item-bytes",
-    "latency",
-    "rate",
-    "arc-costs",
-    "copies",
-    "against",
-    "model",
-    "arc-steps",
-    "orbit",
-    "symmetry",
-    "sparing",
-    "initiator",
-    "builder",
-    "option",
-    "options",
-    "planned-copies",
-    "claims",
-    "proof",
-)
+_WHAT = ("collective", "root", "targets", "classes", "lengths", "sequence", "owners", "messages")
+_BYTES = ("block-bytes", "chunk-bytes", "data-bytes", "item-bytes")
+_HOW = ("copies", "against", "model", "arc-steps", "orbit", "symmetry", "sparing", "initiator")
+_SAID = ("builder", "option", "options", "planned-copies", "claims", "proof")
+WORDS = ("network", *graph.WORDS, graph.ADDS, *_WHAT, *_BYTES, "latency", "rate", "arc-costs", *_HOW, *_SAID)
 """Every word of a header, in the order in which they are written. An option's name belongs to its word: ``option tree``."""
 OPTION = "option "
 VERSION = 2
@@ -66,49 +38,46 @@ _ARC = re.compile(r"([0-9]{1,10})>([0-9]{1,10}):([^:]+):([^:]+)")
 _STEPS = re.compile(r"([0-9]{1,10})>([0-9]{1,10}):([0-9]{1,10}):([0-9]{1,10})")
 _PROOF = re.compile(r"steps=([0-9]{1,18}) prices=([0-9]{1,9}(?:,[0-9]{1,9})*)")
 _LONGEST = 4096  # of a value: as long as a path may be
-_MANY = {
-    "targets": 1 << 20,
-    "owners": 1 << 26,
-    "classes": 1 << 28,
-    "arc-costs": 1 << 28,
-    "arc-steps": 1 << 28,
-    "lengths": 1 << 26,
-    "sequence": 1 << 28,
-    "proof": 1 << 17,
-    **dict.fromkeys((*graph.WORDS, graph.ADDS), 1 << 28),
-}
+_MANY = {"targets": 1 << 20, "owners": 1 << 26, "lengths": 1 << 26, "proof": 1 << 17} | dict.fromkeys(
+    ("classes", "arc-costs", "arc-steps", "sequence", *graph.WORDS, graph.ADDS), 1 << 28
+)
 _MOST_COPIES = 2**15 - 1
 
 
 def header_of(schedule: Schedule) -> Header:
     """Return the header of a schedule. Raises FormatError when its network can be neither found again nor held by it."""
     collective, network, recipe, sizes = schedule.collective, schedule.network, schedule.recipe, schedule.sizes
-    lengths = collective.lengths
+    lengths, costs, claims = collective.lengths, schedule.costs, schedule.claims
     in_order = lengths is None or not bool((np.diff(lengths.sequence) < 0).any())
     if not in_order and collective.traits.blocks == "pair":
         raise FormatError("blocks for pairs of nodes are numbered in the order of the pairs in a file")
-    found: dict[str, str | None] = {
+    says_adding = bool(collective.sums) and network.relays is not None
+    bytes_of = (
+        [None] * 4
+        if sizes is None
+        else [sizes.block, sizes.chunk, sizes.data, None if sizes.data is None else sizes.item]
+    )
+    found: dict[str, object] = {
         "network": network.spec,
         **graph.words_of(network),
-        **({graph.ADDS: graph.adds_of(whole_of(network))} if collective.sums and network.relays is not None else {}),
+        **({graph.ADDS: graph.adds_of(whole_of(network))} if says_adding else {}),
         "collective": collective.kind,
         "root": None if collective.all_source else network.label(collective.root),
         "targets": " ".join(network.labels(collective.targets)) if collective.targets else None,
         "classes": None if collective.demand is None else collective.demand.spell(network),
-        "lengths": None
-        if lengths is None or collective.demand is not None
-        else " ".join(map(str, lengths.flits.tolist())),
+        "lengths": " ".join(map(str, lengths.flits.tolist()))
+        if lengths is not None and collective.demand is None
+        else None,
         "sequence": None if lengths is None or in_order else " ".join(network.labels(lengths.sequence)),
         "owners": _spell_owners(collective, network) if collective.owners else None,
-        "messages": str(collective.messages),
-        "copies": str(schedule.copies),
+        "messages": collective.messages,
+        "copies": schedule.copies,
         "model": schedule.model.spelling,
         "arc-steps": " ".join(f"{u}>{v}:{gap}:{delay}" for u, v, gap, delay in schedule.model.arcs) or None,
-        "block-bytes": None if sizes is None else str(sizes.block),
-        "chunk-bytes": None if sizes is None else str(sizes.chunk),
-        "data-bytes": None if sizes is None or sizes.data is None else str(sizes.data),
-        "item-bytes": None if sizes is None or sizes.data is None else str(sizes.item),
-        **({} if schedule.costs is None else _words_of(schedule.costs)),
+        **dict(zip(_BYTES, bytes_of, strict=True)),
+        **({} if costs is None else dict(zip(("latency", "rate"), spell_cost(costs.default), strict=True))),
+        "arc-costs": (costs and " ".join(f"{u}>{v}:{':'.join(spell_cost(c))}" for (u, v), c in costs.arcs.items()))
+        or None,
         "against": None if schedule.against == "nodes" else schedule.against,
         "orbit": "yes" if schedule.orbit else None,
         "symmetry": (schedule.symmetry.words or None) if schedule.symmetry else None,
@@ -117,29 +86,25 @@ def header_of(schedule: Schedule) -> Header:
         "builder": recipe.builder or None,
         "options": None if recipe.whole else "unknown",
         **{f"{OPTION}{name}": value for name, value in recipe.options.items()},
-        "planned-copies": str(recipe.copies) if recipe.copies else None,
-        "claims": schedule.claims and f"steps={schedule.claims.steps} transmissions={schedule.claims.transmissions}",
+        "planned-copies": recipe.copies or None,
+        "claims": claims and f"steps={claims.steps} transmissions={claims.transmissions}",
     }
-    header = {word: value for word, value in found.items() if value is not None}
+    header = {word: str(value) for word, value in found.items() if value is not None}
     _check(header)
     return header
 
 
 def header_with_proof(schedule: Schedule) -> Header:
-    """Return the header of a schedule's own file, with the proof of a bound if there is one. Raises FormatError."""
-    proof = proof_of(schedule)
-    return header_of(schedule) | ({"proof": spell_proof(proof)} if proof else {})
+    """Return the header of a schedule's own file, with the proof of a bound: of its report if it was judged, else of its file.
 
-
-def proof_of(schedule: Schedule) -> Proof | None:
-    """Return the proof of a bound that goes into a schedule's file: that of its report if it was judged, else its file's.
-
-    Nothing is searched for. A report's proof is checked here, so that no file has one that its readers refuse.
+    Nothing is searched for. A report's proof is checked here, so that no file has one that its readers refuse. Raises as
+    ``header_of`` does.
     """
     judged = vars(schedule).get("_judged", {}).get((schedule.model, "fast"))
     job = schedule.collective, schedule.network, schedule.copies, schedule.model
     found = judged and of_bounds(judged["bounds"], *job)
-    return found if found and len(spell_proof(found)) <= _MANY["proof"] else carried(schedule)
+    proof = found if found and len(spell_proof(found)) <= _MANY["proof"] else carried(schedule)
+    return header_of(schedule) | ({"proof": spell_proof(proof)} if proof else {})
 
 
 def spell_proof(proof: Proof) -> str:
@@ -270,43 +235,35 @@ def _against(header: Header) -> Against:
 
 
 def _sizes(header: Header) -> Sizes | None:
-    if not {"block-bytes", "chunk-bytes", "data-bytes", "item-bytes"} & set(header):
+    if not set(_BYTES) & set(header):
         return None
     data = number(header, "data-bytes", least=1) if "data-bytes" in header else None
     return Sizes(number(header, "block-bytes"), number(header, "chunk-bytes"), data, number(header, "item-bytes"))
 
 
-def _words_of(costs: Costs) -> Header:
-    latency, rate = spell_cost(costs.default)
-    arcs = [f"{u}>{v}:{':'.join(spell_cost(cost))}" for (u, v), cost in costs.arcs.items()]
-    return {"latency": latency, "rate": rate} | ({"arc-costs": " ".join(arcs)} if arcs else {})
+def _arcs(header: Header, word: str, pattern: re.Pattern[str], where: Network, right: str) -> Iterator[list[str]]:
+    """Yield the numbers of the ends of each arc of a word, and what is said of it."""
+    for said in header.get(word, "").split():
+        found = pattern.fullmatch(said)
+        if found is None or max(int(found[1]), int(found[2])) >= where.nodes:
+            raise FormatError(f"{shorten(said)!r} {right}")
+        yield list(found.groups())
 
 
 def _costs(header: Header, where: Network) -> Costs | None:
-    if not {"latency", "rate", "arc-costs"} & set(header):
+    if "latency" not in header or "rate" not in header:
         return None
-    if not {"latency", "rate"} <= set(header):
-        raise FormatError(
-            "a send costs a latency and a rate: the file needs both lines, as in 'latency 1us', 'rate 1GB/s'"
-        )
-    arcs = dict[tuple[int, int], Cost]()
-    for word in header.get("arc-costs", "").split():
-        found = _ARC.fullmatch(word)
-        if found is None or max(int(found[1]), int(found[2])) >= where.nodes:
-            raise FormatError(f"{shorten(word)!r} is no cost of an arc: write U>V:LATENCY:RATE, as in 0>1:1us:1GB/s")
-        arcs[int(found[1]), int(found[2])] = Costs.of(found[3], found[4]).default
+    said = _arcs(header, "arc-costs", _ARC, where, "is no cost of an arc: write U>V:LATENCY:RATE, as in 0>1:1us:1GB/s")
+    arcs = {(int(u), int(v)): Costs.of(*cost).default for u, v, *cost in said}
     return replace(Costs.of(header["latency"], header["rate"]), arcs=arcs)
 
 
 def _model(header: Header, where: Network) -> Model:
     """Return the machine of a header, with the gaps and delays of its arcs."""
-    found, arcs = model(header.get("model", "all-port")), list[Ticks]()
-    for word in header.get("arc-steps", "").split():
-        said = _STEPS.fullmatch(word)
-        if said is None or max(int(said[1]), int(said[2])) >= where.nodes:
-            raise FormatError(f"{shorten(word)!r} says no steps of an arc: write U>V:GAP:DELAY, as in 0>1:3:5")
-        arcs.append(Ticks(*map(int, said.groups())))
-    return replace(found, arcs=tuple(arcs)) if arcs else found
+    found = model(header.get("model", "all-port"))
+    said = _arcs(header, "arc-steps", _STEPS, where, "says no steps of an arc: write U>V:GAP:DELAY, as in 0>1:3:5")
+    arcs = tuple(Ticks(*map(int, each)) for each in said)
+    return replace(found, arcs=arcs) if arcs else found
 
 
 def _lengths(header: Header, where: Network) -> Lengths | None:
@@ -373,3 +330,11 @@ def text_of(data: bytes, named: str) -> str:
         return data.decode()
     except UnicodeDecodeError:
         raise FormatError(f"this is no {named}: it is not UTF-8") from None
+
+
+def rows_of(network: Network, payloads: Payloads, unsaid: int, columns: dict[str, Ints], **more: Ints) -> Rows:
+    """Return the rows of a file, single messages where no steps are said; a port that is ``unsaid`` is that between the ends."""
+    src, dst, port = columns["src"], columns["dst"], columns["port"]
+    some = port == unsaid
+    port[some] = network.port_between(src[some], dst[some])
+    return Rows.of(payloads, **{"steps": np.ones_like(src)} | columns | more)

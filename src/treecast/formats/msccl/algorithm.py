@@ -1,21 +1,160 @@
-"""MSCCL XML read as a stream into columns; the parts that cannot be read are named.
+"""The contents of an MSCCL file, as columns; the words and limits of the format; and how files are read, as a stream.
 
 No document type and no entity is taken, an element is forgotten when it is read, and no value is longer than a name may be.
+Parts that cannot be read are named.
 """
 
 from array import array
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 from xml.parsers import expat
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.errors import FormatError, did_you_mean
-from treecast.formats.msccl.program import BUFFERS, LONGEST_NAME, ROOMS, TYPES, Algorithm
-from treecast.formats.msccl.program import COLLECTIVES as KNOWN
-from treecast.formats.native.header import is_whole
+from treecast.formats.header import is_whole
+from treecast.programs.dataflow import Places
+from treecast.programs.program import ADD, BUFFER, READ, RECEIVE, SEND, WRITE, Place, Program
 from treecast.programs.verdict import Findings
 from treecast.ragged import Ints, starts
+
+BUFFERS = ("i", "o", "s")
+"""Input, output and scratch."""
+KNOWN = ("allreduce", "allgather", "reduce", "broadcast", "alltoall", "reduce_scatter", "custom")
+SHARES = {"allgather": (True, False), "reduce_scatter": (False, True), "alltoall": (False, False)}
+"""The collectives that divide a loop among GPUs: whether the input of each is its share alone, and whether its output is."""
+ROOMS = {"Simple": 2, "LL": 8, "LL128": 8}
+"""How many chunks may be in flight on a connection, by protocol."""
+MOST_STEPS, MOST_CHANNELS, MOST_SHARING, MOST_BLOCKS = 256, 32, 32, 216
+"""The most steps of a threadblock, channels, threadblocks that use a channel one way, threadblocks of a GPU."""
+LAST_AWAITED, MOST_PLACES, MOST_ELEMENTS, LONGEST_NAME = 127, 2**15, 4096, 63
+"""The last threadblock that can be awaited, the places of a buffer, the elements that a rank reads, the letters of a name."""
+_KINDS = {
+    "s": READ | SEND,
+    "r": RECEIVE | WRITE,
+    "rcs": RECEIVE | WRITE | SEND,
+    "rrc": RECEIVE | READ | ADD | WRITE,
+    "rrs": RECEIVE | READ | ADD | SEND,
+    "rrcs": RECEIVE | READ | ADD | WRITE | SEND,
+    "cpy": READ | WRITE,
+    "re": READ | ADD | WRITE,
+    "nop": 0,
+}
+TYPES, KINDS = tuple(_KINDS), np.array(list(_KINDS.values()))
+"""The types of steps, and the bits of each; a step's type is its place in this list. ``re`` reads ``dst`` as well."""
+NOP = TYPES.index("nop")
+
+
+@dataclass(frozen=True, eq=False)
+class Algorithm:
+    """The contents of an MSCCL file: threadblocks by GPU, and steps by threadblock.
+
+    ``gpus``, ``loop`` and ``channels`` are ``ngpus``, ``nchunksperloop`` and ``nchannels``. ``chunks``, int64 (gpus, 3): the
+    places of each GPU's input, output and scratch. ``block`` has ``gpu``, ``id``, ``send``, ``recv`` and ``chan`` of each
+    threadblock, whose steps begin at ``start``, int64 (blocks + 1,). ``step`` has ``type`` (a place in ``TYPES``), ``srcbuf`` and
+    ``dstbuf`` (places in ``BUFFERS``), ``srcoff``, ``dstoff``, ``cnt``, ``depid``, ``deps`` and ``hasdep`` of each step.
+    """
+
+    name: str
+    proto: str
+    coll: str
+    gpus: int
+    loop: int
+    channels: int
+    inplace: bool
+    outofplace: bool
+    chunks: Ints
+    block: dict[str, Ints]
+    start: Ints
+    step: dict[str, Ints]
+
+    @property
+    def shares(self) -> tuple[bool, bool]:
+        """Whether the input of each GPU is its share of a loop alone, and whether its output is."""
+        return SHARES.get(self.coll, (False, False))
+
+    @property
+    def blocks(self) -> int:
+        """The number of threadblocks."""
+        return len(self.start) - 1
+
+    @property
+    def steps(self) -> int:
+        """The number of steps."""
+        return int(self.start[-1])
+
+    @property
+    def block_of(self) -> Ints:
+        """The threadblock of each step: int64 (steps,)."""
+        return np.repeat(np.arange(self.blocks), np.diff(self.start))
+
+    @property
+    def first_block(self) -> Ints:
+        """Where the threadblocks of each GPU begin, and the end: int64 (gpus + 1,)."""
+        return np.searchsorted(self.block["gpu"], np.arange(self.gpus + 1))
+
+    def does(self, bit: int) -> NDArray[np.bool_]:
+        """Return which steps have a bit."""
+        return (KINDS[self.step["type"]] & bit) > 0
+
+    def of_gpu(self, gpu: int) -> Place:
+        """Return a GPU's place in the file."""
+        return f"gpu {gpu}", (gpu,)
+
+    def of_block(self, block: int) -> Place:
+        """Return a threadblock's place in the file."""
+        at = int(self.block["gpu"][block]), int(self.block["id"][block])
+        return "gpu {} tb {}".format(*at), at
+
+    def of_step(self, step: int) -> Place:
+        """Return a step's place in the file."""
+        block = int(np.searchsorted(self.start, step, side="right")) - 1
+        words, at = self.of_block(block)
+        number = step - int(self.start[block])
+        return f"{words} step {number}", (*at, number)
+
+    def program(self, wait: Ints) -> Program:
+        """Return the program of its GPUs; ``wait``: the step that each waits for, or -1."""
+        step, block, at = self.step, self.block, self.block_of
+        kind, awaits = KINDS[step["type"]], wait >= 0
+        units = np.where(kind > 0, step["cnt"], 0)
+        return Program(
+            ranks=self.gpus,
+            rank=block["gpu"][at],
+            lane=at,
+            kind=kind,
+            to=np.where(kind & SEND, block["send"][at], -1),
+            source=np.where(kind & RECEIVE, block["recv"][at], -1),
+            tag=block["chan"][at],
+            size=units,
+            units=units,
+            waiting=np.flatnonzero(awaits),
+            wait=wait[awaits],
+            begun=np.zeros(int(awaits.sum()), np.bool_),
+            where=self.of_step,
+            read=step["srcbuf"] * BUFFER + step["srcoff"],
+            write=step["dstbuf"] * BUFFER + step["dstoff"],
+        )
+
+    def places(self, inplace: bool) -> Places:
+        """Return its buffers as one row of places, for one or two buffers of input and output."""
+        n, chunks, share = self.gpus, self.chunks, self.loop // self.gpus
+        shared = max(self.loop, int(chunks[:, :2].max(initial=0)))
+        begin = starts(shared + chunks[:, 2] if inplace else chunks.sum(axis=1))
+        base, given = np.repeat(begin[:-1, None], 3, axis=1), chunks[:, 0]
+        if inplace:
+            own = np.arange(n) * share
+            base[:, :2] += own[:, None] * np.array(self.shares)
+            base[:, 2] += shared
+            given = np.full(n, share if self.shares[0] else shared)
+        else:
+            base[:, 1:] += np.cumsum(chunks[:, :2], axis=1)
+        return Places(ranks=n, units=1, base=base, size=chunks, total=int(begin[-1]), given=given, inplace=inplace)
+
+
+# -- read ---------------------------------------------------------------------------------------------------------------
 
 _LONGEST = 256  # characters of a value
 _MOST_DEEP = 32
@@ -27,7 +166,7 @@ _TABLES = {"type": {name: i for i, name in enumerate(TYPES)}, "srcbuf": _PLACES,
 _SPELLED = {"reducescatter": "reduce_scatter"}
 
 
-class Reading:
+class AlgorithmReader:
     """The parts that were read so far, and the breaches of rule ``shape`` for which it is no algorithm."""
 
     def __init__(self, found: Findings) -> None:
@@ -133,7 +272,7 @@ def read_algorithm(data: bytes, found: Findings) -> tuple[Algorithm | None, str]
 
     Raises FormatError when it is no XML, has a document type, or holds no algorithm.
     """
-    reading = Reading(found)
+    reading = AlgorithmReader(found)
     parser = expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler = reading.start, reading.end
     parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = _refuse
@@ -152,7 +291,7 @@ def _refuse(*_: Any) -> None:
     raise FormatError("this file declares a document type, which MSCCL has no need of: entities can make it huge")
 
 
-def _algorithm(reading: Reading) -> Algorithm | None:
+def _algorithm(reading: AlgorithmReader) -> Algorithm | None:
     """Return the algorithm that was read, GPUs in order; None where something is wrong with it."""
     said = dict(reading.algo or {})
     numbers = {name: reading.whole(said, name, "algo") for name in ("ngpus", "nchunksperloop", "nchannels", "inplace")}
@@ -181,24 +320,14 @@ def _algorithm(reading: Reading) -> Algorithm | None:
     if not reading.found.judged("shape"):
         return None
     block, start, step = _columns(reading)
-    chunks = np.array([reading.gpu[g][1:] for g in range(gpus)], np.int64)
     return Algorithm(
-        name=said["name"],
-        proto=said["proto"],
-        coll=coll,
-        gpus=gpus,
-        loop=loop,
-        channels=numbers["nchannels"],
-        inplace=bool(numbers["inplace"]),
-        outofplace=bool(numbers["outofplace"]),
-        chunks=chunks,
-        block=block,
-        start=start,
-        step=step,
+        *(said["name"], said["proto"], coll, gpus, loop, numbers["nchannels"]),
+        *(numbers["inplace"] == 1, numbers["outofplace"] == 1),
+        *(np.array([reading.gpu[g][1:] for g in range(gpus)], np.int64), block, start, step),
     )
 
 
-def _columns(reading: Reading) -> tuple[dict[str, Ints], Ints, dict[str, Ints]]:
+def _columns(reading: AlgorithmReader) -> tuple[dict[str, Ints], Ints, dict[str, Ints]]:
     """Return the columns of threadblocks, where the steps of each begin, and the columns of steps, by GPU."""
     blocks = np.array(reading.block, np.int64).reshape(-1, 1 + len(_BLOCK))
     steps = np.array(reading.step, np.int64).reshape(-1, len(_STEP))

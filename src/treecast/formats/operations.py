@@ -1,4 +1,4 @@
-"""Lists of sends, receives and other work, as GOAL and SimGrid's traces have them, on their way to a program.
+"""Lists of sends, receives and other work, as GOAL, SimGrid's traces and Chakra's have them, on their way from and to a program.
 
 Comments add the rest: the job, and the chunks of each message. Other programs skip comments. With them a
 file is a schedule; without them its sends and receives are judged alone.
@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.errors import FormatError, shorten
-from treecast.formats.native.header import Header, header_of, is_whole, read_word
-from treecast.formats.native.text import read_ranges
-from treecast.programs.messages import Messages
+from treecast.formats.header import Header, header_of, is_whole, read_word
+from treecast.formats.native import read_ranges
+from treecast.programs.messages import Messages, chunk_places, messages_of, of_schedule
 from treecast.programs.program import RECEIVE, SEND, Place, Program
 from treecast.ragged import Ints
-from treecast.schedule import Payloads
+from treecast.schedule import Payloads, Schedule
 
 MOST_RANKS = 2**16
 """The most ranks of a file."""
@@ -27,9 +27,70 @@ NO_PORT = -2
 """The port of a message that leaves it to us to find it."""
 LONGEST = 15
 """The most digits of a number."""
-_MARK = "treecast "
-_NOTHING = "-"
+_MARK, _NOTHING = "treecast ", "-"
 _CARRIED = re.compile(r"step (\d{1,9}) port (-?\d{1,9}) tree (-?\d{1,9}) chunks (\S+)")
+_SPELLED = {SEND: "send to {}, tag {}", RECEIVE: "receive from {}, tag {}", 0: "work"}
+
+# -- write --------------------------------------------------------------------------------------------------------------
+
+
+def comments_of_job(messages: Messages, begins: Ints, mark: str = _MARK) -> list[str]:
+    """Return the comments that say the job, without the marks that make them comments."""
+    collective = messages.schedule.collective
+    words = header_of(messages.schedule) | {"bytes": str(begins[collective.sums or collective.chunks])}
+    return [f"{mark}{word} {value}" for word, value in words.items()]
+
+
+def comments_of(messages: Messages, which: Ints) -> list[str]:
+    """Return the comments that say the chunks of some messages, without the marks that make them comments."""
+    columns = (column[which].tolist() for column in (messages.step, messages.port, messages.tree))
+    rows = zip(*columns, messages.spelled(";", which), strict=True)
+    return [f"step {step} port {port} tree {tree} chunks {chunks or _NOTHING}" for step, port, tree, chunks in rows]
+
+
+class ListedOperation(NamedTuple):
+    """An operation of a rank: its number in the program, its kind, and the message that it sends, receives or adds.
+
+    ``nanoseconds``: those that adding takes. ``comment``: of a send, what says its chunks. ``awaited``: operations of its rank.
+    """
+
+    number: int
+    kind: int
+    src: int
+    dst: int
+    tag: int
+    size: int
+    message: int
+    nanoseconds: float
+    comment: str
+    awaited: list[int]
+
+
+def operations_of(
+    schedule: Schedule, size: int | None, adding: float
+) -> tuple[list[str], Iterator[Iterator[ListedOperation]]]:
+    """Return the comments that say the job of a schedule, and the operations of each rank, those that others await first.
+
+    ``size``: as ``chunk_places`` takes it. ``adding``: the nanoseconds that adding a number takes. Raises FormatError when
+    messages cannot be listed one by one.
+    """
+    messages, begins = messages_of(schedule), chunk_places(schedule, size)
+    program, carried = of_schedule(messages, begins)
+    nanoseconds = adding * messages.numbers(begins)
+
+    def of_rank(some: Ints) -> Iterator[ListedOperation]:
+        kind, message = program.kind[some], carried[some]
+        said = iter(comments_of(messages, message[kind == SEND]))
+        ends, size = (messages.src[message], messages.dst[message]), np.maximum(program.size[some], 1)
+        columns = (some, kind, *ends, program.tag[some], size, message, nanoseconds[message])
+        for row in zip(*(column.tolist() for column in columns), strict=True):
+            comment = next(said) if row[1] == SEND else ""
+            yield ListedOperation._make((*row, comment, program.awaited(row[0])))
+
+    return comments_of_job(messages, begins), map(of_rank, program.of_ranks())
+
+
+# -- read ---------------------------------------------------------------------------------------------------------------
 
 
 class Said(NamedTuple):
@@ -46,23 +107,6 @@ class Said(NamedTuple):
         """Yield the operation of each message, and the ranges of its chunks."""
         for operation, payload in zip(self.operation.tolist(), self.payload.tolist(), strict=True):
             yield operation, self.payloads.ranges(payload)
-
-
-def comments_of_job(messages: Messages, begins: Ints, mark: str = _MARK) -> list[str]:
-    """Return the comments that say the job, without the marks that make them comments."""
-    collective = messages.schedule.collective
-    words = header_of(messages.schedule) | {"bytes": str(begins[collective.sums or collective.chunks])}
-    return [f"{mark}{word} {value}" for word, value in words.items()]
-
-
-def comments_of(messages: Messages, which: Ints) -> list[str]:
-    """Return the comments that say the chunks of some messages, without the marks that make them comments."""
-    spelled = messages.spelled(";", which)
-    columns = (messages.step[which], messages.port[which], messages.tree[which])
-    return [
-        f"step {step} port {port} tree {tree} chunks {chunks or _NOTHING}"
-        for step, port, tree, chunks in zip(*(column.tolist() for column in columns), spelled, strict=True)
-    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,11 +174,10 @@ class Reading:
                 f"{self.noun} {line[k]}: rank {rank[k]} has no message with rank {peer[k]}: ranks are 0 to {self.ranks - 1}"
             )
         waits = np.array(self._waits, np.int64).reshape(-1, 3)
-        late, early, begun = waits[np.argsort(waits[:, 0], kind="stable")].T
-        words = {SEND: "send to {}, tag {}", RECEIVE: "receive from {}, tag {}", 0: "work"}
+        late, early, begun = waits[np.argsort(waits[:, 0], kind="stable")].T.copy()
 
         def where(one: int) -> Place:
-            said = words[int(kind[one])].format(peer[one], tag[one])
+            said = _SPELLED[int(kind[one])].format(peer[one], tag[one])
             return f"rank {rank[one]}, {self.noun} {line[one]} ({said})", (int(rank[one]), int(line[one]))
 
         program = Program(
@@ -147,18 +190,17 @@ class Reading:
             tag=tag,
             size=size,
             units=np.ones_like(rank),
-            waiting=late.copy(),
-            wait=early.copy(),
+            waiting=late,
+            wait=early,
             begun=begun > 0,
             where=where,
         )
-        operation, step, port, tree, payload = np.array(self._said, np.int64).reshape(-1, 5).T
-        payloads = Payloads.of([ranges for _, ranges in self._payloads.values()])
-        said = Said(operation, step, port, tree, payload, payloads)
+        columns = np.array(self._said, np.int64).reshape(-1, 5).T
+        said = Said._make((*columns, Payloads.of([ranges for _, ranges in self._payloads.values()])))
         return Listed(self.format, program, self._header, said, eager)
 
 
-def number(text: str, line: int, most: int = 10**LONGEST) -> int:
+def read_number(text: str, line: int, most: int = 10**LONGEST) -> int:
     """Return a whole number up to ``most``. Raises FormatError when it is none."""
     if not (is_whole(text, LONGEST) and int(text) <= most):
         raise FormatError(f"line {line}: {text[:40]!r} is no whole number up to {most:,}")

@@ -1,1 +1,0 @@
-"""The file formats of treecast itself: one to read and write by hand, one for millions of rows."""
