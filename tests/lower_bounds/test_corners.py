@@ -1,5 +1,6 @@
 """Lower bounds in corners: where nodes are too many to look at, faults are to do no harm, or nothing is sent."""
 
+import networkx
 import pytest
 
 import treecast
@@ -16,8 +17,20 @@ def test_a_multicast_that_survives_faults_crosses_links_of_root_and_targets():
     assert best("transmissions", "multicast", "ring:5", **asked, copies=2) == 4 * 3
 
 
-def test_many_different_nodes_are_an_arc_apart_at_least():
-    assert best("transmissions", "alltoall", "mesh:17x17") == 289 * 288
+@pytest.mark.parametrize("copies", [1, 2])
+def test_all_distances_count_on_networks_of_many_different_nodes(copies):
+    """Where pairs of nodes are |i - j| + |k - l| arcs apart, whatever the size."""
+    for side in (17, 32, 1000):
+        far = 2 * side**2 * sum(2 * d * (side - d) for d in range(side))
+        assert best("transmissions", "alltoall", f"mesh:{side}x{side}", copies=copies) == copies * far
+
+
+def test_all_distances_count_on_random_networks():
+    where = treecast.network("random-regular:1000,6,1")
+    far = dict(networkx.all_pairs_shortest_path_length(where.to_networkx()))
+    total = sum(sum(row.values()) for row in far.values())
+    assert best("transmissions", "alltoall", where) == total
+    assert best("steps", "alltoall", where) >= -(-total // 6000)
 
 
 def test_no_copies_where_every_node_is_a_step_away():

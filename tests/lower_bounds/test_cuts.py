@@ -56,8 +56,8 @@ def test_the_optimum_is_that_of_all_cuts(graph):
 @pytest.mark.parametrize(
     ("sizes", "rate", "cut"),
     [
-        ((2, 4, 9, 1), 1, "4 ranks, 2 arcs away or more, enters 4 over 4 arcs"),
-        ((2, 8, 12, 1), Fraction(13, 15), "enters 1 over 13 arcs"),
+        ((2, 4, 9, 1), 1, ", 2 arcs away or more, enter 4 ranks over 4 arcs"),
+        ((2, 8, 12, 1), Fraction(13, 15), "enter 1 ranks over 13 arcs"),
     ],
 )
 def test_boxes_on_switches(sizes, rate, cut):

@@ -16,12 +16,13 @@ NETWORKS = [*CONNECTED, *ONE_WAY, "mesh:3x5", "fat-tree:2", "torus:3x3 without l
 
 
 @pytest.mark.parametrize("where", NETWORKS, ids=str)
-def test_arcs_across_layers_are_those_counted_one_by_one(where):
+def test_all_distances_are_summed(where, monkeypatch):
     where = network(where)
-    graph = where.to_networkx()
-    out, back = distances.arcs_across(where)
-    for row, v in enumerate(distances.looked_at(where)):
-        far = nx.single_source_shortest_path_length(graph, v)
-        for d in range(1, max(far.values()) + 1):
-            arcs = [(far[a] < d, far[b] < d) for a, b in graph.edges()]
-            assert (out[row, d], back[row, d]) == (arcs.count((True, False)), arcs.count((False, True)))
+    graph, ranks = where.to_networkx(), where.ranks.tolist()
+    far = dict(nx.all_pairs_shortest_path_length(graph))
+    exact = sum(far[u][v] for u in ranks for v in ranks)
+    assert distances.apart(where) == exact
+    distances.apart.cache_clear()
+    monkeypatch.setattr(distances, "_MOST_LOOKED", 0)  # by degrees alone
+    assert len(ranks) * (len(ranks) - 1) <= distances.apart(where) <= exact
+    distances.apart.cache_clear()

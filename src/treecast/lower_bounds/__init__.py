@@ -150,7 +150,7 @@ def _check_ways(collective: Collective, network: Network, copies: int) -> None:
         return
     along = network.reversed() if collective.direction == "to" else network
     degree = along.degree_at(collective.root)
-    if collective.all_source and not network.seen_alike and network.nodes <= distances.LOOKED_AT:
+    if collective.all_source and not network.seen_alike and network.nodes <= distances.LISTED:
         # those that send, and those that hear: some may do neither
         ends = collective.addressed()[1:] if collective.personal else (network.ranks, network.ranks)
         counted = zip((network, network.reversed()), ends, strict=True)

@@ -16,8 +16,8 @@ LOOKED_AT = 256
 """In a network that looks different from its nodes, each of so many nodes is looked at; of more nodes, only node 0."""
 LISTED = 2**14
 """All arcs are looked at in networks of so many nodes."""
-_AT_ONCE = 2**20  # pairs of nodes and arcs that are looked at in one go
 _MOST_DISTANCES = 2**20  # that are computed one by one to tell how long several ways are
+_MOST_LOOKED = 2**26  # ranks, times arcs, of a network whose distances are all summed: two seconds
 _MOST_TYPED = 2**16  # nodes of a network whose types are looked at
 _MOST_SEARCHED = 2**27  # arcs, types of nodes and copies, multiplied, of a search for shortest ways: half a second
 
@@ -41,47 +41,6 @@ def looked_at(network: Network) -> Sequence[int]:
     if len(network.views) <= LOOKED_AT:
         return network.views
     return range(1) if network.relays is None else network.ranks[:1].tolist()
-
-
-@kept(16)
-def from_each(network: Network) -> Ints:
-    """Return the arcs from each node that is looked at to each node, -1 where no way leads: int64 (looked at, N)."""
-    far = network.distance(np.array(looked_at(network))[:, None], np.arange(network.nodes))
-    far.setflags(write=False)
-    return far
-
-
-@kept(16)
-def ranks_beyond(network: Network) -> Ints:
-    """Return how many ranks are d + 1 arcs or more from each node that is looked at: int64 (looked at, greatest distance)."""
-    far = from_each(network)[:, network.ranks]
-    width = int(far.max()) + 1
-    cells = np.arange(len(far))[:, None] * width + far
-    count = np.bincount(cells[far >= 0], minlength=len(far) * width).reshape(len(far), width)
-    return np.cumsum(count[:, :0:-1], axis=1)[:, ::-1]
-
-
-@kept(16)
-def arcs_across(network: Network) -> tuple[Ints, Ints]:
-    """Return how many arcs lead to the nodes at distance d and beyond, and how many lead back from there.
-
-    Of each node that is looked at: int64 (looked at, greatest distance + 2) each, column d for distance d.
-    """
-    far, arcs = from_each(network), arcs_of(network)
-    width, rows = int(far.max()) + 2, max(1, _AT_ONCE // max(1, len(arcs.head)))
-    out, back = np.zeros((2, len(far), width), np.int64)
-    for low in range(0, len(far), rows):
-        tail, head = far[low : low + rows, arcs.tail], far[low : low + rows, arcs.head]
-        out[low : low + rows] = _rising(tail, head, width)
-        back[low : low + rows] = out[low : low + rows] if network.both_ways else _rising(head, tail, width)
-    return out, back
-
-
-def _rising(low: Ints, high: Ints, width: int) -> Ints:
-    """Return how many pairs of each row have ``low`` < d <= ``high``: int64 (rows, width), column d for d."""
-    row, column = np.nonzero(high > low)
-    begin, end = (np.bincount(row * width + of[row, column] + 1, minlength=len(low) * width) for of in (low, high))
-    return np.cumsum((begin - end).reshape(len(low), width), axis=1)
 
 
 @kept(1024)
@@ -151,14 +110,36 @@ def least_by_arcs(network: Network, node: int, copies: int, to: Ints) -> Ints:
 
 
 def ways_of_all(network: Network, copies: int, against: Against = "nodes") -> tuple[int, str]:
-    """Return the same, in total for all nodes; where the distances of one node were counted, one arc for each way."""
-    nodes = network.rank_count
+    """Return the same, in total for all ranks. Where that would take too long, each way counts as the distance."""
+    views, nodes = network.views, network.rank_count
     if network.seen_alike:
         total, formula = ways(network, 0, copies, against)
         return nodes * total, f"N {formula}"
-    views = network.views
-    if len(views) > LOOKED_AT:
-        return copies * nodes * (nodes - 1), "x N (N - 1)"
-    of = ways if copies == 1 or (against == "nodes" and searched(network, copies, len(views))) else _first_arcs
+    if copies == 1 or len(views) > LOOKED_AT:
+        return copies * apart(network), f"{'x ' * (copies > 1)}Σ over all nodes of Σ distances"
+    of = ways if against == "nodes" and searched(network, copies, len(views)) else _first_arcs
     found = [of(network, v, copies) for v in views]
     return nodes // len(views) * sum(total for total, _ in found), f"Σ over all nodes of {found[0][1]}"
+
+
+@kept(64)
+def apart(network: Network) -> int:
+    """Return the distances from each rank to each other, summed; or less, where the ranks to look from are too many.
+
+    No more than δ^d nodes are d arcs from a node, if no more than δ arcs leave any; δ (δ - 1)^(d - 1), if each has one back.
+
+    >>> from treecast.networks import network
+    >>> apart(network("mesh:32x32")), apart(network("ring:6"))
+    (22347776, 54)
+    """
+    nodes, views, grid = network.rank_count, network.views, network.grid
+    if grid is not None and not grid.wraps:  # axes are independent: (n³ - n) / 3 is the sum of |i - j|, of all pairs
+        return sum((side**3 - side) // 3 * (nodes // side) ** 2 for side in grid.sides)
+    if len(views) * network.arcs <= _MOST_LOOKED:
+        return nodes // len(views) * sum(d * count for v in views for d, count in enumerate(levels(network, v)))
+    back = int(network.both_ways)
+    left, total, near, far = nodes - 1, 0, max(1, network.ports), 1
+    while left > 0:
+        total, left = total + far * min(near, left), left - near
+        near, far = near * max(1, network.ports - back), far + 1
+    return nodes * total

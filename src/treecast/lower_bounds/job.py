@@ -18,6 +18,8 @@ from treecast.networks.core import Ints
 from treecast.networks.separators import relays_passed
 from treecast.steps import NEVER
 
+OWNED = "if each sum has an owner"
+
 
 @dataclass(frozen=True)
 class Job:
@@ -48,6 +50,12 @@ class Job:
     def others(self) -> int:
         """N - 1, where N counts the ranks."""
         return self.network.rank_count - 1
+
+    @property
+    def given(self) -> str:
+        """The condition of bounds of sums that are complete at one node each, before they are told; none where that is a root."""
+        chosen = self.kind.results and self.kind.all_source and self.collective.demand is None
+        return OWNED if chosen else ""
 
     @property
     def ends(self) -> Ints:

@@ -10,7 +10,7 @@ from threading import Lock
 
 from treecast.collectives.kinds import Kind
 from treecast.lower_bounds.bound import Bound, arrived
-from treecast.lower_bounds.cuts import across, before_a_rank, between_parts, into_cuts, over_time
+from treecast.lower_bounds.cuts import across, between_parts, into_cuts
 from treecast.lower_bounds.doors import doors, one_way
 from treecast.lower_bounds.flight import flight
 from treecast.lower_bounds.job import Job
@@ -46,11 +46,6 @@ def _all_hear_all(kind: Kind) -> bool:
     return _of_rows(kind) and kind.all_source and not kind.personal and not kind.targets
 
 
-def _all_hear_each(kind: Kind) -> bool:
-    """Whether each rank has data of its own that all others want, and no sums of them will do; or backwards."""
-    return _all_hear_all(kind) and not kind.results
-
-
 LADDER: Sequence[tuple[Rung, Trait]] = (
     (sends, _any),
     (doors, _any),
@@ -62,10 +57,8 @@ LADDER: Sequence[tuple[Rung, Trait]] = (
     (in_pairs, lambda kind: _of_rows(kind) and kind.all_source),
     (there_and_back, lambda kind: _of_rows(kind) and kind.results),
     (serving, lambda kind: _of_rows(kind) and kind.all_source and not kind.targets),
-    (into_cuts, _all_hear_each),
-    (before_a_rank, _all_hear_one),
+    (into_cuts, lambda kind: _all_hear_one(kind) or _all_hear_all(kind)),
     (between_parts, lambda kind: _of_rows(kind) and kind.results),
-    (over_time, lambda kind: kind.personal and not kind.all_source),
     (flight, lambda kind: _of_rows(kind) and kind.personal and kind.all_source and not kind.lengths),
     (across, lambda kind: kind.personal and kind.all_source),
     (by_prices, _any),
@@ -128,7 +121,6 @@ def _asked(rung: Rung, job: Job, known: Sequence[Bound]) -> Sequence[Bound]:
 
 
 def _says_more(bound: Bound, known: Sequence[Bound]) -> bool:
-    """Return whether no known bound of its figure that holds wherever it does is above it."""
-    return all(
-        bound.value >= other.value for other in known if other.of == bound.of and other.given in ("", bound.given)
-    )
+    """Return whether it is new, and no known bound of its figure that holds wherever it does is above it."""
+    above = (other.value for other in known if other.of == bound.of and other.given in ("", bound.given))
+    return bound not in known and bound.value >= max(above, default=0)

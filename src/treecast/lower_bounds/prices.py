@@ -171,9 +171,8 @@ def by_prices(job: Job, known: Sequence[Bound]) -> list[Bound]:
         formula = f"least T with Y(0) + … + Y(T-1) ≥ {times}{found.ways:,}"
         value = _by_steps(job, found, needed, collective)
         bounds.append(steps(value, formula, f"cheapest {shape}, by the sends of each step"))
-    given = "if each sum has an owner" if kind.results and kind.all_source and collective.demand is None else ""
     more = [bound for bound in bounds if bound.value > tightest(known, "steps").value]
-    return [replace(bound, certificate=certificate, given=given) for bound in more]
+    return [replace(bound, certificate=certificate, given=job.given) for bound in more]
 
 
 def priced(job: Job) -> Prices | None:

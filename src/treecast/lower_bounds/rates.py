@@ -34,7 +34,6 @@ from treecast.takes import takes
 _MOST_NODES = 2**9  # of which all distances in time are found
 _FAR = 2**60
 _FINE = 2**16  # parts of the shortest gap, in bounds of seconds
-_OWNED = "if each sum has an owner"
 
 
 def evened(machine: Model, network: Network) -> tuple[Model, int, int]:
@@ -99,8 +98,7 @@ def _by_windows(job: Job, beyond: Ints, far: Ints | None) -> list[Bound]:
         np.minimum.at(end, column, after + beyond)
     value = _until(job.total * at.ways, at.prices * at.rooms, begin + end)
     said = f"cheapest ways cost {at.ways:,}, the sends of a step at most {at.room:,}"
-    given = _OWNED if job.kind.results and job.kind.all_source and job.collective.demand is None else ""
-    return [steps(value, f"least T with Σ y (T - window) ≥ M x {at.ways:,}", said, given)]
+    return [steps(value, f"least T with Σ y (T - window) ≥ M x {at.ways:,}", said, job.given)]
 
 
 def _until(needed: int, sold: Ints, begin: Ints) -> int:
@@ -162,8 +160,7 @@ def _by_distance(job: Job, far: Ints | None) -> list[Bound]:
     if job.kind.adds and job.kind.results:
         owners = np.arange(job.network.nodes) if job.kind.all_source else np.array([job.collective.root])
         value = int((far[np.ix_(gives, owners)].max(axis=0) + far[np.ix_(owners, wants)].max(axis=1)).min())
-        given = _OWNED if job.kind.all_source else ""
-        return [steps(value, "delays there and back", "by way of the nearest owner", given)]
+        return [steps(value, "delays there and back", "by way of the nearest owner", job.given)]
     return [
         steps(int(far[np.ix_(gives, wants)].max()), "delays of the farthest", "a chunk goes one arc after the other")
     ]

@@ -13,9 +13,7 @@ import numpy as np
 from treecast.collectives import Demand
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, tightest
-from treecast.lower_bounds.job import Job, classes, steps, transmissions
-
-OWNED = "if each sum has an owner"
+from treecast.lower_bounds.job import OWNED, Job, classes, steps, transmissions
 
 
 def sends(job: Job, known: Sequence[Bound]) -> list[Bound]:

@@ -6,6 +6,7 @@ of a sum are a tree). What one node gives or gets is a part of any collective, s
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,6 @@ from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, arrived, best
 from treecast.lower_bounds.job import Job, classes, far_words, steps
 from treecast.lower_bounds.one_port import LISTED, in_turns, least_doubling, senders
-from treecast.lower_bounds.sends import OWNED
 from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
@@ -97,7 +97,7 @@ def _latest(job: Job, network: Network, back: bool) -> int:
     nodes = distances.looked_at(network)
     if len(nodes) == 1:
         return nodes[0]
-    return nodes[int(distances.from_each(network)[:, network.ranks].max(axis=1).argmax())]
+    return nodes[int(network.distance(np.array(nodes)[:, None], network.ranks).max(axis=1).argmax())]
 
 
 def spreading(job: Job, known: Sequence[Bound]) -> list[Bound]:
@@ -253,8 +253,7 @@ def there_and_back(job: Job, known: Sequence[Bound]) -> list[Bound]:
             arrived(steps(int(there.min()) + busy, f"reduce of one sum + ⌈{formula}⌉", _LATER), job.model.latency),
             arrived(steps(int(again.min()) + busy, f"⌈{formula}⌉ + broadcast of one sum", _LATER), job.model.latency),
         ]
-    given = "" if one_root else OWNED
-    return [Bound(bound.of, bound.value, bound.formula, bound.source, given) for bound in found]
+    return [replace(bound, given=job.given) for bound in found]
 
 
 def _of_all(spread: Spread, model: Model) -> int:
@@ -270,31 +269,21 @@ def _of_all(spread: Spread, model: Model) -> int:
 def surviving(job: Job, known: Sequence[Bound]) -> list[Bound]:
     """Return the bounds of steps in which some node is heard by all, whatever f faults there are.
 
-    *One port*: cut the first f links that the root calls over. Nothing leaves it before step f, nor over more than g =
+    Cut the first f links that the root calls over its one port. Nothing leaves it before step f, nor over more than g =
     degree - f links. Its i-th call of the t steps left informs 2^(t - i) nodes at most. So on the hypercube f ≥ 1 faults take
     d + f + 1 steps (Fraigniaud 1992).
-    *All ports*, f = degree - 1, on a network that looks alike from all nodes: cut all links of the root but one. From the
-    neighbour behind it some node other than the root is as far as the diameter.
     """
     network, f, found = job.network, job.faults, list[Bound]()
     roots = [job.collective.root] if job.kind.starts == "root" else distances.looked_at(network)
-    if not f or network.rank_count < 3:
+    if not f or network.rank_count < 3 or job.model.ports != "one":
         return []
+    said = "the first f links that the root calls over are cut"
     for root in roots:
-        if job.model.ports == "one":
-            said, far = (
-                "the first f links that the root calls over are cut",
-                int(network.distance(root, job.ends).max()),
-            )
-            found.append(
-                steps(f + far, "f + " + ("distance of a target" if job.kind.targets else "eccentricity"), said)
-            )
-            if not job.kind.targets:
-                value = f + _informing(network.rank_count, network.degree_at(root) - f)
-                found.append(steps(value, "f + least t with 1 + 2^t - 2^(t - degree + f) ≥ N", said))
-        elif network.seen_alike and f + 1 == network.ports and not job.kind.targets:
-            said = "all links of the root but one are cut"
-            found.append(steps(1 + network.diameter, "1 + diameter, for f = degree - 1", said))
+        far = int(network.distance(root, job.ends).max())
+        found.append(steps(f + far, "f + " + ("distance of a target" if job.kind.targets else "eccentricity"), said))
+        if not job.kind.targets:
+            value = f + _informing(network.rank_count, network.degree_at(root) - f)
+            found.append(steps(value, "f + least t with 1 + 2^t - 2^(t - degree + f) ≥ N", said))
     return found
 
 
@@ -310,17 +299,22 @@ def over_every_arc(job: Job, known: Sequence[Bound]) -> list[Bound]:
     """With x = degree copies every arc of a node carries all its M chunks, and begins a way of each to every node.
 
     The last goes over it in step M - 1 or later. From the neighbour it leads to, some node other than the root is as far
-    as the diameter, as the network looks alike from all nodes: in all M - 1 + 1 + diameter.
+    as the diameter, as the network looks alike from all nodes: in all M - 1 + 1 + diameter. With f = degree - 1 faults to survive
+    all links of the root but any one may be cut, so each carries all, or one message where they combine.
     """
-    network, most = job.network, job.model.combining or job.model.ports == "one"
-    if most or not network.seen_alike or job.copies < network.ports or network.nodes == 2:
+    network, lengths, ways = job.network, job.collective.lengths, max(job.copies, job.faults + 1)
+    if job.model.ports == "one" or not network.seen_alike or ways < network.ports or network.nodes == 2:
         return []
-    many = (
-        job.collective.messages if job.collective.lengths is None else int(job.sizes(network.ranks).max()) // job.copies
-    )
+    if job.model.combining and not job.faults:
+        return []
+    many = job.collective.messages if lengths is None else int(job.sizes(network.ranks).max()) // job.copies
+    value, which = (1, "1") if job.model.combining else (many, "M")
+    said = "all links of the root but one are cut" if job.faults else "the way over the arc that leads away from a node"
     return [
         steps(
-            many + network.diameter, "M + diameter, for x = degree", "the way over the arc that leads away from a node"
+            value + network.diameter,
+            f"{which} + diameter, for {'f = degree - 1' if job.faults else 'x = degree'}",
+            said,
         )
     ]
 
