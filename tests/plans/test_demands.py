@@ -79,3 +79,20 @@ def test_relays_pass_on_and_several_trainers_give():
     found = treecast.plan(treecast.demands.distribute("tp2", "tp1,dp14"), "fat-tree:4", model="one-port")
     assert treecast.verify(found)
     assert found.steps < 14 * 32 / 3  # straight, each of the two would send its half to 14
+
+
+@pytest.mark.parametrize(
+    ("where", "machine", "family"),
+    [
+        ("complete:8", "all-port", "copies"),
+        ("petersen", "all-port", "sums for one"),
+        ("mesh:3x4", "all-port", "copies"),
+        ("fat-tree:4", "one-port", "copies"),
+    ],
+)
+def test_prices_of_steps_prove_plans_that_all_other_bounds_leave_open(where, machine, family):
+    rows = by_chance(network(where).rank_count, family, len(where))
+    schedule = treecast.plan(rows, where, model=machine)
+    (proof,) = [b for b in treecast.bounds(rows, where, model=machine) if b.source == "prices of steps"]
+    assert proof.value == schedule.steps
+    assert proven(proof.certificate, schedule.collective, schedule.network, 1, schedule.model) == schedule.steps

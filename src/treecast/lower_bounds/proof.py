@@ -90,17 +90,17 @@ def _proven(network: Network, prices: tuple[int, ...], collective: Collective, c
     ]
     cables: list[int] = network.cable(arcs.tail, arcs.port).tolist()
     if collective.demand is not None:
-        paid = None if len(every) > 1 else _paid_by_classes(collective.demand, every[0])
-        sold = _sold(every[0], cables, model)
-        return -(-paid // sold) if paid is not None and sold else None
-    if len(every) > 1:
+        paid = _paid_by_classes(collective.demand, every)
+    elif len(every) > 1:
         paid = _paid_in_time(collective, network, every, roots)
-        sold = sum(_sold(priced, cables, model) for priced in every)
-        return None if paid is None or collective.messages * paid <= sold else len(every) + 1
-    paid = _paid(collective, network, every[0], roots)
-    return (
-        None if paid is None else _until_sold(collective.messages * copies * paid, collective, every[0], cables, model)
-    )
+    else:
+        paid = _paid(collective, network, every[0], roots)
+    if paid is None:
+        return None
+    if len(every) == 1:
+        return _until_sold(collective.messages * copies * paid, collective, every[0], cables, model)
+    sold = sum(_sold(priced, cables, model) for priced in every)
+    return len(every) + 1 if collective.messages * paid > sold else None
 
 
 def _until_sold(needed: int, collective: Collective, arcs: list[_Arc], cables: list[int], model: Model) -> int | None:
@@ -115,7 +115,7 @@ def _until_sold(needed: int, collective: Collective, arcs: list[_Arc], cables: l
     ways, far = arcs, dict[int, int]()
     if not kind.all_source and not kind.results:
         ways = _turned(arcs) if kind.adds or kind.direction == "to" else arcs
-        far = _hops(collective.root, ways)
+        far = _hops({collective.root}, ways)
         last = max(far.values())
     while needed > 0 and count < last:
         near, dearest = [(u, v, price if far.get(u, last) <= count else 0) for u, v, price in ways], dict[int, int]()
@@ -143,7 +143,7 @@ def _paid_in_time(collective: Collective, network: Network, steps: list[list[_Ar
         total = 0
         for ways, others in sorts:
             wait = _farthest(root, others[0], wanted) if kind.adds and kind.results else 0
-            cost = None if wait is None else _errands(root, ways, wanted, wait)
+            cost = None if wait is None else _errands({root}, ways, wanted, wait)
             if cost is None:
                 return None
             total += cost
@@ -159,18 +159,18 @@ def _paid_in_time(collective: Collective, network: Network, steps: list[list[_Ar
 
 def _farthest(root: int, arcs: list[_Arc], ends: Iterable[int]) -> int | None:
     """Return how many arcs the farthest of some nodes is away; None where one is not reached."""
-    far = _hops(root, arcs)
+    far = _hops({root}, arcs)
     return max((far[v] for v in ends), default=0) if all(v in far for v in ends) else None
 
 
-def _errands(root: int, steps: list[list[_Arc]], wanted: Sequence[int], wait: int) -> int | None:
-    """Return the cost of the cheapest sends in time from a root that may begin after ``wait`` steps."""
+def _errands(roots: set[int], steps: list[list[_Arc]], wanted: Sequence[int], wait: int = 0) -> int | None:
+    """Return the cost of the cheapest sends in time from some roots that may begin after ``wait`` steps."""
     arcs, total = steps[0], 0
-    far = _hops(root, arcs)
+    far = _hops(roots, arcs)
     for v in far:
-        near = _hops(root, [arc for arc in arcs if v not in arc[:2]])
+        near = _hops(roots - {v}, [arc for arc in arcs if v not in arc[:2]])
         behind = [z for z in wanted if z not in near]
-        if v == root or not behind:
+        if v in roots or not behind:
             continue
         rest = _farthest(v, arcs, behind)
         entering = [a for a, (u, head, _) in enumerate(arcs) if head == v and u in near]
@@ -190,7 +190,7 @@ def _paid(collective: Collective, network: Network, arcs: list[_Arc], roots: lis
     if kind.personal:
         total, needs = 0, replace(collective, messages=1).demands().tolist()
         for root in roots:
-            far = _far(root, back if kind.direction == "to" else arcs)
+            far = _far({root}, back if kind.direction == "to" else arcs)
             for v in ranks:
                 u, w = (v, root) if kind.direction == "to" else (root, v)
                 if need := needs[u][w]:
@@ -214,12 +214,13 @@ def _paid(collective: Collective, network: Network, arcs: list[_Arc], roots: lis
     return total
 
 
-def _paid_by_classes(demand: Demand, arcs: list[_Arc]) -> int | None:
+def _paid_by_classes(demand: Demand, steps: list[list[_Arc]]) -> int | None:
     """Return what all chunks of a demand pay for ways from holders to wanters, or less; None where there are none.
 
-    A sum for several goes into each of them, and out of each that gives: the dearest of these counts.
+    A sum for several goes into each of them, and out of each that gives: the dearest of these counts. With prices of several
+    steps they pay for sends in time.
     """
-    total, back = 0, _turned(arcs)
+    total, arcs, back = 0, steps, [_turned(each) for each in reversed(steps)]
     for size, parts, wants in demand.merged().numbered():
         if len(parts) == 1:
             ways = [(arcs, set(parts[0]), list(wants))]
@@ -227,7 +228,10 @@ def _paid_by_classes(demand: Demand, arcs: list[_Arc]) -> int | None:
             givers = [part[0] for part in parts]
             ways = [(back, {want}, [v for v in givers if v != want]) for want in wants]
             ways += [(arcs, {v}, [w for w in wants if w != v]) for v in givers if len(wants) > 1]
-        paid = [_in_turns(roots, ends, over) for over, roots, ends in ways]
+        paid = [
+            _in_turns(roots, ends, over[0]) if len(over) == 1 else _errands(roots, over, ends)
+            for over, roots, ends in ways
+        ]
         known = [each for each in paid if each is not None]
         if len(known) < len(paid):
             return None
@@ -285,17 +289,17 @@ def _turned(arcs: list[_Arc]) -> list[_Arc]:
     return [(v, u, price) for u, v, price in arcs]
 
 
-def _hops(root: int, arcs: list[_Arc]) -> dict[int, int]:
-    """Return how many arcs lead to each node at least."""
-    return _far(root, [(u, v, 1) for u, v, _ in arcs])
+def _hops(roots: set[int], arcs: list[_Arc]) -> dict[int, int]:
+    """Return how many arcs lead from some roots to each node at least."""
+    return _far(roots, [(u, v, 1) for u, v, _ in arcs])
 
 
-def _far(root: int, arcs: list[_Arc]) -> dict[int, int]:
-    """Return the cost of the cheapest path to each node."""
+def _far(roots: set[int], arcs: list[_Arc]) -> dict[int, int]:
+    """Return the cost of the cheapest path from some roots to each node."""
     leaving = dict[int, list[tuple[int, int]]]()
     for u, v, price in arcs:
         leaving.setdefault(u, []).append((v, price))
-    far, waiting = dict[int, int](), [(0, root)]
+    far, waiting = dict[int, int](), [(0, root) for root in roots]
     while waiting:
         paid, u = heappop(waiting)
         if u not in far:

@@ -1,12 +1,13 @@
-"""Lower bounds by prices of steps: where nodes part others, there is little to send early, and little late.
+"""Lower bounds by prices of steps: where data has far to go, there is little to send early, and little late.
 
 **Theorem.** Let a send over each arc in each of T steps have a price w ≥ 0. A chunk of r comes to v first over an arc (u, v),
 whose tail u has it in step d(r, u) at the soonest; and if v parts r from a rank z, d(v, z) steps have to follow. So it pays the
 cheapest arc into v in its *window*, the steps d(r, u) … T - 1 - d(v, z), for each node v that is a rank or parts r from one. A
 sum runs backwards, and where it goes out again there is time enough on its way in to do that, and on its way out it has been
-completed. If all data pays more than the sends of T steps can cost, no schedule takes T steps. *Proof.* Each payment is for
-a send of its own: of another chunk, into or out of another node, or of a completed sum. Prices belong to the resources that
-sends take in a step, so the sends of T steps cost the sum of all of these at most. ∎
+completed. What several hold comes from the nearest; contributions to a sum that several want, and nobody owns, come to any one
+of them. If all data pays more than the sends of T steps can cost, no schedule takes T steps. *Proof.* Each payment is for a send
+of its own: of another chunk, into or out of another node, or of a completed sum. Prices belong to the resources that sends take
+in a step, so the sends of T steps cost the sum of all of these at most. ∎
 
 On path:9 an allgather over one port takes 13 steps by this, and 10 if prices are the same in all steps: no arc from the middle
 has anything new to carry in the last steps, since all chunks have four arcs to go there. The least T is found by a game: who
@@ -14,7 +15,7 @@ pays chooses windows, who sells chooses prices, both by multiplicative weights t
 (Rakhlin & Sridharan 2013); prices are then rounded to whole ones, which are a proof whoever found them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -31,7 +32,8 @@ from treecast.networks.flows import away
 from treecast.networks.kept import kept
 from treecast.networks.separators import far_and_back
 
-_MOST_NODES, _MOST_SLOTS = 40, 2**16  # of a network, and steps of all windows
+_MOST_NODES, _MOST_SLOTS, _MOST_OF_CLASSES = 40, 2**16, 2**15  # of a network; steps of all windows; of a demand's
+_FAR = 2**20  # arcs, where no way leads
 _TURNS, _LOOK = 320, 20  # moves of the game; prices are rounded after so many
 
 
@@ -51,26 +53,21 @@ class Windows(NamedTuple):
 
 
 def by_windows(job: Job, known: Sequence[Bound]) -> list[Bound]:
-    """Return the bound of steps by prices of steps, above those known, on networks where some node parts others.
+    """Return the bound of steps by prices of steps, above those known, where some node parts others, and of demands.
 
     Its certificate are the prices of a send over each arc in step 0, then in step 1, and so on.
     """
     collective, network, kind = job.collective, job.network, job.kind
-    if (
-        collective.demand is not None
-        or job.model.combining
-        or kind.personal
-        or job.copies > 1
-        or job.faults
-        or network.nodes > _MOST_NODES
-    ):
+    if job.model.combining or kind.personal or job.copies > 1 or job.faults or network.nodes > _MOST_NODES:
         return []
-    if network.seen_alike or not (found := windows(network, replace(collective, messages=1, owners=()))):
+    if network.seen_alike and collective.demand is None:
         return []
-    owned = kind.results and kind.all_source
-    times, (taken, rooms) = collective.messages * (network.rank_count if owned else 1), taken_by(job.model, network)
+    if (found := windows(network, replace(collective, messages=1, owners=()))) is None:
+        return []
+    times, (taken, rooms) = collective.messages * (network.rank_count if job.given else 1), taken_by(job.model, network)
     value, proved = tightest(known, "steps").value, None
-    while refuted := _refute(found, (taken, rooms), value, times):
+    most = _MOST_SLOTS if collective.demand is None else _MOST_OF_CLASSES
+    while refuted := _refute(found, (taken, rooms), value, times, most):
         value, proved = value + 1, refuted
     if not proved:
         return []
@@ -78,18 +75,17 @@ def by_windows(job: Job, known: Sequence[Bound]) -> list[Bound]:
     few, sold = f"{value - 1:,}", int((prices * rooms[:, None]).sum())
     formula = f"{few} + 1, as all data pays {paid:,}, and the sends of {few} steps cost at most {sold:,}"
     certificate = prices[taken].sum(axis=1).T.ravel()
-    given = "if each sum has an owner" if owned else ""
-    return [Bound("steps", value, formula, "prices of steps", given, tuple(certificate.tolist()))]
+    return [Bound("steps", value, formula, "prices of steps", job.given, tuple(certificate.tolist()))]
 
 
-def _refute(found: Windows, taken_by: tuple[Ints, Ints], count: int, times: int) -> tuple[int, Ints] | None:
+def _refute(found: Windows, taken_by: tuple[Ints, Ints], count: int, times: int, most: int) -> tuple[int, Ints] | None:
     """Return why ``count`` steps are too few: the least that all data pays, and whole prices of resources, by steps.
 
-    The prices are int64 (numbers in ``taken``, steps). None if none were found.
+    The prices are int64 (numbers in ``taken``, steps). None if none were found, or windows have more than ``most`` steps.
     """
     taken, rooms = taken_by
     last, slots = count - found.after, np.maximum(count - found.after - found.soonest, 0)
-    if int(slots.sum()) > _MOST_SLOTS or not np.bincount(found.errand, slots).all():
+    if int(slots.sum()) > most or not np.bincount(found.errand, slots).all():
         return None
     choice = np.repeat(np.arange(len(slots)), slots)
     step = np.arange(len(choice)) - np.repeat(np.cumsum(slots) - last, slots)
@@ -129,36 +125,64 @@ def _refute(found: Windows, taken_by: tuple[Ints, Ints], count: int, times: int)
     return None
 
 
+class _Family(NamedTuple):
+    """Data that goes from roots to all nodes that want it, ``size`` times over; ``back``: that comes from them to the root.
+
+    ``wait``: before which step none of it is under way. ``owner``: for which owner of a sum it is.
+    """
+
+    roots: Sequence[int]
+    wants: Sequence[int]
+    back: bool
+    size: float
+    wait: int = 0
+    owner: int = 0
+
+
 @kept(64)
 def windows(network: Network, collective: Collective) -> Windows | None:
-    """Return the windows of one message of every source; None where no node parts ranks from others."""
-    kind, ranks = collective.traits, list(collective.targets or network.ranks.tolist())
-    chosen = kind.results and kind.all_source
-    owners: list[int] = far_and_back(network, range(network.nodes))[0].tolist() if chosen else []
-    sizes = collective.sizes() if kind.all_source and not chosen else np.ones(network.nodes)
-    arcs, every = arcs_of(network), np.arange(network.nodes)
-    far = far_apart(network)
-    parting = [v for v in every.tolist() if _parts(arcs, v)]
-    if not parting:
+    """Return the windows of one message of every source, or of a demand; None where no node parts ranks from others."""
+    arcs, every, far = arcs_of(network), np.arange(network.nodes), far_apart(network)
+    far = np.where(far < 0, _FAR, far)
+    parting = {v for v in every.tolist() if _parts(arcs, v)}
+    if not (parting or collective.demand is not None):
         return None
     found, times, owner = list[tuple[int, int, int, int]](), list[float](), list[int]()
+    for roots, wants, back, size, wait, number in _families(collective, network, far):
+        ways, (tail, head) = (far.T, (arcs.head, arcs.tail)) if back else (far, (arcs.tail, arcs.head))
+        soonest, wants = ways[list(roots)].min(axis=0), np.array(wants)
+        for v in sorted(parting.union(wants.tolist()).difference(roots)):
+            behind = away(arcs, list(roots), back=back, avoided=v) < 0 if v in parting else every == v
+            if not behind[wants].any():
+                continue
+            rest = int(ways[v, wants[behind[wants]]].max())
+            for a in np.flatnonzero((head == v) & ~behind[tail] & (soonest[tail] < _FAR)).tolist():
+                near = int(soonest[tail[a]]) + wait
+                found.append((len(times), a, *((rest, near) if back else (near, rest))))
+            times.append(size)
+            owner.append(number)
+    errand, arc, soonest, after = np.array(found, np.int64).reshape(-1, 4).T
+    return Windows(errand, arc, soonest, after, np.array(times), np.array(owner, np.int64)) if times else None
+
+
+def _families(collective: Collective, network: Network, far: Ints) -> Iterator[_Family]:
+    """Yield who has to tell whom; of a sum that several want without an owner, what comes to the one that is farthest."""
+    kind, demand = collective.traits, collective.demand
+    if demand is not None:
+        for size, parts, wants in demand.merged().numbered():
+            givers = [part[0] for part in parts]
+            last = max(wants, key=lambda v: int(far[givers, v].sum()))
+            yield _Family(parts[0], wants, False, size) if len(parts) == 1 else _Family([last], givers, True, size)
+        return
+    ranks = list(collective.targets or network.ranks.tolist())
+    chosen, both_ways = kind.results and kind.all_source, kind.adds and kind.results
+    owners: list[int] = far_and_back(network, range(network.nodes))[0].tolist() if chosen else []
+    sizes = collective.sizes() if kind.all_source and not chosen else np.ones(network.nodes)
     for number, root in enumerate(owners or (network.ranks.tolist() if kind.all_source else [collective.root])):
-        both_ways = kind.adds and kind.results  # a sum comes in, and goes out again when it is there
+        # a sum comes in, and goes out again when it is there
         for back in [True] * kind.adds + [False] * (kind.results or not kind.adds):
-            ways, ends = (far.T, (arcs.head, arcs.tail)) if back else (far, (arcs.tail, arcs.head))
             wait = int((far if back else far.T)[root, ranks].max()) if both_ways else 0
-            for v in every[every != root].tolist():
-                behind = away(arcs, [root], back=back, avoided=v) < 0 if v in parting else every == v
-                if not behind[ranks].any():
-                    continue
-                rest = int(ways[v, ranks][behind[ranks]].max())
-                for a in np.flatnonzero((ends[1] == v) & ~behind[ends[0]]).tolist():
-                    near = int(ways[root, ends[0][a]]) + wait
-                    found.append((len(times), a, *((rest, near) if back else (near, rest))))
-                times.append(float(sizes[root]))
-                owner.append(number if owners else 0)
-    errand, arc, soonest, after = np.array(found, np.int64).T
-    return Windows(errand, arc, soonest, after, np.array(times), np.array(owner, np.int64))
+            yield _Family([root], ranks, back, float(sizes[root]), wait, number if owners else 0)
 
 
 def _parts(arcs: Arcs, node: int) -> bool:
