@@ -180,3 +180,44 @@ def test_an_accumulator_takes_what_is_like_the_first():
     for other in ([1.0], 3.0, None):
         with pytest.raises(PlanError, match="adds arrays of numpy and tensors of torch, not"):
             total.add(other)
+
+
+def merged(name, parts, random):
+    """Add contributions, pieces of bytes, as partial sums along a random tree; return the sums, and which are marked."""
+    exact = Exact(name)
+    partial = [exact.begin(part) for part in parts]
+    while len(partial) > 1:
+        one, two = random.choice(len(partial), 2, replace=False)
+        exact.merge(partial[one], partial[two])
+        del partial[two]
+    exact.end(total := np.empty(len(parts[0]), np.uint8), partial[0])
+    return total, exact
+
+
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8, 16])
+@pytest.mark.parametrize("chosen", ["interpret", "compile"])
+def test_partial_sums_are_true_or_marked_along_every_tree(name, ranks, chosen):
+    random, count = np.random.default_rng(ranks), 200
+    given = cases(name, ranks, count, random)
+    with policy(chosen):
+        total, exact = merged(name, [memoryview(row.tobytes()) for row in given], random)
+    marked, found = set(exact.marked(total.data, count).tolist()), total.view(TYPES[name][1])
+    assert ranks > 1 or not marked
+    for j in set(range(count)) - marked:
+        wanted = rounded(name, [value(name, each) for each in given[:, j]])
+        assert math.isnan(value(name, found[j])) if wanted is None else found[j] == wanted
+    for j in marked:  # no nan and no infinity alone marks a sum
+        assert any(math.isfinite(value(name, each)) and value(name, each) for each in given[:, j])
+
+
+@pytest.mark.parametrize("dtype", ["f4", ">f4", "f8", ">c8", "c16"])
+def test_few_sums_of_numbers_of_one_width_are_marked(dtype):
+    random = np.random.default_rng(3)
+    rows = random.standard_normal((8, 3000)).astype(dtype)
+    rows[2, 7], rows[5, 7] = 1e-30, 1e30  # which two float64 do not hold beside the others
+    total, exact = merged(dtype, [memoryview(row.tobytes()) for row in rows], random)
+    assert exact.marked(total.data, 3000).tolist() == [7]
+    others = np.delete(np.arange(3000), 7)
+    Exact(dtype).fold(parts := [memoryview(bytearray(row.tobytes())) for row in rows])
+    assert (total.view(dtype)[others] == np.frombuffer(parts[-1], dtype)[others]).all()

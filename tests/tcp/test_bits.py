@@ -113,6 +113,61 @@ def test_deaths_leave_the_pattern_of_a_set_of_ranks(monkeypatch, sums, frames):
     assert rest[0] in ([less] * k and [whole] * (3 - k) + [less] * k for k in range(4)) or rest[0] == [whole] * 3
 
 
+def far(comm):
+    """Sum numbers of one width and of widths far apart, by calls on which some ranks die; return the patterns."""
+    said = []
+    for wide in (False, True, False):
+        rows = apart(comm.rank, wide)
+        for root in (None, 2):
+            total = np.empty_like(rows)
+            if root is None:
+                comm.Allreduce(rows, total)
+            else:
+                comm.Reduce(rows, total if comm.rank == root else None, root=root)
+            said.append((wide, root, total.tobytes()))
+    return said
+
+
+def apart(rank, wide, count=40_000):
+    """Numbers that one float64 adds, if not ``wide``, but for a few."""
+    numbers = np.random.default_rng(rank).standard_normal(count).astype("f4")
+    numbers[:: 1 if wide else 999] = given(rank, len(numbers[:: 1 if wide else 999]))
+    return numbers
+
+
+def judge_far(found, sums, dead=()):
+    """Check that each sum is that of one set of eight ranks at all that have it: of all, and then of those that live."""
+    sets, came = [range(8), [rank for rank in range(8) if rank not in dead]], list[int]()
+    for call in range(6):
+        wide, root, _ = found[0][call]
+        (pattern,) = {found[rank][call][2][:8000] for rank in sets[-1] if root in (None, rank)}
+        right = [RIGHT[sums]([apart(rank, wide)[:2000] for rank in some]).tobytes() for some in sets]
+        came.append(right.index(pattern))
+    assert came == sorted(came)
+
+
+@pytest.mark.parametrize("sums", RIGHT)
+@pytest.mark.parametrize("survive", [0, 1])
+def test_far_rings_have_the_pattern_of_owners(monkeypatch, sums, survive):
+    """By rank along a chain, exact as partial sums, some of which are marked, few, or nearly all."""
+    monkeypatch.setenv("TREECAST_RATE", "1e9")
+    judge_far(run_ranks(8, far, spec="ring:8", sums=sums, survive=survive), sums)
+
+
+@pytest.mark.parametrize("sums", RIGHT)
+@pytest.mark.parametrize("frames", [5, 12, 20, 33, 60, 150])
+def test_deaths_on_far_rings_leave_the_pattern_of_a_set_of_ranks(monkeypatch, sums, frames):
+    monkeypatch.setenv("TREECAST_RATE", "1e9")
+
+    def program(comm):
+        if comm.rank == 5:
+            die_at(comm, frames)
+        return far(comm)
+
+    found = run_ranks(8, program, spec="ring:8", sums=sums)
+    judge_far(found, sums, (5,))
+
+
 def permuted(comm):
     said, total = [], np.empty(30_000, "f4")
     for rank in range(comm.size):

@@ -23,6 +23,7 @@ from treecast.transport.base import Piece
 
 _BLOCK = 1 << 14  # numbers whose sums stay in the cache while all contributions are added
 _LEAST, _ONE = 5e-324, 1.0  # names: Python would multiply constants when it compiles
+_PAIRS = 8  # bytes of floats of whose sums a float64 holds few
 _LITTLE, _ROOM = 1 << 16, 53 - 24  # bytes that are soonest copied; bits that a float64 has beyond a float32
 BFLOAT16 = "bfloat16"  # which numpy has not
 Floats = NDArray[np.floating[Any]]
@@ -80,12 +81,74 @@ class Exact(NamedTuple):
                 here[-1][:], sums = 0, widen(sums)
             here[-1][:, 0] = sums
 
+    @property
+    def partial(self) -> tuple[np.dtype[Any], int]:
+        """The type of the floats of a partial sum, twice as many bytes as of what it adds, and how many it has."""
+        size = parts_of(self.spelled).itemsize
+        return np.dtype(f"f{min(2 * size, 8)}"), 1 + (size == _PAIRS)
+
+    @np.errstate(invalid="ignore")  # of nans
+    def begin(self, contribution: Piece) -> NDArray[np.uint8]:
+        """Return partial sums of one contribution each: true sums, or marked as not known."""
+        row, (dtype, count) = widen(np.frombuffer(contribution, parts_of(self.spelled))), self.partial
+        found = np.full((len(row), count), -0.0, dtype) if count > 1 else np.empty((len(row), 1), dtype)
+        found[:, 0] = row  # and -0, which changes no sum
+        if (off := np.isnan(row)).any():
+            found[off, 0] = nan
+        return found.reshape(-1).view(np.uint8)
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def merge(self, into: NDArray[np.uint8], other: NDArray[np.uint8]) -> None:
+        """Add partial sums, in whatever order: a sum that its floats do not hold is marked, and stays so.
+
+        By induction each is the true sum of its contributions, or marked; so is that of all.
+        """
+        dtype, count = self.partial
+        mine, theirs = (each.view(dtype).reshape(-1, count) for each in (into, other))
+        lost = _add_held(mine, theirs)
+        one, two, mark = mine[lost, 0], theirs[lost, 0], _mark_of(dtype)
+        ends, stays = one + two, np.isfinite(one) & np.isfinite(two) | _is(one, mark) | _is(two, mark)
+        mine[lost, 0] = np.where(stays, mark.view(dtype), np.where(np.isnan(ends), nan, ends))
+        mine[lost, 1:] = -0.0
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def end(self, total: NDArray[np.uint8], partial: NDArray[np.uint8]) -> None:
+        """Round partial sums of all contributions, once; those that are marked are so as sums, too."""
+        (dtype, count), form = self.partial, parts_of(self.spelled)
+        high = partial.view(dtype)[::count]
+        found = self.round(high.astype(np.float64), None)
+        mark = _mark_of(form)
+        found.view(mark.dtype)[_is(high, _mark_of(dtype))] = mark
+        total[:] = found.view(np.uint8)
+
+    def marked(self, totals: Piece, entries: int) -> NDArray[np.int64]:
+        """Return the entries, one of whose sums at least is marked."""
+        found = np.frombuffer(totals, parts_of(self.spelled))
+        return np.flatnonzero(_is(found, _mark_of(found.dtype)).reshape(entries, -1).max(axis=1))
+
     def round(self, high: Floats, rest: Floats | None) -> NDArray[Any]:
         """Return true sums, as ``add_exactly`` returns them, in the type of entries; bfloat16 as whole numbers."""
         dtype = parts_of(self.spelled)
         if rest is not None and dtype.itemsize < high.itemsize:
             high = _to_odd(high, rest)
         return _to_bfloat16(high) if dtype.kind == "u" else high.astype(dtype, copy=False)
+
+
+def _add_held(mine: Floats, theirs: Floats) -> NDArray[np.int64]:
+    """Add floats, or pairs, where they hold the sums; return the places of the others, which are left as they were."""
+    from treecast.kernels.sums import add_held, add_row, begin_sums, end_sums  # late, as all kernels
+
+    lost = np.zeros(len(mine), np.bool_)
+    if mine.shape[1] == 1:
+        return np.flatnonzero(lost) if add_held(mine[:, 0], theirs[:, 0], lost) else np.zeros(0, np.int64)
+    high, low, error = np.empty((3, len(mine)))
+    begin_sums(np.ascontiguousarray(mine[:, 0]), high, low, error)
+    for row in (mine[:, 1], *theirs.T):
+        add_row(np.ascontiguousarray(row), high, low, error)
+    end_sums(high, low, error)
+    low[low == 0] = -0.0  # which changes no sum
+    np.copyto(mine, np.stack([high, low], 1), where=(error == 0)[:, None])
+    return np.flatnonzero(error)
 
 
 def _table_of(parts: Sequence[Piece]) -> NDArray[np.float32] | None:
@@ -154,6 +217,17 @@ def parts_of(spelled: str) -> np.dtype[Any]:
     """Return the type of the floats that an entry has, that of whole numbers for bfloat16."""
     dtype = np.dtype(np.uint16 if spelled == BFLOAT16 else spelled)
     return np.dtype(f"{dtype.byteorder}f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+@cache
+def _mark_of(dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return the bits by which floats of a type are marked: those of a nan that no sum is; of bfloat16 as of float32."""
+    bits = 0x7FC0 if dtype.kind == "u" else int(np.array(nan, dtype.newbyteorder("=")).view(f"u{dtype.itemsize}"))
+    return np.array(bits + 1, f"{dtype.byteorder}u{dtype.itemsize}")
+
+
+def _is(floats: NDArray[Any], mark: NDArray[Any]) -> NDArray[np.bool_]:
+    return floats.view(mark.dtype) == mark
 
 
 def widen(row: NDArray[Any]) -> Floats:

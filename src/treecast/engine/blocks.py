@@ -1,6 +1,7 @@
 """Collectives of bytes as parts of a plan: where the chunks of each block lie, and the blocks lacking at the end."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 from treecast.algorithms.spread import copy_here
 from treecast.algorithms.sums import Sums, width_of
 from treecast.collectives import COLLECTIVES, Kind
-from treecast.engine.choose import Operation, Role, flit_of, messages_of
+from treecast.engine.choose import Operation, Role, chunks_in, flit_of
 from treecast.engine.memory import Part
 from treecast.errors import PlanError
 from treecast.execution.layout import Bytes, even_layout, ranges_at
@@ -59,37 +60,40 @@ def cut_up(what: Operation, sizes: Sequence[int], rate: float = 0.0) -> tuple[Op
 
     ``sizes``: the bytes of each block where their lengths differ, else of those from or to each rank, or of the first alone.
     """
-    kind, where, _, _, survive, model, _ = what
-    if COLLECTIVES[kind].lengths:
-        flit = flit_of(where, sizes, survive, rate, model=model)
+    if COLLECTIVES[what.kind].lengths:
+        flit = flit_of(what.network, sizes, what.survive, rate, model=what.model)
         what = what._replace(lengths=tuple(-(-size // flit) for size in sizes))
         return what, lambda block, number: slice(number * flit, min((number + 1) * flit, sizes[block]))
-    count = messages_of(kind, where, max(sizes), survive, rate, model=model)
+    count = chunks_in(what, max(sizes), rate)
     layouts = {size: even_layout(size, count) for size in set(sizes)}
     return what._replace(messages=count), lambda block, number: layouts[sizes[block % len(sizes)]].slice_of(
         number, number + 1
     )
 
 
-def carry_sum(received: Bytes, how: Sums, me: int, role: Role, run: Run) -> bool:
+def carry_sum(received: Bytes, how: Sums, me: int, role: Role, run: Run, *, partial: Bytes | None = None) -> bool:
     """Carry the plan of a sum out, in the memory of this rank's contribution; return whether it has all of the sum that it wants.
 
     Chunks are cut across the whole vector, between numbers; a finished sum takes the place of the contribution, which is gone by
-    then.
+    then. ``partial``: this rank's contribution as partial sums, of which only those of all are rounded.
     """
     collective = role.collective
     total, item = collective.sums, width_of(received, how) or 1
+    mine, exact = (received, None) if partial is None else (partial, how.exact)
+    wide = len(mine) // len(received)
     layout = even_layout(len(received), total, item)
     # where sums have owners, no finished one comes before the last use of the contribution
     finished = np.empty_like(received) if collective.shared else received
 
     def view(chunk: int) -> Bytes:
-        return (received if chunk < total else finished)[layout.slice_of(chunk % total, chunk % total + 1)]
+        first, stop = map(int, layout.bounds[chunk % total : chunk % total + 2])
+        return mine[wide * first : wide * stop] if chunk < total else finished[first:stop]
 
     def add(into: Bytes, contribution: Bytes) -> None:
         how.reduce(contribution, into, len(into) // item)
 
-    held = run(Part(view, (), *role.sums, add, shared=collective.shared))
+    adds = Part(view, (), *role.sums, add, shared=collective.shared)
+    held = run(adds if exact is None else replace(adds, add=exact.merge, finish=exact.end))
     if finished is not received:
         received[:] = finished
     wanted = range(total, 2 * total) if collective.results else range(total) if me == collective.root else ()

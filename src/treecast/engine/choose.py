@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from math import isqrt
+from math import inf, isqrt
 from typing import Any, NamedTuple
 
-from treecast.collectives import COLLECTIVES, Collective
+from treecast.collectives import COLLECTIVES, Collective, Kind
 from treecast.engine.transfers import Transfer, transfers_of, with_tags
 from treecast.engine.turns import AT_ONCE
 from treecast.errors import PlanError
@@ -23,6 +23,9 @@ _WHOLE = 1 << 16  # bytes that go as one chunk
 _MOST = 1 << 30  # bytes of a message that every MPI can send
 _MOST_FLITS = 1 << 14  # of all blocks, times ranks
 _KEPT = 64
+_FEW = 4  # messages of a plan whose steps say those of plans of more
+_GAIN, _PARTIAL = 1.1, 2e-9  # of partial sums: how much faster they have to be; seconds to add a byte as one
+_MEMORY = 1e9  # bytes per second between ranks that share one memory
 ALL_PORT, ONE_PORT = "all-port", "one-port"
 
 
@@ -101,7 +104,7 @@ def _most_copies(where: Network, kind: str, model: str = ALL_PORT, *, by_rule: b
 
 class Operation(NamedTuple):
     """A collective as it is carried out: on which network, from or to which root, in how many chunks, with how many failures, and
-    under which model; where blocks have different lengths, how many flits each has.
+    under which model; where blocks have different lengths, how many flits each has; by which builder, None: the best.
     """
 
     kind: str
@@ -111,6 +114,7 @@ class Operation(NamedTuple):
     survive: int = 0
     model: str = ALL_PORT
     lengths: tuple[int, ...] | None = None
+    builder: str | None = None
 
 
 class Role(NamedTuple):
@@ -124,7 +128,7 @@ class Role(NamedTuple):
 @lru_cache(_KEPT)
 def role_of(operation: Operation, rank: int, tags: int) -> Role:
     """Return the role of one rank in an operation; tags are from 0 to ``tags`` - 1."""
-    kind, where, root, messages, survive, model, _ = operation
+    kind, where, root, messages, survive, model, *_ = operation
     check_survive(kind, where, survive, model)
     straight = where.every_pair_joined and not survive
     several = not straight and _most_copies(where, "broadcast", by_rule=True) > max(1, survive)
@@ -138,11 +142,74 @@ def role_of(operation: Operation, rank: int, tags: int) -> Role:
 @lru_cache(8)
 def schedule_of(operation: Operation) -> Schedule:
     """Return the schedule that is carried out: on a complete network one copy of a broadcast goes straight to all."""
-    kind, where, root, messages, survive, model, lengths = operation
+    kind, where, root, messages, survive, model, lengths, builder = operation
     straight = COLLECTIVES[kind].one_to_all and where.every_pair_joined and not survive and model == ALL_PORT
-    builder = "direct" if straight else None
+    builder = "direct" if straight else builder
     how: dict[str, Any] = {"root": root, "survive": survive, "model": model, "builder": builder, "lengths": lengths}
     return plan(kind, where, messages=None if lengths is not None else messages, **how)
+
+
+def chunks_in(what: Operation, size: int, rate: float = 0.0) -> int:
+    """Return in how many chunks a block of ``size`` bytes goes; ``rate`` as in ``messages_of``.
+
+    The plan of a builder that is named takes a + b M steps for M chunks: least time for M = sqrt(a size / (b overhead rate)).
+    """
+    if what.builder is None:
+        return messages_of(what.kind, what.network, size, what.survive, rate, model=what.model)
+    few, more = _steps_of(what)
+    best = isqrt(int((few - more) * _FEW * size / (more * OVERHEAD * (rate or _MEMORY)))) if more else 1
+    return max(1, min(best, -(-size // _SMALLEST)), -(-size // _MOST))
+
+
+def seconds_of(what: Operation, size: int, rate: float = 0.0) -> float:
+    """Return about how long the plan of an operation takes whose blocks have ``size`` bytes; inf where there is none.
+
+    As many messages more take as many steps more, as those of few tell. ``rate`` as in ``messages_of``.
+    """
+    count, (few, more) = chunks_in(what, size, rate), _steps_of(what)
+    return (few + (count / _FEW - 1) * more) * (size / count / (rate or _MEMORY) + OVERHEAD)
+
+
+@lru_cache(_KEPT)
+def _steps_of(what: Operation) -> tuple[float, float]:
+    """Return the steps of an operation of few messages, and how many as many more take."""
+    try:
+        few, all_ = (schedule_of(what._replace(messages=count)).steps for count in (_FEW, 2 * _FEW))
+    except PlanError:
+        return inf, 0
+    return few, all_ - few
+
+
+class Way(NamedTuple):
+    """The way of a sum: contributions are added down the plan of a kind, by a builder, or else at owners; as partial sums."""
+
+    kind: str
+    builder: str | None = None
+    is_partial: bool = False
+
+
+AT_OWNERS = Way("alltoall")
+
+
+@lru_cache(_KEPT)
+def way_of_sum(kind: Kind, where: Network, size: int, rate: float, *, exact: bool, model: str) -> Way:
+    """Return the way of a sum of so many bytes that takes least time, of those by which the bits are the same.
+
+    A sum by rank is added at owners, or along a chain. An exact one is added at owners, or as partial sums, which are twice as
+    long, down the trees of a plan, and finished sums are not. ``rate`` as in ``messages_of``.
+    """
+
+    def seconds(name: str, size: float, builder: str | None = None) -> float:
+        return seconds_of(Operation(name, where, 0, model=model, builder=builder), -(-int(size) // where.nodes), rate)
+
+    if where.every_pair_joined:
+        return AT_OWNERS
+    at_owners = seconds("alltoall", size) + seconds("gather" if kind.ends == "root" else "allgather", size)
+    if exact:
+        other = Way("allreduce", is_partial=True), _GAIN * seconds("allreduce", 1.5 * size) + size * _PARTIAL
+    else:
+        other = Way("allreduce", "chain"), seconds("allreduce", size, "chain")
+    return min((AT_OWNERS, at_owners), other, key=lambda each: each[1])[0]
 
 
 def broadcast_role(operation: Operation, hosts: Sequence[int], root: int, rank: int, tags: int) -> Role:

@@ -20,15 +20,21 @@ _LARGE = 1 << 16
 _MOST_LENT = 8  # large buffers that are lent at once, while anything moves
 
 
+def copy_sum(there: Bytes, here: Bytes) -> None:
+    """Make a sum the finished one as it is, where that has a place of its own."""
+    if there.ctypes.data != here.ctypes.data:
+        there[:] = here
+
+
 @dataclass(frozen=True)
 class Part:
     """The chunks that one rank brings, and where chunks lie.
 
     ``view(chunk)``: the bytes of a chunk, always the same ones. ``held``: the chunks that the rank holds from the beginning.
     ``missing``: of sums, how many contributions are still to be added before one goes on; ``add(into, contribution)`` adds.
-    ``results``: the finished sum that a complete sum becomes, at its owner. ``passing(chunk)``: how many bytes a chunk has that
-    only passes, whose ``view`` is never asked for; None of all others. ``shared``: whether nobody owns the sums. ``bare``: the
-    sums to which the rank gives nothing of its own.
+    ``results``: the finished sum that a complete sum becomes, at its owner; ``finish(there, here)`` makes it.
+    ``passing(chunk)``: how many bytes a chunk has that only passes, whose ``view`` is never asked for; None of all others.
+    ``shared``: whether nobody owns the sums. ``bare``: the sums to which the rank gives nothing of its own.
     """
 
     view: Callable[[int], Bytes]
@@ -36,6 +42,7 @@ class Part:
     missing: Mapping[int, int] = field(default_factory=dict[int, int])
     results: Mapping[int, int] = field(default_factory=dict[int, int])
     add: Callable[[Bytes, Bytes], None] | None = None
+    finish: Callable[[Bytes, Bytes], None] = copy_sum
     passing: Callable[[int], int | None] = lambda _: None
     shared: bool = False
     bare: Collection[int] = ()

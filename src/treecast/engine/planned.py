@@ -9,35 +9,44 @@ straight at last. A group that survives nothing does none of that: its ranks go 
 
 import os
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache, partial
 from hashlib import blake2b
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from treecast.algorithms import spread
-from treecast.algorithms.sums import Sums, fold, scratches, width_of
 from treecast.calls.call import Call
 from treecast.calls.collectives import ROWS
 from treecast.calls.table import Algorithm, Failed
 from treecast.collectives import COLLECTIVES, Kind, find_unequal
 from treecast.engine import blocks as parts
-from treecast.engine.blocks import Cut, Run, Task, bytes_of, shape_of, task_of
-from treecast.engine.choose import ALL_PORT, ONE_PORT, Operation, Role, broadcast_role, most_survived, role_of
+from treecast.engine.blocks import Cut, Run, Task, task_of
+from treecast.engine.choose import (
+    ALL_PORT,
+    ONE_PORT,
+    Operation,
+    Role,
+    Way,
+    broadcast_role,
+    most_survived,
+    role_of,
+    way_of_sum,
+)
 from treecast.engine.lane import Lane
 from treecast.engine.memory import Part
+from treecast.engine.sums import PlannedSum
 from treecast.engine.turns import AT_ONCE, Turns
 from treecast.errors import DeliveryError
 from treecast.groups.group import Group
 from treecast.groups.members import name_ranks
-from treecast.groups.memory import scratch
 from treecast.groups.shape import Shape
 from treecast.networks import Network, network
 from treecast.networks.kept import kept
-from treecast.transport.base import SMALL, Piece, Steps
+from treecast.transport.base import SMALL, Steps
 from treecast.units import parse_rate
 
 _LOOK = 0.01
@@ -46,6 +55,7 @@ _LOST, _SECONDS = struct.Struct(f"<{_CUTS}H"), struct.Struct("<d")
 _TRIES = 2  # by plans
 _KEPT = 64  # plans
 _PROBE = 1 << 18  # bytes by which the rate of links is measured
+T = TypeVar("T")
 _Made = tuple[Cut, Role, int]
 """How blocks are cut in a plan, the part of this rank, and how many copies there are to spare."""
 
@@ -76,8 +86,9 @@ class Planned:
         self._rate = 0.0 if len(set(self._hosts)) == 1 else None
         if told is not None and self._rate is None:
             self._rate = parse_rate(told if told.endswith("s") else f"{told}bit/s")
-        planner = ThreadPoolExecutor(1, "treecast.plan")  # in a thread of its own: meanwhile the others hear this rank
+        planner = ThreadPoolExecutor(1, "treecast.plan")
         self._made: Callable[..., Future[_Made]] = lru_cache(_KEPT)(partial(planner.submit, self._make))
+        self._ways: Callable[..., Future[Way]] = lru_cache(_KEPT)(partial(planner.submit, way_of_sum))
 
     def plans(self) -> dict[Algorithm, Callable[..., Failed]]:
         """Return the functions that carry algorithms out by plans; those for which there is none go straight."""
@@ -97,7 +108,7 @@ class Planned:
                 self._rate = _PROBE / min(call.run(self._probe(group, _PROBE)) for _ in range(2))
             call.is_planned = True
             if task is None:
-                return call.run(self._sum(group, kind, given, partial(algorithm, group)))
+                return PlannedSum(self, call, kind, given, partial(algorithm, group)).bring()
             if kind.lengths and kind.personal:
                 task = task._replace(lengths=call.run(_tell_lengths(group, task)))
             return call.run(self._move(group, kind, task, algorithm(group, *given)))
@@ -168,29 +179,39 @@ class Planned:
         what, cut = parts.cut_up(what, sizes, self._rate or 0.0)
         return cut, broadcast_role(what, hosts, root, me, tags) if between else role_of(what, me, tags), spare
 
-    def _part(
-        self, group: Group, where: Network, name: str, sizes: Sequence[int], end: int | None, *, copies: bool = True
+    def way(self, group: Group, kind: Kind, where: Network, size: int, *, exact: bool) -> Way:
+        """Return the way of a sum of so many bytes, whose bits are by rank or exact."""
+        return _wait(group, self._ways(kind, where, size, self._rate or 0.0, exact=exact, model=self._model))
+
+    def part(
+        self,
+        group: Group,
+        where: Network,
+        name: str,
+        sizes: Sequence[int],
+        end: int | None,
+        *,
+        copies: bool = True,
+        builder: str | None = None,
     ) -> tuple[int, _Made, Run]:
         """Return the node of this rank, its part in a plan, and the function that carries that out; ``end``: the root, if any."""
         members, lane = group.agreement.members, self._lane_of(group)
         me, hosts = members.index(group.rank), _hosts_of(self._hosts, members)
         root, survive = 0 if end is None else members.index(end), group.terms.survive * (copies and self._copies)
-        what = Operation(name, where, root, survive=survive, model=self._model)
-        made = self._made(what, tuple(sizes), hosts, me, lane.tags)
-        while not made.done():
-            group.transport.wait(made.done, _LOOK)
+        what = Operation(name, where, root, survive=survive, model=self._model, builder=builder)
+        made = _wait(group, self._made(what, tuple(sizes), hosts, me, lane.tags))
         # a silent rank would keep its turn: so where failures are to be survived there are none
         has_turns = self._model == ONE_PORT and not group.terms.survive
         turns = Turns[Any](AT_ONCE * has_turns, [node for node, host in enumerate(hosts) if host == hosts[me]])
 
         def run(part: Part) -> set[int]:
-            outcome = lane.carry(made.result()[1].transfers, part, turns)
+            outcome = lane.carry(made[1].transfers, part, turns)
             self._given_up |= {members[node] for node in outcome.cut}  # what is late may still come over such a link
             return outcome.held
 
-        return me, made.result(), run
+        return me, made, run
 
-    def _try(
+    def settle(
         self, group: Group, shape: Shape, go: Callable[[Network], tuple[set[int], int]], fetches: bool = False
     ) -> Steps[Failed | None]:
         """Bring data by a plan, and by another without the dead where some rank lacks data; return all that have failed.
@@ -219,7 +240,7 @@ class Planned:
         group.restart()
         return None
 
-    def _bring(
+    def bring(
         self, group: Group, where: Network, kind: Kind, task: Task, *, copies: bool = True
     ) -> tuple[set[int], int]:
         """Bring blocks by one plan; return whose data this rank lacks then, and how many copies were to spare."""
@@ -227,7 +248,7 @@ class Planned:
         each = members if kind.spreads and end is None else [0]
         sizes = task.lengths or [len(task.pieces[rank]) for rank in each]
         name = kind.name if kind.lengths or task.lengths or len(set(sizes)) == 1 else find_unequal(kind.name)
-        me, (cut, role, spare), run = self._part(group, where, name, sizes, end, copies=copies)
+        me, (cut, role, spare), run = self.part(group, where, name, sizes, end, copies=copies)
         return {members[node] for node in parts.carry(task.place(members), cut, me, role, run)}, spare
 
     def _move(self, group: Group, kind: Kind, task: Task, straight: Steps[Failed]) -> Steps[Failed]:
@@ -236,11 +257,11 @@ class Planned:
 
         def go(where: Network) -> tuple[set[int], int]:
             tried.append(where)
-            lacking, spare = self._bring(group, where, kind, task)
+            lacking, spare = self.bring(group, where, kind, task)
             has.update(set(group.agreement.members) - lacking)
             return lacking, spare
 
-        failed = yield from self._try(group, shape, go, fetches=kind.spreads)
+        failed = yield from self.settle(group, shape, go, fetches=kind.spreads)
         if failed is not None and (kind.personal or len(tried) == 1):
             return failed
         if kind.personal:
@@ -251,66 +272,6 @@ class Planned:
         for rank, piece in pieces.items():
             (group.hold if rank in has else group.lack)(rank, piece)
         return (yield from group.settle(shape._replace(spread=True))) or ()
-
-    def _sum(
-        self, group: Group, kind: Kind, ends: Sequence[Any], straight: Callable[..., Steps[Failed]]
-    ) -> Steps[Failed]:
-        """Bring the sum of all contributions to who wants it.
-
-        It is added along the trees in the order of the schedule, where that order does not matter, and else at owners.
-        """
-        given, out, *rest = ends
-        shape, how = shape_of(kind, ends), rest[-1]
-        work: Piece = scratch(len(given)) if out is None else out
-        if given is None:
-            given = scratch(len(work)) if group.terms.survive else work  # another try needs it again
-            spread.copy_here(given, work)
-        received = bytes_of(work)
-
-        def go(where: Network) -> tuple[set[int], int]:
-            if how.any_order or how.bits == "any":
-                spread.copy_here(work, given)
-                size = len(received) if kind.blocks == "one" else -(-len(received) // where.nodes)
-                me, (_, role, _), run = self._part(group, where, kind.name, [size], shape.target)
-                is_whole = parts.carry_sum(received, how, me, role, run)
-            else:
-                is_whole = self._sum_at_owners(group, where, (given, out), how, shape)
-            if group.carrier.alone and not is_whole:
-                raise DeliveryError(
-                    f"{shape.name}: rank {group.rank} lacks parts of the sum; survive=0 outlives no death"
-                )
-            return set() if is_whole else {group.rank}, 0
-
-        failed = yield from self._try(group, shape, go)
-        return (yield from straight(given, out, *rest)) if failed is None else failed
-
-    def _sum_at_owners(
-        self, group: Group, where: Network, ends: tuple[Piece, Piece | None], how: Sums, shape: Shape
-    ) -> bool:
-        """Sum block b at the b-th member, by the plan of an alltoall, and bring it to who wants it by another.
-
-        Return whether all has come. The block of an owner that lacks contributions goes out, too: it says so, and all begin anew.
-        """
-        (given, out), me, width = ends, group.rank, width_of(ends[0], how)
-        members, nothing = group.agreement.members, given[:0]
-        bounds = [how.entries * k // len(members) * width for k in range(len(members) + 1)]
-        block = {rank: slice(bounds[k], bounds[k + 1]) for k, rank in enumerate(members)}
-        came = scratches(group, members, block[me].stop - block[me].start)
-
-        def of_all(pieces: Mapping[int, Piece]) -> list[Piece]:
-            return [pieces.get(rank, nothing) for rank in range(group.size)]
-
-        lengths = [block[rank].stop - block[rank].start for rank in members]
-        kind, to_all, to_one = map(COLLECTIVES.__getitem__, ("alltoall", "allgather", "gather"))
-        task = task_of(kind, me, (of_all({rank: given[block[rank]] for rank in members}), of_all(came)))
-        lacking, _ = self._bring(group, where, kind, task._replace(lengths=lengths), copies=False)
-        if not lacking:
-            fold(how, [came[rank] for rank in members], lengths[members.index(me)] // width)
-        group.restart()
-        places, end = None if out is None else of_all({rank: out[block[rank]] for rank in members}), shape.target
-        kind = to_all if end is None else to_one
-        task = task_of(kind, me, (came[members[-1]], places, *([] if end is None else [end])))
-        return not (lacking | self._bring(group, where, kind, task._replace(lengths=lengths), copies=False)[0])
 
 
 @kept(8)
@@ -323,6 +284,13 @@ def _less(where: Network, members: tuple[int, ...], cuts: frozenset[tuple[int, i
     names = [f"{where.label(a)}-{where.label(b)}" for a, b in links]
     left = where.without(nodes=sorted(gone), links=names) if gone or names else where
     return left if left.nodes > 1 and left.connected else None
+
+
+def _wait(group: Group, made: Future[T]) -> T:
+    """Wait for what a thread of its own makes: meanwhile the others hear this rank."""
+    while not made.done():
+        group.transport.wait(made.done, _LOOK)
+    return made.result()
 
 
 def _hosts_of(hosts: Sequence[int], members: Sequence[int]) -> tuple[int, ...]:

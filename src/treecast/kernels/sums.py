@@ -101,6 +101,31 @@ def add_narrow(rows: Any, total: Any, lost: Any, room: Any) -> int:
     return losses
 
 
+def _add_held(total: Any, row: Any, lost: Any) -> int:
+    t = total + row
+    z = t - total
+    np.not_equal((total - (t - z)) + (row - z), 0.0, out=lost)
+    np.copyto(total, t, where=~lost)
+    return int(lost.sum())
+
+
+@njit(arrays=True, by_numpy=_add_held)
+def add_held(total: Any, row: Any, lost: Any) -> int:
+    """Add a row of floats to sums of their type, where these hold the sum, in which no nan is; return how many are ``lost``."""
+    losses = 0
+    for j in range(len(row)):
+        a = total[j]
+        b = row[j]
+        t = a + b
+        z = t - a
+        lost[j] = (a - (t - z)) + (b - z) != 0.0
+        losses += lost[j]
+    for j in range(len(row)):
+        if not lost[j]:
+            total[j] += row[j]
+    return losses
+
+
 @njit
 def begin_sums(row: Any, high: Any, low: Any, lost: Any) -> None:
     """Begin sums with a row of floats."""
