@@ -5,8 +5,11 @@ from math import fsum
 import numpy as np
 import pytest
 
+import treecast
 from tests.tcp.threads import die_at, run_ranks
-from treecast import Accumulator
+from treecast import Accumulator, network
+from treecast.collectives import COLLECTIVES
+from treecast.engine.choose import OVERHEAD, Operation, chunks_in, seconds_of, way_of_sum
 from treecast.errors import PlanError
 from treecast.tcp import library as mpi
 
@@ -166,6 +169,33 @@ def test_deaths_on_far_rings_leave_the_pattern_of_a_set_of_ranks(monkeypatch, su
 
     found = run_ranks(8, program, spec="ring:8", sums=sums)
     judge_far(found, sums, (5,))
+
+
+@pytest.mark.parametrize(
+    ("spec", "size", "rate", "by_rank", "exact"),
+    [
+        ("complete:8", 16 << 20, 0.0, "alltoall", False),
+        ("ring:4", 1 << 20, 6e6, "alltoall", False),
+        ("ring:8", 1 << 20, 6e6, "chain", False),
+        ("ring:8", 1 << 16, 6e6, "alltoall", False),
+        ("ring:16", 1 << 20, 6e6, "chain", True),
+        ("hypercube:3", 1 << 20, 6e6, "alltoall", False),
+        ("torus:8x8", 1 << 24, 6e6, "alltoall", True),
+    ],
+)
+def test_a_price_chooses_between_ways_of_the_same_bits(spec, size, rate, by_rank, exact):
+    where, kind = network(spec), COLLECTIVES["allreduce"]
+    ways = [way_of_sum(kind, where, size, rate, exact=each, model="all-port") for each in (False, True)]
+    assert (ways[0].builder or ways[0].kind, ways[1].is_partial) == (by_rank, exact)
+
+
+@pytest.mark.parametrize(("kind", "builder"), [("allreduce", None), ("allreduce", "chain"), ("alltoall", None)])
+@pytest.mark.parametrize("size", [40_000, 300_000])
+def test_prices_are_those_of_the_plans_themselves(kind, builder, size):
+    what, rate = Operation(kind, network("ring:8"), 0, builder=builder), 6e6
+    count = chunks_in(what, size, rate)
+    steps = treecast.plan(kind, "ring:8", messages=count, builder=builder).steps
+    assert seconds_of(what, size, rate) == pytest.approx(steps * (size / count / rate + OVERHEAD), rel=0.15)
 
 
 def permuted(comm):

@@ -24,7 +24,7 @@ _MOST = 1 << 30  # bytes of a message that every MPI can send
 _MOST_FLITS = 1 << 14  # of all blocks, times ranks
 _KEPT = 64
 _FEW = 4  # messages of a plan whose steps say those of plans of more
-_GAIN, _PARTIAL = 1.1, 2e-9  # of partial sums: how much faster they have to be; seconds to add a byte as one
+_GAIN, _PARTIAL = 1.3, 2e-9  # of partial sums: how much faster they have to be; seconds to add a byte as one
 _MEMORY = 1e9  # bytes per second between ranks that share one memory
 ALL_PORT, ONE_PORT = "all-port", "one-port"
 

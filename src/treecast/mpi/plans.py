@@ -109,7 +109,8 @@ class Plans:
             self._named[given] = find_network(given)  # reading a file again and again would cost more than sending
         where = self._named[given] if isinstance(given, str) else find_network(given)
         if where.nodes != size:
-            raise PlanError(f"{where.spec} has {where.nodes:,} nodes, and the communicator {size:,} ranks")
+            instead = f": name the links between ranks, such as complete:{size}" if where.relays is not None else ""
+            raise PlanError(f"{where.spec} has {where.nodes:,} nodes, and the communicator {size:,} ranks{instead}")
         if where.relays is not None or not where.connected:
             why = "has relays" if where.relays is not None else "does not lead from every node to every other"
             raise PlanError(f"{where.spec} {why}: over MPI every node is a rank, and takes part")

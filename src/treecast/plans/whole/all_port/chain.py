@@ -45,11 +45,15 @@ def _claims(job: Job[Any]) -> Claims:
     needs=_ASKED.keyword,
     summary="each rank adds to the sum of the ranks before it; the last has the whole, which comes back the same way",
 )
-def chain(job: Job[Any]) -> Built:
+def chain(job: Job[Network]) -> Built:
     """All-port: M N + 2 N - 3 steps, 2 M N (N - 1) transmissions, the fewest there can be."""
     last, sums = job.network.nodes - 1, job.collective.sums
-    hop, back = np.arange(2 * last), np.repeat([False, True], last)
-    near = np.where(back, 2 * last - 1 - hop, hop)  # the first of the two that a link joins
+    up = np.arange(last)
+    hop, near, back = (
+        np.arange(2 * last),
+        np.append(up, up[::-1]),
+        np.repeat([False, True], last),
+    )  # near: of a link's ranks
     rows = rows_between(
         job.network,
         Payloads.of_ranges([0, sums], [sums, 2 * sums]),
