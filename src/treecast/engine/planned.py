@@ -27,6 +27,7 @@ from treecast.engine import blocks as parts
 from treecast.engine.blocks import Cut, Run, Task, task_of
 from treecast.engine.choose import (
     ALL_PORT,
+    AT_OWNERS,
     ONE_PORT,
     Operation,
     Role,
@@ -180,7 +181,12 @@ class Planned:
         return cut, broadcast_role(what, hosts, root, me, tags) if between else role_of(what, me, tags), spare
 
     def way(self, group: Group, kind: Kind, where: Network, size: int, *, exact: bool) -> Way:
-        """Return the way of a sum of so many bytes, whose bits are by rank or exact."""
+        """Return the way of a sum of so many bytes, whose bits are by rank or exact.
+
+        What is left of a network after deaths is not priced: that takes longer than most calls there, which go to owners.
+        """
+        if where is not self.where:
+            return AT_OWNERS
         return _wait(group, self._ways(kind, where, size, self._rate or 0.0, exact=exact, model=self._model))
 
     def part(
