@@ -176,9 +176,9 @@ def test_deaths_on_far_rings_leave_the_pattern_of_a_set_of_ranks(monkeypatch, su
     [
         ("complete:8", 16 << 20, 0.0, "alltoall", False),
         ("ring:4", 1 << 20, 6e6, "alltoall", False),
-        ("ring:8", 1 << 20, 6e6, "chain", False),
+        ("ring:8", 1 << 20, 6e6, "hamiltonian", False),
         ("ring:8", 1 << 16, 6e6, "alltoall", False),
-        ("ring:16", 1 << 20, 6e6, "chain", True),
+        ("ring:16", 1 << 20, 6e6, "hamiltonian", True),
         ("hypercube:3", 1 << 20, 6e6, "alltoall", False),
         ("torus:8x8", 1 << 24, 6e6, "alltoall", True),
     ],
@@ -189,7 +189,7 @@ def test_a_price_chooses_between_ways_of_the_same_bits(spec, size, rate, by_rank
     assert (ways[0].builder or ways[0].kind, ways[1].is_partial) == (by_rank, exact)
 
 
-@pytest.mark.parametrize(("kind", "builder"), [("allreduce", None), ("allreduce", "chain"), ("alltoall", None)])
+@pytest.mark.parametrize(("kind", "builder"), [("allreduce", None), ("allreduce", "hamiltonian"), ("alltoall", None)])
 @pytest.mark.parametrize("size", [40_000, 300_000])
 def test_prices_are_those_of_the_plans_themselves(kind, builder, size):
     what, rate = Operation(kind, network("ring:8"), 0, builder=builder), 6e6

@@ -208,7 +208,7 @@ def way_of_sum(kind: Kind, where: Network, size: int, rate: float, *, exact: boo
     if exact:
         other = Way("allreduce", is_partial=True), _GAIN * seconds("allreduce", 1.5 * size) + size * _PARTIAL
     else:
-        other = Way("allreduce", "chain"), seconds("allreduce", size, "chain")
+        other = Way("allreduce", "hamiltonian"), seconds("allreduce", size, "hamiltonian")
     return min((AT_OWNERS, at_owners), other, key=lambda each: each[1])[0]
 
 

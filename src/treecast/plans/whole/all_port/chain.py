@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from treecast.collectives.traits import blocks_of_sums_for_all
 from treecast.networks import Network
 from treecast.plans.built import Built, Job, rows_between
 from treecast.plans.registry import Option, builder
@@ -36,8 +37,8 @@ def _claims(job: Job[Any]) -> Claims:
 
 
 @builder(
-    "chain",
-    "allreduce",
+    "hamiltonian",
+    blocks_of_sums_for_all,
     on=_lacks_chain,
     claims=_claims,
     orbit=False,

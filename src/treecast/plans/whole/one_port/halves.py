@@ -125,7 +125,7 @@ def _fits_in_turn(job: Job[Cayley]) -> str:
     return _too_many(job.collective.messages * job.network.nodes**2 * max(1, job.network.diameter // 2))
 
 
-def _halve(name: str, kind: Trait, build: Build, period: Callable[[Job[Any]], int], **more: Any) -> None:
+def _halve(name: str, traits: tuple[Trait, ...], build: Build, period: Callable[[Job[Any]], int], **more: Any) -> None:
     """Register the half-duplex form of a builder, whose steps repeat by a period; ``more``: other fields of ``Builder``."""
     alone = {
         "circulant": "all send as many labels on",
@@ -140,7 +140,7 @@ def _halve(name: str, kind: Trait, build: Build, period: Callable[[Job[Any]], in
     halved.__doc__ = _halved.__doc__
     builder(
         name,
-        kind,
+        *traits,
         under=HALF,
         summary=f"{alone.get(name, 'one send after the other')}, each step cut into two or three, or fewer",
         orbit=False,
@@ -159,10 +159,10 @@ def _periods_are_shorter(job: Job[Any]) -> str:
     return ""
 
 
-_halve("circulant", one_to_all, circulant.broadcast, depth, most_copies=one_way, backwards=True)
+_halve("circulant", (one_to_all,), circulant.broadcast, depth, most_copies=one_way, backwards=True)
 _halve(
     "dimensions-in-turn",
-    one_to_all,
+    (one_to_all,),
     dimensions_in_turn.dimensions_in_turn,
     depth,
     on=dimensions_in_turn.no_cube,
@@ -170,12 +170,11 @@ _halve(
     fits=_periods_are_shorter,
     backwards=True,
 )
-_halve("shifted-trees", one_to_all, shifted_trees.shifted_trees, _copies, fits=shifted_trees.fits)
-_halve("direct", all_to_all, one_by_one.allgather, _copies, fits=_fits_together)
-_halve("direct", each_to_each, one_by_one.alltoall, _copies, fits=_fits_together)
+_halve("shifted-trees", (one_to_all,), shifted_trees.shifted_trees, _copies, fits=shifted_trees.fits)
+_halve("direct", (all_to_all, each_to_each), one_by_one.together, _copies, fits=_fits_together)
 _halve(
     "orbits",
-    each_to_each,
+    (each_to_each,),
     orbits_in_turn.orbits_in_turn,
     _copies,
     on=Cayley,

@@ -202,3 +202,8 @@ def alltoall(job: Job[Complete]) -> Built:
     if job.model.combining and job.copies > 1:
         when = _turns_of_shifts(shift, source - 1, 2 * (job.network.nodes - 1) - shift)
     return Built(rows_of_blocks(job, when * turn(job), source, target, block, tree=tree), _claims_of_alltoall(job))
+
+
+def together(job: Job[Complete]) -> Built:
+    """Return the plan of an allgather or an alltoall."""
+    return alltoall(job) if job.collective.personal else allgather(job)
