@@ -21,17 +21,21 @@ from functools import partial
 from typing import Any
 
 SIZES = tuple(8 << k for k in (0, 7, 13, 17, 21, 23))  # 8 B, 1 KiB, 64 KiB, 1 MiB, 16 MiB, 64 MiB
-NAMES = ("Bcast", "Allgather", "Allreduce", "Alltoall", "Scatter", "Gather", "Reduce", "Scan")
+NAMES = (
+    *("Bcast", "Allgather", "Allreduce", "Alltoall", "Scatter", "Gather", "Reduce", "Scan", "Exscan"),
+    *("Reduce_scatter", "Reduce_scatter_block", "Allgatherv", "Barrier"),
+)
 
 
 def ways_of(mpi: Any, comms: dict[str, Any], what: tuple[str, int]) -> dict[str, Callable[[], object]]:
     """Return one collective as each communicator carries it out, on the same buffers."""
     (name, size), n, me = what, comms["MPI"].size, comms["MPI"].rank
-    blocks = name not in ("Bcast", "Allreduce", "Reduce", "Scan")
+    blocks = name not in ("Bcast", "Allreduce", "Reduce", "Scan", "Exscan", "Barrier")
     block, count = (-(-size // (8 * n)) * 8, -(-size // (8 * n)) * 8 * n) if blocks else (size, size)
     a, b = mpi.buffer.allocate(count, clear=True), mpi.buffer.allocate(count, clear=True)
     one, many, into = [a[:block], mpi.BYTE], [a, block, mpi.BYTE], [b, block, mpi.BYTE]
     whole = ([a, size // 8, mpi.INT64_T], [b, size // 8, mpi.INT64_T])
+    rows, own = [a, count // 8, mpi.INT64_T], [b, block // 8, mpi.INT64_T]
     methods: dict[str, Callable[[Any], object]] = {
         "Bcast": lambda comm: comm.Bcast([a, mpi.BYTE]),
         "Allgather": lambda comm: comm.Allgather(one, into),
@@ -41,6 +45,11 @@ def ways_of(mpi: Any, comms: dict[str, Any], what: tuple[str, int]) -> dict[str,
         "Gather": lambda comm: comm.Gather(one, into if not me else None),
         "Reduce": lambda comm: comm.Reduce(whole[0], whole[1] if not me else None),
         "Scan": lambda comm: comm.Scan(*whole),
+        "Exscan": lambda comm: comm.Exscan(*whole),
+        "Reduce_scatter": lambda comm: comm.Reduce_scatter(rows, own, [block // 8] * n),
+        "Reduce_scatter_block": lambda comm: comm.Reduce_scatter_block(rows, own),
+        "Allgatherv": lambda comm: comm.Allgatherv(one, [b, [block] * n, mpi.BYTE]),
+        "Barrier": lambda comm: comm.Barrier(),
     }
     return {way: partial(methods[name], comm) for way, comm in comms.items()}
 
@@ -123,7 +132,7 @@ def main() -> None:
     parser.add_argument("-n", default="4,8", help="ranks, where no mpirun has started this")
     parser.add_argument("-e", type=_bytes, default=SIZES[-1], help="the last size")
     parser.add_argument("--runs", type=int, default=15)
-    parser.add_argument("--names", default="Bcast,Allgather,Allreduce", help=f"of {', '.join(NAMES)}")
+    parser.add_argument("--names", default=",".join(NAMES), help=f"of {', '.join(NAMES)}")
     given = parser.parse_args()
     from treecast.mpi.job.launch import launch
     from treecast.mpi.library import inside_mpirun

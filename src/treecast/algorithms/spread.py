@@ -6,6 +6,7 @@ Little data costs no message more than without survival.
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 
+from treecast.algorithms.little import Little, Pieces, copy_here, little, of_allgather, of_broadcast
 from treecast.errors import DeliveryError
 from treecast.groups.group import Group
 from treecast.groups.memory import scratch
@@ -14,14 +15,13 @@ from treecast.transport.base import Piece, Steps
 from treecast.transport.together import Together
 
 _SHARED = 1 << 20  # bytes
-Pieces = Sequence[Piece]
-"""A piece of each rank."""
 Places = Mapping[int, Piece]
 """The pieces, or the places for them, of some ranks."""
 Missing = Steps[tuple[int, ...]]
 """The steps of a call, in the end the failed ranks whose data is missing."""
 
 
+@little(of_broadcast)
 def broadcast(group: Group, data: Piece, root: int, name: str = "") -> Missing:
     """Bring the bytes of the root to all ranks, straight from it, or down the tree of a wide group: N - 1 messages.
 
@@ -45,9 +45,32 @@ def is_shared(group: Group, count: int) -> bool:
     return group.is_wide and count <= _SHARED
 
 
-def goes_to_all(group: Group, count: int) -> bool:
-    """Return whether so many bytes go to all ranks, though each wants some of them alone."""
-    return is_shared(group, count) or group.goes_together(count) is not None
+def bring(group: Group, plan: Little | None, shape: Shape) -> Steps[tuple[int, ...] | None]:
+    """Bring little data to all, though each wants some of it alone, and have this rank take its part.
+
+    Returns the failed ranks whose piece is missing; None where it does not go to all.
+    """
+    count = 0 if plan is None else plan.length * (group.size if plan.root is None else 1)
+    if plan is None or not (is_shared(group, count) or group.goes_together(count)):
+        return None
+    return (yield from bring_at_once(group, plan, shape))
+
+
+def bring_at_once(group: Group, plan: Little, shape: Shape) -> Missing:
+    """Do so, whatever the length."""
+    me, root = group.rank, plan.root
+    rows = scratches(group, group.agreement.members if root is None else [root], plan.length)
+    if plan.mine is not None:
+        copy_here(rows[me], plan.mine[0] if len(plan.mine) == 1 else b"".join(plan.mine))
+    failed = yield from collect(group, rows, shape) if root is None else broadcast(group, rows[root], root, shape.name)
+    plan.take({rank: row for rank, row in rows.items() if rank not in failed})
+    return failed
+
+
+def scratches(group: Group, ranks: Sequence[int], count: int) -> dict[int, Piece]:
+    """Return ``count`` bytes of this call's memory for each of some ranks."""
+    whole = group.memory.take(count * len(ranks))
+    return {rank: whole[k * count : (k + 1) * count] for k, rank in enumerate(ranks)}
 
 
 def hand_down(group: Group, data: Piece, root: int, stage: int = 0, is_there: bool = True) -> Steps[None]:
@@ -89,6 +112,7 @@ def hand_up(group: Group, mine: Piece, lengths: Mapping[int, int], root: int) ->
     return [] if lacking else [blocks[rank] for rank in sorted(blocks)]
 
 
+@little(of_allgather)
 def allgather(group: Group, mine: Piece | None, blocks: Pieces) -> Missing:
     """Bring the block of every rank to all ranks, straight from rank to rank: N (N - 1) messages.
 
@@ -139,12 +163,6 @@ def exchange(group: Group, pieces: Places, places: Places, stage: int = 0) -> St
     for target in sorted(pieces, key=lambda rank: (rank - me) % size):
         group.give(target, me, pieces[target], stage)
     return (yield from group.exchanged())
-
-
-def copy_here(into: Piece, piece: Piece) -> None:
-    """Copy bytes, unless they are the same ones."""
-    if len(piece) and into is not piece:
-        into[:] = piece
 
 
 def share(group: Group, data: Piece, is_new: bool) -> Missing:

@@ -13,21 +13,23 @@ of ranks give equal bits, the same at all ranks. When ranks fail, the sum is tha
   has; else all begin anew without it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from treecast.algorithms.exact import Exact
+from treecast.algorithms.little import Little, copy_here, little, of_barrier
 from treecast.algorithms.spread import (
     Missing,
     allgather_together,
-    collect,
-    copy_here,
+    bring,
+    bring_at_once,
     exchange,
-    goes_to_all,
     hand_down,
     hand_up,
     is_shared,
+    scratches,
 )
 from treecast.groups.group import Group
 from treecast.groups.memory import scratch
@@ -79,6 +81,39 @@ class Task(NamedTuple):
         return place if place >= 0 else None
 
 
+_FOR_ALL, _BLOCKS = Task(Shape("allreduce")), Task(Shape("reduce_scatter"))
+UP_TO, BEFORE = Task(Shape("scan"), prefix=True), Task(Shape("exscan"), prefix=True, less=True)
+
+
+def of_sum(task: Task | None = None) -> Callable[..., Little]:
+    """Each gives its contribution, and adds up what it wants the sum of; a sum for one rank names it before how it adds."""
+
+    def of(me: int, size: int, mine: Piece | None, out: Piece | None, *rest: Any) -> Little:
+        given: Piece = out if mine is None else mine
+        which, how = task or _for_one(rest[0]), rest[-1]
+
+        def added(ranks: list[int]) -> list[int]:
+            place = which.place(me, ranks)
+            return [] if place is None else ranks[: place + 1]
+
+        places = {} if out is None else {me: out}
+        plan = Little([given], len(given), places, added=added, add=partial(fold, how, entries=how.entries))
+        return plan._replace(adds=how) if how.any_order and which.is_for_all else plan
+
+    return of
+
+
+def of_reduce_scatter(me: int, size: int, *given: Any) -> Little | None:
+    """Each gives all its blocks, and adds up its own block; None where the others' counts are not known."""
+    mine, out, counts, how = given
+    if counts is None:
+        return None
+    width, first, how = width_of(mine, how), sum(counts[:me]), how._replace(entries=counts[me])
+    plan = of_sum(_BLOCKS)(me, size, mine, out, how)
+    return plan._replace(part=slice(first * width, (first + counts[me]) * width), adds=None)
+
+
+@little(of_sum(_FOR_ALL))
 def allreduce(group: Group, mine: Piece | None, out: Piece, how: Sums) -> Missing:
     """Bring the sum of all ranks' contributions to all ranks: up to 64 KiB of them 2 (N - 1) messages, else N times as many, by
     which a rank sends 2 (N - 1) / N of its contribution.
@@ -87,50 +122,57 @@ def allreduce(group: Group, mine: Piece | None, out: Piece, how: Sums) -> Missin
     the failed ranks whose contributions are not in the sum. Raises DeliveryError, at every rank that lives, when more ranks
     failed than are to be survived.
     """
-    return (yield from _sum(group, (mine, out), how, Task(Shape("allreduce"))))
+    return (yield from _sum(group, (mine, out), how, _FOR_ALL))
 
 
+def _for_one(root: int) -> Task:
+    return Task(Shape("reduce", target=root))
+
+
+@little(of_sum())
 def reduce(group: Group, mine: Piece | None, out: Piece | None, root: int, how: Sums) -> Missing:
     """Bring the sum of all ranks' contributions to the root; ``out`` is None elsewhere. Else as ``allreduce``.
 
     Returns (root,) when the root has failed.
     """
-    return (yield from _sum(group, (mine, out), how, Task(Shape("reduce", target=root))))
+    return (yield from _sum(group, (mine, out), how, _for_one(root)))
 
 
+@little(of_sum(UP_TO))
 def scan(group: Group, mine: Piece | None, out: Piece, how: Sums) -> Missing:
     """Bring to every rank the sum of the contributions of the ranks up to it. Else as ``allreduce``."""
-    return (yield from _sum(group, (mine, out), how, Task(Shape("scan"), prefix=True)))
+    return (yield from _sum(group, (mine, out), how, UP_TO))
 
 
+@little(of_sum(BEFORE))
 def exscan(group: Group, mine: Piece | None, out: Piece, how: Sums) -> Missing:
     """Bring to every rank the sum of the contributions of the ranks before it. Else as ``allreduce``.
 
     At rank 0 ``out`` stays as it is. Where all ranks before have failed it means nothing.
     """
-    return (yield from _sum(group, (mine, out), how, Task(Shape("exscan"), prefix=True, less=True)))
+    return (yield from _sum(group, (mine, out), how, BEFORE))
 
 
+@little(of_reduce_scatter)
 def reduce_scatter(group: Group, mine: Piece, out: Piece, counts: Sequence[int], how: Sums) -> Missing:
     """Bring to rank r the sum of the r-th block of all ranks' contributions, of ``counts[r]`` entries. Else as ``allreduce``."""
-    me, others, task = group.rank, group.peers, Task(Shape("reduce_scatter"))
+    me, others, shape = group.rank, group.peers, _BLOCKS.shape
+    failed = yield from bring(group, of_reduce_scatter(me, group.size, mine, out, counts, how), shape)
+    if failed is not None:
+        return failed
     bounds = [width_of(mine, how) * sum(counts[:k]) for k in range(len(counts) + 1)]
     blocks = {rank: slice(bounds[rank], bounds[rank + 1]) for rank in range(group.size)}
-    if goes_to_all(group, len(mine) * group.size):
-        whole = group.memory.take(len(mine))
-        failed = yield from _sum_everywhere(group, mine, whole, how, task)
-        copy_here(out, whole[blocks[me]])
-        return failed
     parts = scratches(group, [me, *others], len(out))
     copy_here(parts[me], mine[blocks[me]])
     yield from exchange(group, {r: mine[blocks[r]] for r in others}, {r: parts[r] for r in others})
-    failed = (yield from group.settle(task.shape)) or ()
+    failed = (yield from group.settle(shape)) or ()
     chosen = [parts[rank] for rank in sorted(parts) if rank not in failed]
     fold(how, chosen, counts[me])
     copy_here(out, chosen[-1])
     return failed
 
 
+@little(of_barrier)
 def barrier(group: Group) -> Missing:
     """Return when all ranks that live have called this: (), as nobody's data is missing. It is the sum of nothing."""
     yield from _sum(group, (None, group.memory.take(1)), Sums(None, None, 0), Task(Shape("barrier")))
@@ -145,23 +187,11 @@ def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums, task:
     in_blocks = task.is_for_all and (group.carrier.relays or (how.any_order and group.goes_together(len(given))))
     is_little = len(given) * group.size <= SMALL and not in_blocks
     if task.prefix if is_shared(group, len(given) * group.size) else is_little:
-        return (yield from _sum_everywhere(group, given, out, how, task))
+        return (yield from bring_at_once(group, of_sum(task)(group.rank, group.size, given, out, how), task.shape))
     if mine is None:  # another try needs it again
         given = group.memory.take(len(given))
         copy_here(given, out)
     return (yield from _sum_in_blocks(group, given, out, how, task))
-
-
-def _sum_everywhere(group: Group, given: Piece, out: Piece | None, how: Sums, task: Task) -> Missing:
-    me, members = group.rank, list(group.agreement.members)
-    parts = scratches(group, members, len(given))
-    copy_here(parts[me], given)
-    failed = yield from collect(group, parts, task.shape)
-    chosen = [rank for rank in members if rank not in failed]
-    if me in chosen and (place := task.place(me, chosen)) is not None:
-        fold(how, [parts[rank] for rank in chosen[: place + 1]], how.entries)
-        copy_here(out, parts[chosen[place]])
-    return failed
 
 
 def _sum_in_blocks(group: Group, given: Piece, out: Piece | None, how: Sums, task: Task) -> Missing:
@@ -260,9 +290,3 @@ def fold(how: Sums, parts: Sequence[Piece], entries: int, *, prefix: bool = Fals
 def width_of(piece: Piece, how: Sums) -> int:
     """Return how many bytes an entry has."""
     return len(piece) // how.entries if how.entries else 0
-
-
-def scratches(group: Group, ranks: Sequence[int], count: int) -> dict[int, Piece]:
-    """Return ``count`` bytes of this call's memory for each of some ranks."""
-    whole = group.memory.take(count * len(ranks))
-    return {rank: whole[k * count : (k + 1) * count] for k, rank in enumerate(ranks)}

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from treecast.algorithms import personal, spread, sums
+from treecast.algorithms.little import copy_here
 from treecast.calls.reader import Place
 from treecast.calls.table import Algorithm, Asked, Given, Rank, check_root, row
 from treecast.errors import PlanError
@@ -84,7 +85,7 @@ def _add(name: str, summary: str, algorithm: Algorithm, blocks: str, **more: Any
 def _copies(ours: Rank, pieces: Sequence[Any]) -> list[Any]:
     copies = [ours.mpi.buffer.allocate(len(piece)) for piece in pieces]
     for copy, piece in zip(copies, pieces, strict=True):
-        spread.copy_here(copy, piece)
+        copy_here(copy, piece)
     return copies
 
 

@@ -41,6 +41,7 @@ class Last(NamedTuple):
 
 class Call:
     """A call of one rank. ``is_planned``: whether it goes by a plan. ``bits``: what those of its sum depend on.
+    ``parts``: that have begun.
 
     ``run``: carries out steps of the group. ``plans``: functions that carry algorithms out by plans; all others go straight.
     """
@@ -48,7 +49,7 @@ class Call:
     def __init__(self, ours: Rank, group: Group, run: Callable[[Any], Any], *, plans: Plans = None) -> None:
         self.ours, self.group, self.is_planned, self.words = ours, group, False, NO_WORDS
         self.bits = ""
-        self._run, self._plans, self._part = run, plans or {}, 0
+        self._run, self._plans, self.parts = run, plans or {}, 0
 
     def __call__(self, algorithm: Algorithm, *parts: Any) -> Failed:
         """Carry an algorithm out; return the failed ranks whose data is missing."""
@@ -57,7 +58,7 @@ class Call:
 
     def run(self, steps: Steps[T]) -> T:
         """Carry out steps of the group."""
-        part, self._part = self._part, self._part + 1
+        part, self.parts = self.parts, self.parts + 1
         found: T = self._run(called(self.group, steps, self.words, part))
         return found
 

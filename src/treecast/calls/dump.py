@@ -73,9 +73,13 @@ def entry_of(made: Made, group: Group, number: int) -> dict[str, Any]:
 def flight_record(waiting: Waiting) -> dict[str, Any]:
     """Return the record of the last calls: entries, the ranks of each group, and how far each has come."""
     known, now = list(waiting.groups.values()), time_ns() - perf_counter_ns()
+    for group in known:
+        if group.transport.lock.acquire(blocking=False):  # else it is inside a call, which has noted those before it
+            group.catch_up()
+            group.transport.lock.release()
     made = {(each.group, each.call): each for each in list(waiting.record.calls) if each.group in waiting.groups}
     for group in known:  # calls that went past it have the times of another clock; one that took long was noted twice
-        made |= {(group.ident, each[0]): Made.over(group.ident, *each, clock=now) for each in list(group.unlike.quick)}
+        made |= {(group.ident, each[0]): Made.over(group.ident, each, now) for each in list(group.unlike.quick)}
     last = sorted(made.values(), key=lambda each: each.began)[-KEPT:]
     return {
         "version": VERSION,

@@ -109,7 +109,7 @@ def barrier(ours: Rank) -> Job:
         call(sums.barrier)
         return None, ()
 
-    return Job(lambda: None, carry)
+    return Job(lambda: None, carry, words=Words("Barrier"))  # it may meet that
 
 
 @of_objects

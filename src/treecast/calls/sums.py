@@ -13,6 +13,7 @@ from treecast.calls.reader import Entries
 from treecast.calls.table import Asked, Failed, Given, Rank, check_alike, check_root, name_of, row
 from treecast.errors import PlanError
 from treecast.groups.words import Words, spell
+from treecast.transport.base import Piece
 
 _OWN_FROM = 8 << 20
 _ADD, _MULTIPLY = frozenset({"SUM", "AVG"}), frozenset({"PROD", "PRODUCT"})
@@ -116,24 +117,22 @@ def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = Non
         sent = received if in_place else ours.reader.entries(sendbuf, writable=False)
         if sent.datatype != received.datatype:
             raise ValueError("mismatch in send and receive MPI datatypes")
-        counts = None
-        if recvcounts is not None or in_place:
-            counts = _counts(ours, recvcounts)
-            _check_counts(ours, sent, received, counts, in_place)
-        return _given(ours, sent, op, sent, received, counts, finish=received.finish)
+        if recvcounts is None and not in_place:
+            return _given(ours, sent, op, sent, received, None, finish=received.finish)
+        counts = _counts(ours, recvcounts)
+        return _given(ours, sent, op, *_cut(ours, sent, received, counts, in_place), counts, finish=received.finish)
 
     def carry(call: Call, parts: tuple[Any, ...]) -> Failed:
         sent, received, counts, how = parts
-        if recvcounts is None and not in_place:
+        if counts is None:
             told = [ours.mpi.buffer.allocate(_COUNT, clear=True) for _ in range(ours.size)]
             call(spread.allgather, received.number.to_bytes(_COUNT, "little"), told)
             counts = [int.from_bytes(bytes(count), "little") for count in told]
             try:
-                _check_counts(ours, sent, received, counts, in_place)
+                sent, received = _cut(ours, sent, received, counts, in_place)
             except ValueError as error:
                 call.refuse(error)
-        width = len(sent.piece) // sent.number if sent.number else 0
-        return call(sums.reduce_scatter, sent.piece, received.piece[: counts[ours.rank] * width], counts, how)
+        return call(sums.reduce_scatter, sent, received, counts, how)
 
     return Asked(read, carry)
 
@@ -145,10 +144,13 @@ def _counts(ours: Rank, recvcounts: Any) -> list[int]:
     return counts
 
 
-def _check_counts(ours: Rank, sent: Entries, received: Entries, counts: list[int], in_place: bool) -> None:
+def _cut(ours: Rank, sent: Entries, received: Entries, counts: list[int], in_place: bool) -> tuple[Piece, Piece]:
+    """Return the bytes of a contribution, and of the place of this rank's sum. Raises ValueError for other counts."""
     total = sum(counts)
     if sent.number != total:
         side = "receive" if in_place else "send"
         raise ValueError(f"mismatch in {side} count {sent.number} and sum(counts) {total}")
     if not in_place and received.number != counts[ours.rank]:
         raise ValueError(f"mismatch in receive count {received.number} and counts[{ours.rank}] {counts[ours.rank]}")
+    width = len(sent.piece) // sent.number if sent.number else 0
+    return sent.piece, received.piece[: counts[ours.rank] * width]

@@ -186,7 +186,7 @@ def of_objects(make: Callable[..., Job]) -> Callable[..., Job]:
     @wraps(make)
     def job(ours: Rank, *arguments: Any, **named: Any) -> Job:
         made = make(ours, *arguments, **named)
-        return made._replace(words=made.words._replace(name=make.__name__))
+        return made._replace(words=made.words._replace(name=made.words.name or make.__name__))
 
     OBJECTS[make.__name__] = job
     return job

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treecast.algorithms.spread import copy_here
+from treecast.algorithms.little import copy_here
 from treecast.algorithms.sums import Sums, width_of
 from treecast.collectives import COLLECTIVES, Kind
 from treecast.engine.choose import Operation, Role, chunks_in, flit_of

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treecast.algorithms.spread import copy_here
-from treecast.algorithms.sums import Sums, fold, scratches, width_of
+from treecast.algorithms.little import copy_here
+from treecast.algorithms.spread import scratches
+from treecast.algorithms.sums import Sums, fold, width_of
 from treecast.calls.call import Call
 from treecast.calls.table import Failed
 from treecast.collectives import COLLECTIVES, Kind

@@ -1,8 +1,8 @@
 """Ranks that make calls together over a transport: their messages, and the one outcome of each call."""
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
-from time import perf_counter
 from typing import Any
 
 from treecast.errors import PlanError
@@ -10,7 +10,7 @@ from treecast.groups.agreement import Agreement, Broken
 from treecast.groups.members import bits_of, name_ranks, ranks_of
 from treecast.groups.memory import Blocks, Kept, Memory, scratch
 from treecast.groups.pace import keep_pace
-from treecast.groups.record import Made
+from treecast.groups.record import Made, Past
 from treecast.groups.shape import Shape, judge, judge_alone
 from treecast.groups.states import Action, Decision, Need
 from treecast.groups.terms import Carrier, Terms
@@ -33,6 +33,7 @@ class Group:
     ``overdue``: who came so late that it counts as silent. ``together``: calls on little data that the transport has for all
     ranks at once; used until a call has not ended at once, of which all know alike. ``is_wide``: each has connections to few.
     ``lacks``: whose data is lacking here. ``told``: the last call of which the others know that this rank has begun it.
+    ``passed``: calls that have gone past the group, and are not noted yet.
     ``copies``: of the data that this call has brought, for those that may lack it, where an algorithm has them.
 
     Examples
@@ -64,14 +65,13 @@ class Group:
         self.instance, self.began = 0, list(range(self.size))
         self.turn, self.overdue = Lock(), set[int]()
         self.together: Together | None = None
-        self._held: dict[int, Piece] = {}
-        self._places: dict[int, Piece] = {}
+        self._held, self._places = dict[int, Piece](), dict[int, Piece]()
         self._wants, self.lacks = list[tuple[Key, int, Piece, Ticket]](), set[int]()
         self._tickets = list[tuple[int, Ticket]]()
         self._kept: dict[int, Kept] = {}
         self.copies: Kept | None = None
         self._fetched, self._done, self.told = 0, 0, 0
-        self._passed: list[tuple[Any, ...]] = []  # kept of the last calls, which are not noted yet
+        self.passed, self._past_kept = deque[Past](), dict[int, tuple[Any, ...]]()
         self.memory = Memory()
 
     @property
@@ -92,7 +92,7 @@ class Group:
         """Hear a frame of control. Raises FrameError for one that makes no sense."""
         if seat not in self.rank_at or key.about >= self.size:
             raise FrameError("a frame of, or about, who is not in the group")
-        self._catch_up()
+        self.catch_up()
         source = self.rank_at[seat]
         if key.kind == Kind.FETCH:
             if source in self.agreement.others() and not self.unlike.is_found(key.call // PARTS):  # else all leave it
@@ -113,14 +113,14 @@ class Group:
 
     def behind(self) -> set[int]:
         """Return who may still ask this rank about its last call; who leaves itself does not."""
-        self._catch_up()
+        self.catch_up()
         agreement = self.agreement
         late = {rank for rank in agreement.others() if agreement.end_of(rank) < min(agreement.number, agreement.final)}
         return set() if agreement.is_out else late - agreement.leaving
 
     def say_leaving(self, ranks: Iterable[int]) -> None:
         """Tell ranks that this one makes no further calls, and ask how far they are."""
-        self._catch_up()
+        self.catch_up()
         for rank in ranks:
             self.say_ended(rank, self._done, 1)
 
@@ -140,7 +140,7 @@ class Group:
 
     def begin(self, words: Words = NO_WORDS, part: int = 0) -> Steps[None]:
         """Begin a call of the program, of these words, or another part of it. Raises as ``Agreement.until``."""
-        self._catch_up()
+        self.catch_up()
         agreement = self.agreement
         agreement.is_broken = False
         agreement.check_in()
@@ -171,7 +171,7 @@ class Group:
 
     def hear_all(self, number: int, digests: bytes) -> None:
         """Hear the digests of the last calls of all others, who have come up to a number, too."""
-        self.agreement.all_ended, self.told, self._passed = number, number, []
+        self.agreement.all_ended, self.told = number, number
         self.unlike.compare(self.unlike.last, digests)
 
     def restart(self) -> None:
@@ -240,44 +240,46 @@ class Group:
         """Return the ranks that still have to take messages that were sent to them, beside those that are lent."""
         return {taker for taker, ticket in self._tickets if not ticket.over and ticket.lent is None}
 
-    def end_at_once(self, kept: tuple[Any, ...], all_took_part: bool, said: tuple[Words, int], began: float) -> float:
-        """End a call that has gone past this group, and left nothing lacking here; ``kept``: of ``Blocks`` that others may lack.
+    def end_at_once(self, past: Past, kept: tuple[Any, ...], all_took_part: bool) -> None:
+        """End a call that has gone past this group, and left nothing lacking here; ``kept``: of ``Blocks``, for who lacks it.
 
-        ``all_took_part``: nobody could end the call before all had begun it, so nobody asks for an earlier one. ``said``: its
-        words, and their digest. It is noted when it matters to somebody: most such calls follow one another. Returns the time.
+        ``all_took_part``: nobody could end the call before all had begun it, so nobody asks for an earlier one. It is noted when
+        it matters to somebody: most such calls follow one another.
         """
-        agreement, unlike, ended = self.agreement, self.unlike, perf_counter()
+        agreement, number = self.agreement, PARTS * past[0]
         if all_took_part:
-            agreement.all_ended, self._passed = agreement.number, []
-        self._passed.append(kept)
-        agreement.number = agreement.next()
-        unlike.note_past(call := agreement.number // PARTS, said, (began, ended), self.made)
-        unlike.note_end(call)
-        if agreement.states:
-            self._catch_up()
-        return ended
+            agreement.all_ended = agreement.number
+            self._past_kept.clear()
+        self._past_kept[number] = kept
+        self.passed.append(past)
+        agreement.number = number
+        if agreement.states or self.unlike.is_pressing:
+            self.catch_up()
 
-    def describe(self, words: Words) -> None:
+    def describe(self, call: int, words: Words) -> None:
         """Note which call it is that goes past this group, and takes long."""
-        call = self.agreement.next() // PARTS
         self.made = self.waiting.record.begin(self.ident, call, words)
         self.unlike.is_inside = True
         self.unlike.note(call, words.digest)
         self.transport.marks.set(self.ident, call, words.digest)
 
-    def _catch_up(self) -> None:
+    def catch_up(self) -> None:
         """Note the calls that have gone past this group."""
-        if not self._passed:
+        agreement, unlike = self.agreement, self.unlike
+        if self.carrier.alone and (now := unlike.now) is not None:
+            agreement.number = PARTS * now[1]
+        if not self.passed:
             return
-        agreement = self.agreement
-        number = self._done = agreement.number
-        calls = range(number - PARTS * (len(self._passed) - 1), number + 1, PARTS)
+        unlike.note_past(self.passed, self.made)
+        self._done = number = PARTS * unlike.last
+        agreement.number = max(agreement.number, number)
         self.forget()
-        self._kept |= {call: Blocks(*kept) for call, kept in zip(calls, self._passed, strict=True)}
-        for call, words, *_ in list(self.unlike.quick)[-len(self._passed) :]:
-            self.transport.marks.set(self.ident, call, words.digest)
-        self._passed = []
-        agreement.end_early(calls)
+        kept, self._past_kept = self._past_kept, {}
+        for number, blocks in kept.items():
+            self._kept[number] = Blocks(*blocks)
+            self.transport.marks.set(self.ident, number // PARTS, unlike.digests[number // PARTS % len(unlike.digests)])
+        if kept:
+            agreement.end_early(kept)
 
     def forget(self) -> None:
         """Forget calls that nobody can ask for any more."""

@@ -11,6 +11,9 @@ KEPT = 1000
 """Calls of a rank that are kept."""
 _SITES = os.environ.get("TREECAST_SITES", "") not in ("", "0")
 
+Past = tuple[int, tuple[Words, int], float, float]
+"""A call that has gone past its group: its number, its words with their digest, seconds of a clock at its begin and end."""
+
 
 class Made:
     """A call of this rank: its number in its group, its words, nanoseconds since 1970 at its begin and its end, 0 before it.
@@ -29,8 +32,9 @@ class Made:
         self.site = site() if _SITES else ""
 
     @classmethod
-    def over(cls, group: int, call: int, words: Words, began: float, ended: float, *, clock: int) -> "Made":
-        """Return a call that is over, of which the times are seconds of a clock that shows 0 at so many nanoseconds."""
+    def over(cls, group: int, past: Past, clock: int) -> "Made":
+        """Return a call that has gone past its group; the clock of its times shows 0 at so many nanoseconds."""
+        call, (words, _), began, ended = past
         made = cls(group, call, words)
         made.began, made.ended = clock + int(began * 1e9), clock + int(ended * 1e9)
         return made
@@ -63,10 +67,10 @@ class Record:
         if self.note is not None:
             self.note(made)
 
-    def tell_past(self, last: Made, group: int, past: tuple[int, Words, float, float]) -> None:
-        """Tell of a call that has gone past its group: number, words, and times; ``last``: this one, if it was described."""
+    def tell_past(self, last: Made, group: int, past: Past) -> None:
+        """Tell of a call that has gone past its group; ``last``: this one, if it was described."""
         if self.note is not None:
             clock = time_ns() - perf_counter_ns()
-            made = Made.over(group, *past, clock=clock)
+            made = Made.over(group, past, clock)
             made.place = last.place if last.call == made.call else -1
             self.note(made)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from treecast.errors import DeliveryError, TreecastError, UnlikeCallsError
 from treecast.groups.agreement import Agreement, Broken, Say
 from treecast.groups.members import name_ranks
-from treecast.groups.record import KEPT, Made, Record
+from treecast.groups.record import KEPT, Made, Past, Record
 from treecast.groups.words import NO_WORDS, Words
 from treecast.transport.base import FrameError, Key, Kind, Steps, T, Transport
 from treecast.transport.marks import PARTS, differ
@@ -35,7 +35,8 @@ _LONGEST = 1 << 12  # bytes
 class Unlike:
     """The knowledge of a rank of the calls of its group. ``owed``: the calls whose error is still to be raised here.
 
-    ``record``: of its calls. ``alone``: each rank judges by itself.
+    ``record``: of its calls. ``alone``: each rank judges by itself. ``now``: a call that goes past the group now: when
+    it began, its number, its words with their digest.
     """
 
     def __init__(
@@ -47,8 +48,9 @@ class Unlike:
         self._why: dict[int, str] = {}
         self._refused, self._alone, self._explained = defaultdict[int, set[int]](set), alone, 0
         self.owed, self.is_inside, self.last = list[int](), False, 0
-        self.quick: deque[tuple[int, Words, float, float]] = deque(maxlen=KEPT)
-        """The last calls that have gone past the group: their numbers, words, and seconds of the clock at begin and end."""
+        self.now: tuple[float, int, tuple[Words, int]] | None = None
+        self.quick: deque[Past] = deque(maxlen=KEPT)
+        """The last calls that have gone past the group."""
         self.digests = array("I", bytes(4 * _DIGESTS))
         """Those of the last calls, each at its number modulo their count."""
 
@@ -93,20 +95,32 @@ class Unlike:
         self.last = call
         self.digests[call % _DIGESTS] = digest
 
-    def note_past(self, call: int, said: tuple[Words, int], times: tuple[float, float], made: Made) -> None:
-        """Note a call that has gone past the group: its number, its words and their digest, and when it was.
+    def note_past(self, passed: "deque[Past]", made: Made) -> None:
+        """Note calls that have gone past the group, and take them out; ``made``: the last that it was told of, maybe one."""
+        found, digests = [passed.popleft() for _ in range(len(passed))], self.digests
+        for call, said, _, _ in found:
+            digests[call % _DIGESTS] = said[1]
+        self.quick.extend(found)
+        self.last, self.is_inside = found[-1][0], False  # a side thread may have described it
+        for past in found if self.is_pressing else ():
+            self._record.tell_past(made, self._ident, past)
+            if past[0] in self._heard:  # others have found meanwhile that it is unlike: its error is owed
+                self._tell(past[0])
 
-        ``made``: the last call that the group was told of, which may be this one.
-        """
-        self.note(call, said[1])
-        self.quick.append((call, said[0], *times))
-        self._record.tell_past(made, self._ident, self.quick[-1])
+    def refuse(self, call: int) -> None:
+        """Tell all others that this call has failed here at once: its arguments are wrong."""
+        self._refused[call].add(self._agreement.rank)
+        self.find(call)
 
-    def note_end(self, call: int) -> None:
-        """Owe the error of a call that has gone past the group, and that others had found to be unlike meanwhile."""
-        self.is_inside = False  # a side thread may have described it
-        if call in self._heard:
-            self._tell(call)
+    @property
+    def is_pressing(self) -> bool:
+        """Whether a call that has gone past the group is to be noted at once."""
+        return bool(self._heard) or self._record.note is not None
+
+    @property
+    def is_unexplained(self) -> bool:
+        """Whether this rank owes the error of a call, and has not heard yet what all others made."""
+        return bool(self.owed) and not self._heard[self.owed[0]].keys() >= {*self._agreement.others()}
 
     def is_found(self, call: int) -> bool:
         """Return whether the calls of this number are known to be unlike."""
@@ -140,8 +154,9 @@ class Unlike:
 
     def _spell(self, call: int) -> str:
         """Return this rank's call of a number in words."""
-        made = [str(each) for each in list(self._record.calls) if (each.group, each.call) == (self._ident, call)]
-        made += [str(words) for number, words, *_ in self.quick if number == call]
+        made = [str(now[2][0]) for now in (self.now,) if now is not None and now[1] == call]
+        made += [str(each) for each in list(self._record.calls) if (each.group, each.call) == (self._ident, call)]
+        made += [str(said[0]) for number, said, *_ in self.quick if number == call]
         return made[0] if made else "a call of long ago"
 
     def hear(self, source: int, key: Key, body: bytes) -> None:
@@ -170,13 +185,29 @@ class Unlike:
         calls = {agreement.rank: self._spell(call), **self._heard[call]}
         if self.owed and len(set(calls.values())) == 1:  # they are out of step since another one
             return (yield from self.explain(self.owed.pop(0)))
-        if refused:
-            name = calls[agreement.rank].partition("(")[0]
-            error = DeliveryError(f"{name}: the arguments of {name_ranks(refused)} were refused there")
-        else:
-            error = UnlikeCallsError(f"call {call}: {self._why.get(call) or _compare(calls)}")
+        error = DeliveryError(self._error(call)) if refused else UnlikeCallsError(self._error(call))
         self._transport.events.tell("refused", str(error), self._ident, call, tuple(agreement.members))
         return error
+
+    def _error(self, call: int) -> str:
+        """Return the error of a call, as far as it is known."""
+        calls = {self._agreement.rank: self._spell(call), **self._heard[call]}
+        if refused := self._refused[call]:
+            name = calls[self._agreement.rank].partition("(")[0]
+            return f"{name}: the arguments of {name_ranks(refused)} were refused there"
+        return f"call {call}: {self._why.get(call) or _compare(calls)}"
+
+    def why_over(self, call: int) -> str:
+        """Return the error for which this call never ends, "" for none, and until all others have told theirs."""
+        found = [each for each in (*self.owed, call) if each in self._heard]
+        if found and (self._refused[found[0]] or self._heard[found[0]].keys() >= {*self._agreement.others()}):
+            return self._error(found[0])
+        early = sorted({rank for rank in self._agreement.leaving if self._agreement.end_of(rank) < PARTS * call})
+        after = "; ".join(
+            f"rank {rank} has ended after {self._agreement.end_of(rank) // PARTS} calls" for rank in early
+        )
+        mine = f"rank {self._agreement.rank} waits in call {call}, {self._spell(call)}"
+        return after and f"{mine}; {after}: all ranks make the same calls"
 
     def last_word(self, early: Mapping[int, int]) -> str:
         """Return the error that this rank still owes at its end, as far as it knows it, "" for none.
@@ -184,8 +215,7 @@ class Unlike:
         ``early``: who has left after fewer calls, and after how many.
         """
         if self.owed:
-            call = self.owed[0]
-            return f"call {call}: {_compare({self._agreement.rank: self._spell(call), **self._heard[call]})}"
+            return self._error(self.owed[0])
         each = ", ".join(f"{name_ranks([rank])} after {calls}" for rank, calls in sorted(early.items()))
         return (
             each and f"rank {self._agreement.rank} ends after {self.last} calls, {each}: all ranks make the same calls"

@@ -106,6 +106,7 @@ class Waiting:
     def ask(self, group: "Group", everyone: bool = False) -> None:
         """Ask those for which this rank waits in a call where they are, or everyone; and tell of its last calls."""
         self._asked = set[int]()
+        group.catch_up()
         self._ask(group, [group.seats[rank] for rank in (group.agreement.others() if everyone else group.awaited())])
 
     def _ask(self, group: "Group", seats: Iterable[int]) -> None:
@@ -119,6 +120,8 @@ class Waiting:
         """Answer, or take an answer. Raises FrameError for one that makes no sense."""
         group = self.groups.get(key.group)
         if key.kind == Kind.ASK:
+            if group is not None:
+                group.catch_up()
             if group is not None and source in group.rank_at:
                 group.unlike.hear_last(group.rank_at[source], body)
             said = json.dumps(self._place(group)).encode()

@@ -41,6 +41,11 @@ class Words(NamedTuple):
         return 0 if self.is_wrong or not self.name else _digest(self._replace(splits=()) if self.splits else self)
 
     @property
+    def length(self) -> int:
+        """The bytes of the call, as far as all ranks know them."""
+        return self.counts if isinstance(self.counts, int) else sum(self.counts or ())
+
+    @property
     def itemsize(self) -> int:
         """The bytes of an entry, 1 where its type is not known."""
         import numpy as np

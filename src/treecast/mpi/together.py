@@ -29,10 +29,10 @@ class MpiTogether(Together):
     """MPI's own collectives, on a duplicate that nobody else uses; a failure revokes it (``MPI_Comm_revoke``).
 
     ``lock``: is free meanwhile, so that a side thread hears others, who may make another call. ``under_way``: when the call began
-    that this rank is in, and its row and arguments where it goes past the group.
+    that this rank is in.
     """
 
-    under_way: tuple[Any, ...] | None = None
+    under_way: float | None = None
 
     def __init__(self, mpi: Any, comm: Any, lock: Lock) -> None:
         comm.Set_errhandler(mpi.ERRORS_RETURN)
@@ -59,7 +59,7 @@ class MpiTogether(Together):
     def _call(self, call: Callable[..., None], *arguments: Any) -> Ticket:
         ticket = Ticket()
         if not self.is_over:
-            self.under_way = (perf_counter(),)
+            self.under_way = perf_counter()
             self._lock.release()
             try:
                 call(*arguments)

@@ -362,10 +362,11 @@ class MpiTransport(Transport):
         self.wait(lambda: bool(self.lost) or all(self._due.get(rank) in (0, self._came[rank]) for rank in others))
         return not (self.lost or fails) and all(self._due.values())
 
-    def free(self) -> None:
+    def free(self) -> bool:
         """Free the communicators, after ``close``, unless something may still come on them: that could wait for ever."""
-        if self.settle():
+        if is_free := self.settle():
             self.comm.Free()
             if self.together is not None:
                 self.together.comm.Free()
         self.close()
+        return is_free

@@ -119,7 +119,8 @@ class Transport:
     ``deadline``: seconds without a word after which a rank is silent; None waits for ever. ``awaited``: whom it judges so, all
     by default. ``spares``: a silent rank is not shut; its messages are cancelled. ``lock``: is held around every verb; a wait
     may let it go while it sleeps. ``on_error``: is told of errors of handlers that are not the sender's. ``beside``: is done by
-    the side thread, too. ``marks``: the digests of calls, which data carries; data of an unlike call is dropped. ``events``: of
+    the side thread, too, every ``look`` seconds.
+    ``marks``: the digests of calls, which data carries; data of an unlike call is dropped. ``events``: of
     the job at this rank. ``name``: of what carries the messages.
     """
 
@@ -137,6 +138,7 @@ class Transport:
         self._errors = list[Exception]()  # that were told, and no wait has raised
         self._closed = Event()
         self._helper: Thread | None = None
+        self.look = _LOOK * max(1.0, size / 64)
         self.heard = dict.fromkeys(range(size), 0.0)
         self._looked = self._said = monotonic()
         self._judged = set[int]()
@@ -249,8 +251,7 @@ class Transport:
 
     def _help(self) -> None:
         """Answer when nobody waits, whatever happens; errors are told here, as no call waits for them."""
-        look = _LOOK * max(1.0, self.size / 64)
-        while not self._closed.wait(look if self.deadline is None else min(look, self.deadline / 4)):
+        while not self._closed.wait(self.look if self.deadline is None else min(self.look, self.deadline / 4)):
             if self.lock.acquire(blocking=False):
                 told = self._errors
                 try:

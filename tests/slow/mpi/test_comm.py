@@ -139,11 +139,11 @@ def test_sums_have_the_bits_of_one_set_of_ranks_when_two_are_killed(treecast, mo
     run(treecast, 8, "bits_kill_cases.py", sums, delay, *filter(None, [network]), says="the bits of one set of ranks")
 
 
-DEATHS = [[step % 4, step, after] for step in range(45) for after in (False, True)]
+DEATHS = [[step % 4, step, after] for step in range(52) for after in (False, True)]
 
 
 @pytest.mark.parametrize(
-    "deaths", [DEATHS[13:90:30], *(pytest.param(DEATHS[k : k + 3], marks=LONG) for k in range(0, len(DEATHS), 3))]
+    "deaths", [DEATHS[13:104:18], *(pytest.param(DEATHS[k : k + 3], marks=LONG) for k in range(0, len(DEATHS), 3))]
 )
 def test_so_have_they_in_quick_calls_at_each_of_which_one_dies(treecast, deaths, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), str(ROOT)]))

@@ -1,8 +1,11 @@
 """Ranks that make unlike calls over MPI raise the same error within sixteen calls, and the next calls are right."""
 
+import sys
+
 import pytest
 
-from tests.mpi.test_comm import run
+from tests.mpi.conftest import ROOT
+from tests.mpi.test_comm import HERE, run
 
 
 @pytest.mark.parametrize(("ranks", "seed", "deadline"), [(3, 2, [20]), (3, 4, [20]), (3, 5, []), (4, 15, [])])
@@ -14,3 +17,32 @@ def test_pairs_of_unlike_calls(treecast, monkeypatch, ranks, seed, deadline):
 def test_a_call_that_takes_long_stands_in_the_record_once(treecast, monkeypatch):
     monkeypatch.setenv("TREECAST_SLOW", "0.2")
     run(treecast, 2, "record_cases.py", says="each call is in the record once")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "odd", "says"),
+    [
+        ("Bcast", "Allreduce", 1, "call 4: rank 1 makes Bcast(8 bytes of float64, root 0), ranks 0, 2 make Allreduce"),
+        ("Bcast", "Bcast root 1", 0, "call 4: rank 0 makes Bcast(8 bytes of float64, root 0), ranks 1, 2 make Bcast"),
+        ("Allreduce", "Allreduce MAX", 2, "call 4: rank 2 makes Allreduce(8 bytes of float64, SUM), ranks 0, 1"),
+        ("bcast", "allgather", 0, "call 4: rank 0 makes bcast(root 0), ranks 1, 2 make allgather()"),
+        ("nothing", "Scan", 0, "waits in call 4, Scan(8 bytes of float64, SUM); rank 0 has ended after 3 calls"),
+    ],
+)
+def test_calls_that_survive_nothing_end_with_an_error_where_they_differ(treecast, monkeypatch, one, other, odd, says):
+    """Those that wait for ever are ended; the others raise in their next call, or say it at their end."""
+    monkeypatch.setenv("TREECAST_SLOW", "0.5")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=":")
+    program = [sys.executable, HERE / "alone_cases.py", one, other, odd]
+    done = treecast("launch", "-n", 3, "--timeout", 100, "--", *program)
+    assert done.returncode == 1, done.stderr
+    assert says in done.stderr
+
+
+def test_they_are_compared_before_long_ones(treecast, monkeypatch):
+    """No rank is in a call that another may overrun."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=":")
+    program = [sys.executable, HERE / "alone_cases.py", "Bcast", "Allreduce", 1, 1 << 17]
+    done = treecast("launch", "-n", 3, "--timeout", 100, "--", *program)
+    assert done.returncode == 1
+    assert done.stderr.count("UnlikeCallsError: call 4: rank 1 makes Bcast(1,048,576 bytes") >= 3

@@ -7,7 +7,7 @@ from typing import Any
 from mpi4py import MPI
 
 from treecast.algorithms import sums
-from treecast.algorithms.spread import copy_here
+from treecast.algorithms.little import LITTLE, block, copy_here
 from treecast.algorithms.sums import Task, fold, width_of
 from treecast.calls.call import Call
 from treecast.calls.table import Algorithm, Failed
@@ -18,13 +18,15 @@ from treecast.mpi.together import allgather, alltoall
 from treecast.transport.base import SMALL, Piece, Steps
 
 _BYTE = MPI.BYTE
-_PREFIXES = {sums.scan: Task(Shape("scan"), prefix=True), sums.exscan: Task(Shape("exscan"), prefix=True, less=True)}
+_PREFIXES = {sums.scan: sums.UP_TO, sums.exscan: sums.BEFORE}
 
 
-def folded(comm: MPI.Intracomm, algorithm: Algorithm) -> Callable[..., Failed]:
-    """Return the function that carries an algorithm out over a communicator that nobody else uses."""
+def folded(comm: MPI.Intracomm, algorithm: Algorithm, begin: Callable[[Call], None] | None) -> Callable[..., Failed]:
+    """Return the function that carries an algorithm out over a communicator that nobody else uses; ``begin``: is done before."""
 
     def carry(call: Call, mine: Piece | None, out: Piece | None, *rest: Any) -> Failed:
+        if begin is not None:
+            begin(call)
         call.run(_steps(call.group, lambda: fold_by_mpi(comm, algorithm, (mine, out), rest)))
         return ()
 
@@ -47,30 +49,29 @@ def fold_by_mpi(comm: MPI.Intracomm, algorithm: Algorithm, ends: tuple[Any, Any]
         entries = how.entries, how.datatype
         comm.Allreduce(MPI.IN_PLACE if mine is None else [mine, *entries], [out, *entries], how.op)
         return
+    plan = LITTLE[algorithm](me, comm.size, mine, out, *rest)
+    if plan is not None and plan.length * comm.size <= SMALL:
+        whole = scratch(plan.length * comm.size)
+        comm.Allgather([given, plan.length, _BYTE], [whole, plan.length, _BYTE])
+        plan.take({rank: whole[block(rank, plan.length)] for rank in ranks})
+        return
     width, is_scattered = width_of(given, how), algorithm is sums.reduce_scatter
     task = _PREFIXES.get(algorithm, Task(Shape("", target=rest[0] if algorithm is sums.reduce else None)))
     bounds = [how.entries * k // comm.size for k in range(comm.size + 1)]
     lengths = [width * count for count in (rest[0] if is_scattered else (b - a for a, b in pairwise(bounds)))]
-    if is_little := len(given) * comm.size <= SMALL:
-        whole = scratch(len(given) * comm.size)
-        comm.Allgather([given, len(given), _BYTE], [whole, len(given), _BYTE])
-        first, length = (sum(lengths[:me]), lengths[me]) if is_scattered else (0, len(given))
-        parts = [whole[k * len(given) + first :][:length] for k in ranks]
-    else:
-        length = lengths[me]
-        whole = scratch(length * comm.size)
-        alltoall(comm, given, lengths, whole, length)
-        parts = [whole[k * length : (k + 1) * length] for k in ranks]
+    length = lengths[me]
+    whole = scratch(length * comm.size)
+    alltoall(comm, given, lengths, whole, length)
+    parts = [whole[block(rank, length)] for rank in ranks]
     fold(how, parts, length // width if width else 0, prefix=task.prefix)
-    if task.prefix and not is_little:
+    if task.prefix:
         places = [task.place(taker, ranks) for taker in ranks]
         comes = lengths if places[me] is not None else [0] * comm.size
         goes = [0 if place is None else length for place in places]
         sums_of = [0 if place is None else place * length for place in places]
         comm.Alltoallv([whole, (goes, sums_of), _BYTE], [out, comes, _BYTE])
-    elif is_little or is_scattered:
-        if out is not None and (place := task.place(me, ranks)) is not None:
-            copy_here(out, parts[place])
+    elif is_scattered:
+        copy_here(out, parts[-1])
     elif task.shape.target is None:
         allgather(comm, parts[-1], out, lengths)
     else:

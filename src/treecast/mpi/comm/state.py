@@ -1,5 +1,6 @@
 """The state that treecast keeps of a communicator: it hangs on the handle, and goes when the communicator is freed."""
 
+import sys
 from contextlib import suppress
 from functools import cached_property, partial
 from itertools import count
@@ -17,7 +18,7 @@ from treecast.groups.group import Group
 from treecast.groups.terms import OVER_MPI, Carrier, Terms
 from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_unlike
-from treecast.jobs.program import job_file, note
+from treecast.jobs.program import job_file, note, say_last
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
 from treecast.mpi.reader import Reader
 from treecast.mpi.together import MpiTogether
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from treecast.mpi.plans import Plans
 
 _KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.UNLIKE, Kind.REVOKED)
+_LOOK_ALONE = 0.1  # seconds between looks beside calls that survive nothing
+_TURN, _TURNS = 0.3, 8  # seconds between ranks that end a job, so that one says why
 _ASK = 0.05  # seconds after which others are asked again how far they are
 
 
@@ -36,10 +39,11 @@ class Base:
     """The ranks of a communicator over a duplicate of it: ``group`` survives failures, ``alone`` survives nothing.
 
     ``near``: whether all ranks share one memory; ``hosts[r]``: the first rank on the host of rank r. ``mark`` tells the launcher
-    of calls. ``ours``: this rank. ``asked``: when the last call of all ranks at once began in which it has asked others.
+    of calls. ``compared``: MPI's own calls that survive nothing.
+    ``asked``: when the last call of all ranks at once began in which it has asked others.
     """
 
-    def __init__(self, comm: MPI.Intracomm, ours: Rank) -> None:
+    def __init__(self, comm: MPI.Intracomm) -> None:
         here = comm.Split_type(MPI.COMM_TYPE_SHARED)
         self.near = here.size == comm.size
         self.hosts: list[int] = [0] * comm.size if self.near else comm.allgather(here.bcast(comm.rank))
@@ -56,7 +60,8 @@ class Base:
         for group in self.groups.values():
             self.transport.watch(group.lose)
         self.transport.marks.tell = lambda source, group, call: self.groups[group].unlike.find(call)
-        self.mark, self._ours, self.asked = Mark(comm), ours, 0.0
+        self.mark, self.asked = Mark(comm), 0.0
+        self.compared: MpiTogether | None = None
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
         if key.group not in self.groups:
@@ -75,21 +80,45 @@ class Base:
             self.transport.start()
         return together
 
+    def compare(self, comm: MPI.Intracomm, terms: Terms) -> MpiTogether:
+        """Get ready to compare calls of MPI's own that survive nothing: all ranks do so together."""
+        if self.compared is None:
+            self.compared = MpiTogether(MPI, comm.Dup(), self.transport.lock)
+            self.transport.beside, self.alone.terms = self._look, terms
+            self.transport.look = max(self.transport.look, _LOOK_ALONE)
+            self.transport.start()
+        return self.compared
+
     def _look(self) -> None:
-        """Beside a call of all ranks at once: leave it where others make another one; ask where they are when it takes long."""
-        together, group, slow = self.transport.together, self.group, self.waiting.slow
-        if together is None or (under_way := together.under_way) is None:
-            return
-        began, *quick = under_way
-        number = group.agreement.next() if quick else group.agreement.number
-        if group.unlike.knows(number // PARTS) or number > group.agreement.final:
-            together.end()
-        elif slow is not None and began != self.asked and perf_counter() - began >= slow:
-            self.asked = began
-            if quick:
-                row, *given = quick
-                group.describe(row.words(self._ours, *given))
-            self.waiting.ask(group, everyone=True)
+        """Beside calls of all ranks at once: leave one where others make another; end the job where none can be left.
+
+        Ask the others where they are when it takes long.
+        """
+        for together, group in ((self.transport.together, self.group), (self.compared, self.alone)):
+            group.catch_up()
+            now, unlike, slow = group.unlike.now, group.unlike, self.waiting.slow
+            began = now[0] if now else together.under_way if together else None
+            if together is None or began is None:
+                continue
+            survives, seconds = group is self.group, perf_counter() - began
+            call = now[1] if now else group.agreement.number // PARTS
+            if survives and (unlike.knows(call) or PARTS * call > group.agreement.final):
+                together.end()
+            elif slow is not None and began != self.asked and seconds >= slow:
+                self.asked = began
+                if now:
+                    group.describe(call, now[2][0])
+                self.waiting.ask(group, everyone=True)
+            elif slow is not None and not survives and seconds >= slow + _TURN * min(group.rank, _TURNS):
+                self._abort(unlike.why_over(call))
+
+    @staticmethod
+    def _abort(why: str) -> None:
+        """End the job for a call that nothing else can end."""
+        if why:
+            sys.stderr.write(f"treecast: {why}\n")
+            say_last(why)
+            MPI.COMM_WORLD.Abort(1)
 
     def group_of(self, terms: Terms) -> Group:
         """Return the group for calls on these terms."""
@@ -115,40 +144,42 @@ class Base:
             except Broken:
                 raise MPI.Exception(MPI.ERR_REVOKED) from None
 
-    def pay(self) -> None:
+    def pay(self, group: Group) -> None:
         """Raise the error of a call that had ended here before this rank learned that calls were unlike."""
-        self.run(self.group, self.group.unlike.pay())
+        self.run(group, group.unlike.pay())
 
     def end(self) -> None:
         """Part from the others before MPI ends."""
         self._part()
-        tell_ended(self.transport, self.group.unlike.last)
+        tell_ended(self.transport, max(group.unlike.last for group in self.groups.values()))
         for rank in self.transport.lost:  # a launcher ends who does not end
             note("lost", "0", job_file(f"lost-{self.mark.world[rank]}"))
 
     def _part(self) -> None:
         """Answer others until none needs this rank any more."""
-        transport, asked = self.transport, 0.0
-
-        def may_part() -> bool:
-            nonlocal asked
-            if monotonic() > asked + _ASK:
-                self.group.say_leaving(self.group.behind() if asked else self.group.agreement.others())
-                asked = monotonic()
-            return not self.group.behind()
-
+        transport = self.transport
         with transport.lock:
-            transport.awaited, transport.spares = self.group.behind, False
-            if transport.together is not None:
-                transport.wait(may_part)
-                end_unlike([self.group])
+            for group, together in ((self.group, transport.together), (self.alone, self.compared)):
+                transport.awaited, transport.spares = group.behind, False
+                if together is not None:
+                    transport.wait(partial(_may_part, group, [0.0]))
+                    end_unlike([group])
         transport.close()
 
     def free(self) -> None:
         """Free the communicators; after a death they stay, since freeing them could wait for ever."""
         not_before_the_end(self.end)
         self._part()
-        self.transport.free()
+        if self.transport.free() and self.compared is not None:
+            self.compared.comm.Free()
+
+
+def _may_part(group: Group, asked: list[float]) -> bool:
+    """Return whether no other needs this rank any more; ``asked``: when they were last asked how far they are."""
+    if monotonic() > asked[0] + _ASK:
+        group.say_leaving(group.behind() if asked[0] else group.agreement.others())
+        asked[0] = monotonic()
+    return not (group.behind() or group.unlike.is_unexplained)
 
 
 class State:
@@ -169,7 +200,7 @@ class State:
     @cached_property
     def base(self) -> Base:
         """The ranks for treecast's own calls. Collective when it is first asked for."""
-        base = Base(self.comm, self.rank)
+        base = Base(self.comm)
         before_the_end(base.end)
         return base
 

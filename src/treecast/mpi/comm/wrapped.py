@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial, wraps
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -15,24 +16,23 @@ from treecast.calls.call import Call
 from treecast.calls.collectives import OBJECTS, ROWS, least_bytes
 from treecast.calls.deaths import Deaths
 from treecast.calls.member import Member
-from treecast.calls.table import Failed, Job, Plans, Rank, Row, adds, job_of
+from treecast.calls.table import Failed, Given, Job, Plans, Rank, Row, adds, job_of
 from treecast.calls.worker import Worker
 from treecast.errors import PlanError
 from treecast.groups.group import Group
 from treecast.groups.shape import Shape
 from treecast.groups.terms import OVER_MPI, Terms, check_alike
 from treecast.groups.unlike import COMPARED
+from treecast.groups.words import NO_WORDS, Words
 from treecast.mpi.comm.folded import folded
-from treecast.mpi.comm.quick import Folding, Lane, Quick, is_short, quick_of
+from treecast.mpi.comm.forms import WRONG, word_of
+from treecast.mpi.comm.quick import Lane, Ready
 from treecast.mpi.comm.requests import Again, Pending, begin
 from treecast.mpi.comm.state import State, state_of
 from treecast.mpi.library import failed_ranks
 from treecast.transport.base import Steps
-from treecast.transport.marks import PARTS
 
 _ULFM = "OMPI_MCA_mpi_ft_enable"  # which mpirun --with-ft ulfm sets
-_IN_PLACE: Any = MPI.IN_PLACE
-_COMPARED = COMPARED * PARTS
 _MAKERS = (
     *("Dup", "Dup_with_info", "Clone", "Idup", "Idup_with_info"),
     *("Create", "Create_group", "Split", "Split_type", "Shrink"),
@@ -58,8 +58,7 @@ class Comm(Member, MPI.Intracomm):
     _straight = False  # whether every call that can goes treecast's own way, however short it is
     _least: dict[str, int] = least_bytes(near=False)  # until it is known whether all ranks share one memory
     _kept: State | None = None
-    _lane: Lane | None = None  # of quick calls
-    _folding: Folding | None = None  # of sums that are folded here, and survive nothing
+    _lane: Lane | None = None  # of calls that go past the group
 
     # -- other communicators -----------------------------------------------------------------------------------------
 
@@ -71,17 +70,23 @@ class Comm(Member, MPI.Intracomm):
         def Split_type(self, split_type: int, key: int = 0, info: MPI.Info = MPI.INFO_NULL) -> Self: ...  # noqa: D102, N802
         def Shrink(self) -> Self: ...  # noqa: D102, N802
 
-    def on_terms(self, terms: Terms, own: bool) -> Self:
-        """Return this communicator on terms that are known to make sense; all its ranks call this together."""
+    def on_terms(self, terms: Terms, own: bool, watched: bool = True) -> Self:
+        """Return this communicator on terms that are known to make sense; all its ranks call this together.
+
+        ``watched``: whether calls of MPI's own are compared, too.
+        """
         self.terms, self._straight, state = terms, own or terms.survive > 0, self._state
         self._take_number = state.take_number
+        together, comm = None, None
         if terms.survive:  # after a death it is too late to make duplicates
             together = state.base.survive(state.comm, terms)
-            if terms.deadline is None and terms.network is None and not terms.sure:
-                self._lane = Lane(state, together, terms)
-        if self._folds and not self._straight:  # in a worker it would cross calls that are MPI's own
-            near, moves = state.base.near, state.moves
-            self._folding = Folding(state, moves, terms) if near and terms.network is None else None
+        elif watched and not own:
+            together = state.base.compare(state.comm, terms)
+            self._least = least_bytes(near=terms.network is None and state.base.near)
+            if self._folds and state.base.near and terms.network is None:
+                comm = state.moves
+        if together and (not terms.survive or (terms.deadline is None and terms.network is None and not terms.sure)):
+            self._lane = Lane(state, terms, (together, comm), self._least)
         if terms.network is not None:
             state.plans.network("broadcast", terms.survive, terms.network)
         return self
@@ -175,7 +180,8 @@ class Comm(Member, MPI.Intracomm):
         state, (survive, *_), named = self._state, self.terms, self.terms.network
         way = state.plans.way(row, survive, named) if row and (named is not None or not state.base.near) else None
         if way is None and row and self._folds and adds(row.make) and not (survive or self._straight):
-            return {row.algorithm: folded(state.moves, row.algorithm)}, "straight", ""
+            begin = None if self._lane is None else self._lane.meet_long
+            return {row.algorithm: folded(state.moves, row.algorithm, begin)}, "straight", ""
         return (None, "straight", "") if way is None else (way[2], way[0], way[1])
 
     @property
@@ -185,7 +191,9 @@ class Comm(Member, MPI.Intracomm):
 
     def _carry_out(self, number: int, job: Job, plans: Plans = None) -> tuple[Any, Failed, Call]:
         state, terms = self._state, self.terms
-        base = state.base
+        base, lane = state.base, self._lane
+        if lane is not None and number % COMPARED == 0 and not terms.survive:
+            lane.meet(number)
         group = base.get_ready(terms, number)
         call = Call(state.rank, group, partial(base.run, group), plans=plans)
         # with a deadline nobody waits for ever
@@ -201,45 +209,29 @@ class Comm(Member, MPI.Intracomm):
     def _begin_work(self, work: Callable[[], Any]) -> Pending:
         return begin(self._state.worker, work)
 
-    def _go_by_size(self, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _go_by_size(self, row: Row, number: int, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Carry out a call that survives nothing: from its threshold on straight, or else by MPI."""
-        parents = partial(BY_MPI[row.name], self, *arguments, **named)
-        if row.own_from is None:
-            return parents()
-        state = self._state
-        try:
-            job = row.make(state.rank, *arguments, **named)
-            given = job.read()
-        except Exception:
-            return parents()  # which raises the same
-        if given.total >= self._least[row.name] and "_least" not in vars(self):  # all ranks find so, and ask together
-            self._least = least_bytes(near=self.terms.network is None and state.base.near)
-        if given.total < self._least[row.name]:
-            return parents()
+        state, words, is_short = self._state, Words(row.name, is_wrong=True), True
+        parents, given = partial(getattr(MPI.Intracomm, row.name), self, *arguments, **named), Given((), 0)
+        job = job_of(row.make, state.rank, arguments, named)
+        if row.own_from is not None or self._lane is not None:
+            with suppress(Exception):  # MPI raises the same
+                given = job.read()
+                words, is_short = job.words_of(given), given.total < self._least.get(row.name, inf)
+                if not is_short and "_least" not in vars(self):  # all ranks find so, and ask together
+                    self._least = least_bytes(near=self.terms.network is None and state.base.near)
+                    is_short = given.total < self._least[row.name]
+        if is_short:
+            return self._go_by_mpi(number, words, parents, "any" if adds(row.make) else "")
         state.worker.wait()
-        return self.do(row.name, job._replace(read=lambda: given), row=row)[0]
+        return self.do(row.name, job._replace(read=lambda: given), number, row)[0]
 
-    def _go_quickly(self, lane: Lane, quick: Quick, call: tuple[float, Row, tuple[Any, ...], dict[str, Any]]) -> bool:
-        """Carry out a call of little data by MPI's own; return whether it was made."""
-        (began, _, arguments, named), times = call, lane.times
-        times[0] = inside = times[0] + 1
-        lane.together.under_way = call
-        try:
-            if lane.group.agreement.next() % _COMPARED == 0:
-                lane.compare()
-            if (made := quick(lane, *arguments, **named)) is not None:
-                ready = lane.sums.get(made[-1])
-                self._last = began, lane.end(*made), (), "straight", "", ready.how.bits if ready else ""
-                return True
-        except MPI.Exception:
-            lane.together.end()
-        # a wrong argument: the others have to learn of it
-        except (PlanError, TypeError, ValueError, AttributeError, IndexError):
-            pass
-        finally:
-            lane.stop(began)
-            times[0] = inside + 1
-        return False
+    def _go_by_mpi(self, number: int, words: Words, call: Callable[[], Any], bits: str = "") -> Any:
+        """Make a call of MPI's own that survives nothing."""
+        began, lane = perf_counter(), self._lane
+        result = call() if lane is None else lane.own(number, Ready.of(words), call, (), {})
+        self._last = began, perf_counter(), (), "MPI", "", bits
+        return result
 
     def _make(self, name: str, make: Row | Callable[..., Job], /, *arguments: Any, **named: Any) -> Any:
         return self._go(name, make, self._take_number(), *arguments, **named)
@@ -275,44 +267,20 @@ class Comm(Member, MPI.Intracomm):
     def _own_method(row: Row) -> Callable[..., Any]:
         """Return the method of a collective.
 
-        MPI broadcasts eight bytes in a few microseconds, in which Python can do little. So a call that survives nothing looks at
-        the bytes of one argument, and is MPI's where they are few.
+        A call that survives nothing, and is short, is MPI's.
         """
-        name, parent, by_mpi = row.name, getattr(MPI.Intracomm, row.name), BY_MPI[row.name]
-        (first, other), quick, shared = (*row.sized_by, -1, -1)[:2], quick_of(row), row.shared
+        name, parent = row.name, getattr(MPI.Intracomm, row.name)
         moves_nothing, is_sum = row.algorithm is sums.barrier, adds(row.make)
-        is_quick_sum = row.algorithm is sums.allreduce
-        usual = "MPI", "", "any" if is_sum else ""
 
         @wraps(parent)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            lane = self._lane
-            if lane is not None and quick is not None:
-                began, number = perf_counter(), lane.take_number()
-                if lane.jobs.unfinished_tasks:
-                    lane.jobs.join()
-                if not lane.together.is_over and self._go_quickly(lane, quick, (began, row, arguments, named)):
-                    return lane.pay() if lane.group.unlike.owed else None
+            lane, number = self._lane, self._take_number()
+            if lane is not None and (last := lane.go(self, row, number, arguments, named)) is not None:
+                self._last = last
+                return None
+            if (self._straight and (self.terms.survive or not moves_nothing)) or (is_sum and self._folds):
                 return self._go(name, row, number, *arguments, **named)
-            if self._straight or (is_sum and self._folds):
-                if moves_nothing and not self.terms.survive:
-                    return by_mpi(self)
-                folding = self._folding if is_quick_sum else None
-                if folding is not None and (last := folding.allreduce(row, (arguments, named))) is not None:
-                    self._last = last
-                    return None
-                return self._make(name, row, *arguments, **named)
-            began = perf_counter()
-            if len(arguments) > first >= 0:
-                argument = arguments[first]
-                if argument is _IN_PLACE and other >= 0:
-                    argument = arguments[other]
-                if is_short(argument, self._least[name] // (self.size if shared else 1)):
-                    self._take_number()
-                    parent(self, *arguments, **named)
-                    self._last = began, perf_counter(), (), *usual
-                    return None
-            return self._go_by_size(row, arguments, named)
+            return self._go_by_size(row, number, arguments, named)
 
         return method
 
@@ -322,7 +290,8 @@ class Comm(Member, MPI.Intracomm):
 
         ``straight``: it is ``own`` also where calls go treecast's way, however short they are.
         """
-        by_mpi, last = Comm.by_mpi(name), first[-1]
+        last = first[-1]
+        by_mpi = Comm.by_mpi(name, None if isinstance(last, Row) else last)
         is_sum = adds(last.make if isinstance(last, Row) else last)
 
         @wraps(by_mpi)
@@ -334,17 +303,25 @@ class Comm(Member, MPI.Intracomm):
         return method
 
     @staticmethod
-    def by_mpi(name: str) -> Callable[..., Any]:
-        """Return a method that calls MPI's, which has a number too, and keeps that it did."""
-        parent = getattr(MPI.Intracomm, name)
-        usual = "MPI", "", "any" if name in ROWS and adds(ROWS[name].make) else ""
+    def by_mpi(name: str, make: Callable[..., Job] | None = None) -> Callable[..., Any]:
+        """Return a method that calls MPI's, which has a number too, and keeps that it did; ``make``: the job of objects."""
+        parent, known = getattr(MPI.Intracomm, name), dict[Any, Words]()
+
+        def words_of(ours: Rank, arguments: tuple[Any, ...], named: dict[str, Any]) -> Words:
+            if make is None:
+                return Words(name)
+            try:
+                key = *map(word_of, arguments[1:]), *named, *map(word_of, named.values())
+                if key not in known:
+                    known[key] = job_of(make, ours, arguments, named).words
+            except WRONG:
+                return Words(name, is_wrong=True)
+            return known[key]
 
         @wraps(parent)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            began, _ = perf_counter(), self._take_number()
-            result = parent(self, *arguments, **named)
-            self._last = began, perf_counter(), (), *usual
-            return result
+            words = NO_WORDS if self._lane is None else words_of(self._lane.ours, arguments, named)
+            return self._go_by_mpi(self._take_number(), words, partial(parent, self, *arguments, **named))
 
         return method
 
@@ -357,9 +334,6 @@ def _begun(group: Group) -> Steps[Failed]:
     """End a call in which only wrong arguments are told."""
     return (yield from group.settle(Shape("begin"))) or ()
 
-
-BY_MPI = {name: Comm.by_mpi(name) for name in ROWS}
-"""By the name of mpi4py's method: one that calls MPI's."""
 
 Comm.add_methods()
 
@@ -387,4 +361,4 @@ def around(comm: Any, terms: Terms, *, own: bool = False, together: bool = False
             f"survive={terms.survive} needs a job that outlives a rank: start it by treecast launch -n RANKS -- COMMAND"
         )
     check_alike(dict(enumerate(said)))
-    return Comm(comm).on_terms(terms, own)
+    return Comm(comm).on_terms(terms, own, together)

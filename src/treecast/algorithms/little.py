@@ -1,0 +1,110 @@
+"""Little data goes to all ranks at once: the table of what a rank gives in a call, and of what it takes from the pieces of all.
+
+Two carry the table out: steps over a group (``spread.bring``), and calls of MPI that go past the group (``mpi.comm.quick``).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from treecast.transport.base import Piece
+
+Pieces = Sequence[Piece]
+"""A piece of each rank."""
+Place = TypeVar("Place", bound=Callable[..., Any])
+_ALL = slice(None)
+
+
+class Little(NamedTuple):
+    """A call of little data, as one rank makes it.
+
+    ``mine``: what it gives, one behind the other; None where it gives nothing. ``length``: bytes of the piece of each rank, or
+    of the one that the ``root`` gives alone. ``part``: of each piece that it wants. ``places``: by rank, for these parts; or for
+    their sum, which ``add`` leaves in the last of some. ``added``: the ranks whose parts are added, of those whose have come.
+    ``adds``: how, where a transport may add in any order.
+    """
+
+    mine: Pieces | None
+    length: int
+    places: Mapping[int, Piece] | Pieces = ()
+    part: slice = _ALL
+    root: int | None = None
+    added: Callable[[list[int]], list[int]] | None = None
+    add: Callable[[list[Piece]], object] = len
+    adds: Any = None
+
+    def take(self, rows: Mapping[int, Piece]) -> None:
+        """Take what this rank wants of the pieces of ranks."""
+        if not self.places:
+            return
+        parts = {rank: row[self.part] for rank, row in rows.items()}
+        if self.added is not None:
+            chosen = [parts[rank] for rank in self.added(sorted(parts))]
+            self.add(chosen)
+            parts = dict.fromkeys(self.places, chosen[-1]) if chosen else {}
+        for rank, part in parts.items():
+            copy_here(self.places[rank], part)
+
+
+LITTLE: dict[Any, Callable[..., Little | None]] = {}
+"""By algorithm: its call of little data, of this rank, the number of ranks, and the arguments that follow the group.
+
+None where ranks do not know how long the pieces of others are, or those differ.
+"""
+
+
+def little(of: Callable[..., Little | None]) -> Callable[[Place], Place]:
+    """Put an algorithm into the table."""
+
+    def put(algorithm: Place) -> Place:
+        LITTLE[algorithm] = of
+        return algorithm
+
+    return put
+
+
+def of_barrier(me: int, size: int) -> Little:
+    """Each gives a byte."""
+    return Little([b"\0"], 1)
+
+
+def of_broadcast(me: int, size: int, data: Piece, root: int) -> Little:
+    """The root gives all."""
+    return Little([data] if me == root else None, len(data), {root: data}, root=root)
+
+
+def of_allgather(me: int, size: int, mine: Piece | None, blocks: Pieces) -> Little | None:
+    """Each gives its block, and takes all."""
+    own, alike = blocks[me], len({*map(len, blocks)}) == 1
+    return Little([own if mine is None else mine], len(own), blocks) if alike else None
+
+
+def of_gather(me: int, size: int, *given: Any) -> Little | None:
+    """Each gives its block, and the root takes all."""
+    mine, incoming, _, equal = given
+    own: Piece = mine if incoming is None or mine is not None else incoming[me]
+    return Little([own], len(own), incoming or ()) if equal else None
+
+
+def of_scatter(me: int, size: int, *given: Any) -> Little | None:
+    """The root gives all, and each takes its block."""
+    outgoing, mine, root, equal = given
+    own: Piece = mine if outgoing is None else outgoing[me]
+    places = {} if mine is None else {root: mine}
+    return Little(outgoing, len(own) * size, places, block(me, len(own)), root=root) if equal else None
+
+
+def of_alltoall(me: int, size: int, outgoing: Pieces, incoming: Pieces, equal: bool = False) -> Little | None:
+    """Each gives its row, and takes its column."""
+    length = len(outgoing[0])
+    return Little(outgoing, length * size, incoming, block(me, length)) if equal else None
+
+
+def block(rank: int, length: int) -> slice:
+    """Return where the block of a rank lies among blocks of one length."""
+    return slice(rank * length, (rank + 1) * length)
+
+
+def copy_here(into: Piece, piece: Piece) -> None:
+    """Copy bytes, unless they are the same ones."""
+    if len(piece) and into is not piece:
+        into[:] = piece

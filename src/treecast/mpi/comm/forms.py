@@ -1,0 +1,63 @@
+"""The forms of arguments: all that their reading goes by, but for where a buffer lies. Calls of one form are read alike."""
+
+from collections.abc import Sequence
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from treecast.calls.collectives import ROWS
+from treecast.errors import PlanError
+
+LISTS = frozenset({list, tuple})
+WRONG = PlanError, TypeError, ValueError, AttributeError, IndexError, BufferError, KeyError
+"""The errors of arguments that have no form, or are wrong."""
+_PLAIN = frozenset({int, str, type(None)})
+_EMPTY = signature(print).empty
+_NAMED = {name: [*signature(row.make).parameters.values()][1:] for name, row in ROWS.items()}
+BUFFERS = {name: sum("buf" in each.name for each in places) for name, places in _NAMED.items()}
+"""How many of the first arguments of a collective are buffers, by its name."""
+
+
+def form_of_call(name: str, arguments: Sequence[Any]) -> Any:
+    """Return the form of all arguments of a collective. Raises as ``form_of``."""
+    buffers = BUFFERS[name]
+    if len(arguments) == buffers == 2:  # the ordinary case, in few steps
+        one, other = arguments
+        if type(one) is type(other) is np.ndarray:
+            return name, one.nbytes, one.dtype, one.flags.num, other.nbytes, other.dtype, other.flags.num
+        return name, form_of(one), form_of(other)
+    return name, *map(form_of, arguments[:buffers]), *map(word_of, arguments[buffers:])
+
+
+def form_of(argument: Any) -> Any:
+    """Return the form of a buffer; it may stand beside counts and a datatype. Raises TypeError for what has none."""
+    if type(argument) is np.ndarray:
+        return argument.nbytes, argument.dtype, argument.flags.num
+    if type(argument) in LISTS:
+        return (form_of(argument[0]), *map(word_of, argument[1:]))
+    if argument is None or argument is MPI.IN_PLACE:
+        return argument is None
+    view = memoryview(argument)
+    return view.nbytes, view.format, view.c_contiguous, view.readonly
+
+
+def word_of(argument: Any) -> Any:
+    """Return the form of an argument that is no buffer: numbers, a datatype or an operation. Raises as ``form_of``."""
+    if type(argument) in _PLAIN:
+        return argument
+    return tuple(map(word_of, argument)) if type(argument) in LISTS else (type(argument), argument.handle)
+
+
+def in_order(name: str, arguments: Sequence[Any], named: dict[str, Any]) -> Sequence[Any]:
+    """Return all arguments of a collective by their places. Raises TypeError where they do not fit."""
+    places = _NAMED[name]
+    given = dict(zip([each.name for each in places], arguments, strict=False))
+    if len(given) < len(arguments) or given.keys() & named.keys():
+        raise TypeError
+    given |= named
+    found = [given.pop(each.name, each.default) for each in places]
+    if given or _EMPTY in found:
+        raise TypeError
+    return found
