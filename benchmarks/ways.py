@@ -47,7 +47,7 @@ def ways_of(mpi: Any, comms: dict[str, Any], what: tuple[str, int]) -> dict[str,
         "Scan": lambda comm: comm.Scan(*whole),
         "Exscan": lambda comm: comm.Exscan(*whole),
         "Reduce_scatter": lambda comm: comm.Reduce_scatter(rows, own, [block // 8] * n),
-        "Reduce_scatter_block": lambda comm: comm.Reduce_scatter_block(rows, own),
+        "Reduce_scatter_block": lambda comm: comm.Reduce_scatter_block([a, block // 8, mpi.INT64_T], own),
         "Allgatherv": lambda comm: comm.Allgatherv(one, [b, [block] * n, mpi.BYTE]),
         "Barrier": lambda comm: comm.Barrier(),
     }

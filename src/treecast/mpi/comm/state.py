@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from treecast.mpi.plans import Plans
 
 _KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.UNLIKE, Kind.REVOKED)
-_LOOK_ALONE = 0.1  # seconds between looks beside calls that survive nothing
+_LOOK_ALONE = 0.25  # seconds between looks beside calls that survive nothing
 _TURN, _TURNS = 0.3, 8  # seconds between ranks that end a job, so that one says why
 _ASK = 0.05  # seconds after which others are asked again how far they are
 

@@ -80,7 +80,7 @@ class Comm(Member, MPI.Intracomm):
         together, comm = None, None
         if terms.survive:  # after a death it is too late to make duplicates
             together = state.base.survive(state.comm, terms)
-        elif watched and not own:
+        elif watched and not own and self.size > 1:
             together = state.base.compare(state.comm, terms)
             self._least = least_bytes(near=terms.network is None and state.base.near)
             if self._folds and state.base.near and terms.network is None:
