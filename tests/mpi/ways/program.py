@@ -14,13 +14,11 @@ from pathlib import Path
 from mpi4py import MPI
 
 from tests.mpi.ways.collectives import COLLECTIVES
-from treecast.calls.table import Rank
 from treecast.errors import DeliveryError
 from treecast.groups.terms import Terms
 from treecast.groups.unlike import called
 from treecast.groups.words import Words
 from treecast.mpi.comm.state import Base
-from treecast.mpi.reader import Reader
 
 
 class Dying:
@@ -84,8 +82,7 @@ class Call:
     """The calls of one rank over a group of its own; ``wrap`` puts something around its communicators."""
 
     def __init__(self, comm, survive, deadline=None):
-        ours = Rank(MPI, Reader(MPI, comm.size), comm.rank, comm.size)
-        self.base, self.survive, self.deadline = Base(comm, ours), survive, deadline
+        self.base, self.survive, self.deadline = Base(comm), survive, deadline
         self.base.survive(comm, Terms(survive, deadline))
         self.rank, self.size, self.number = comm.rank, comm.size, 0
 
