@@ -34,6 +34,9 @@ added, and what waits for what. ``like="goal"`` gives it the rules of such lists
 >>> verdict, _ = judge_listed(reading.listed(eager=True), Told())
 >>> print(verdict.findings[0].where)
 rank 0, line 1 (receive from 1, tag 0)
+
+A format with threads, signals and buffers makes a ``Program`` itself: ``find_order`` takes its ``Counts``, ``Uses`` judges who
+uses a place when, a ``Judged`` gathers the ``Findings`` of both, and ``rule`` registers rules of the format's own.
 """
 
 from typing import Any
@@ -47,8 +50,12 @@ from treecast.models import MODELS, Model
 from treecast.networks.family import Family, family
 from treecast.plans.built import Built, Job
 from treecast.plans.registry import ALL_PORT, Builder, Option, builder
-from treecast.programs.program import RECEIVE, SEND
-from treecast.programs.verdict import FileVerdict
+from treecast.programs.judge import Judged
+from treecast.programs.order import find_order, find_pairs, judge_order, judge_pairs
+from treecast.programs.program import RECEIVE, SEND, Counts, Program
+from treecast.programs.races import Use, Uses
+from treecast.programs.rules import rule
+from treecast.programs.verdict import FileVerdict, Findings
 from treecast.schedule import Claims, Payloads, Rows
 
 __all__ = [
@@ -58,28 +65,39 @@ __all__ = [
     "Builder",
     "Built",
     "Claims",
+    "Counts",
     "Exporter",
     "Family",
     "FileVerdict",
+    "Findings",
     "Importer",
     "Job",
+    "Judged",
     "Option",
     "Payloads",
+    "Program",
     "Reading",
     "Rows",
     "Setting",
     "Told",
+    "Use",
+    "Uses",
     "View",
     "begins_with",
     "builder",
     "collective",
     "exporter",
     "family",
+    "find_order",
+    "find_pairs",
     "importer",
     "judge_listed",
+    "judge_order",
+    "judge_pairs",
     "judged",
     "machine",
     "picture",
+    "rule",
 ]
 
 

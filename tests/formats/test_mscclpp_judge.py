@@ -34,7 +34,6 @@ from treecast.cli import main
 from treecast.errors import FormatError
 from treecast.formats import Told
 from treecast.formats.mscclpp.judge import judge
-from treecast.programs import events
 from treecast.programs.rules import rules_of
 
 RULES = tuple(rule.name for rule in rules_of("mscclpp"))
@@ -144,14 +143,6 @@ BROKEN = {
 @pytest.mark.parametrize(("rule", "make"), BROKEN.values(), ids=list(BROKEN))
 def test_a_plan_for_each_rule(rule, make):
     assert broken(make())[0] == rule
-
-
-@pytest.mark.parametrize("make", [make for _, make in BROKEN.values()] + list(RIGHT.values()))
-def test_buffers_judged_one_by_one_have_the_same_findings(make, monkeypatch):
-    """Buffers of large plans are judged a few at a time."""
-    whole = judged(make())
-    monkeypatch.setattr(events, "_BITS", 0)
-    assert judged(make()).findings == whole.findings
 
 
 def test_each_rule_has_a_plan():

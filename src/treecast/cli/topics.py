@@ -18,7 +18,7 @@ from treecast.asked import OPTIONS
 from treecast.description import Description, Table
 from treecast.discovery import decorators, import_extensions
 from treecast.models import MODELS
-from treecast.programs.rules import RULES
+from treecast.programs.rules import rules_of
 
 TOPICS: dict[str, Callable[[], Description]] = {}
 """The topics by their names, in alphabetical order."""
@@ -300,7 +300,7 @@ def rules() -> Description:
     importers()  # formats say by whose rules they are judged
     rows = [(rule.name, rule.of, rule.asks) for rule in read_rules()]
     table = Table(columns=("rule", "of", "asks that"), rows=rows, of="rules")
-    others = [(rule.name, ", ".join(rule.of), f"{rule.asks}{' (a warning)' * rule.warns}") for rule in RULES]
+    others = [(rule.name, ", ".join(rule.of), f"{rule.asks}{' (a warning)' * rule.warns}") for rule in rules_of()]
     files = Table(columns=("rule", "of files of", "asks that"), rows=others, of="rules of files of other tools")
     notes = ("A schedule obeys those that its model and its collective call for; 'verify' prints which.",)
     figures = [{"rule": name, "of": of, "asks": asks} for name, of, asks in rows + others]

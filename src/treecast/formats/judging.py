@@ -30,6 +30,7 @@ from treecast.programs.order import (
     receives_before,
     waits_of,
 )
+from treecast.programs.rules import rule
 from treecast.programs.to_schedule import bounds_of, find_contents
 from treecast.programs.verdict import FileVerdict, Findings
 from treecast.ragged import Ints
@@ -111,9 +112,9 @@ def _judge_schedule(file: Judged, listed: Listed, order: Order, schedule: Schedu
     if not early and not report.counts.get("chunks", 0):
         missing = dict(find_missing(listed, order, schedule))
         found.these("waits", np.array(list(missing), np.int64), missing.__getitem__, program.where)
-    for rule, count in report.counts.items():
-        texts = [each.text.replace(" by port -1", "") for each in report.violations if each.rule == rule]
-        found.these(rule, np.arange(count), lambda k, texts=texts: texts[min(k, len(texts) - 1)], lambda _: ("", ()))
+    for name, count in report.counts.items():
+        texts = [each.text.replace(" by port -1", "") for each in report.violations if each.rule == name]
+        found.these(name, np.arange(count), lambda k, texts=texts: texts[min(k, len(texts) - 1)], lambda _: ("", ()))
     file.known |= {"steps": report.steps, "bounds": report.bounds}
 
 
@@ -227,6 +228,7 @@ def find_early(listed: Listed, order: Order) -> Iterator[tuple[int, str]]:
             yield send, f"it goes at step {half[send] // 2}, and waits for a message of step {latest[send] // 2}"
 
 
+@rule("waits", "the messages a send waits for have brought its contents", of=("goal",))
 def find_missing(listed: Listed, order: Order, schedule: Schedule) -> Iterator[tuple[int, str]]:
     """Yield (send, why) for each send that is not sure to have its chunks: nothing that it waits for has brought them."""
     program, part, pairs = listed.program, schedule.part, order.pairs

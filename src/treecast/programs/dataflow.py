@@ -19,6 +19,7 @@ from treecast.collectives import COLLECTIVES, Kind
 from treecast.errors import FormatError
 from treecast.programs.order import Order
 from treecast.programs.program import ADD, BUFFER, READ, RECEIVE, SEND, WRITE, Place
+from treecast.programs.rules import rule
 from treecast.programs.verdict import Findings, Where
 from treecast.ragged import Ints, starts
 from treecast.verification.bits import Bits, bits_of
@@ -310,6 +311,7 @@ def root_of(contents: Contents, kind: Kind) -> int:
     return int(np.where(value >= 0, contents.count[value], 0).argmax()) if len(contents.count) else 0
 
 
+@rule("delivered", "every rank ends with the data that the collective wants there", of=("msccl", "mscclpp"))
 def judge_delivery(
     found: Findings, contents: Contents, kind: Kind, loop: int, *, root: int, name: Name, where: Where
 ) -> None:

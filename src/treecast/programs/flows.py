@@ -13,6 +13,7 @@ from treecast.collectives import Collective
 from treecast.description import count_of, list_few
 from treecast.programs.order import Pairs, waits_of
 from treecast.programs.program import RECEIVE, Program
+from treecast.programs.rules import rule
 from treecast.programs.verdict import Findings
 from treecast.ragged import Ints
 
@@ -25,6 +26,7 @@ Needs = Counter[tuple[int, int]]
 """By the rank that has and the rank that wants: bytes."""
 
 
+@rule("delivered", of=("goal",))
 def judge_flows(
     found: Findings, program: Program, pairs: Pairs, collective: Collective, begins: Ints, *, sized: bool
 ) -> None:

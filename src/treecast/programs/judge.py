@@ -11,7 +11,7 @@ from treecast.errors import FormatError, TreecastError
 from treecast.networks import Network
 from treecast.networks import network as network_of
 from treecast.programs.dataflow import Contents, Name, bits_at, judge_delivery, root_of
-from treecast.programs.rules import place_of
+from treecast.programs.rules import place_of, rule
 from treecast.programs.to_schedule import Sent, bounds_of, collective_of, one_at_a_time, schedule_of_sent, widths
 from treecast.programs.verdict import FileVerdict, Findings, Nouns, Where
 from treecast.ragged import Ints
@@ -47,6 +47,8 @@ class Judged:
             if first and COLLECTIVES[kind].adds and not (contents.sets or self.found.counts["delivered"]):
                 self.known["bits"] = bits_at(contents, COLLECTIVES[kind], loop, root)
 
+    @rule("adjacent", "a link leads from each sender to its receiver", of=("goal", "msccl", "mscclpp"))
+    @rule("link-once", "no link carries more messages at a time than it has cables", of=("goal", "msccl", "mscclpp"))
     def judge_links(
         self, sends: Ints, ends: tuple[Ints, Ints], when: tuple[Ints, Ints], spell: Where, *, named: bool
     ) -> None:
@@ -59,7 +61,7 @@ class Judged:
             return
         (src, dst), network, found = ends, self.where, self.found
         room = widths(network, src, dst)
-        away = np.flatnonzero(room == 0)
+        away = np.flatnonzero(room == 0)[np.argsort(sends[room == 0], kind="stable")]
         to = dict(zip(sends[away].tolist(), dst[away].tolist(), strict=True))
         found.these("adjacent", sends[away], lambda one: f"no link leads from there to {to[one]}", spell)
         if not named:

@@ -221,7 +221,8 @@ def _sort(program: _CallTable) -> list[int]:
     tail, head = np.divmod(arcs, max(several, 1))
     first, missing = starts(np.bincount(tail, minlength=several)), np.bincount(head, minlength=several)
     order, time = np.empty(several, np.int64), np.zeros(several, np.int64)
-    done = find_longest(first, head, np.ones(len(head), np.int64), missing, time, order)
+    none = np.empty(0, np.int64)
+    done = find_longest(first, head, np.ones(len(head), np.int64), missing, time, order, none, none, none)
     return sorted(order[:done].tolist(), key=lambda meeting: time[meeting])
 
 

@@ -1,13 +1,14 @@
 """Which send meets which receive, when each operation begins if nothing but its waits holds it up, and which wait in a circle."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from treecast.errors import FormatError
-from treecast.programs.program import RECEIVE, SEND, Program
+from treecast.programs.program import RECEIVE, RELAXED, SEND, Counts, Program
+from treecast.programs.rules import rule
 from treecast.programs.verdict import Findings
 from treecast.ragged import Ints, starts, turns
 
@@ -52,6 +53,7 @@ def _connections(program: Program) -> tuple[Ints, Ints]:
     return number[: int(sends.sum())], number[int(sends.sum()) :]
 
 
+@rule("pairs", "every send meets a receive of its size, and every signal is awaited", of=("goal", "msccl"))
 def judge_pairs(found: Findings, program: Program, pairs: Pairs, unit: str) -> bool:
     """Judge ``pairs``; ``unit``: the unit of the sizes of messages. Return whether it is kept."""
     found.these("pairs", pairs.alone, lambda one: "it meets nothing at the other end", program.where)
@@ -70,7 +72,7 @@ def judge_pairs(found: Findings, program: Program, pairs: Pairs, unit: str) -> b
 
 _WAITS, _STARVED = 1, 2  # why a lane stops
 _MOST_NAMED = 6  # operations of a circle that are named
-_MOST_BITS = 2**33
+_MOST_BITS, _MOST_LINKS = 2**33, 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +80,7 @@ class Order:
     """When operations begin and end: ``begins`` and ``ends``, int64 (operations,), in steps; -1 where they never do.
 
     ``ended`` are the operations in an order in which they end. ``together``: whether a send ends only when its receive has begun.
+    ``taken``: the order of one run, where counts say more than the waits of ``program``; else None.
     """
 
     program: Program
@@ -86,6 +89,12 @@ class Order:
     begins: Ints
     ends: Ints
     ended: Ints
+    taken: Ints | None = None
+
+    @property
+    def run(self) -> Ints:
+        """The operations in the order of one run."""
+        return self.ended if self.taken is None else self.taken
 
     def began(self, send: int) -> int:
         """Return in which step a message goes."""
@@ -102,12 +111,38 @@ class Order:
         """The most steps that must go one after another."""
         return int(self.ends[self.pairs.receive].max(initial=0))
 
+    @cached_property
+    def ways(self) -> tuple[Ints, Ints, Ints]:
+        """The operations that each surely comes after, by its lane, its message and its waits: where those of each begin, which,
+        and how strong that is.
+        """
+        program, sure = self.program, ~self.program.begun
+        follows = np.flatnonzero(program.before >= 0)
+        head = np.concatenate([follows, self.pairs.receive, program.waiting[sure]])
+        tail = np.concatenate([program.before[follows], self.pairs.send, program.wait[sure]])
+        level = np.zeros(len(head), np.int64)
+        if program.strength is not None:
+            level[len(head) - int(sure.sum()) :] = program.strength[sure]
+        turn = np.argsort(head, kind="stable")
+        return starts(np.bincount(head, minlength=len(program))), tail[turn], level[turn]
+
 
 def find_order(program: Program, pairs: Pairs, together: bool = False) -> Order:
-    """Return when each operation begins and ends, if nothing but waits, its lane and its messages holds it up."""
+    """Return when each operation begins and ends, if nothing but waits, its lane and its messages holds it up.
+
+    Raises FormatError when too many raise and lower one of its counts.
+    """
+    time, ended = _run(program, pairs, together)
+    if program.counts is None or len(ended) < len(program):
+        return Order(program, pairs, together, time[::2], time[1::2], ended)
+    return replace(find_order(_with_counts(program, program.counts), pairs, together), taken=ended)
+
+
+def _run(program: Program, pairs: Pairs, together: bool) -> tuple[Ints, Ints]:
+    """Return when operations begin and end, by turns, and an order in which they can end."""
     from treecast.kernels.programs.queues import find_longest
 
-    n = len(program)
+    n, none = len(program), np.empty(0, np.int64)
     begin, end = 2 * np.arange(n), 2 * np.arange(n) + 1
     sends, receives, units = program.does(SEND), program.does(RECEIVE), program.units
     follows, late, early = np.flatnonzero(program.before >= 0), program.waiting, program.wait
@@ -125,14 +160,44 @@ def find_order(program: Program, pairs: Pairs, together: bool = False) -> Order:
     by_tail = np.argsort(tail, kind="stable")
     first, missing = starts(np.bincount(tail, minlength=2 * n)), np.bincount(head, minlength=2 * n)
     time, order = np.zeros(2 * n, np.int64), np.empty(2 * n, np.int64)
-    done = find_longest(first, head[by_tail], length[by_tail], missing, time, order)
+    takes, gives, counts = none, none, none
+    if program.counts is not None:
+        takes, gives = np.full((2, 2 * n), -1)
+        takes[begin], gives[end], counts = program.counts.lowers, program.counts.raises, program.counts.begins.copy()
+    done = find_longest(first, head[by_tail], length[by_tail], missing, time, order, takes, gives, counts)
     order = order[:done]
     never = np.ones(2 * n, np.bool_)
     never[order] = False
     time[never] = -1
-    return Order(program, pairs, together, time[begin], time[end], order[order % 2 == 1] // 2)
+    return time, order[order % 2 == 1] // 2
 
 
+def _with_counts(program: Program, counts: Counts) -> Program:
+    """Return a program in which who lowers a count waits for those who raise it, wherever it cannot pass without these."""
+    raises, lowers, relaxed, begins = counts
+    waits = [np.stack([program.waiting, program.wait])]
+    for count in np.unique(lowers[lowers >= 0]).tolist():
+        raised, lowered = (np.flatnonzero(of == count) for of in (raises, lowers))
+        if len(raised) * len(lowered) > _MOST_LINKS:
+            raise FormatError(f"{len(raised):,} signals to {len(lowered):,} waits of one count are too many to judge")
+        behind = (
+            1 + turns(program.lane[raised][::-1])[::-1]
+        )  # how many raise it behind each in its lane, itself included
+        needed = len(raised) - behind < 1 + turns(program.lane[lowered])[:, None] - begins[count]
+        late, early = np.nonzero(needed)
+        waits.append(np.stack([lowered[late], raised[early]]))
+    both = np.concatenate(waits, axis=1)
+    turn, known = np.argsort(both[0], kind="stable"), len(program.wait)
+    strength = np.where(relaxed[both].any(axis=0), RELAXED, 0)
+    strength[:known] = 0 if program.strength is None else program.strength
+    begun = np.concatenate([program.begun, np.zeros(len(strength) - known, np.bool_)])
+    columns = {"waiting": both[0], "wait": both[1], "begun": begun, "strength": strength}
+    return replace(program, counts=None, **{name: column[turn] for name, column in columns.items()})
+
+
+@rule(
+    "order", "nothing waits in a circle, and nothing goes before the step of a thing it waits for", of=("goal", "msccl")
+)
 def judge_order(found: Findings, order: Order) -> bool:
     """Judge ``order``: whether every operation comes to its end. Return whether it is kept."""
     found.judged("order")
@@ -151,6 +216,7 @@ def judge_order(found: Findings, order: Order) -> bool:
     return found.judged("order")
 
 
+@rule("in-flight", "nothing waits in a circle where queues are as long as the protocol has them", of=("msccl",))
 def judge_in_flight(found: Findings, order: Order, room: int) -> None:
     """Judge ``in-flight``: where lanes block one another because each connection holds no more than ``room`` units.
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +18,41 @@ NOWHERE = -2
 """No place at all."""
 BUFFER = 2**32
 """The distance of buffers: place k of buffer b is b · BUFFER + k in columns."""
+TOLD, RELAXED, ORDERED, TURNS = range(4)
+"""The strength of waits; a way is as strong as its weakest part. TOLD publishes data, RELAXED has a relaxed signal or wait in it,
+ORDERED orders data that it does not publish, and TURNS say in which order a thread works, and nothing of its data."""
+
+
+class Counts(NamedTuple):
+    """The signals and semaphores of a program, as counts that are never below 0.
+
+    ``raises`` and ``lowers``, int64 (operations,): the count that each operation raises at its end, and that it lowers at its
+    beginning, for which it waits until that is above 0; -1: none. ``relaxed``, bool (operations,): who publishes no data by that.
+    ``begins``, int64 (counts,): the counts at the beginning.
+    """
+
+    raises: Ints
+    lowers: Ints
+    relaxed: NDArray[np.bool_]
+    begins: Ints
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Program:
-    """The operations of all ranks, lane by lane: those of a lane go one after another.
+    """The operations of all ranks, lane by lane: those of a lane go one after another, or those of each of its threads.
 
     Columns are int64 (operations,). ``rank`` and ``lane``: whose an operation is; lanes are numbered through all ranks, and each
-    is one run of operations. ``kind``: its bits; one that receives and sends does so chunk by chunk. ``to`` and ``source``: the
-    ranks that it sends to and receives from, or -1. ``tag``: the connection between two ranks. ``size``: the bytes or chunks of
-    its message. ``units``: the steps that it is under way, 1 where a message goes as a whole, or its chunks.
+    is one run of operations. ``thread``: which of its lane's, where it has several; those of thread -1 go as their waits say.
+    ``kind``: its bits; one that receives and sends does so chunk by chunk. ``to`` and ``source``: the ranks that it sends to and
+    receives from, or -1. ``tag``: the connection between two ranks. ``size``: the bytes or chunks of its message. ``units``: the
+    steps that it is under way, 1 where a message goes as a whole, or its chunks.
 
     ``read`` and ``write``: the places of buffers that its rank reads, and that it or its peer writes; empty where operations name
     none.
 
     Operation ``waiting[i]`` waits for ``wait[i]``, for its beginning where ``begun``, else for its end: by the first, ascending.
+    ``strength``: how strong each wait is, by default TOLD. ``counts``: what else operations wait for.
+
     ``where`` leads from an operation to its place in the file, in words and in numbers.
     """
 
@@ -50,6 +71,9 @@ class Program:
     where: Callable[[int], Place]
     read: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     write: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    thread: Ints | None = None
+    strength: Ints | None = None
+    counts: Counts | None = None
 
     def __len__(self) -> int:
         return len(self.rank)
@@ -78,9 +102,15 @@ class Program:
 
     @cached_property
     def before(self) -> Ints:
-        """The operation before each in its lane; -1 for the first."""
+        """The operation before each in its thread, or its lane; -1 for the first."""
         found = np.arange(-1, len(self) - 1)
-        found[self.first[:-1][np.diff(self.first) > 0]] = -1
+        if self.thread is None:
+            found[self.first[:-1][np.diff(self.first) > 0]] = -1
+            return found
+        turn = np.lexsort([self.thread, self.lane])
+        follows = (np.diff(self.lane[turn]) == 0) & (np.diff(self.thread[turn]) == 0) & (self.thread[turn[1:]] >= 0)
+        found[:] = -1
+        found[turn[1:][follows]] = turn[:-1][follows]
         return found
 
     @cached_property

@@ -1,6 +1,9 @@
-"""Every rule by which files of other tools are judged, in the order in which they are told."""
+"""The rules by which files of other tools are judged: each is registered beside the function that judges it."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
 
 
 class Rule(NamedTuple):
@@ -15,45 +18,44 @@ class Rule(NamedTuple):
     warns: bool = False
 
 
-_SENDS = ("goal",)
-_BLOCKS = ("msccl", "mscclpp")
-_LISTS = (*_SENDS, "msccl")
+_RULES, _LIKE = dict[str, Rule](), dict[str, str]()
+_ORDER = (
+    *("shape", "bounds", "pairs", "signalled", "order", "deadlock", "in-flight", "waits"),
+    *("race", "undefined", "begun", "ended", "relaxed", "executor", "delivered", "adjacent", "link-once"),
+)
+"""The order in which rules are told; rules of schedules, and others, stand behind these."""
 
-RULES = [
-    Rule("shape", _BLOCKS, "everything that is named is there, and no limit of the format is passed"),
-    Rule("bounds", ("mscclpp",), "every place lies in its buffer"),
-    Rule("pairs", (*_LISTS, "mscclpp"), "every send meets a receive of its size, and every signal is awaited"),
-    Rule("signalled", ("msccl",), "whatever is awaited is told"),
-    Rule("order", _LISTS, "nothing waits in a circle, and nothing goes before the step of a thing it waits for"),
-    Rule("deadlock", ("mscclpp",), "nothing waits for ever"),
-    Rule("in-flight", ("msccl",), "nothing waits in a circle where queues are as long as the protocol has them"),
-    Rule("waits", _SENDS, "the messages a send waits for have brought its contents"),
-    Rule("race", _BLOCKS, "of two uses of a place, one of which writes, one surely comes first"),
-    Rule("undefined", _BLOCKS, "nothing is read that nobody wrote"),
-    Rule("begun", ("mscclpp",), "no buffer of another rank is used before that rank has begun"),
-    Rule("ended", ("mscclpp",), "no buffer of another rank is used when that rank may have ended"),
-    Rule("relaxed", ("mscclpp",), "signals that order two uses also publish data, which relaxed ones do not"),
-    Rule("executor", ("mscclpp",), "the executor of August 2026 does as the words say", warns=True),
-    Rule("delivered", (*_SENDS, *_BLOCKS), "every rank ends with the data that the collective wants there"),
-    Rule("adjacent", (*_SENDS, *_BLOCKS), "a link leads from each sender to its receiver"),
-    Rule("link-once", (*_SENDS, *_BLOCKS), "no link carries more messages at a time than it has cables"),
-]
-"""Files of sends and receives that are whole schedules are judged by the rules of schedules as well."""
-_PLACE = {rule.name: place for place, rule in enumerate(RULES)}
+
+def rule(name: str, asks: str = "", *, of: tuple[str, ...], warns: bool = False) -> Callable[[_Function], _Function]:
+    """Register the function below as a judge of a rule, in files of the formats ``of``.
+
+    One of its judges says what it ``asks``. Files of sends and receives that are whole schedules are judged by the rules of
+    schedules as well.
+    """
+
+    def register(judge: _Function) -> _Function:
+        known = _RULES.get(name, Rule(name, (), ""))
+        _RULES[name] = Rule(name, tuple(sorted({*known.of, *of})), asks or known.asks, warns or known.warns)
+        return judge
+
+    return register
 
 
 def adopt(name: str, like: str) -> None:
     """Have a format judged by the rules of another. ``goal`` stands for all lists of sends and receives."""
-    for place, rule in enumerate(RULES):
-        if like in rule.of and name not in rule.of:
-            RULES[place] = rule._replace(of=tuple(sorted({*rule.of, name})))
+    _LIKE[name] = like
 
 
-def rules_of(judged: str) -> tuple[Rule, ...]:
-    """Return the rules by which a format is ``judged``, in order."""
-    return tuple(rule for rule in RULES if judged in rule.of)
+def rules_of(judged: str = "") -> tuple[Rule, ...]:
+    """Return the rules by which a format is ``judged``, by default all, in order, once their judges are imported."""
+    found = list[Rule]()
+    for each in sorted(_RULES.values(), key=lambda known: place_of(known.name)):
+        of = {*each.of, *(name for name, like in _LIKE.items() if like in each.of)}
+        if judged in of or not judged:
+            found.append(each._replace(of=tuple(sorted(of))))
+    return tuple(found)
 
 
-def place_of(rule: str) -> int:
-    """Return where a rule stands among all; rules of schedules stand behind those of files."""
-    return _PLACE.get(rule, len(RULES))
+def place_of(name: str) -> int:
+    """Return where a rule stands among all."""
+    return _ORDER.index(name) if name in _ORDER else len(_ORDER)

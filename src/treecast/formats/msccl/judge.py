@@ -29,6 +29,7 @@ from treecast.programs.judge import Judged, find_network
 from treecast.programs.order import Order, find_order, find_pairs, judge_in_flight, judge_order, judge_pairs
 from treecast.programs.program import BUFFER, READ, RECEIVE, SEND, WRITE
 from treecast.programs.races import judge_races
+from treecast.programs.rules import rule
 from treecast.programs.to_schedule import Sent
 from treecast.programs.verdict import FileVerdict, Findings, Where
 from treecast.ragged import Ints, places
@@ -94,6 +95,7 @@ def _judge(file: Judged, algorithm: Algorithm, named: str | None) -> None:
     file.note_figures(ends, units, order.steps, sent)
 
 
+@rule("undefined", "nothing is read that nobody wrote", of=("msccl",))
 def _judge_contents(file: Judged, algorithm: Algorithm, order: Order, kind: str, inplace: bool) -> None:
     """Judge ``race``, ``undefined`` and ``delivered`` for one or two buffers of input and output."""
     found, step, program = file.found, algorithm.step, order.program
@@ -117,6 +119,7 @@ def _judge_contents(file: Judged, algorithm: Algorithm, order: Order, kind: str,
     file.judge_contents(contents, kind, algorithm.loop, name, program.where)
 
 
+@rule("signalled", "whatever is awaited is told", of=("msccl",))
 def _judge_signals(found: Findings, algorithm: Algorithm) -> Ints:
     """Judge ``signalled``; return the step after which each step may go on: -1 where it does not wait."""
     step, first = algorithm.step, algorithm.first_block
@@ -160,6 +163,7 @@ class _Finder:
         return self._whole(np.array([wrong]), lambda _: text)
 
 
+@rule("shape", "everything that is named is there, and no limit of the format is passed", of=("msccl",))
 def judge_shape(found: Findings, program: Algorithm) -> bool:
     """Judge ``shape``: the limits of the format, and whether all that it names is there. Return whether to go on."""
     finder = _Finder(program, found)

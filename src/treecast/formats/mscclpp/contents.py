@@ -8,10 +8,11 @@ import numpy as np
 
 from treecast.collectives import COLLECTIVES
 from treecast.errors import FormatError
-from treecast.formats.mscclpp.order import Order
-from treecast.formats.mscclpp.plan import Span, note, spell
+from treecast.formats.mscclpp.plan import Span, note
+from treecast.formats.mscclpp.program import Laid
 from treecast.programs.dataflow import Contents, Moves, Places, trace
 from treecast.programs.judge import Judged
+from treecast.programs.rules import rule
 from treecast.programs.to_schedule import Sent
 from treecast.ragged import Ints, places, starts
 
@@ -19,49 +20,50 @@ _MOST_MOVED = 2**22
 
 
 class Message(NamedTuple):
-    """A move of ``units`` units between two GPUs, which stand from ``slot`` on while under way; its place in the run."""
+    """A move of ``units`` units between two GPUs, which stand from ``slot`` on while under way, by an operation."""
 
     src: int
     dst: int
     slot: int
     units: int
-    at: int
+    operation: int
 
 
 class _Move(NamedTuple):
-    """Part of an operation: ``at``, its place in the run; the places that are read and added up, and those that are written."""
+    """Part of an operation: the places that are read and added up, and those that are written."""
 
-    at: int
+    operation: int
     units: int
     reads: list[int]
     writes: list[int]
 
 
 class Flow:
-    """The moves of a run. Buffers stand one behind the other, then the packets of each scratch, then messages under way."""
+    """The moves of operations. Buffers stand one behind the other, then the packets of each scratch, then messages under way."""
 
-    def __init__(self, order: Order) -> None:
-        self.order, self.plan = order, order.plan
+    def __init__(self, laid: Laid) -> None:
+        self.laid, self.plan = laid, laid.plan
         plan = self.plan
         sizes = np.array(plan.sizes, np.int64)
         self.first = starts(np.concatenate([sizes, np.where(np.arange(len(sizes)) % 3 == 2, sizes, 0)]))
         self.messages = list[Message]()
         self._slots = int(self.first[-1])
-        steps = [plan.steps[j][k] for j, k in dict.fromkeys(at[:2] for at in order.done)]
+        moving = {one for parts in laid.parts.values() for one in parts.moves if laid.step(one).op.form}
+        steps = [plan.steps[j][k] for j, k in laid.parts if plan.steps[j][k].op.form]
         moved = sum(span.hi - span.lo for step in steps for place in step.reads + step.writes for span in place)
         if moved > _MOST_MOVED:
             raise FormatError(f"{moved:,} pieces are moved: {_MOST_MOVED:,} can be judged")
-        self.moves = [move for at, _ in enumerate(order.done) for move in self._lower(at)]
+        self.moves = [move for one in laid.order.run.tolist() if one in moving for move in self._lower(one)]
         ways = {step.op.adds for step in steps if step.op.form is not None and step.op.form.sums}
         self.mixed = len(ways) > 1
         self.places = self._lay_out()
         sides = [move.reads for move in self.moves], [move.writes for move in self.moves]
         begin = [starts([len(some) for some in side]) for side in sides]
         flat = [np.array([place for some in side for place in some], np.int64) for side in sides]
-        at = np.array([move.at for move in self.moves], np.int64)
+        one = np.array([move.operation for move in self.moves], np.int64)
         units = np.array([move.units for move in self.moves], np.int64)
-        table = Moves(at, units, begin[0], flat[0], begin[1], flat[1])
-        lanes, under_way = np.zeros(len(order.done), np.int64), self._slots - self.places.total
+        table = Moves(one, units, begin[0], flat[0], begin[1], flat[1])
+        lanes, under_way = np.zeros(len(laid.at), np.int64), self._slots - self.places.total
         self.contents: Contents = trace(
             self.places, table, lanes, under_way, twins=self._twins(), sets=not ways <= {"sum"}
         )
@@ -69,11 +71,10 @@ class Flow:
     def _place(self, span: Span) -> int:
         return int(self.first[span.store + len(self.plan.sizes) * span.packed]) + span.lo
 
-    def _lower(self, at: int) -> Iterator[_Move]:
+    def _lower(self, one: int) -> Iterator[_Move]:
         """Yield the moves of an operation. One from or to another GPU is a message."""
-        j, k, thread = self.order.done[at]
-        step, gpu = self.plan.steps[j][k], self.plan.owners[j]
-        form = step.op.form
+        step, gpu = self.laid.step(one), int(self.laid.order.program.rank[one])
+        form, thread = step.op.form, (self.laid.at[one] or (0, 0, -1))[2]
         if form is None:
             return
         pairs = [([span for place in step.reads for span in place], [span for place in step.writes for span in place])]
@@ -87,15 +88,15 @@ class Flow:
             for span in sources if form.sums or form.each else sources[:1]:
                 reads.append(self._place(span))
                 if span.store // 3 != gpu:
-                    slot = self._message(span.store // 3, gpu, units, at)
-                    yield _Move(at, units, [reads[-1]], [slot])
+                    slot = self._message(span.store // 3, gpu, units, one)
+                    yield _Move(one, units, [reads[-1]], [slot])
                     reads[-1] = slot
             writes = [self._place(span) for span in targets]
-            writes += [self._message(gpu, s.store // 3, units, at) for s in targets if s.store // 3 != gpu]
-            yield _Move(at, units, reads, writes)
+            writes += [self._message(gpu, s.store // 3, units, one) for s in targets if s.store // 3 != gpu]
+            yield _Move(one, units, reads, writes)
 
-    def _message(self, src: int, dst: int, units: int, at: int) -> int:
-        self.messages.append(Message(src, dst, self._slots, units, at))
+    def _message(self, src: int, dst: int, units: int, one: int) -> int:
+        self.messages.append(Message(src, dst, self._slots, units, one))
         self._slots += units
         return self.messages[-1].slot
 
@@ -127,12 +128,6 @@ class Flow:
             twins[packed + half] = plain + 2 * half[:, None] + np.arange(2)
         return twins.reshape(-1)
 
-    def where(self, at: int) -> tuple[str, tuple[int, ...]]:
-        """Return where an operation stands in the file, by its place in the run."""
-        j, k, _ = self.order.done[at]
-        place = self.plan.steps[j][k].op.where
-        return spell(place), place
-
     def name(self, place: int) -> str:
         """Return how a place is called."""
         store = int(np.searchsorted(self.first, place, side="right")) - 1
@@ -152,7 +147,8 @@ class Flow:
         under_way = {message.slot: number for number, message in enumerate(self.messages)}
         moved, began = [0] * len(self.moves), np.zeros(len(self.messages), np.int64)
         for one in order:
-            move, j = self.moves[one], self.order.done[self.moves[one].at][0]
+            move = self.moves[one]
+            j = int(self.laid.order.program.lane[move.operation])
             begin = max([lane.get(j, 0), *(int(came[p : p + move.units].max(initial=0)) for p in move.reads)])
             moved[one], ends = begin, dict.fromkeys(move.writes, begin)
             for slot in [place for place in move.writes if place in under_way]:
@@ -192,13 +188,14 @@ def _loop_of(flow: Flow, kind: str) -> int:
     return int(given.max(initial=0)) * (len(given) if row.starts == "own" and row.ends == "all" else 1)
 
 
+@rule("undefined", of=("mscclpp",))
 def judge_contents(file: Judged, flow: Flow, kind: str) -> None:
     """Judge ``undefined``, and ``delivered`` of a collective that is known."""
     plan, contents, found = flow.plan, flow.contents, file.found
     found.judged("undefined")
     bare: list[list[int]] = contents.bare[np.unique(contents.bare[:, 0], return_index=True)[1]].tolist()
     for at, place in bare:
-        found.note("undefined", f"it reads {flow.name(place)}, which nothing has written", *flow.where(at))
+        found.note("undefined", f"it reads {flow.name(place)}, which nothing has written", *flow.laid.where(at))
     if kind and flow.mixed:
         note(found, "delivered", (), "some operations add otherwise than others: one reduce_op is one result")
         kind = ""
@@ -206,4 +203,4 @@ def judge_contents(file: Judged, flow: Flow, kind: str) -> None:
     def name(rank: int, place: int, _: int) -> tuple[str, tuple[int, ...]]:
         return f"gpus[{rank}], chunk {place // plan.units} of its output", (rank,)
 
-    file.judge_contents(contents, kind, _loop_of(flow, kind) if kind else 0, name, flow.where)
+    file.judge_contents(contents, kind, _loop_of(flow, kind) if kind else 0, name, flow.laid.where)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from treecast.errors import FormatError
+from treecast.programs.rules import rule
 from treecast.programs.verdict import Findings
 
 BUFFERS = "ios"
@@ -179,13 +180,12 @@ class Step(NamedTuple):
 
 
 class Unrolled(NamedTuple):
-    """A plan written out. ``sizes``: units of each store; ``steps``: of each threadblock; ``owners``: their GPUs."""
+    """A plan written out. ``sizes``: units of each store; ``steps``: of each threadblock."""
 
     written: Plan
     units: int
     sizes: list[int]
     steps: list[list[Step]]
-    owners: list[int]
 
     def place(self, gpu: int, buffer: int, lo: int = 0) -> tuple[int, int]:
         """Return the store and the unit there of a unit of a buffer: in place, input and output are one."""
@@ -204,6 +204,7 @@ _SHARED = {"allreduce": (0, 0), "alltoall": (0, 0), "allgather": (1, 1), "reduce
 """In place: which of input and output holds both, and whether the other is the GPU's part of it."""
 
 
+@rule("bounds", "every place lies in its buffer", of=("mscclpp",))
 def unroll(written: Plan, turns: int, found: Findings) -> Unrolled:
     """Return a plan written out. Raises FormatError when it is too large."""
     pipelines = [op for op in written.ops if op.name == "pipeline"]
@@ -219,8 +220,7 @@ def unroll(written: Plan, turns: int, found: Findings) -> Unrolled:
     if count > _MOST_STEPS:
         raise FormatError(f"{count:,} operations are too many to judge: {_MOST_STEPS:,} at most")
     sizes = [chunks * units for gpu in written.gpus for chunks in gpu.chunks]
-    owners = [g for g, gpu in enumerate(written.gpus) for _ in gpu.blocks]
-    plan = Unrolled(written, units, sizes, [], owners)
+    plan = Unrolled(written, units, sizes, [])
     for gpu in written.gpus:
         for block in gpu.blocks:
             plan.steps.append([step for op in block for step in _steps(plan, op, pieces, found)])

@@ -25,6 +25,7 @@ from treecast.formats.mscclpp.plan import (
     Where,
     note,
 )
+from treecast.programs.rules import rule
 from treecast.programs.verdict import Findings
 
 MOST_OPS, MOST_CHANNELS, MOST_AT_ONCE, MOST_PLACES, MOST_SHARED = 64, 16, 8, 10, 16
@@ -49,6 +50,7 @@ def _noting(found: Findings, where: Where) -> Generator[None]:
         note(found, "shape", where, str(error))
 
 
+@rule("shape", of=("mscclpp",))
 def read_plan(data: bytes, found: Findings) -> Plan | None:
     """Return the plan, or None where its shape is wrong; judge ``shape``. Raises FormatError for no JSON, or past a limit."""
     plan, tables = _parse(data), list[_Table]()

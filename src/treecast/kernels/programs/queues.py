@@ -77,24 +77,44 @@ def run_program(start, units, sends, receives, into, out, wait, room, at, why):
                 other = next_asleep[other]
 
 
-@njit(work=lambda first, head, length, missing, time, order: 6 * len(head) + 4 * len(order))
-def find_longest(first, head, length, missing, time, order):
+@njit(work=lambda first, head, length, missing, time, order, *_: 6 * len(head) + 4 * len(order))
+def find_longest(first, head, length, missing, time, order, takes, gives, counts):
     """Fill ``time`` with the longest way to each point, and ``order`` with the points as they are reached; return how many are.
 
     From point p ways ``first[p] … first[p+1]-1`` lead to points ``head``, each so long; ``missing[p]``, which is used up, is
-    how many lead to p. Points on a circle, and behind one, are not reached.
+    how many lead to p. Points on a circle, and behind one, are not reached. Where there are ``counts``, which change, point p
+    lowers count ``takes[p]``, and waits until that is above 0, and raises count ``gives[p]``; -1: none.
     """
     done, points, left = 0, len(order), 0
-    stack = np.empty(points, np.int64)
-    for p in range(points - 1, -1, -1):
+    stack, counted = np.empty(points, np.int64), len(counts) > 0
+    asleep, next_asleep = np.full(len(counts), -1, np.int64), np.empty(points if counted else 0, np.int64)
+    front = 0
+    for i in range(points):
+        p = i if counted else points - 1 - i
         if missing[p] == 0:
             stack[left] = p
             left += 1
-    while left > 0:
-        left -= 1
-        p = stack[left]
+    while left > front:
+        if counted:
+            p = stack[front]
+            front += 1
+        else:
+            left -= 1
+            p = stack[left]
+        if counted and takes[p] >= 0:
+            if counts[takes[p]] == 0:
+                next_asleep[p], asleep[takes[p]] = asleep[takes[p]], p
+                continue
+            counts[takes[p]] -= 1
         order[done] = p
         done += 1
+        if counted and gives[p] >= 0:
+            counts[gives[p]] += 1
+            q = asleep[gives[p]]
+            if q >= 0:
+                asleep[gives[p]] = next_asleep[q]
+                front -= 1
+                stack[front] = q
         for e in range(first[p], first[p + 1]):
             q = head[e]
             if time[p] + length[e] > time[q]:
@@ -106,27 +126,34 @@ def find_longest(first, head, length, missing, time, order):
     return done
 
 
-@njit(work=lambda order, *given: 3 * len(order) * (given[6] + 3))
-def spread_clocks(order, before, pair, wait, block, index, column, columns, clock, first):
-    """Fill ``clock``, int32 (steps · columns,), with how many steps of each chosen block have ended when a step has ended.
+@njit(work=lambda order, ways, most, column, value, columns, *_: 2 * (len(order) + len(ways[1])) * columns)
+def spread_marks(order, ways, most, column, value, columns, marks, first, bits):
+    """Fill ``marks``, a row of ``columns`` for each operation, with the marks of all that has ended when it has.
 
-    The steps come in an ``order`` in which they can end. Step s follows step ``before[s]`` of its block, step ``pair[s]`` that
-    sends the message it receives, and step ``wait[s]``; -1: none. ``block[s]`` and ``index[s]`` say which step of which block
-    step s is, ``column[b]`` which column is that of block b, or -1. Step s is at ``s - first`` in ``clock``; steps before
-    ``first`` and ``pair`` of them are left out.
+    Operations come in an ``order`` in which they can end. ``ways``: start, tail and level; operation s comes after operations
+    ``tail[start[s]] … tail[start[s+1]-1]``, and each of these ways counts whose level is ``most`` at most. Its own mark is
+    ``value[s]``, in ``column[s]``; -1: none. Marks are bits that are joined where ``bits``, else numbers, of which the greatest
+    counts. Operation s is row ``s - first``; what comes from operations that have no row is left out.
     """
+    start, tail, level = ways
     for i in range(len(order)):
         s = order[i]
         here = (s - first) * columns
         for k in range(columns):
-            clock[here + k] = 0
-        for other in (before[s], pair[s], wait[s]):
-            there = (other - first) * columns
-            for k in range(columns if other >= 0 else 0):
-                if clock[there + k] > clock[here + k]:
-                    clock[here + k] = clock[there + k]
-        if column[block[s]] >= 0:
-            clock[here + column[block[s]]] = index[s] + 1
+            marks[here + k] = 0
+        for e in range(start[s], start[s + 1]):
+            there = (tail[e] - first) * columns
+            if level[e] > most or there < 0 or there >= len(marks):
+                continue
+            for k in range(columns):
+                if bits:
+                    marks[here + k] |= marks[there + k]
+                elif marks[there + k] > marks[here + k]:
+                    marks[here + k] = marks[there + k]
+        if column[s] >= 0 and bits:
+            marks[here + column[s]] |= value[s]
+        elif column[s] >= 0:
+            marks[here + column[s]] = value[s]
 
 
 @njit(work=lambda moves, *_: 14 * int(moves[1].sum()) + len(moves[0]))
