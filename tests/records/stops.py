@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from functools import partial
 
 face, how = sys.argv[1:]
 if face == "torch":
@@ -28,11 +29,14 @@ else:
         comm = treecast.connect(survive=0)
     rank, numbers, total = comm.rank, np.ones(1000), np.empty(1000)
     call, other = (lambda: comm.Allreduce(numbers, total)), comm.Barrier
+    if how == "of two":  # the sums of each half go over a communicator of its own
+        half = treecast.mpi.wrap(MPI.COMM_WORLD.Split(rank // 2), survive=1)
+        call = partial(half.Allreduce, numbers, total)
 
 
 for step in range(6):
     if rank == 2 and step == 3:
-        if how == "killed":
+        if how in ("killed", "of two"):
             os.kill(os.getpid(), signal.SIGKILL)
         if how == "aborted":
             os.abort()

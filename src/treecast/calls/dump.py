@@ -7,13 +7,14 @@ for stands under ``treecast`` in each entry. Calls that it has no name for go by
 import os
 import pickle
 import socket
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter_ns, time_ns
-from typing import Any
+from typing import Any, NamedTuple
 
 from treecast.files import write_whole
 from treecast.groups.group import Group
+from treecast.groups.members import name_ranks
 from treecast.groups.record import KEPT, Made
 from treecast.groups.waiting import Waiting
 from treecast.groups.words import spell
@@ -24,12 +25,41 @@ _NAMES = _KNOWN | {name: name for name in ("barrier", "gather", "scatter", "redu
 """By the begin of a call's name in mpi4py, what PyTorch calls it."""
 _FLOATS = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "bool": "Bool"}
 _TYPES = _FLOATS | {"int8": "Char", "uint8": "Byte", "int16": "Short", "int32": "Int", "int64": "Long"}
+_FEW = 8  # ranks that the title of a group names
 _INPUTS, _OUTPUTS = {"scatter", "all_to_all"}, {"gather", "all_gather", "all_to_all"}
 """Calls whose input, or output, has a block for each rank."""
 
 
-def entry_of(made: Made, group: Group, number: int) -> dict[str, Any]:
+class Part(NamedTuple):
+    """The groups of a communicator, whose ranks are ``ranks`` of the job. ``prefix``: what tells its groups from others."""
+
+    waiting: Waiting
+    ranks: Sequence[int]
+    prefix: str = ""
+
+    def name(self, group: Group) -> str:
+        """Return the name of a group in records."""
+        return f"{self.prefix}{group.ident}"
+
+    def title(self, group: Group) -> str:
+        """Return how people call a group."""
+        few = group.size <= _FEW
+        said = f" of {name_ranks(self.members(group)) if few else f'{group.size} ranks'}" if self.prefix else ""
+        return f"group {self.name(group)}{said}" if self.prefix or group.ident else "default_pg"
+
+    def members(self, group: Group) -> list[int]:
+        """Return the ranks of a group in the job."""
+        return [self.ranks[seat] for seat in group.seats]
+
+    def configs(self) -> dict[str, dict[str, str]]:
+        """Return the names, titles and ranks of its groups as in a flight record."""
+        found = [(self.name(group), group) for group in list(self.waiting.groups.values())]
+        return {n: {"name": n, "desc": self.title(group), "ranks": str(self.members(group))} for n, group in found}
+
+
+def entry_of(made: Made, part: Part, number: int) -> dict[str, Any]:
     """Return a call as an entry of a flight record."""
+    group = part.waiting.groups[made.group]
     words, plain = made.words, made.words.name.lower()
     name = next((name for begin, name in _NAMES.items() if plain.startswith(begin)), "all_reduce")
     kind, counts = spell(words.datatype), words.counts
@@ -45,8 +75,8 @@ def entry_of(made: Made, group: Group, number: int) -> dict[str, Any]:
     is_over = bool(made.ended)
     return {
         "record_id": number,
-        "pg_id": group.ident,
-        "process_group": (str(group.ident), _title(group)),
+        "pg_id": part.name(group) if part.prefix else group.ident,
+        "process_group": (part.name(group), part.title(group)),
         "collective_seq_id": made.call,
         "p2p_seq_id": 0,
         "op_id": made.call,
@@ -70,30 +100,26 @@ def entry_of(made: Made, group: Group, number: int) -> dict[str, Any]:
     }
 
 
-def flight_record(waiting: Waiting) -> dict[str, Any]:
+def flight_record(*parts: Part) -> dict[str, Any]:
     """Return the record of the last calls: entries, the ranks of each group, and how far each has come."""
-    known, now = list(waiting.groups.values()), time_ns() - perf_counter_ns()
-    for group in known:
-        if group.transport.lock.acquire(blocking=False):  # else it is inside a call, which has noted those before it
-            group.catch_up()
-            group.transport.lock.release()
-    made = {(each.group, each.call): each for each in list(waiting.record.calls) if each.group in waiting.groups}
-    for group in known:  # calls that went past it have the times of another clock; one that took long was noted twice
-        made |= {(group.ident, each[0]): Made.over(group.ident, each, now) for each in list(group.unlike.quick)}
-    last = sorted(made.values(), key=lambda each: each.began)[-KEPT:]
+    made, now = dict[tuple[int, int, int], Made](), time_ns() - perf_counter_ns()
+    for k, (waiting, *_) in enumerate(parts):
+        made |= {(k, one.group, one.call): one for one in list(waiting.record.calls) if one.group in waiting.groups}
+        for group in list(waiting.groups.values()):  # those that went past it have the times of another clock
+            if group.transport.lock.acquire(blocking=False):  # else it is inside a call, which has noted those before it
+                group.catch_up()
+                group.transport.lock.release()
+            over = [Made.over(group.ident, each, now) for each in list(group.unlike.quick)]
+            made |= {(k, group.ident, one.call): one for one in over}  # one that took long was noted twice
+    last = sorted(made.items(), key=lambda pair: pair[1].began)[-KEPT:]
+    status = {part.name(group): _status_of(group) for part in parts for group in list(part.waiting.groups.values())}
     return {
         "version": VERSION,
-        "entries": [entry_of(each, waiting.groups[each.group], k) for k, each in enumerate(last)],
-        "pg_config": groups_of(known),
-        "pg_status": {str(group.ident): _status_of(group) for group in known},
+        "entries": [entry_of(each, parts[k], number) for number, ((k, *_), each) in enumerate(last)],
+        "pg_config": {name: row for part in parts for name, row in part.configs().items()},
+        "pg_status": status,
         "treecast": {"taken_ns": time_ns(), "host": socket.gethostname(), "pid": os.getpid()},
     }
-
-
-def groups_of(groups: Iterable[Group]) -> dict[str, dict[str, str]]:
-    """Return the names, titles and ranks of groups as in a flight record."""
-    found = [(str(group.ident), group) for group in groups]
-    return {name: {"name": name, "desc": _title(group), "ranks": str(group.seats)} for name, group in found}
 
 
 def _status_of(group: Group) -> dict[str, int]:
@@ -102,13 +128,9 @@ def _status_of(group: Group) -> dict[str, int]:
     return {**begun, "last_completed_collective": last - group.unlike.is_inside}
 
 
-def _title(group: Group) -> str:
-    return f"group {group.ident}" if group.ident else "default_pg"
-
-
-def dump(waiting: Waiting, rank: int, folder: str) -> Path:
+def dump(rank: int, folder: str, *parts: Part) -> Path:
     """Write the record of a rank into a folder, as ``treecast_rank_RANK``; return the file. Raises FormatError."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     file = Path(folder, f"treecast_rank_{rank}")
-    write_whole(file, pickle.dumps(flight_record(waiting), protocol=4))
+    write_whole(file, pickle.dumps(flight_record(*parts), protocol=4))
     return file

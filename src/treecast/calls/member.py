@@ -12,7 +12,7 @@ from treecast.algorithms.sums import Sums, allreduce
 from treecast.calls import objects
 from treecast.calls.call import Call, Last
 from treecast.calls.deaths import Deaths
-from treecast.calls.dump import dump, flight_record
+from treecast.calls.dump import Part, dump, flight_record
 from treecast.calls.table import ROWS, Failed, Given, Job, Plans, Rank, Row, job_of
 from treecast.calls.worker import Worker, done
 from treecast.groups.group import Group
@@ -52,15 +52,23 @@ class Member:
         return {rank: group.waiting.where(group, rank) for rank in group.awaited()} if group.unlike.is_inside else {}
 
     def calls(self) -> list[dict[str, Any]]:
-        """Return the last 1,000 calls of this process, of all its communicators, as entries of PyTorch's flight recorder."""
-        return list(flight_record(self._group.waiting)["entries"])
+        """Return the last 1,000 calls of this process as entries of PyTorch's flight recorder.
+
+        They are those of all its communicators, over MPI of this one. TREECAST_DUMP keeps those of all.
+        """
+        return list(flight_record(self._part)["entries"])
 
     def dump(self, folder: str) -> Path:
         """Write the record of the last calls into a folder, in the form of PyTorch's flight recorder; return the file.
 
         ``torchfrtrace FOLDER --prefix treecast_rank_`` reads it. Raises FormatError where it cannot be written.
         """
-        return dump(self._group.waiting, self._group.transport.rank, folder)
+        return dump(self._group.transport.rank, folder, self._part)
+
+    @property
+    def _part(self) -> Part:
+        """What this process keeps of its calls, by the ranks of its transport."""
+        return Part(self._group.waiting, range(self._group.transport.size))
 
     @property
     def _here(self) -> tuple[Rank, Worker, Deaths]:

@@ -10,10 +10,15 @@ import json
 import mmap
 import os
 import socket
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
-from treecast.calls.dump import entry_of, groups_of
+from treecast.calls.dump import Part, entry_of
 from treecast.groups.record import KEPT, Made
 from treecast.groups.waiting import Waiting
 from treecast.records.ring import ENDED, HEAD, MAGIC, NUMBER, ROW
@@ -22,33 +27,58 @@ _HEAD, _ROW = 1 << 16, 512
 
 
 class Ring:
-    """The file of a rank in a folder, ``rank-RANK.ring``. ``note`` keeps a call that begins, ends or fails."""
+    """The file of a process in a folder, ``rank-RANK.ring``, for the calls of all its communicators."""
 
-    def __init__(self, waiting: Waiting, rank: int, folder: str) -> None:
+    def __init__(self, rank: int, folder: str) -> None:
         Path(folder).mkdir(parents=True, exist_ok=True)
         self.file = Path(folder, f"rank-{rank}.ring")
         self.file.unlink(missing_ok=True)
         self._descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.ftruncate(self._descriptor, _HEAD + KEPT * _ROW)
-        self._map, self._waiting, self._rank = mmap.mmap(self._descriptor, _HEAD + KEPT * _ROW), waiting, rank
-        self._many, self._groups, self._known = 0, 0, dict[Any, bytes]()
-        self._write_head()
+        self._map, self._rank, self.parts = mmap.mmap(self._descriptor, _HEAD + KEPT * _ROW), rank, list[Part]()
+        self._number, self._groups, self._known = count(1), dict[str, dict[str, str]](), dict[Any, bytes]()
+        self._alike = Counter[tuple[int, ...]]()
 
-    def _write_head(self, *, closed: bool = False) -> None:
+    def join(self, waiting: Waiting, ranks: Sequence[int], size: int | None = None) -> Part:
+        """Have the calls of a communicator kept, whose ranks are ``ranks`` of a job of so many; else it is the job.
+
+        A job begins the file anew where nothing else of the process is kept. Names of groups are alike at all ranks, as these
+        make communicators of the same ranks in the same order.
+        """
+        if size is None and not self.parts:
+            self._alike, self._groups = Counter[tuple[int, ...]](), dict[str, dict[str, str]]()
+            self._map[_HEAD:] = bytes(KEPT * _ROW)
+        alike, whole = tuple(ranks), range(len(ranks) if size is None else size)
+        number, self._alike[alike] = self._alike[alike], self._alike[alike] + 1
+        first = alike == tuple(whole) and not number
+        part = Part(waiting, alike, "" if first else f"{crc32(repr(alike).encode()):08x}.{number}.")
+        self.parts.append(part)
+        self._write_head()
+        waiting.record.note = partial(self._note, part)
+        return part
+
+    def leave(self, part: Part) -> None:
+        """Say that a communicator makes no calls any more, and the process, if it was the last."""
+        if part in self.parts:
+            self._write_head()
+            self.parts.remove(part)
+            self._write_head()
+
+    def _write_head(self) -> None:
         """Write the head; members that do not fit are left out."""
-        groups = list(self._waiting.groups.values())
-        about = {"rank": self._rank, "host": socket.gethostname(), "pid": os.getpid(), "closed": closed}
+        for part in self.parts:
+            self._groups |= part.configs()
+        about = {"rank": self._rank, "host": socket.gethostname(), "pid": os.getpid(), "closed": not self.parts}
         about["file"] = os.fstat(self._descriptor).st_ino
-        for config in (groups_of(groups), {}):
+        for config in (self._groups, {}):
             text = json.dumps({"treecast": about, "pg_config": config}).encode()
             if HEAD.size + len(text) <= _HEAD:
                 break
         self._map[HEAD.size : HEAD.size + len(text)] = text
         HEAD.pack_into(self._map, 0, MAGIC, len(text), _HEAD, _ROW, KEPT)
-        self._groups = len(groups)
 
-    def note(self, made: Made) -> None:
+    def _note(self, part: Part, made: Made) -> None:
         """Keep a call, or its end if it still has its row. A row is 0 while it is written: the process may end there."""
         if made.place > 0:
             at = _HEAD + (made.place - 1) % KEPT * _ROW
@@ -56,21 +86,22 @@ class Ring:
                 ENDED.pack_into(self._map, at + NUMBER.size + ENDED.size, made.ended)
                 self._map[at + ROW.size - 1] = bool(made.error)
         elif made.call:
-            if len(self._waiting.groups) != self._groups:
-                self._write_head()
-            about = self._known.get(key := (made.group, made.words, made.site))
+            about = self._known.get(key := (part.prefix, made.group, made.words, made.site))
             if about is None:
-                about = self._known[key] = self._describe(made)
-            at, self._many = _HEAD + self._many % KEPT * _ROW, self._many + 1
+                if part.name(part.waiting.groups[made.group]) not in self._groups:
+                    self._write_head()
+                about = self._known[key] = self._describe(part, made)
+            number = next(self._number)  # at once, as several threads may make calls
+            at = _HEAD + (number - 1) % KEPT * _ROW
             ROW.pack_into(self._map, at, 0, made.began, made.ended, made.call, len(about), bool(made.error))
             self._map[at + ROW.size : at + ROW.size + len(about)] = about
-            made.place = self._many
+            made.place = number
             NUMBER.pack_into(self._map, at, made.place)
 
-    def _describe(self, made: Made) -> bytes:
+    def _describe(self, part: Part, made: Made) -> bytes:
         if len(self._known) > KEPT:
             self._known.clear()
-        entry = entry_of(made, self._waiting.groups[made.group], 0)
+        entry = entry_of(made, part, 0)
         kept = {name: entry[name] for name in ("profiling_name", "process_group", "pg_id", "frames")}
         kept |= {name: entry[name] for name in ("input_sizes", "output_sizes", "input_dtypes", "output_dtypes")}
         kept["treecast"] = {
@@ -78,14 +109,10 @@ class Ring:
         }
         bare: dict[str, object] = {"treecast": {**kept["treecast"], "splits": None}}
         placeless: dict[str, object] = {**bare, "frames": []}
-        nameless: dict[str, object] = {**placeless, "process_group": [str(made.group), ""]}
+        nameless: dict[str, object] = {**placeless, "process_group": [f"{part.prefix}{made.group}", ""]}
         shorter: list[dict[str, object]] = [{}, bare, placeless, nameless]
         for more in shorter:
             text = json.dumps(kept | more, separators=(",", ":")).encode()
             if len(text) <= _ROW - ROW.size:
                 return text
         return b'{"profiling_name":""}'
-
-    def close(self) -> None:
-        """Say that the rank has ended its part."""
-        self._write_head(closed=True)

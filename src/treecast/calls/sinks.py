@@ -12,9 +12,8 @@ import signal
 import socket
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from threading import Thread, current_thread, main_thread
 from time import time
@@ -36,14 +35,18 @@ _QUIET = frozenset({"decided", "fetched"})
 _GRAVE = frozenset({"lost", "evicted", "failed", "wrong"})
 """Events at the first of which TREECAST_DUMP keeps the record."""
 _TOLD = Counter[str]()
-_RINGS = list[Ring]()
+_RINGS = dict[tuple[str, int], Ring]()
+"""By folder and rank the ring of a process, or of a thread that is a rank."""
 
 
-def attach(transport: Transport, waiting: Waiting) -> None:
-    """Have the events of a job at this rank go where the environment says; an error of a helper thread is one, too."""
+def attach(transport: Transport, waiting: Waiting, home: tuple[Sequence[int], int] | None = None) -> None:
+    """Have the events of a job at this rank go where the environment says; an error of a helper thread is one, too.
+
+    ``home``: the ranks of the job that those of the transport are, and how many the job has; by default the same.
+    """
     events, rank, on_error = transport.events, transport.rank, transport.on_error
     where, folder = os.environ.get("TREECAST_LOG", ""), os.environ.get("TREECAST_DUMP", "")
-    file, keep, is_kept = Path(where, f"rank-{rank}.jsonl"), partial(dump, waiting, rank, folder), False
+    file, is_kept = Path(where, f"rank-{rank}.jsonl"), False
 
     def note_error(error: Exception) -> None:
         events.tell("wrong", f"{type(error).__name__}: {error}")
@@ -71,10 +74,15 @@ def attach(transport: Transport, waiting: Waiting) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         events.sinks.append(append)
     if folder:
-        if current_thread() is not main_thread() or not _RINGS:  # one of each process, of its first communicator
-            _RINGS.append(ring := Ring(waiting, rank, folder))
-            waiting.record.note = ring.note
-            events.sinks.append(lambda event: ring.close() if event.name == "ended" else None)
+        ranks, size = home or (range(transport.size), None)
+        key = folder, ranks[rank]
+        ring = _RINGS[key] = _RINGS.get(key) or Ring(ranks[rank], folder)
+        part = ring.join(waiting, ranks, size)
+
+        def keep() -> None:
+            dump(ranks[rank], folder, *(ring.parts or [part]))
+
+        events.sinks.append(lambda event: ring.leave(part) if event.name == "ended" else None)
         dump_on_signal(keep)
         events.sinks.append(keep_first)
 

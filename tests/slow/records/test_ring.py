@@ -52,6 +52,24 @@ def test_what_ended_is_named(tmp_path, face, how):
     assert "stops.py:" in first.text
 
 
+def test_a_call_of_a_second_communicator_of_a_process_is_in_its_ring(tmp_path):
+    job = start(tmp_path, "mpi", "of two")
+    try:
+        job.wait(90)
+    finally:
+        if job.poll() is None:
+            os.killpg(job.pid, signal.SIGKILL)
+            job.wait(30)
+    found = {file.name: read_ring(file.read_bytes(), str(file), 0.0) for file in tmp_path.glob("*.ring")}
+    assert len(found) == 4
+    for name, record in found.items():
+        half = "[2, 3]" if name in ("rank-2.ring", "rank-3.ring") else "[0, 1]"
+        members = {record["pg_config"][entry["process_group"][0]]["ranks"] for entry in record["entries"]}
+        assert members == {"[0, 1, 2, 3]", half}
+    first = treecast.why(tmp_path).verdicts[0]
+    assert (first.kind, first.ranks) == ("ended", (2,))
+
+
 @pytest.mark.skipif(not Path(TOOL).exists(), reason="PyTorch's tool is not here")
 def test_the_tool_of_pytorch_reads_what_ranks_left(tmp_path, capsys):
     job = start(tmp_path / "rings", "tcp", "skipped")

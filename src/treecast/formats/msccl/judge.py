@@ -113,7 +113,8 @@ def _judge_contents(file: Judged, algorithm: Algorithm, order: Order, kind: str,
     def name(rank: int, place: int, writer: int) -> tuple[str, tuple[int, ...]]:
         words, at = program.where(writer) if writer >= 0 else algorithm.of_gpu(rank)
         base = contents.places.base[rank]
-        buffer = int(program.write[writer]) // BUFFER if writer >= 0 else 1
+        own = int(algorithm.chunks[rank, 1] > 0)  # in place the file may have no output
+        buffer = int(program.write[writer]) // BUFFER if writer >= 0 else own
         return f"{words}, {BUFFERS[buffer]} {base[1] + place - base[buffer]}{' in place' if inplace else ''}", at
 
     file.judge_contents(contents, kind, algorithm.loop, name, program.where)

@@ -56,12 +56,12 @@ class Base:
         )
         for kind in _KINDS:
             self.transport.on(kind, self._hear)
-        attach(self.transport, self.waiting)
+        self.mark, self.asked = Mark(comm), 0.0
+        self.compared: MpiTogether | None = None
+        attach(self.transport, self.waiting, (self.mark.world, MPI.COMM_WORLD.size))
         for group in self.groups.values():
             self.transport.watch(group.lose)
         self.transport.marks.tell = lambda source, group, call: self.groups[group].unlike.find(call)
-        self.mark, self.asked = Mark(comm), 0.0
-        self.compared: MpiTogether | None = None
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
         if key.group not in self.groups:
