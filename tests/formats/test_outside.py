@@ -107,9 +107,6 @@ def flags(monkeypatch, tmp_path):
         program = Program(
             ranks=len(words),
             **dict.fromkeys(("rank", "lane"), rank),
-            **dict.fromkeys(("kind", "to", "source", "tag", "size", "units"), none),
-            **dict.fromkeys(("waiting", "wait"), none[:0]),
-            begun=none[:0] > 0,
             counts=Counts(*sides, none > 0, np.zeros(len(known), np.int64)),
             where=lambda one: (f"line {flat[one][0] + 2}, {' '.join(flat[one][1:])}", (one,)),
         )

@@ -17,19 +17,16 @@ from treecast.programs.verdict import Findings
 def program(lanes, waits=(), begins=(0, 0), relaxed=()):
     """Return a program of one rank a lane, whose operations raise (+k) or lower (-k) count k - 1, or do nothing (0)."""
     changes = np.array([change for lane in lanes for change in lane], np.int64)
-    n, lane = len(changes), np.repeat(np.arange(len(lanes)), [len(each) for each in lanes])
-    none, tied = np.zeros(n, np.int64), np.array(sorted(waits), np.int64).reshape(-1, 3).T
+    lane = np.repeat(np.arange(len(lanes)), [len(each) for each in lanes])
+    tied = np.array(sorted(waits), np.int64).reshape(-1, 3).T
     return Program(
         ranks=len(lanes),
         **dict.fromkeys(("rank", "lane"), lane),
-        **dict.fromkeys(("kind", "tag", "size", "units"), none),
-        **dict.fromkeys(("to", "source"), none - 1),
         **dict(zip(("waiting", "wait", "strength"), tied, strict=True)),
-        begun=np.zeros(tied.shape[1], bool),
         counts=Counts(
             np.where(changes > 0, changes - 1, -1),
             np.where(changes < 0, -changes - 1, -1),
-            np.isin(np.arange(n), list(relaxed)),
+            np.isin(np.arange(len(changes)), list(relaxed)),
             np.array(begins),
         ),
         where=lambda one: (f"operation {one}", (one,)),

@@ -238,7 +238,6 @@ def of_schedule(messages: Messages, begins: Ints) -> tuple[Program, Ints]:
         units=np.ones_like(rank),
         waiting=waiting[order],
         wait=wait[order],
-        begun=np.zeros(len(wait), np.bool_),
         where=lambda one: (f"rank {rank[one]}, message {message[one]}", (int(rank[one]), int(message[one]))),
     )
     return program, message

@@ -37,6 +37,10 @@ class Counts(NamedTuple):
     begins: Ints
 
 
+def _empty() -> Ints:
+    return np.empty(0, np.int64)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Program:
     """The operations of all ranks, lane by lane: those of a lane go one after another, or those of each of its threads.
@@ -45,7 +49,7 @@ class Program:
     is one run of operations. ``thread``: which of its lane's, where it has several; those of thread -1 go as their waits say.
     ``kind``: its bits; one that receives and sends does so chunk by chunk. ``to`` and ``source``: the ranks that it sends to and
     receives from, or -1. ``tag``: the connection between two ranks. ``size``: the bytes or chunks of its message. ``units``: the
-    steps that it is under way, 1 where a message goes as a whole, or its chunks.
+    steps that it is under way, 1 where a message goes as a whole, or its chunks. Where nothing is sent, these are left out.
 
     ``read`` and ``write``: the places of buffers that its rank reads, and that it or its peer writes; empty where operations name
     none.
@@ -59,21 +63,29 @@ class Program:
     ranks: int
     rank: Ints
     lane: Ints
-    kind: Ints
-    to: Ints
-    source: Ints
-    tag: Ints
-    size: Ints
-    units: Ints
-    waiting: Ints
-    wait: Ints
-    begun: NDArray[np.bool_]
     where: Callable[[int], Place]
-    read: Ints = field(default_factory=lambda: np.empty(0, np.int64))
-    write: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    kind: Ints = field(default_factory=_empty)
+    to: Ints = field(default_factory=_empty)
+    source: Ints = field(default_factory=_empty)
+    tag: Ints = field(default_factory=_empty)
+    size: Ints = field(default_factory=_empty)
+    units: Ints = field(default_factory=_empty)
+    read: Ints = field(default_factory=_empty)
+    write: Ints = field(default_factory=_empty)
+    waiting: Ints = field(default_factory=_empty)
+    wait: Ints = field(default_factory=_empty)
+    begun: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     thread: Ints | None = None
     strength: Ints | None = None
     counts: Counts | None = None
+
+    def __post_init__(self) -> None:
+        n = len(self.rank)
+        for name in ("kind", "to", "source", "tag", "size", "units"):
+            if len(getattr(self, name)) < n:
+                object.__setattr__(self, name, np.full(n, -(name in ("to", "source")), np.int64))
+        if len(self.begun) < len(self.wait):
+            object.__setattr__(self, "begun", np.zeros(len(self.wait), np.bool_))
 
     def __len__(self) -> int:
         return len(self.rank)

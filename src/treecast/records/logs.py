@@ -33,12 +33,9 @@ def read_log(text: str, tables: Tables) -> list[Dump]:
     status = dict[int, dict[str, dict[str, int]]]()
     for rank, number, kind, ins, outs in _CALL.findall(text):
         kind = _KINDS.get(kind.lower(), kind.lower())
-        entry: dict[str, Any] = {
-            "profiling_name": f"nccl:{kind}",
-            "record_id": int(number),
-            "collective_seq_id": int(number),
-        }
-        entry |= {"process_group": ("?", ""), "pg_id": "?", "input_sizes": [[int(ins)]], "output_sizes": [[int(outs)]]}
+        entry: dict[str, Any] = dict.fromkeys(("record_id", "collective_seq_id"), int(number))
+        entry |= {"profiling_name": f"nccl:{kind}", "process_group": ("?", ""), "pg_id": "?"}
+        entry |= {"input_sizes": [[int(ins)]], "output_sizes": [[int(outs)]]}
         entries.setdefault(int(rank), []).append(entry)
     for name, words, who, number, begun, ended in _GROUP.findall(text):
         rank = int(who)

@@ -21,6 +21,8 @@ from treecast.ragged import Ints
 
 MOST_BYTES = 1 << 30
 """The most bytes of a file, unpacked."""
+BROKEN = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, struct.error)
+"""What it raises to take a stranger's data for something else."""
 _MOST_OPCODES = 1 << 24
 _BEHIND = np.full(256, -1, np.int64)
 """Of each opcode of plain data how many bytes follow it; 100 + n where n bytes follow that say how many more do."""
@@ -113,13 +115,8 @@ class Plain:
                     (found,) = struct.unpack(">d", self._data[number : number + 8])
                 else:
                     found = [self.plain(item) for item in self.items(value)]
-                    found = (
-                        dict(zip(found[::2], found[1::2], strict=True))
-                        if kind == DICT
-                        else tuple(found)
-                        if kind == TUPLE
-                        else found
-                    )
+                    found = tuple(found) if kind == TUPLE else found
+                    found = dict(zip(found[::2], found[1::2], strict=True)) if kind == DICT else found
             except (TypeError, RecursionError):
                 raise FormatError("it is too deep, or has keys that are no texts") from None
             self._made[value] = found

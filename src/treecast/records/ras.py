@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from treecast.errors import FormatError
+from treecast.records.plain import BROKEN
 
 _HEAD = re.compile(r"^#(\S+) \((\w+)\) ", re.M)
 _COUNT = re.compile(r"(\d{1,9}) ranks? (?:has|have) launched up to operation (\d{1,12})")
@@ -53,9 +54,8 @@ def read_ras(text: str) -> list[Counts]:
                 missing = ranks
         if rows or missing:
             kind = match[1] if (match := _KIND.search(part)) else ""
-            found.append(
-                Counts(head[2], kind, sum(row[1] for row in rows) + len(missing), tuple(sorted(rows)), missing)
-            )
+            size = sum(row[1] for row in rows) + len(missing)
+            found.append(Counts(head[2], kind, size, tuple(sorted(rows)), missing))
     return found
 
 
@@ -66,21 +66,15 @@ def _read_json(text: str) -> list[Counts]:
         for said in json.loads(_NO_COMMA.sub(r"\1,\2", text))["communicators"]:
             made = {int(each["rank"]): dict[str, int](each["collective_counts"]) for each in said["ranks"]}
             missing = tuple(sorted(int(each["rank"]) for each in said["missing_ranks"]))
-            kinds = [
-                kind
-                for kind in next(iter(made.values()), dict[str, int]())
-                if len({each.get(kind, 0) for each in made.values()}) > 1
-            ]
+            first = next(iter(made.values()), dict[str, int]())
+            kinds = [kind for kind in first if len({each.get(kind, 0) for each in made.values()}) > 1]
             ranks = defaultdict[int, list[int]](list)
             for rank, each in sorted(made.items()):
                 ranks[sum(int(each.get(kind, 0)) for kind in kinds)].append(rank)
             rows = tuple((count, len(some), tuple(some)) for count, some in sorted(ranks.items()) if kinds)
             if rows or missing:
-                found.append(
-                    Counts(
-                        str(said["hash"])[:40], kinds[0] if len(kinds) == 1 else "", int(said["size"]), rows, missing
-                    )
-                )
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+                kind = kinds[0] if len(kinds) == 1 else ""
+                found.append(Counts(str(said["hash"])[:40], kind, int(said["size"]), rows, missing))
+    except BROKEN as error:
         raise FormatError(f"NCCL's RAS cannot be read: {type(error).__name__}") from None
     return found

@@ -14,7 +14,7 @@ from treecast.errors import FormatError
 from treecast.files import write_whole
 from treecast.records.dump import Dump, Tables, read_dump
 from treecast.records.logs import read_log, read_stack
-from treecast.records.plain import MOST_BYTES, Plain
+from treecast.records.plain import BROKEN, MOST_BYTES, Plain
 from treecast.records.ras import Counts, is_ras, read_ras
 from treecast.records.ring import MAGIC, read_ring
 
@@ -108,7 +108,7 @@ def _naming(source: _Source, found: Found) -> Generator[None]:
         yield
     except FormatError as error:
         found.refused.append(f"{source.name}: {error}")
-    except (ValueError, TypeError, LookupError, OverflowError, AttributeError, RecursionError) as error:
+    except BROKEN as error:
         found.refused.append(f"{source.name}: it cannot be read: {type(error).__name__}")
 
 

@@ -3,12 +3,12 @@
 import json
 import os
 import socket
-import struct
 import time
 from struct import Struct
 from typing import Any
 
 from treecast.errors import FormatError
+from treecast.records.plain import BROKEN
 
 MAGIC = b"treecast ring 1\n"
 HEAD = Struct("<16s4I")
@@ -31,37 +31,19 @@ def read_ring(data: bytes, place: str, written: float) -> dict[str, Any]:
             number, began, ended, call, length, failed = ROW.unpack_from(data, at)
             if number:
                 entry: dict[str, Any] = json.loads(data[at + ROW.size : at + ROW.size + length])
-                entry |= {
-                    "record_id": number - 1,
-                    "collective_seq_id": call,
-                    "p2p_seq_id": 0,
-                    "op_id": call,
-                    "is_p2p": False,
-                }
-                entry |= {"time_created_ns": began, "time_discovered_completed_ns": ended, "retired": ended > 0}
-                entry |= {
-                    "time_discovered_started_ns": began,
-                    "state": "completed" if ended and not failed else "started",
-                }
+                entry |= {"record_id": number - 1, **dict.fromkeys(("collective_seq_id", "op_id"), call)}
+                entry |= {"p2p_seq_id": 0, "is_p2p": False, "retired": ended > 0, "time_discovered_completed_ns": ended}
+                entry |= dict.fromkeys(("time_created_ns", "time_discovered_started_ns"), began)
+                entry["state"] = "completed" if ended and not failed else "started"
                 entries.append(entry)
         about = head["treecast"]
-        is_here = (
-            about["host"] == socket.gethostname() and os.path.exists(place) and os.stat(place).st_ino == about["file"]
-        )
+        is_here = about["host"] == socket.gethostname() and os.path.exists(place)
+        is_here = is_here and os.stat(place).st_ino == about["file"]
         about["taken_ns"] = time.time_ns() if is_here else int(written * 1e9)
         about["gone"] = is_here and not about["closed"] and about["pid"] != os.getpid() and _is_free(place)
         entries.sort(key=lambda entry: entry["record_id"])
         return {"version": "2.10", "pg_status": {}, **head, "entries": entries}
-    except (
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        ArithmeticError,
-        OSError,
-        RecursionError,
-        struct.error,
-    ) as error:
+    except (*BROKEN, OSError) as error:
         raise FormatError(f"the ring cannot be read: {type(error).__name__}") from None
 
 

@@ -105,12 +105,9 @@ class Waits:
             text = f"{rank} left no record: it died, froze, or its file is not here"
             return Verdict("ended", (rank,), text, since=min(since, default=0))
         if job.dumps[rank].gone:
-            last = (self.held[rank] or [job.span(rank) + len(job.of(rank)) - 1])[0]
-            said = (
-                f"{'in' if self.held[rank] else 'after'} {job.spell(last)}{job.line(last)}"
-                if len(job.of(rank))
-                else "before any call"
-            )
+            last, said = (self.held[rank] or [job.span(rank) + len(job.of(rank)) - 1])[0], "before any call"
+            if len(job.of(rank)):
+                said = f"{'in' if self.held[rank] else 'after'} {job.spell(last)}{job.line(last)}"
             since = int(job.calls["begun"][last]) if self.held[rank] else 0  # nobody's death ends who is in no call
             return Verdict("ended", (rank,), f"{rank} died {said}: its process ended without a word", since=since)
         if not self.held[rank]:

@@ -132,7 +132,6 @@ class Algorithm:
             units=units,
             waiting=np.flatnonzero(awaits),
             wait=wait[awaits],
-            begun=np.zeros(int(awaits.sum()), np.bool_),
             where=self.of_step,
             read=step["srcbuf"] * BUFFER + step["srcoff"],
             write=step["dstbuf"] * BUFFER + step["dstoff"],

@@ -220,11 +220,10 @@ class Laid:
 
     def _program(self) -> Program:
         """Return the operations as a program."""
-        n, none = len(self.at), np.zeros(len(self.at), np.int64)
         rank, lane, thread = np.array(self._rows, np.int64).T
         waiting, wait, strength = np.array(sorted(self._waits), np.int64).reshape(-1, 3).T
         counts = list(dict.fromkeys([*self._raised, *self._lowered]))
-        raises, lowers = np.full((2, n), -1)
+        raises, lowers = np.full((2, len(self.at)), -1)
         for number, count in enumerate(counts):
             raises[self._raised[count]], lowers[self._lowered[count]] = number, number
         began = [self._began(count) for count in counts]
@@ -236,16 +235,9 @@ class Laid:
             rank=rank,
             lane=lane,
             thread=thread,
-            kind=none,
-            to=none - 1,
-            source=none - 1,
-            tag=none,
-            size=none,
-            units=none,
             waiting=waiting,
             wait=wait,
             strength=strength,
-            begun=np.zeros(len(wait), np.bool_),
             counts=Counts(raises, lowers, relaxed, np.array(began, np.int64)),
             where=self.where,
         )
