@@ -83,11 +83,13 @@ def find_longest(first, head, length, missing, time, order, takes, gives, counts
 
     From point p ways ``first[p] … first[p+1]-1`` lead to points ``head``, each so long; ``missing[p]``, which is used up, is
     how many lead to p. Points on a circle, and behind one, are not reached. Where there are ``counts``, which change, point p
-    lowers count ``takes[p]``, and waits until that is above 0, and raises count ``gives[p]``; -1: none.
+    lowers count ``takes[p]``, and waits until that is above 0, and raises count ``gives[p]``; -1: none. Points then go as they
+    come, as those do that wait for one count.
     """
     done, points, left = 0, len(order), 0
     stack, counted = np.empty(points, np.int64), len(counts) > 0
-    asleep, next_asleep = np.full(len(counts), -1, np.int64), np.empty(points if counted else 0, np.int64)
+    asleep, last = np.full(len(counts), -1, np.int64), np.full(len(counts), -1, np.int64)
+    next_asleep = np.full(points if counted else 0, -1, np.int64)
     front = 0
     for i in range(points):
         p = i if counted else points - 1 - i
@@ -103,7 +105,11 @@ def find_longest(first, head, length, missing, time, order, takes, gives, counts
             p = stack[left]
         if counted and takes[p] >= 0:
             if counts[takes[p]] == 0:
-                next_asleep[p], asleep[takes[p]] = asleep[takes[p]], p
+                if asleep[takes[p]] < 0:
+                    asleep[takes[p]] = p
+                else:
+                    next_asleep[last[takes[p]]] = p
+                last[takes[p]], next_asleep[p] = p, -1
                 continue
             counts[takes[p]] -= 1
         order[done] = p
