@@ -176,8 +176,10 @@ def _with_counts(program: Program, counts: Counts) -> Program:
     """Return a program in which who lowers a count waits for those who raise it, wherever it cannot pass without these."""
     raises, lowers, relaxed, begins = counts
     waits = [np.stack([program.waiting, program.wait])]
+    by_count = [np.argsort(of, kind="stable") for of in (raises, lowers)]
+    bounds = [np.searchsorted(np.sort(of), np.arange(len(begins) + 1)) for of in (raises, lowers)]
     for count in np.unique(lowers[lowers >= 0]).tolist():
-        raised, lowered = (np.flatnonzero(of == count) for of in (raises, lowers))
+        raised, lowered = (order[at[count] : at[count + 1]] for order, at in zip(by_count, bounds, strict=True))
         if len(raised) * len(lowered) > _MOST_LINKS:
             raise FormatError(f"{len(raised):,} signals to {len(lowered):,} waits of one count are too many to judge")
         behind = (
