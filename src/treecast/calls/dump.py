@@ -106,7 +106,9 @@ def flight_record(*parts: Part) -> dict[str, Any]:
     for k, (waiting, *_) in enumerate(parts):
         made |= {(k, one.group, one.call): one for one in list(waiting.record.calls) if one.group in waiting.groups}
         for group in list(waiting.groups.values()):  # those that went past it have the times of another clock
-            if group.transport.lock.acquire(blocking=False):  # else it is inside a call, which has noted those before it
+            if group.transport.lock.acquire(
+                blocking=False
+            ):  # else it is inside a call, which has noted those before it
                 group.catch_up()
                 group.transport.lock.release()
             over = [Made.over(group.ident, each, now) for each in list(group.unlike.quick)]
