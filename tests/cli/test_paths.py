@@ -29,6 +29,13 @@ def test_paths_on_a_star_network(ask, answer):
     assert len(out.splitlines()) == 3
 
 
+def test_the_trees_of_the_paper_are_other_ways_for_even_n(answer):
+    """S_4: the parents of 2413 and five more differ; on S_5 all are the same."""
+    for spec, node, same in (("star:4", "4123", False), ("star:4", "2143", True), ("star:5", "54321", True)):
+        ours, paper = answer("paths", spec, node), answer("paths", spec, node, "--trees", "paper")
+        assert (ours == paper) == same
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -38,6 +45,8 @@ def test_paths_on_a_star_network(ask, answer):
         (("paths", "hypercube:4", "1", "--order", "0,1"), "names each of 0 … 3 once"),
         (("paths", "hypercube:4", "1", "--order", "x"), "an order is written"),
         (("paths", "star:4", "1", "--order", "0,1,2"), "for hypercubes"),
+        (("paths", "star:4", "1", "--trees", "papers"), "no disjoint trees 'papers' on star:4: name paper"),
+        (("paths", "hypercube:4", "1", "--trees", "paper"), "named on star networks"),
         (("paths", "hypercube:4", "1", "-o", "paths.txt"), "paths cannot be drawn as text: write to a file that ends in .svg"),
     ],
 )  # fmt: skip

@@ -79,6 +79,16 @@ def test_paths_on_the_star_network_are_those_of_its_trees():
         assert [found.unit(step) for step in found.steps[0]] == [None] * len(found.steps[0])
 
 
+@pytest.mark.parametrize("n", [3, 4, 5, 6])
+def test_paths_in_the_trees_of_the_paper(n):
+    star = network(f"star:{n}")
+    trees, graph = disjoint_trees(star, trees="paper"), graph_of(star)
+    for node in range(1, star.nodes, 1 + star.nodes // 50):
+        found = node_disjoint_paths(star, node, trees="paper")
+        check(found, graph)
+        assert found.ways == [tree.way(node) for tree in trees]
+
+
 def test_a_large_cube_needs_no_tables():
     found = node_disjoint_paths(Hypercube(40), 2**40 - 1)
     assert [len(way) for way in found.ways] == [41] * 40

@@ -140,7 +140,9 @@ def diff(before: Planned, after: Planned) -> "Difference":
 
 
 @checks_keywords
-def paths(where: Any, node: NodeName, root: NodeName = 0, order: Sequence[int] | None = None) -> "Paths":
+def paths(
+    where: Any, node: NodeName, root: NodeName = 0, order: Sequence[int] | None = None, *, trees: str = ""
+) -> "Paths":
     """Return the node-disjoint paths from the root to a node: on a hypercube the calling paths, on a star network the trees'.
 
     Parameters
@@ -151,11 +153,14 @@ def paths(where: Any, node: NodeName, root: NodeName = 0, order: Sequence[int] |
         Where they lead, and whence: labels or numbers.
     order : sequence of int, optional
         On a hypercube: the ports in the order in which they are used.
+    trees : str, optional
+        On a star network: ``"paper"`` for the trees of Fragopoulou & Akl. The default are treecast's own, which for an even
+        number of symbols are one arc shallower.
 
     Raises
     ------
     PlanError, NetworkError
-        For other networks, for nodes that do not exist, and when both are one.
+        For other networks, for trees that are not there, for nodes that do not exist, and when both are one.
 
     Examples
     --------
@@ -166,7 +171,7 @@ def paths(where: Any, node: NodeName, root: NodeName = 0, order: Sequence[int] |
     from treecast.papers.paths import node_disjoint_paths
 
     found = network(where)
-    return node_disjoint_paths(found, found.node(node), found.node(root), order)
+    return node_disjoint_paths(found, found.node(node), found.node(root), order, trees)
 
 
 def judge(path: str | os.PathLike[str], **told: Any) -> "Report | FileVerdict":

@@ -320,11 +320,38 @@ def over_every_arc(job: Job, known: Sequence[Bound]) -> list[Bound]:
 
 
 def in_pairs(job: Job, known: Sequence[Bound]) -> list[Bound]:
-    """Where all hear of all in pairs, a node idles in the first step if N is odd, so that it takes one step more."""
-    in_pairs = job.model.partner == "same" and job.model.ports == "one" and job.model.combining
-    if not in_pairs or job.network.rank_count % 2 == 0 or job.network.relays is not None:
+    """Where all hear of all in pairs, a node idles in the first step if N is odd; and by calls one way it takes longer."""
+    if not job.model.combining or job.model.ports != "one":
         return []
     if job.collective.lengths is not None and (job.kind.blocks == "pair" or not job.sizes(job.network.ranks).all()):
         return []
-    value = job.others.bit_length() + 1
-    return [steps(value, "⌈log2 N⌉ + 1, N odd", "one node has no partner in the first step")]
+    found = list[Bound]()
+    if job.model.partner == "same" and job.network.rank_count % 2 and job.network.relays is None:
+        value = job.others.bit_length() + 1
+        found.append(steps(value, "⌈log2 N⌉ + 1, N odd", "one node has no partner in the first step"))
+    if job.model.routing or job.model.half_port:
+        said = "a node sends or receives in a step: the knowledge of all grows φ = 1.618 times at most"
+        found.append(steps(by_one_way_calls(job.network.rank_count), "2 + ⌈log_φ(2N / 5)⌉", said))
+    return found
+
+
+def by_one_way_calls(ranks: int) -> int:
+    """Return in how many steps all ranks can know of all, at best, where each sends or receives one message in a step.
+
+    A step adds the row of each sender to that of its receiver in the matrix of who knows of whom. So it multiplies by blocks
+    (1 0; 1 1), whose norm is φ. The first and the last step multiply a vector of ones, and make it √(5/2) times as long at most.
+    All know of all when no element is 0, so N² <= 5/2 N φ^(T-2).
+
+    >>> [by_one_way_calls(ranks) for ranks in (1, 2, 3, 4, 8, 16, 64)]
+    [0, 2, 3, 3, 5, 6, 9]
+    """
+    count, low, high = 2, 1, 0  # φ^k = high φ + low, by whole numbers
+    while ranks > 1 and not _at_least(high, low, 2 * ranks, 5):
+        low, high, count = high, low + high, count + 1
+    return count if ranks > 1 else 0
+
+
+def _at_least(high: int, low: int, number: int, divisor: int) -> bool:
+    """Return whether high φ + low >= number / divisor."""
+    rest = 2 * (number - divisor * low) - divisor * high  # divisor high √5 >= rest
+    return rest <= 0 or 5 * (divisor * high) ** 2 >= rest**2

@@ -13,6 +13,7 @@ from treecast.lower_bounds import lines
 from treecast.lower_bounds.across import fewest_across
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job
+from treecast.lower_bounds.spreads import in_pairs
 from treecast.networks import Grid, Network
 from treecast.networks.core import Ints
 
@@ -21,10 +22,11 @@ def wormhole(job: Job, known: Sequence[Bound]) -> list[Bound]:
     """Return the bounds under wormhole switching, where every other node is one step away, at a price of its distance.
 
     Every other node receives a message of its own (in a gather: sends one), so there are N - 1 messages over at least one arc.
-    With one root, the first message that a node receives comes from the root or from a node that has received one. These
-    first messages are a broadcast in as many steps. So the bounds of broadcasts in the fewest steps hold for scatters and,
-    backwards, for gathers and reductions. They hold for each half of a reduce-broadcast, because the root has no finished sum to
-    send before ⌈log2 N⌉ steps. All proofs are in docs/explanation/mesh.md.
+    Where all hear of all it takes twice as many messages, and the steps of one-way calls. With one root, the first message that a
+    node receives comes from the root or from a node that has received one. These first messages are a broadcast in as many steps.
+    So the bounds of broadcasts in the fewest steps hold for scatters and, backwards, for gathers and reductions. They hold for
+    each half of a reduce-broadcast, whose root has no finished sum to send before ⌈log2 N⌉ steps. The proofs are in
+    docs/explanation/mesh.md.
     """
     collective, network = job.collective, job.network
     if collective.lengths is not None:
@@ -39,7 +41,10 @@ def wormhole(job: Job, known: Sequence[Bound]) -> list[Bound]:
         Bound("tcd", nodes - 1, "N - 1", "every other node receives or sends a message, over one arc at least"),
     ]
     grid = network.grid
-    if collective.all_source or grid is None:
+    if collective.all_source:
+        once = "one node has heard of all after N - 1 messages at the earliest, and then all others have to hear"
+        return [*found, *in_pairs(job, found), Bound("tcd", 2 * (nodes - 1), "2 (N - 1)", once), *_arriving(job)]
+    if grid is None:
         return found
     degree = grid.degree
     if not collective.targets and nodes == 1 << doublings and doublings >= degree:
@@ -55,6 +60,14 @@ def wormhole(job: Job, known: Sequence[Bound]) -> list[Bound]:
             replace(b, value=2 * b.value, formula=f"2 ({b.formula})", source=f"each half: {b.source}") for b in found
         ]
     return found
+
+
+def _arriving(job: Job) -> list[Bound]:
+    """Return the bound of transmissions where no sums will do: a chunk arrives wherever it is wanted."""
+    if job.kind.adds:
+        return []
+    value = job.collective.messages * job.network.nodes * (job.network.nodes - 1)
+    return [Bound("transmissions", value, "M N (N - 1)", "who wants a chunk receives it")]
 
 
 def _of_lengths(job: Job, lengths: Lengths) -> list[Bound]:

@@ -11,7 +11,7 @@ from treecast.description import Description, describe
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.plans.order import check_order
-from treecast.plans.ways.trees.disjoint import trees_of
+from treecast.plans.ways.trees.disjoint import DisjointTrees, trees_of
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -35,12 +35,15 @@ class Paths(NamedTuple):
         return step - self.phase + 1 if self.phase and step >= self.phase else None
 
 
-def node_disjoint_paths(network: Network, node: int, root: int = 0, order: Sequence[int] | None = None) -> Paths:
+def node_disjoint_paths(
+    network: Network, node: int, root: int = 0, order: Sequence[int] | None = None, trees: str = ""
+) -> Paths:
     """Return the node-disjoint paths from ``root`` to ``node``: as many as the network has ports.
 
     On a hypercube: the d calling paths when the dimensions are used in ``order`` (ports; default 0 … d-1), each call at the
     step at which the whispering broadcast makes it. On a star network: the way in each of its n-1 disjoint trees, a step
-    per arc. Raises PlanError for other networks, and when node and root are the same; NetworkError for nodes that do not exist.
+    per arc; those of the paper for ``trees="paper"``. Raises PlanError for other networks, for trees that are not there, and
+    when node and root are the same; NetworkError for nodes that do not exist.
     """
     network.check_node(root)
     network.check_node(node)
@@ -53,14 +56,19 @@ def node_disjoint_paths(network: Network, node: int, root: int = 0, order: Seque
             raise PlanError(
                 "an order of dimensions is for hypercubes; on a star network the disjoint trees say the way"
             )
-        ways = [_way_in_tree(network, node, tree, root) for tree in range(network.ports)]
+        known = trees_of(network, trees)
+        ways = [_way_in_tree(known, network, node, tree, root) for tree in range(network.ports)]
         return Paths(network, root, node, ways, [list(range(len(way) - 1)) for way in ways], 0)
+    if trees:
+        raise PlanError(
+            "disjoint trees are named on star networks; on a hypercube the order of dimensions says the way"
+        )
     return _calling_paths(network, node, root, check_order(network.ports, order))
 
 
-def _way_in_tree(network: Network, node: int, tree: int, root: int) -> list[int]:
+def _way_in_tree(known: DisjointTrees, network: Network, node: int, tree: int, root: int) -> list[int]:
     """Return the way from ``root`` to ``node`` in a disjoint tree: from labels alone, whatever the size of the network."""
-    way, known = [node], trees_of(network)
+    way = [node]
     while (above := known.parent(network, way[-1], tree, root)) is not None:
         way.append(above[0])
     return way[::-1]

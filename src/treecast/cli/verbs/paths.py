@@ -18,6 +18,9 @@ def paths(
     order: Annotated[
         str | None, Parameter(help="On a hypercube: the ports in the order in which they are used, as in 3,2,1,0.")
     ] = None,
+    trees: Annotated[
+        str, Parameter(help="On a star network: 'paper' for the trees of Fragopoulou & Akl, not treecast's own.")
+    ] = "",
     output: Output = None,
     as_json: Json = False,
 ) -> int:
@@ -37,4 +40,4 @@ def paths(
 
     where = networks.network(broken.less(network))
     ports = None if order is None else ORDER.read(order, where)
-    return show_drawn(api.paths(where, node, root, ports), output, as_json)
+    return show_drawn(api.paths(where, node, root, ports, trees=trees), output, as_json)

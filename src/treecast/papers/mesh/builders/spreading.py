@@ -1,4 +1,4 @@
-"""Broadcast and scatter on meshes and tori by recursive bisection, and local search where that gains something.
+"""Spreading on meshes and tori by recursive bisection, and local search where that gains something; there and back for all.
 
 Communication model: one-port, wormhole, as in ``bisection``. A mesh is planned in one shape: its sides that are longer than 1, in
 ascending order. Nodes are carried there and back. Sources are images of one another by reflections, and exchanges of axes of
@@ -15,7 +15,6 @@ from typing import cast
 
 import numpy as np
 
-from treecast.collectives import Collective
 from treecast.networks import Grid, Mesh, Torus
 from treecast.networks.core import Ints, ints
 from treecast.papers.mesh.builders import bisection, local_search
@@ -24,6 +23,7 @@ from treecast.plans.built import Built, Job
 from treecast.plans.registry import WORMHOLE, builder
 from treecast.schedule import Claims, Payloads, Rows
 
+_MOST_LISTED = 2**10  # nodes of which every chunk of every message is listed
 _MOST_SOURCES = 4  # best ones from which local search is tried: it takes a fifth of a second from each
 _METHOD = "recursive bisection: least total distance"
 
@@ -127,27 +127,77 @@ def least_by_source(sides: Shape) -> Ints:
 @builder("bisection", "scatter", on=Grid, under=WORMHOLE, summary=_METHOD)
 def scatter(job: Job[Grid]) -> Built:
     """One-port wormhole: scatter along the messages of a broadcast, each with the blocks of the nodes behind it."""
-    messages = messages_of(job.network, job.collective.root)
-    return _with_blocks(build_from_messages(job.network, job.collective, *messages), job.collective)
+    messages, size = messages_of(job.network, job.collective.root), job.collective.messages
+    behind = _behind(job.network.nodes, messages)
+    return _told(job, messages, [_ranges(inside, size) for inside in behind], sum(map(len, behind)))
 
 
-def _with_blocks(spread: Built, collective: Collective) -> Built:
-    """Return the same messages, each with the blocks of the nodes that hear through it, its target included."""
-    rows, messages = spread.rows, collective.messages
-    behind: list[list[Ints]] = [[np.array([v])] for v in range(collective.nodes)]
-    payloads: list[list[tuple[int, int]]] = [[] for _ in range(len(rows))]
-    sends = 0
-    for row in range(len(rows) - 1, -1, -1):  # the last first: the nodes behind a node are then known
-        src, dst = int(rows.src[row]), int(rows.dst[row])
-        nodes = np.sort(np.concatenate(behind[dst]))
-        behind[dst] = []
-        behind[src].append(nodes)
-        ends = np.flatnonzero(np.diff(nodes) > 1)
-        first, last = nodes[np.concatenate(([0], ends + 1))], nodes[np.concatenate((ends, [len(nodes) - 1]))]
-        payloads[row] = list(zip((first * messages).tolist(), ((last + 1) * messages).tolist(), strict=True))
-        sends += len(nodes) * messages
-    columns = rows.columns() | {"payload": np.arange(len(rows))}
-    return Built(Rows.of(Payloads.of(payloads), **columns), Claims(spread.claims.steps, sends))
+def _too_many(job: Job[Grid]) -> str:
+    return "" if job.network.nodes <= _MOST_LISTED else f"lists the chunks of at most {_MOST_LISTED:,} nodes"
+
+
+@builder(
+    "there-and-back",
+    "allgather",
+    "alltoall",
+    on=Grid,
+    under=WORMHOLE,
+    fits=_too_many,
+    orbit=False,
+    summary=f"{_METHOD}: backwards to a node in the middle, then forwards, each message with all that is known on its side",
+)
+def there_and_back(job: Job[Grid]) -> Built:
+    """One-port wormhole: the messages of a broadcast backwards, then forwards: 2 ⌈log2 N⌉ steps, 2 (N - 1) messages.
+
+    A message that goes up holds what the nodes behind it have for others, one that goes down what others have for them. A block
+    for a node on the same side turns round where the two ways part.
+    """
+    grid, size, nodes = job.network, job.collective.messages, job.network.nodes
+    root = 0 if grid.wraps else int(least_by_source(grid.sides).argmin())
+    step, src, dst = messages_of(grid, root)
+    up, down, sends = list[_Ranges](), list[_Ranges](), 0
+    for inside in _behind(nodes, (step, src, dst)):
+        outside = np.delete(np.arange(nodes), inside)
+        ways = (inside, outside), (outside, inside)
+        if job.collective.personal:
+            blocks = [np.add.outer(sources * nodes, targets).reshape(-1) for sources, targets in ways]
+        else:
+            blocks = [sources for sources, _ in ways]
+        up.append(_ranges(blocks[0], size))
+        down.append(_ranges(blocks[1], size))
+        sends += sum(map(len, blocks))
+    last = int(step.max(initial=-1))
+    both = (np.concatenate(ends) for ends in ((last - step, last + 1 + step), (dst, src), (src, dst)))
+    return _told(job, tuple(both), [*up, *down], sends)
+
+
+_Ranges = list[tuple[int, int]]
+
+
+def _behind(nodes: int, messages: Messages) -> list[Ints]:
+    """Return of each message of a broadcast the nodes that hear through it, its target included, ascending."""
+    step, src, dst = messages
+    behind: list[list[Ints]] = [[np.array([v])] for v in range(nodes)]
+    found = [np.zeros(0, np.int64)] * len(step)
+    for row in np.argsort(-step, kind="stable").tolist():  # the last first: the nodes behind a node are then known
+        found[row] = np.sort(np.concatenate(behind[dst[row]]))
+        behind[src[row]].append(found[row])
+        behind[dst[row]] = []
+    return found
+
+
+def _ranges(blocks: Ints, size: int) -> _Ranges:
+    """Return the ranges of chunks of some blocks, ascending, each of ``size`` chunks."""
+    ends = np.flatnonzero(np.diff(blocks) > 1)
+    first, last = blocks[np.concatenate(([0], ends + 1))], blocks[np.concatenate((ends, [len(blocks) - 1]))]
+    return list(zip((first * size).tolist(), ((last + 1) * size).tolist(), strict=True))
+
+
+def _told(job: Job[Grid], messages: Messages, payloads: list[_Ranges], blocks: int) -> Built:
+    """Return the schedule of messages, each with chunks of its own, ``blocks`` blocks in all."""
+    step, src, dst = messages
+    rows = Rows.of(Payloads.of(payloads), step=step, steps=1, src=src, dst=dst, port=-1, payload=np.arange(len(step)))
+    return Built(rows, Claims(int(step.max(initial=-1)) + 1, blocks * job.collective.messages))
 
 
 def shape_of(sides: Sequence[int]) -> Shape:
