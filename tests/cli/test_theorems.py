@@ -55,3 +55,19 @@ def test_sizes_that_are_none(ask, tmp_path, monkeypatch, arguments, says):
     assert (status, out) == (2, "")
     assert says in err
     assert err.count("\n") == 1
+
+
+def test_the_walk_that_stops_can_be_watched(ask, tmp_path):
+    """1243 is dead: five living nodes are in none of the trees as far as the walks come, and 1342 is one of them."""
+    for name in ("walk.svg", "walk.html"):
+        status, out, _ = ask("theorems", "star", "--only", "… tolerance", "--draw", str(tmp_path / name))
+        assert status == 0
+        assert "FALSE" in out
+    said = (tmp_path / "walk.svg").read_text()
+    assert "5 nodes (1342, 2341, 3142, 3412, 4312)" in said
+    assert "faults: 1243" in said
+    status, _, err = ask("theorems", "star", "--only", "Lemma 7", "--draw", str(tmp_path / "lemma.svg"))
+    assert status == 2
+    assert "there is of: section 4.4, … tolerance" in err
+    status, _, err = ask("theorems", "--draw", "walk.svg")
+    assert (status, "name the paper" in err) == (2, True)

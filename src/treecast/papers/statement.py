@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from treecast.description import Description, describe
 
@@ -25,6 +25,7 @@ class Statement(NamedTuple):
     """A statement of a paper: checked for n = ``least`` to ``usual``, or further on request, at most to ``most``.
 
     ``false_from``: of a statement that is in the paper's words and known to be false, the least n for which it is.
+    ``shows``: for one n, something that can be drawn, and the faults that the picture shows.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Statement(NamedTuple):
     most: int
     claims: Callable[[int], Claims]
     false_from: int | None = None
+    shows: Callable[[int], tuple[Any, Any]] | None = None
 
     def check(self, n: int) -> Verdict:
         """Return whether all claims hold for one n."""
@@ -48,12 +50,20 @@ class Statements(list[Statement]):
     """The statements of a paper, or of a part of it. One is stated above the function that yields its claims."""
 
     def __call__(
-        self, name: str, says: str, least: int, usual: int, most: int, *, false_from: int | None = None
+        self,
+        name: str,
+        says: str,
+        least: int,
+        usual: int,
+        most: int,
+        *,
+        false_from: int | None = None,
+        shows: Callable[[int], tuple[Any, Any]] | None = None,
     ) -> Callable[[Callable[[int], Claims]], Callable[[int], Claims]]:
         """State the claims of the function below."""
 
         def state(claims: Callable[[int], Claims]) -> Callable[[int], Claims]:
-            self.append(Statement(name, says, least, usual, most, claims, false_from))
+            self.append(Statement(name, says, least, usual, most, claims, false_from, shows))
             return claims
 
         return state

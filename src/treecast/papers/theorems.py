@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from treecast.errors import PlanError, did_you_mean
 from treecast.networks import permutations
@@ -105,9 +105,26 @@ def _named(paper: str, only: Sequence[str]) -> list[Statement]:
     return [statement for statement in PAPERS[paper] if not only or any(text in statement.name for text in only)]
 
 
+def shown(paper: str, up_to: int | None = None, only: Sequence[str] = ()) -> tuple[Any, Any]:
+    """Return what the first of the named statements shows that shows something, and the faults in it.
+
+    The size is the least for which a statement is known to be false, else the last that is checked. Raises PlanError where none
+    shows anything.
+    """
+    for statement in _named(paper, only):
+        if statement.shows is not None:
+            return statement.shows(statement.false_from or _last(statement, up_to))
+    able = [statement.name for statement in PAPERS[paper] if statement.shows is not None]
+    raise PlanError(f"there is no picture of these statements of {paper}; there is of: {', '.join(able) or 'none'}")
+
+
+def _last(statement: Statement, up_to: int | None) -> int:
+    return max(statement.least, min(statement.most, up_to or statement.usual))
+
+
 def _find(statement: Statement, letter: str, up_to: int | None) -> Finding:
     began, details, holds = time.perf_counter(), list[str](), True
-    last = max(statement.least, min(statement.most, up_to or statement.usual))
+    last = _last(statement, up_to)
     checked, as_known = f"{letter} = {statement.least} … {last}", last < (statement.false_from or last + 1)
     for n in range(statement.least, last + 1):
         with part_of(f"{statement.name}, {letter} = {n}"):

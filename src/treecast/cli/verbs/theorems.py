@@ -8,7 +8,7 @@ from treecast.cli import console
 from treecast.cli.arguments import Json, Names
 from treecast.description import Table
 from treecast.errors import TreecastError
-from treecast.papers.theorems import PAPERS, SIZES, Finding, each_theorem
+from treecast.papers.theorems import PAPERS, SIZES, Finding, each_theorem, shown
 
 _LETTERS = ", ".join(f"{size.letter} of the {size.network}" for size in SIZES.values())
 
@@ -23,6 +23,10 @@ def theorems(
     only: Annotated[
         Names, Parameter(help='Check the statements that have one of these texts in their names: "Lemma 6" erratum.')
     ] = (),
+    draw: Annotated[
+        str | None,
+        Parameter(help="Also draw into this file what a statement shows: the walk of section 4.4 of the star paper."),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Check the statements of a paper by computing, and print for which sizes each was checked, the verdict and the time.
@@ -31,11 +35,16 @@ def theorems(
     """
 
     if not paper:
-        if up_to is not None or only:
+        if up_to is not None or only or draw:
             raise TreecastError(f"name the paper, too: {', '.join(PAPERS)}")
         rows = [(name, SIZES[name].network, len(statements)) for name, statements in PAPERS.items()]
         table = Table(("paper", "networks", "statements"), rows, of="papers")
         return console.show(table.alone(["'treecast theorems star' checks those of one"]), as_json)
+    if draw is not None:
+        from treecast.drawing import pictures
+
+        subject, faults = shown(paper, up_to, only)
+        pictures.draw(subject, draw, faults=faults)
     checked, found = each_theorem(paper, up_to, only), list[Finding]()
     while True:
         with console.progress("theorems"):
@@ -46,4 +55,6 @@ def theorems(
         if not as_json:
             console.show(finding, False)
             console.flush()  # a reader of the pipe sees each when it is checked
+    if draw is not None:
+        console.wrote(draw)
     return console.show(found, True) if as_json else int(not all(each.as_known for each in found))
