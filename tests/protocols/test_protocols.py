@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import treecast
 from tests.strategies import examples
@@ -38,6 +39,50 @@ def test_of_equals_any_may_go_first():
     assert not agrees(schedule)  # the root has them farthest first
     star = plan("scatterv", network_of([0] * 5), lengths=[0, 3, 1, 4, 1, 5], model="bufferless", first="longest")
     assert agrees(star)
+
+
+@examples(60)
+@given(st.data())
+def test_nodes_of_a_hypercube_that_know_no_time_gossip_as_planned(data):
+    """All dimensions' orders, tolerances and initiators; a clock that is off by one would send over another link."""
+    d = data.draw(st.integers(0, 5))
+    kind = data.draw(st.sampled_from(["broadcast", "allgather", "four-phases"]))
+    how = {"survive": data.draw(st.integers(0, max(0, d - 1))), "order": data.draw(st.permutations(range(d)))}
+    how |= {"messages": data.draw(st.integers(1, 3)), "fault_free": data.draw(st.booleans())}
+    how["builder"], node = "dimension-order", data.draw(st.integers(0, 2**d - 1))
+    if kind == "four-phases":
+        kind, how = "allgather", how | {"builder": "four-phases", "initiator": node}
+    elif kind == "broadcast":
+        how["root"] = node
+    schedule = plan(kind, f"hypercube:{d}", model="whispering", **how)
+    assert agrees(schedule)
+    if d > 1:  # one of two rows of the second unit is gone
+        short = replace(schedule, rows=schedule.rows.take([row for row in range(len(schedule.rows)) if row != 2]))
+        assert not agrees(short)
+
+
+def test_who_gossips_sends_nothing_over_a_link_that_has_carried_it():
+    said = run_protocol(plan("allgather", "hypercube:3", model="whispering", survive=2)).sends
+    over = [(min(s.src, s.dst), max(s.src, s.dst), owner) for s in said if s.step >= 3 for owner in s.content.owners]
+    before = {(min(s.src, s.dst), max(s.src, s.dst), owner) for s in said if s.step < 3 for owner in s.content.owners}
+    assert over
+    assert not before.intersection(over)
+    assert [(s.dst, sorted(s.content.owners)) for s in said if s.src == 0] == [
+        (1, [0]), (2, [0, 1]), (4, [0, 1, 2, 3]), (1, [2, 3, 4, 5, 6, 7]), (2, [4, 5, 6, 7]),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "how"),
+    [
+        ("allgather", "hypercube:3", {"model": "shouting"}),
+        ("broadcast", "ring:5", {}),
+        ("allgather", "torus:3x3", {"model": "whispering"}),
+    ],
+)
+def test_others_have_no_protocol(kind, spec, how):
+    with pytest.raises(PlanError, match="under whispering of dimension-order, four-phases"):
+        run_protocol(plan(kind, spec, **how))
 
 
 # --- what is said ---

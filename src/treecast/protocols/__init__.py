@@ -1,26 +1,29 @@
-"""Scatters and gathers without buffers as protocols: each node knows only its neighbours and their messages.
+"""Scatters and gathers without buffers, and gossip on hypercubes, as protocols: nodes know only their neighbours and messages.
 
-Communication model: bufferless, over one port or many. Source: Bhatt, Pucci, Ranade & Rosenberg. A schedule says which node
-sends which flits in which step. Here no node has a schedule: each is a state machine that receives, remembers and sends. Run
-together the machines must send exactly the rows of the schedule, step by step.
+Communication model: bufferless, over one port or many (Bhatt, Pucci, Ranade & Rosenberg); whispering (Chau & Fu). A schedule
+says which node sends which flits in which step. Here no node has a schedule: each is a state machine that receives, remembers and
+sends. Run together the machines must send exactly the rows of the schedule, step by step.
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 
 from treecast.collectives import Lengths
 from treecast.description import Description, describe
 from treecast.errors import PlanError
-from treecast.protocols.algorithms import certify, farthest_first, shoulder_tap
+from treecast.protocols.algorithms import certify, farthest_first, in_phases, shoulder_tap
 from treecast.protocols.synchronous import (
     Certificate,
     Content,
     Conversation,
     Flit,
     Local,
+    News,
     NodePlace,
     Order,
     Think,
@@ -39,6 +42,7 @@ __all__ = [
     "Content",
     "Conversation",
     "Flit",
+    "News",
     "Order",
     "Token",
     "Utterance",
@@ -72,20 +76,40 @@ class Agreement:
 
 
 def run_protocol(schedule: Schedule) -> Conversation:
-    """Let every node of a scatterv or gatherv run its protocol, and return their sends.
+    """Let every node run the protocol of a scatterv or gatherv, or of a broadcast or gossip on a hypercube; return their sends.
 
     The protocol gets from the schedule the tree with the order of siblings, the lengths, the model and the algorithm (the
-    builder, and whether certificates are collected in slots or by a walk). It gets no steps: the nodes find them.
+    builder, and whether certificates are collected in slots or by a walk). It gets no steps: the nodes find them. On a hypercube
+    it gets the dimension of each unit of time, and whether one node begins.
     Raises PlanError when no protocol is known for the schedule, or when it has too many sends to keep each of them.
     """
-    lengths = schedule.collective.lengths
-    if lengths is None or schedule.builder not in _BY_BUILDER:
+    lengths, by = schedule.collective.lengths, schedule.builder
+    known = by in (_IN_PHASES if lengths is None else _BY_BUILDER)
+    if not known or (lengths is None and schedule.model.ports != "one"):
         raise PlanError(
-            f"there is no protocol of {schedule.collective.kind} by {schedule.builder or 'an unknown builder'}; "
-            f"there is of {', '.join(_BY_BUILDER)}"
+            f"there is no protocol of {schedule.collective.kind} by {by or 'an unknown builder'} under {schedule.model.name}; "
+            f"there is of {', '.join(_BY_BUILDER)}, and under whispering of {', '.join(_IN_PHASES)}"
         )
     if schedule.transmissions > _MOST_SENDS:
         raise PlanError(f"{schedule.transmissions:,} sends are too many for state machines: at most {_MOST_SENDS:,}")
+    return _gossip(schedule) if lengths is None else _without_buffers(schedule, lengths)
+
+
+def _gossip(schedule: Schedule) -> Conversation:
+    """Let the nodes of a hypercube send over one dimension after the other: all begin, or the initiator, or the root."""
+    network, rows, steps = schedule.network, schedule.rows, schedule.steps
+    units = np.zeros(steps, np.int64)
+    units[rows.step] = rows.port
+    first, every = schedule.initiator, schedule.collective.all_source
+    think = partial(in_phases, units=units.tolist(), gossip=0 if first is None else steps // 2)
+    begins = (
+        set(range(network.nodes)) if every and first is None else {schedule.collective.root if first is None else first}
+    )
+    nodes = [Local(v, v in begins, network.ports, 1, True) for v in range(network.nodes)]
+    return converse(think, [NodePlace(-1, tuple(network.neighbors(v))) for v in range(network.nodes)], nodes, True)
+
+
+def _without_buffers(schedule: Schedule, lengths: Lengths) -> Conversation:
     away, root = schedule.collective.direction == "from", schedule.collective.root
     parent, token = _parents(schedule)
     places = _places(schedule, parent, token)
@@ -111,7 +135,8 @@ def agrees(schedule: Schedule) -> bool:
     Parameters
     ----------
     schedule : Schedule
-        A scatterv or gatherv by a builder that has a protocol.
+        A scatterv or gatherv by a builder that has a protocol; or a broadcast or allgather on a hypercube under whispering, by
+        dimension-order or four-phases.
 
     Returns
     -------
@@ -127,6 +152,8 @@ def agrees(schedule: Schedule) -> bool:
     >>> import treecast
     >>> treecast.agrees(treecast.plan("gatherv", "tree:2,3", lengths=4))
     True
+    >>> treecast.agrees(treecast.plan("allgather", "hypercube:4", model="whispering", survive=3))
+    True
     """
     return compare_with_nodes(schedule).holds
 
@@ -139,7 +166,7 @@ def compare_with_nodes(schedule: Schedule) -> Agreement:
 
 def differences(schedule: Schedule, conversation: Conversation) -> tuple[list[Send], list[Send]]:
     """Return the sends of the schedule that no node makes, and the sends of nodes that the schedule does not have."""
-    planned, sent = Counter(_planned_sends(schedule)), Counter(map(_send_of, conversation.sends))
+    planned, sent = Counter(_planned_sends(schedule)), Counter(_sends_of(schedule, conversation))
     return sorted((planned - sent).elements(), key=str), sorted((sent - planned).elements(), key=str)
 
 
@@ -150,16 +177,27 @@ _BY_BUILDER: dict[str, Think] = {
 }
 
 
-def _send_of(sent: Utterance) -> Send:
-    content = sent.content
-    return sent.step, sent.src, sent.dst, (content.owner, content.place) if isinstance(content, Flit) else None
+_IN_PHASES = ("dimension-order", "four-phases")
+
+
+def _sends_of(schedule: Schedule, conversation: Conversation) -> Iterator[Send]:
+    """Yield each flit that is said; of gossip each chunk of the messages of all owners."""
+    collective = schedule.collective
+    for sent in conversation.sends:
+        content, found = sent.content, [None]
+        if isinstance(content, News):
+            owners = content.owners if collective.all_source else [0]
+            found = product(owners, range(collective.messages))
+        elif isinstance(content, Flit):
+            found = [(content.owner, content.place)]
+        yield from ((sent.step, sent.src, sent.dst, flit) for flit in found)
 
 
 def _planned_sends(schedule: Schedule) -> list[Send]:
-    rows = schedule.rows
+    rows = schedule.rows.take(schedule.speaking)
     control = (column[rows.control].tolist() for column in (rows.step, rows.src, rows.dst))
     found: list[Send] = [(step, src, dst, None) for step, src, dst in zip(*control, strict=True)]
-    for sends in schedule.expand():
+    for sends in replace(schedule, rows=rows).expand():
         columns = sends.src, sends.dst, *schedule.collective.place_of(sends.chunk)
         for src, dst, owner, place in zip(*(column.tolist() for column in columns), strict=True):
             found.append((sends.step, src, dst, (owner, place)))
@@ -231,7 +269,7 @@ def _(found: Agreement) -> Description:
         "nodes say": verdict,
         "protocol": found.schedule.builder,
         "steps": conversation.steps,
-        "data": f"{conversation.flits:,} flits sent",
+        "data": f"{conversation.flits:,} {'flits sent' if found.schedule.collective.lengths else 'messages of nodes sent'}",
         "control": f"{conversation.control:,} flits sent" + (f": {control}" if control else ""),
     }
     label = found.schedule.network.label

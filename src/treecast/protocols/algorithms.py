@@ -1,9 +1,10 @@
-"""The three algorithms as the work of each node: farthest destination first, SHOULDER-TAP and TRANSMISSION-CERTIFICATE.
+"""Algorithms as the work of each node: farthest destination first, SHOULDER-TAP, TRANSMISSION-CERTIFICATE, and gossip in phases.
 
-Communication model: bufferless; computing takes no time. Source: Bhatt, Pucci, Ranade & Rosenberg, Theorems 1, 2 and 3.
+Communication model: bufferless; computing takes no time. Source: Bhatt, Pucci, Ranade & Rosenberg, Theorems 1, 2 and 3. Gossip:
+whispering, messages combine. Source: Chau & Fu, section 3, their arrays M and L.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from treecast.protocols.synchronous import (
@@ -12,6 +13,7 @@ from treecast.protocols.synchronous import (
     Flit,
     Heard,
     Local,
+    News,
     Order,
     PlannedSend,
     Thought,
@@ -20,6 +22,44 @@ from treecast.protocols.synchronous import (
     own_flits,
     relay_data,
 )
+
+
+class Gossip(NamedTuple):
+    """The memory of a node that gossips: the time of unit 0, the messages it holds (M), and those that each link carried (L)."""
+
+    begun: int
+    held: frozenset[int]
+    over: tuple[frozenset[int], ...]
+
+
+def in_phases(
+    local: Local, memory: Gossip | None, now: int, heard: Heard, units: Sequence[int], gossip: int
+) -> Thought:
+    """Each unit of time has a dimension, over which all who have heard anything send whatever has not gone over that link.
+
+    ``units``: the ports by unit; whoever is told reads in the message which unit it is. ``gossip``: the unit in which every node
+    begins with its own message, behind the phases by which the initiator tells them; those carry the initiator's message alone.
+    """
+    nothing = (frozenset[int](),) * local.children
+    if memory is None:
+        told = next((news.left for news in heard.values() if isinstance(news, News)), None)
+        begun = now if told is None else now - (len(units) - told)
+        memory = Gossip(begun, frozenset({local.name}) if local.root else frozenset(), nothing)
+    unit, over = now - memory.begun, list(memory.over)
+    came = {port: news.owners for port, news in heard.items() if isinstance(news, News)}
+    held = memory.held.union(*came.values())
+    for port, owners in came.items():
+        over[port] |= owners
+    if unit == gossip > 0:  # who has told all of them has nothing new
+        held, over = frozenset() if local.root else frozenset({local.name}), list(nothing)
+    if unit >= len(units):
+        return memory._replace(held=held), ()
+    port = units[unit]
+    news = held - over[port]
+    over[port] |= news
+    plans = [PlannedSend(now, port, News(news, len(units) - 1 - unit))] if news else []
+    return Gossip(memory.begun, held, tuple(over)), [*plans, PlannedSend(now + 1, port, None)]
+
 
 _DEALT = -2  # the root's memory: all is planned
 

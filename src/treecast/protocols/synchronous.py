@@ -1,9 +1,10 @@
 """A synchronous network of nodes that each run a protocol: messages of a step are received in the next.
 
-Communication model: bufferless, over one port or many; each message is one flit, and a send that breaks it raises
-ProtocolError. Source: Bhatt, Pucci, Ranade & Rosenberg. A node knows its own length, that it has one port or many, and its
-neighbours by the names it has for them: ``UP`` its parent, 0, 1, … its children. All else comes in messages. It counts steps on
-a clock of its own: no two nodes have the same, so a node knows no more of the time than it has counted itself.
+Communication model: bufferless, over one port or many, each message is one flit (Bhatt, Pucci, Ranade & Rosenberg); or
+whispering, where a message holds those of many nodes (Chau & Fu). A send that breaks it raises ProtocolError. A node knows its
+own length, that it has one port or many, and its neighbours by the names it has for them: ``UP`` its parent, 0, 1, … its
+children; or ports. All else comes in messages. It counts steps on a clock of its own: no two nodes have the same, so a node knows
+no more of the time than it has counted itself.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,7 +58,19 @@ class Order(NamedTuple):
     delay: int
 
 
-Content = Flit | WakeUp | Token | Certificate | Order
+class News(NamedTuple):
+    """Gossip: the messages of some nodes, ``owners``, in one; ``left``: in how many units after this one nodes still send."""
+
+    owners: frozenset[int]
+    left: int
+
+
+Content = Flit | WakeUp | Token | Certificate | Order | News
+
+
+def carried(content: Content) -> int:
+    """Return how many flits of data a message holds, or messages of nodes; 0 of a control flit."""
+    return len(content.owners) if isinstance(content, News) else int(isinstance(content, Flit))
 
 
 class Local(NamedTuple):
@@ -76,11 +89,11 @@ class Local(NamedTuple):
 
 
 class PlannedSend(NamedTuple):
-    """A flit to be sent to a neighbour, at a time of the node's own clock."""
+    """A message to be sent to a neighbour, at a time of the node's own clock; without content: the node wants to be woken."""
 
     time: int
     to: int
-    content: Content
+    content: Content | None
 
 
 class NodeState(NamedTuple):
@@ -123,8 +136,9 @@ def take_turn(think: Think, state: NodeState, now: int, heard: Heard) -> NodeTur
     while sent < len(agenda) and agenda[sent].time <= now:
         due.append(agenda[sent])
         sent += 1
-    sends = {planned.to: planned.content for planned in due}
-    if len(sends) < len(due):
+    said = [(planned.to, planned.content) for planned in due if planned.content is not None]
+    sends = dict(said)
+    if len(sends) < len(said):
         raise ProtocolError(f"node {local.name} has two flits for one neighbour in one step")
     wake = agenda[sent].time if sent < len(agenda) else None
     return NodeTurn(NodeState(local, agenda, sent, memory), sends, wake)
@@ -155,7 +169,7 @@ class Utterance(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """``flit``, ``wakeup``, ``token``, ``certificate`` or ``order``."""
+        """``flit``, ``news``, ``wakeup``, ``token``, ``certificate`` or ``order``."""
         return type(self.content).__name__.lower()
 
 
@@ -181,12 +195,12 @@ class Conversation(NamedTuple):
     @property
     def flits(self) -> int:
         """How many flits of data were sent, over all arcs."""
-        return sum(isinstance(one.content, Flit) for one in self.sends)
+        return sum(carried(one.content) for one in self.sends)
 
     @property
     def control(self) -> int:
         """How many control flits were sent."""
-        return len(self.sends) - self.flits
+        return sum(not carried(one.content) for one in self.sends)
 
 
 class NodePlace(NamedTuple):

@@ -27,7 +27,7 @@ def simulate(
     Parameters
     ----------
     distributed
-        Let every node of a scatterv or gatherv work out its sends on its own, and compare them with the schedule.
+        Let every node of a scatterv or gatherv, or of gossip on a hypercube, work out its sends on its own, and compare them.
     """
     from treecast import protocols
     from treecast.drawing.text import completion_text

@@ -17,6 +17,7 @@ from treecast.papers.statement import Claims, Statements
 from treecast.plans import plan
 from treecast.plans.ways.trees.hypercube import calling_trees
 from treecast.progress import report
+from treecast.protocols import agrees
 from treecast.schedule import Schedule
 from treecast.schedule.trees import find_meeting_ways, find_shared_arc
 from treecast.simulation.bit_replay import gossip
@@ -117,6 +118,24 @@ def _time(d: int) -> Claims:
         free = tuple(_planned(collective, d, d - 1, model, fault_free=True).steps for model in MODELS)
         yield free == (2 * d - 1, d), f"{collective}, fault-free: {free[0]} and {free[1]} units"
     yield True, f"{2 * d}, {2 * d - 1}; {d + 1}, {d}" if d > 1 else "1; 1"
+
+
+@stated(
+    "pseudo-code",
+    "nodes that run it, and know no time, send the schedule, all k: broadcast, gossip, from any node",
+    1,
+    5,
+    6,
+)
+def _pseudo_code(d: int) -> Claims:
+    for k, far in product(range(d), (0, (1 << d) - 1)):
+        yield agrees(_planned("broadcast", d, k, root=far)), f"broadcast, k = {k}, from {far}"
+        yield agrees(_planned("allgather", d, k)), f"gossip, k = {k}"
+        yield (
+            agrees(_planned("allgather", d, k, builder="four-phases", initiator=far)),
+            f"four phases, k = {k}, from {far}",
+        )
+    yield True, f"{1 << d} nodes"
 
 
 @stated("fault-free", "without faults the last unit is not needed", 1, 10, 12)
