@@ -262,14 +262,14 @@ class MessageStreams:
         rows = self.schedule.rows
         control = np.flatnonzero(rows.control)
         below, step = self.ends[1][control], rows.step[control].astype(np.int64)
-        down = rows.dst[control] == below
-        order = np.lexsort((step, below))
+        down, tree = rows.dst[control] == below, rows.tree[control].astype(np.int64)
+        order = np.lexsort((step, below, tree))
         again = np.zeros(len(control), bool)
         mine = order[down[order]]
-        again[mine[1:]] = below[mine[1:]] == below[mine[:-1]]
+        again[mine[1:]] = (below[mine[1:]] == below[mine[:-1]]) & (tree[mine[1:]] == tree[mine[:-1]])
         told = TOKEN if not down.all() or again.any() else WAKE_UP
         kind = np.where(~down, CERTIFICATE, np.where(again, ORDER, told))
-        depth, branch = self._where(rows.tree[control].astype(np.int64), below)
+        depth, branch = self._where(tree, below)
         return Controls(step, below, depth, branch, kind)
 
     def _where(self, tree: Ints, below: Ints) -> tuple[Ints, Ints]:

@@ -70,14 +70,19 @@ def tree_of(schedule: Schedule, rows: Ints, ends: tuple[Nodes, Nodes]) -> Tree:
     return Tree(network, root, parent, port)
 
 
-def first_controls(schedule: Schedule) -> tuple[Ints, Ints]:
-    """Return from whom each node receives its first control flit, and by which row; -1 for none: int64 (N,) both.
+def told_trees(schedule: Schedule) -> list[int]:
+    """Return the trees that control flits name: -1 alone where there is one tree, which none of them names."""
+    return np.unique(schedule.rows.tree[schedule.rows.control]).tolist()
+
+
+def first_controls(schedule: Schedule, tree: int = -1) -> tuple[Ints, Ints]:
+    """Return from whom each node receives its first control flit of a tree, and by which row; -1 for none: int64 (N,) both.
 
     Control flits spread from the root before others come back, so that is the tree that they describe. Nobody is above the root.
     """
     rows, nodes = schedule.rows, schedule.network.nodes
     parent, row = np.full((2, nodes), -1, np.int64)
-    control = np.flatnonzero(rows.control)
+    control = np.flatnonzero(rows.control & (rows.tree == tree))
     found = trees_of_rows(rows.src[control], rows.dst[control], nodes)
     led_to = np.flatnonzero(found.row[0] >= 0)
     parent[led_to], row[led_to] = found.parent[0, led_to], control[found.row[0, led_to]]
@@ -93,9 +98,9 @@ def link_ends(schedule: Schedule) -> tuple[Ints, Ints]:
     rows = schedule.rows
     above, below = rows.src.astype(np.int64), rows.dst.astype(np.int64)
     up = np.full(len(rows), schedule.part.direction == "to")
-    control = np.flatnonzero(rows.control)
-    if len(control):
-        up[control] = first_controls(schedule)[0][below[control]] != above[control]
+    for tree in told_trees(schedule):
+        control = np.flatnonzero(rows.control & (rows.tree == tree))
+        up[control] = first_controls(schedule, tree)[0][below[control]] != above[control]
     above[up], below[up] = below[up], above[up]
     return above, below
 

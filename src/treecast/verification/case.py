@@ -226,7 +226,7 @@ class Case:
         if not one_root or self.schedule.sparing or not self.affordable(self.trees * self.nodes):
             return 0
         depth = np.zeros((self.trees, self.nodes), np.int32)
-        src, dst, tree = self.rows.src, self.rows.dst, self.rows.tree
+        src, dst, tree = self.rows.src, self.rows.dst, np.where(self.rows.control, np.int16(-1), self.rows.tree)
         if self.part.personal and self.model.buffered:
             ends = (dst, src) if self.part.direction == "to" else (src, dst)
             if bool(trees_of_rows(*ends, self.nodes, tree).clash.any()):

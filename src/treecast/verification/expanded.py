@@ -192,8 +192,14 @@ def _check_relays(plain: Schedule, sends: list[Send], telling: list[Send], broke
                 broken(
                     "contiguous", -1, f"{label(src)} interrupts or divides the message of chunks {first} to {stop - 1}"
                 )
-    if telling and collective.direction == "to":
-        _check_telling(plain, sends, telling, broken)
+    if collective.direction == "to":
+        trees = {send[4] for send in telling}
+        for tree in trees:
+            here = [[send for send in some if len(trees) == 1 or send[4] == tree] for some in (sends, telling)]
+            _check_telling(plain, *here, broken)
+        for *_, tree, _, row in sends:
+            if trees and tree not in trees | ({tree} if len(trees) == 1 else set()):
+                broken("told", row, f"row {row}: nobody is told to begin on tree {tree}")
 
 
 def _check_telling(plain: Schedule, sends: list[Send], telling: list[Send], broken: Break) -> None:

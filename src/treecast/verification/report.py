@@ -10,7 +10,7 @@ from treecast.lower_bounds import LEAST_OF_ALL, Bound, best, spell_bounds, spell
 from treecast.models import Model
 from treecast.networks.description import degraded
 from treecast.schedule import Schedule, describe_job
-from treecast.schedule.tree_of_rows import first_controls
+from treecast.schedule.tree_of_rows import first_controls, told_trees
 from treecast.units import spell_ratio, spell_seconds
 from treecast.verification.bits import bits_of_plan
 
@@ -268,12 +268,12 @@ class Waking(NamedTuple):
 
 
 def waking_of(schedule: Schedule) -> Waking | None:
-    """Return the figures of a gather that tells its nodes when to begin; None where no node is told, or none has to be."""
-    rows, part = schedule.rows, schedule.part
-    if part.direction != "to" or part.lengths is None or not rows.control.any():
+    """Return the figures of a gather that tells its nodes when to begin; None where none is told, or those of several trees."""
+    rows, part, trees = schedule.rows, schedule.part, told_trees(schedule)
+    if part.direction != "to" or part.lengths is None or len(trees) != 1:
         return None
-    parent, row = first_controls(schedule)
-    broadcast = int(rows.step[row[parent >= 0]].max()) + 1
+    parent, row = first_controls(schedule, trees[0])
+    broadcast = int(rows.step[row[parent >= 0]].max(initial=-1)) + 1
     up = rows.control & (parent[rows.src] == rows.dst)
     done = int(rows.step[up].max(initial=broadcast - 1)) + 1
     above = np.where(parent >= 0, parent, part.root)

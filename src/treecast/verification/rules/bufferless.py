@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.ragged import Ints
-from treecast.schedule.tree_of_rows import first_controls
+from treecast.schedule.tree_of_rows import first_controls, told_trees
 from treecast.steps import NEVER
 from treecast.verification.case import Case
 from treecast.verification.report import Broken
@@ -121,12 +121,22 @@ def told(case: Case) -> Broken:
     The k-th control flit that a node sends to a child leaves after the k-th that came from its parent. The root sends its
     second and later ones after all certificates have arrived. A node certifies to its parent once, after the parent's first
     control flit and after its children have certified. Data leaves after the parent's last control flit: the first one, or the
-    second where nodes certify.
+    second where nodes certify. Where control flits name trees all of that is so in each of them.
     """
-    rows, root = case.rows, case.part.root
+    rows, trees = case.rows, told_trees(case.schedule)
+    wrong = ~rows.control & ~np.isin(rows.tree, trees) & (len(trees) > 1)
+    for tree in trees:
+        mine = np.arange(len(rows)) if len(trees) == 1 else np.flatnonzero(rows.tree == tree)
+        wrong[mine[_begins_early(case, tree, mine)]] = True
+    return case.broken("told", wrong, lambda row: "begins before its source has been told")
+
+
+def _begins_early(case: Case, tree: int, mine: Ints) -> NDArray[np.bool_]:
+    """Return which rows of a tree, the ``mine``, leave before their source has been told: bool (len(mine),)."""
+    rows, root = case.rows.take(mine), case.part.root
     control, wrong = np.flatnonzero(rows.control), np.zeros(len(rows), np.bool_)
     src, dst, step = (column[control].astype(np.int64) for column in (rows.src, rows.dst, rows.step))
-    down = first_controls(case.schedule)[0][dst] == src
+    down = first_controls(case.schedule, tree)[0][dst] == src
     certified, last = np.full((2, case.nodes), -1, np.int64)
     np.maximum.at(certified, dst[~down], step[~down])
     left, before, heard = down.copy(), np.full(case.nodes, -1, np.int64), np.zeros(case.nodes, np.int64)
@@ -150,7 +160,7 @@ def told(case: Case) -> Broken:
     data = np.flatnonzero(~rows.control)
     told_often = heard[rows.src[data]] == (2 if answers.any() else 1)
     wrong[data[(rows.step[data] <= last[rows.src[data]]) | ~told_often]] = True
-    return case.broken("told", wrong, lambda row: "begins before its source has been told")
+    return wrong
 
 
 def _rows(relays: Relays, rule: str, wrong: NDArray[np.bool_], why: str) -> Broken:

@@ -18,7 +18,7 @@ from treecast.errors import ScheduleError
 from treecast.networks import Network
 from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.papers.trees.builders.one_tree import FIRST, build_streams
+from treecast.papers.trees.builders.one_tree import COLLECT, FIRST, build_streams, certified
 from treecast.plans.built import Built, Job
 from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import builder
@@ -134,6 +134,19 @@ def over_cover(job: Job[Network]) -> Built:
     network = job.network if job.collective.direction == "from" else job.network.reversed()
     found = cover(network, job.collective.root, lengths_of(job.collective).flits)
     return build_streams(job, found.trees, found.dealt)
+
+
+@builder(
+    "certified-cover",
+    "gatherv",
+    under=("bufferless-multiport",),
+    options=(COLLECT,),
+    summary="up several trees that share no link, told when to begin by control flits on each",
+)
+def certified_cover(job: Job[Network]) -> Built:
+    """Bufferless, multi-port: TRANSMISSION-CERTIFICATE on every tree of a cover at once, since no two share a link."""
+    found = cover(job.network, job.collective.root, lengths_of(job.collective).flits, both_ways=True)
+    return certified(job, found.trees, found.dealt)
 
 
 class _Search:

@@ -121,9 +121,9 @@ def rows_of(tree: Tree, first: Ints, stop: Ints, offset: Ints, *, away: bool, nu
     return Rows.of(table, step=step, src=src, dst=dst, port=port, tree=number)
 
 
-def control(step: Ints, src: Ints | _Int32, dst: Ints | _Int32, port: Ints | Ports) -> Rows:
-    """Return rows of control flits: they carry nothing, and belong to no tree."""
-    return Rows.of(Payloads.of([[]]), step=step, src=src, dst=dst, port=port, payload=0)
+def control(step: Ints, src: Ints | _Int32, dst: Ints | _Int32, port: Ints | Ports, tree: int = -1) -> Rows:
+    """Return rows of control flits: they carry nothing, and name their tree where there are several."""
+    return Rows.of(Payloads.of([[]]), step=step, src=src, dst=dst, port=port, tree=tree, payload=0)
 
 
 def _of_own_tree(values: Sequence[Ints], dealt: Ints) -> Ints:
@@ -206,17 +206,33 @@ def transmission_certificate(job: Job[Network]) -> Built:
 
     kind = job.options.get("tree", "breadth-first")
     spanning = spanning_tree(network, collective.root, kind, lengths.flits, steps_of, both_ways=True)
-    when = certificates(spanning, lengths.flits, ports, collect)
-    below = spanning.order[1:].astype(np.int64)
-    above, up, down = spanning.parent[below].astype(np.int64), spanning.port_up[below], spanning.port[below]
-    some, told = when.total[below] > 0, when.told[below] >= 0
-    node = below[some]
-    table = Payloads.of_ranges(when.first[node], when.first[node] + when.total[node])
-    data = Rows.of(table, step=when.start[node], src=node, dst=above[some], port=up[some], tree=0)
-    tokens = control(when.token[below], above, below, down)
-    answers = control(when.certificate[below], below, above, up)
-    orders = control(when.told[below[told]], above[told], below[told], down[told])
-    rows = joined([data, tokens, answers, orders])
-    numbered = replace(collective, lengths=Lengths(lengths.flits, np.argsort(when.own, kind="stable")))
-    sent = int((lengths.flits * spanning.depth).sum()) + 2 * len(below) + int(told.sum())
-    return Built(rows, Claims(when.steps, sent), numbered)
+    return certified(job, [spanning], np.zeros(network.nodes, np.int64))
+
+
+def certified(job: Job[Network], trees: Sequence[Tree], dealt: Ints) -> Built:
+    """Return the gather by certificates up trees that share no link: node v's message goes by ``trees[dealt[v]]``.
+
+    Each tree has tokens, certificates and orders of its own. With one port there is one tree.
+    """
+    lengths, collect = lengths_of(job.collective), job.options.get("collect", "slots")
+    parts, places, steps, sent, first = list[Rows](), np.zeros(job.network.nodes, np.int64), 0, 0, 0
+    for number, tree in enumerate(trees):
+        flits, named = np.where(dealt == number, lengths.flits, 0), number if len(trees) > 1 else -1
+        when = certificates(tree, flits, str(job.model.ports), collect)
+        below = tree.order[1:].astype(np.int64)
+        above, up, down = tree.parent[below].astype(np.int64), tree.port_up[below], tree.port[below]
+        some, told = when.total[below] > 0, when.told[below] >= 0
+        node = below[some]
+        table = Payloads.of_ranges(first + when.first[node], first + when.first[node] + when.total[node])
+        parts += [
+            Rows.of(table, step=when.start[node], src=node, dst=above[some], port=up[some], tree=number),
+            control(when.token[below], above, below, down, named),
+            control(when.certificate[below], below, above, up, named),
+            control(when.told[below[told]], above[told], below[told], down[told], named),
+        ]
+        mine = dealt == number
+        places[mine] = first + when.own[mine]
+        steps, sent = max(steps, when.steps), sent + int((flits * tree.depth).sum()) + 2 * len(below) + int(told.sum())
+        first += int(flits.sum())
+    numbered = replace(job.collective, lengths=Lengths(lengths.flits, np.lexsort((lengths.flits > 0, places))))
+    return Built(joined(parts), Claims(steps, sent), numbered)
