@@ -33,7 +33,7 @@ class Gossip(NamedTuple):
 
 
 def in_phases(
-    local: Local, memory: Gossip | None, now: int, heard: Heard, units: Sequence[int], gossip: int
+    local: Local, memory: Gossip | None, now: int, heard: Heard, *, units: Sequence[int], gossip: int
 ) -> Thought:
     """Each unit of time has a dimension, over which all who have heard anything send whatever has not gone over that link.
 
@@ -44,14 +44,14 @@ def in_phases(
     if memory is None:
         told = next((news.left for news in heard.values() if isinstance(news, News)), None)
         begun = now if told is None else now - (len(units) - told)
-        memory = Gossip(begun, frozenset({local.name}) if local.root else frozenset(), nothing)
+        memory = Gossip(begun, frozenset[int]([local.name] if local.root else []), nothing)
     unit, over = now - memory.begun, list(memory.over)
     came = {port: news.owners for port, news in heard.items() if isinstance(news, News)}
-    held = memory.held.union(*came.values())
+    held = frozenset[int](memory.held.union(*came.values()))
     for port, owners in came.items():
         over[port] |= owners
     if unit == gossip > 0:  # who has told all of them has nothing new
-        held, over = frozenset() if local.root else frozenset({local.name}), list(nothing)
+        held, over = frozenset[int]([] if local.root else [local.name]), list(nothing)
     if unit >= len(units):
         return memory._replace(held=held), ()
     port = units[unit]

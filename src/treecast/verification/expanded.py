@@ -195,10 +195,10 @@ def _check_relays(plain: Schedule, sends: list[Send], telling: list[Send], broke
     if collective.direction == "to":
         trees = {send[4] for send in telling}
         for tree in trees:
-            here = [[send for send in some if len(trees) == 1 or send[4] == tree] for some in (sends, telling)]
-            _check_telling(plain, *here, broken)
-        for *_, tree, _, row in sends:
-            if trees and tree not in trees | ({tree} if len(trees) == 1 else set()):
+            here, said = ([send for send in some if len(trees) == 1 or send[4] == tree] for some in (sends, telling))
+            _check_telling(plain, here, said, broken)
+        for _, _, _, _, tree, _, row in sends if len(trees) > 1 else ():
+            if tree not in trees:
                 broken("told", row, f"row {row}: nobody is told to begin on tree {tree}")
 
 

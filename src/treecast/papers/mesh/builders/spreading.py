@@ -167,8 +167,8 @@ def there_and_back(job: Job[Grid]) -> Built:
         down.append(_ranges(blocks[1], size))
         sends += sum(map(len, blocks))
     last = int(step.max(initial=-1))
-    both = (np.concatenate(ends) for ends in ((last - step, last + 1 + step), (dst, src), (src, dst)))
-    return _told(job, tuple(both), [*up, *down], sends)
+    both = np.append(last - step, last + 1 + step), np.append(dst, src), np.append(src, dst)
+    return _told(job, both, [*up, *down], sends)
 
 
 _Ranges = list[tuple[int, int]]
@@ -178,7 +178,7 @@ def _behind(nodes: int, messages: Messages) -> list[Ints]:
     """Return of each message of a broadcast the nodes that hear through it, its target included, ascending."""
     step, src, dst = messages
     behind: list[list[Ints]] = [[np.array([v])] for v in range(nodes)]
-    found = [np.zeros(0, np.int64)] * len(step)
+    found: list[Ints] = [np.zeros(0, np.int64)] * len(step)
     for row in np.argsort(-step, kind="stable").tolist():  # the last first: the nodes behind a node are then known
         found[row] = np.sort(np.concatenate(behind[dst[row]]))
         behind[src[row]].append(found[row])
