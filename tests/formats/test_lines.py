@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+import treecast
 from treecast import formats
 from treecast.errors import FormatError
 from treecast.plans import plan
@@ -65,3 +66,21 @@ def test_once_names_its_rows_and_who_owns_the_sum():
 def test_a_word_that_is_nearly_right_is_told_which():
     with pytest.raises(FormatError, match="line 3: 'rooot 1' is none of the lines of a header; did you mean 'root'"):
         formats.decode(b"treecast 2\nnetwork path:3\nrooot 1\nrows 0\n")
+
+
+def test_a_result_of_tacos_is_named_by_its_lines(tmp_path):
+    """Link 1 > 2 carries chunk 0 from 50 on, before it has come at 100, and while chunk 1 is under way."""
+    path = tmp_path / "early.csv"
+    links = "0,1,500,50,0:100:0\n1,2,500,50,1:100:0,0:90:50\n2,0,500,50,2:100:0,1:200:100\n0,2,500,50,2:9:5\n1,0,500,50,None\n"
+    path.write_text(
+        "NPUs Count,3\nLinks Count,5\nChunks Count,3\nChunk Size,1048576\n"
+        "SrcID,DestID,Latency (ns),Bandwidth (GB/s),Chunks\n" + links
+    )
+    said = [str(finding) for finding in treecast.judge(path).findings]
+    for begin in (
+        "waits: rank 1, line 7 ",
+        "link-once: line 7: 1 > 2 at step 0 ",
+        "holds: line 7: ",
+        "holds: line 9: ",
+    ):
+        assert any(text.startswith(begin) for text in said), begin

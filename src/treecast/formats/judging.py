@@ -188,7 +188,7 @@ def schedule_said(listed: Listed, pairs: Pairs) -> Schedule | None:
             raise FormatError(f"{network.spec} has {network.nodes:,} nodes, and the file {program.ranks:,} ranks")
         columns = {name: getattr(said, name).copy() for name in ("payload", "step", "port", "tree")}
         columns |= {"src": program.rank[said.operation], "dst": program.to[said.operation]}
-        return rows_of(network, said.payloads, NO_PORT, columns)
+        return rows_of(network, said.payloads, NO_PORT, columns, lines=said.lines)
 
     schedule = schedule_of(header, rows)
     if schedule.orbit or schedule.sparing:

@@ -94,7 +94,10 @@ def operations_of(
 
 
 class Said(NamedTuple):
-    """The comments on messages: each one's operation, step, port, tree and payload, int64 (messages,); and the payloads."""
+    """The comments on messages: each one's operation, step, port, tree and payload, int64 (messages,); the payloads.
+
+    ``lines``: the line of the file where each is sent; empty where operations are not counted by lines.
+    """
 
     operation: Ints
     step: Ints
@@ -102,6 +105,7 @@ class Said(NamedTuple):
     tree: Ints
     payload: Ints
     payloads: Payloads
+    lines: Ints
 
     def each(self) -> Iterator[tuple[int, list[tuple[int, int]]]]:
         """Yield the operation of each message, and the ranges of its chunks."""
@@ -196,7 +200,8 @@ class Reading:
             where=where,
         )
         columns = np.array(self._said, np.int64).reshape(-1, 5).T
-        said = Said._make((*columns, Payloads.of([ranges for _, ranges in self._payloads.values()])))
+        lines = line[columns[0]] if self.noun == "line" else line[:0]
+        said = Said._make((*columns, Payloads.of([ranges for _, ranges in self._payloads.values()]), lines))
         return Listed(self.format, program, self._header, said, eager)
 
 
