@@ -12,13 +12,34 @@ _TITLE = re.compile(
     r"(?:={2,}|-{2,}|#{2,})\s*([\w.-]+)\s*:?\s*(?:={2,}|-{2,}|#{2,})?$|([\w.-]+) \| (?:CHANGED|SUCCESS) \|.*>>$"
 )
 NETWORKX = "let networkx read it, treecast.network(networkx.{}(path))"
+_LINKS, _JUDGED = "write a link a line, two names, as in: leaf1 spine1", "it has no links; treecast verify judges it"
 _LOOKS = (
+    (r"\A(PK\x03\x04|\x1f.\x08|BZh|\ufffd7z)", "a packed file or a spreadsheet", "unpack it, or save it as CSV"),
+    (r"[\0-\x08\x0e-\x1a]", "data that is no text", "give the text that the tool prints"),
+    (r"<algo\b", "a schedule of MSCCL", _JUDGED),
+    (r'"threadblocks"\s*:', "a schedule of MSCCL++", _JUDGED),
+    (r'"[0-9]-(Flows|Epoch)', "a schedule of TE-CCL", _JUDGED),
+    (r"\A\s*num_ranks\b", "a schedule in GOAL", _JUDGED),
+    (r"\| NVIDIA-SMI |(?m:^GPU [0-9]+: .*UUID)", "nvidia-smi without topo -m", "give nvidia-smi topo -m"),
+    (
+        r"(?m)^CA '|^Switch\s*: 0x|^Ca\s*: 0x",
+        "ibstat, ibswitches or ibhosts",
+        "give ibnetdiscover, which says the links",
+    ),
+    (
+        r"node distances:|(?m:^Machine \()|(?m:^[0-9a-f]{2}:[0-9a-f]{2}\.[0-9] )",
+        "parts of one host",
+        "give lstopo --of xml",
+    ),
+    (r"(?m)^router [0-9]+ (node|router) ", "BookSim's anynet", _LINKS),
+    (r"\A\?SNDlib|@startuml|(?i:lldp neighbor)", "links in words of another tool", _LINKS),
+    (r'"R_lite"\s*:', "Flux's R", "it has hosts and no links: give the file of the fabric"),
     (r"(?i)^\s*\*vertices\b", "Pajek", NETWORKX.format("read_pajek")),
     (r"<gexf\b", "GEXF", NETWORKX.format("read_gexf")),
     (r"\A>>graph6<<|\A>>sparse6<<", "graph6", NETWORKX.format("read_graph6")),
     (r'"adjacency"\s*:', "adjacency data", "give the result of networkx.node_link_data"),
     (r"(?m)^[ \t]*(graph|flowchart)\s+(LR|RL|TB|TD|BT)\b", "Mermaid", "write a link a line, as in: a -- b"),
-    (r"(?m)^[ \t]*(-[ \t]*)?endpoints\s*:", "containerlab", "write a link a line, two names, as in: leaf1 spine1"),
+    (r"(?m)^[ \t]*(-[ \t]*)?endpoints\s*:", "containerlab", _LINKS),
     (r"(?m)^Node Type: |Links in Fabric:", "opareport", "write a link a line, two names, and its capacity"),
     (
         r"(?mi)^[ \t]*(ClusterName|SlurmctldHost|PartitionName)\s*=",

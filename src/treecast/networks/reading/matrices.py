@@ -168,7 +168,7 @@ def machine_of_rocm(data: bytes) -> Machine:
         "types": dict(Counter(cell for gpu in gpus for cell in types[gpu])),
         "hops": dict(Counter(cell for gpu in hops for cell in hops[gpu])),
     }
-    return found.machine("rocm-smi --showtopo", facts)
+    return found.machine("amd-smi topology" if b"LINK TYPE TABLE:" in data else "rocm-smi --showtopo", facts)
 
 
 def _weight(cell: str) -> int:
