@@ -1,7 +1,8 @@
-"""Independent trees on named networks, as many as the connectivity, by plans that are verified: the table of docs/copies.md.
+"""Independent trees on named networks, as many as the connectivity, by plans that are verified.
 
-``python -m benchmarks.independent`` plans all of them in some minutes; ``python -m benchmarks.independent FQ AQ_4`` those whose
-names begin so. networkx says the connectivity. A row that does not have as many trees ends with exit status 1.
+``python -m benchmarks.independent`` prints the table of docs/explanation/copies.md in some minutes; ``python -m
+benchmarks.independent FQ AQ_4`` the rows of networks whose names begin so. networkx says the connectivity. A network that does not
+have as many trees makes the exit status 1.
 """
 
 import sys

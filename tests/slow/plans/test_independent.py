@@ -16,14 +16,14 @@ def test_rows_of_the_table_are_what_the_script_prints():
         check=True,
         timeout=300,
     )
-    page = (ROOT / "docs/copies.md").read_text()
+    page = (ROOT / "docs/explanation/copies.md").read_text()
     printed = done.stdout.splitlines()
     assert len(printed) == len(words) + 3  # two lines of a head, and two Paley graphs
     assert all(line in page for line in printed)
 
 
 def test_every_network_of_the_table_has_as_many_trees_as_its_connectivity():
-    page = (ROOT / "docs/copies.md").read_text()
+    page = (ROOT / "docs/explanation/copies.md").read_text()
     rows = re.findall(r"(?m)^\| .+ \| \d+ \| \d+ \| (\d+) \| (\d+) \| \d+ \| \d+ \|$", page)
     assert len(rows) == 48
     assert all(apart == trees for apart, trees in rows)
