@@ -1,8 +1,7 @@
 """Independent trees on named networks, as many as the connectivity, by plans that are verified.
 
-``python -m benchmarks.independent`` prints the table of docs/explanation/copies.md in some minutes; ``python -m
-benchmarks.independent FQ AQ_4`` the rows of networks whose names begin so. networkx says the connectivity. A network that does not
-have as many trees makes the exit status 1.
+``python -m benchmarks.independent`` prints the table of docs/explanation/copies.md in some minutes, with names behind it the rows
+of networks whose names begin so: ``FQ AQ_4``. networkx says the connectivity. Fewer trees make the exit status 1.
 """
 
 import sys
