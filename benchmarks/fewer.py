@@ -1,8 +1,8 @@
 """Price the removal of builders: plan the golden lines without them, and print what is lost.
 
-    python benchmarks/fewer.py spread bruck          without both
+    python benchmarks/fewer.py spread direct         without both
     python benchmarks/fewer.py --keep list-schedule periods  with these alone
-    python benchmarks/fewer.py bruck --lines 200             200 lines, drawn by --seed; else all 2,400
+    python benchmarks/fewer.py direct --lines 200            200 lines, drawn by --seed; else all 2,400
 
 A line is a job of tests/golden_steps.txt and the steps that its plan took. Lines that name a builder that is gone are passed
 over. A line that takes more than --seconds of processor time counts as out of time.

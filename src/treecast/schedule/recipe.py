@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 RENAMED = {
     "axis-trees": "disjoint-trees",
     "balanced-trees": "priced-trees",
+    "birkhoff": "direct",
+    "bruck": "recursive-doubling",
     "circulant-flits": "circulant",
     "disjoint-ways": "disjoint-paths",
     "exchange": "recursive-doubling",

@@ -137,7 +137,7 @@ def _too_many(job: Job[Grid]) -> str:
 
 
 @builder(
-    "there-and-back",
+    "bisection",
     "allgather",
     "alltoall",
     on=Grid,

@@ -42,7 +42,7 @@ def _fits(job: Job[Complete]) -> str:
 
 
 @builder(
-    "birkhoff",
+    "direct",
     of_unequal_lengths(each_to_each),
     on=Complete,
     under=EITHER,

@@ -47,7 +47,7 @@ def broadcast(job: Job[Complete]) -> Built:
 
 
 @builder(
-    "bruck",
+    "recursive-doubling",
     all_to_all,
     on=Complete,
     under=COMBINING,
@@ -107,7 +107,7 @@ def scatter(job: Job[Complete]) -> Built:
 
 
 @builder(
-    "bruck",
+    "recursive-doubling",
     each_to_each,
     on=(Complete, too_large),
     under=COMBINING,
