@@ -182,6 +182,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
     },
     "docs/howto/cluster.md": {
+        "the same within 0.1 %": Measured("benchmarks/doctor.py"),
         "67 steps instead of 34": Test(
             "tests/test_shown.py::test_a_degraded_fabric_takes_as_many_steps_as_the_page_says"
         ),
@@ -237,6 +238,7 @@ CLAIMS: dict[str, dict[str, object]] = {
     },
     "docs/explanation/copies.md": {
         "always there: Edmonds 1973": PAPER,
+        "share another node are *independent*": DEFINITION,
         "The number of trees is the one that takes the fewest steps": DESIGN,
         "on 1,000 random graphs, digraphs and graphs with several": Test(
             "tests/long/plans/ways/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
@@ -341,6 +343,12 @@ CLAIMS: dict[str, dict[str, object]] = {
         )
     },
     "docs/explanation/mesh.md": {
+        "It takes 2 ⌈log2 N⌉ steps, at most 1.5": Test(
+            f"{WORMHOLE}/test_there_and_back.py::test_both_judges_take_it_under_every_routing"
+        ),
+        "and 2 (N - 1) messages, the fewest": Test(
+            f"{WORMHOLE}/test_there_and_back.py::test_both_judges_take_it_under_every_routing"
+        ),
         "Time-step optimal": PAPER,
         "is the least total distance that the recursion finds": DEFINITION,
         "inner minimum": DEFINITION,
@@ -412,7 +420,16 @@ CLAIMS: dict[str, dict[str, object]] = {
         f"| {words}": Measured("make bench-bits")
         for words in ("sockets", "gloo | 4.44", "Open MPI's own | 0.018", "its moves alone", "`treecast.mpi`, ")
     }
-    | {"| on links of 50 Mbit/s": Measured("benchmarks/bits.py --side lab")},
+    | {
+        "| on links of 50 Mbit/s": Measured("benchmarks/bits.py --side lab"),
+        "of the best plan of a ring of N": Test(
+            f"{ALL_PORT}/test_chain.py::test_many_messages_take_little_more_on_a_ring_than_the_fewest"
+        ),
+        "so links carry 1.5 times as much": DESIGN,
+        "this way is taken only where it is 1.3 times as fast": Test(
+            "tests/tcp/test_bits.py::test_a_price_chooses_between_ways_of_the_same_bits"
+        ),
+    },
     "docs/reference/mpi.md": {
         "(b/c + d) (c/rate": DESIGN,
         "is cut 0.2 s after": DEFINITION,
@@ -616,7 +633,13 @@ CLAIMS: dict[str, dict[str, object]] = {
         "--builder eyes-best-order": DEFINITION,
         "is never above the paper": Test(f"{WORMHOLE}/test_bisection.py::test_never_above_the_papers_value"),
     },
-    "docs/papers/star.md": {'"section 4.4" "erratum: walk"': SHOWN},
+    "docs/papers/star.md": {
+        '"section 4.4" "erratum: walk"': SHOWN,
+        "the least node of each and its size": DEFINITION,
+        "is dead from the beginning and five living nodes never": Test(
+            "tests/cli/test_theorems.py::test_the_walk_that_stops_can_be_watched"
+        ),
+    },
     "docs/papers/trees.md": {
         "the order that takes the fewest steps": FARTHEST_FIRST,
         "the order of the children that is best": DEFINITION,

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *SITE]
 RUN = {
     "docs/develop/architecture.md": 1,
+    "docs/explanation/mesh.md": 2,
     "docs/howto/commands.md": 9,
     "docs/howto/cluster.md": 9,
     "docs/howto/quick.md": 17,

@@ -204,7 +204,8 @@ def way_of_sum(kind: Kind, where: Network, size: int, rate: float, *, exact: boo
 
     if where.every_pair_joined:
         return AT_OWNERS
-    at_owners = seconds("alltoall", size) + seconds("gather" if kind.ends == "root" else "allgather", size)
+    back = seconds("gather", size) if kind.ends == "root" else seconds("allgather", size)
+    at_owners = seconds("alltoall", size) + back
     if exact:
         other = Way("allreduce", is_partial=True), _GAIN * seconds("allreduce", 1.5 * size) + size * _PARTIAL
     else:

@@ -251,8 +251,12 @@ def _arcs(header: Header, word: str, pattern: re.Pattern[str], where: Network, r
 
 
 def _costs(header: Header, where: Network) -> Costs | None:
-    if "latency" not in header or "rate" not in header:
+    if not {"latency", "rate", "arc-costs"} & set(header):
         return None
+    if not {"latency", "rate"} <= set(header):
+        raise FormatError(
+            "a send costs a latency and a rate: the file needs both lines, as in 'latency 1us', 'rate 1GB/s'"
+        )
     said = _arcs(header, "arc-costs", _ARC, where, "is no cost of an arc: write U>V:LATENCY:RATE, as in 0>1:1us:1GB/s")
     arcs = {(int(u), int(v)): Costs.of(*cost).default for u, v, *cost in said}
     return replace(Costs.of(header["latency"], header["rate"]), arcs=arcs)

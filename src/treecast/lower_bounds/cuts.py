@@ -65,7 +65,9 @@ def _crossed(job: Job, network: Network, inside: Mask) -> Bound:
     beyond = [int(chunks[far[outside] > d].sum()) for d in range(int(far[outside].max()))]
     entering, into = int(np.count_nonzero(crossing)), int(np.count_nonzero(inside[ranks]))
     room = min(entering, (job.model.room or entering) * min(len(tails), len(heads)))
-    values = [-(-count // room) + d for d, count in enumerate(beyond)]
+    if not beyond[0]:
+        return steps(0, "0", "nothing enters")
+    values = [-(-count // room) + d if count else 0 for d, count in enumerate(beyond)]
     d = int(np.argmax(values))
     late, so_far = d + within, f", {d + 1} arcs away or more," if d else ""
     formula = f"⌈{beyond[d]:,} / {room:,}⌉" + (f" + {late}" if late else "")

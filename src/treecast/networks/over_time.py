@@ -55,7 +55,7 @@ def slowest_cuts(network: Network, root: int) -> tuple[SlowCut, ...]:
 
     >>> from treecast.networks import network
     >>> slowest_cuts(network("mesh:3x3"), 0)[0], slowest_cuts(network("path:4"), 1)[0]
-    (Cut(distance=1, nodes=8, arcs=2), Cut(distance=1, nodes=2, arcs=1))
+    (SlowCut(distance=1, nodes=8, arcs=2), SlowCut(distance=1, nodes=2, arcs=1))
     """
     arcs = arcs_of(network)
     far = network.distance(network.check_node(root), np.arange(network.nodes))
