@@ -17,7 +17,7 @@ from treecast.collectives.traits import Trait
 from treecast.description import Description
 from treecast.errors import PlanError
 from treecast.models import MODELS, Cost, Model, model
-from treecast.networks import Network
+from treecast.networks import Graph, Network
 from treecast.plans.built import Built, Job
 from treecast.schedule import Claims, Schedule
 
@@ -116,8 +116,11 @@ def looks_different(network: Network) -> str:
 
 
 def has_symmetry(network: Network) -> str:
-    """Say that a builder is for networks with a known symmetry."""
-    return "is for networks that have a symmetry" if network.symmetry is None else ""
+    """Say that a builder is for networks with a known symmetry: those that look the same from every node, or some graphs."""
+    if network.seen_alike:
+        return ""
+    lacks = On((Graph,))(network)  # others may be too large to look for one
+    return "is for networks that have a symmetry" if lacks or network.symmetry is None else ""
 
 
 def every_port(network: Network) -> int:

@@ -179,9 +179,10 @@ def _behind(nodes: int, messages: Messages) -> list[Ints]:
     step, src, dst = messages
     behind: list[list[Ints]] = [[np.array([v])] for v in range(nodes)]
     found: list[Ints] = [np.zeros(0, np.int64)] * len(step)
-    for row in np.argsort(-step, kind="stable").tolist():  # the last first: the nodes behind a node are then known
-        found[row] = np.sort(np.concatenate(behind[dst[row]]))
-        behind[src[row]].append(found[row])
+    order: list[int] = np.argsort(-step, kind="stable").tolist()
+    for row in order:  # the last first: the nodes behind a node are then known
+        found[row] = np.sort(np.concatenate(behind[int(dst[row])]))
+        behind[int(src[row])].append(found[row])
         behind[dst[row]] = []
     return found
 

@@ -7,9 +7,7 @@ the step, by which it is there soonest with all arcs of its way free when its fl
 """
 
 from dataclasses import replace
-from functools import reduce
 from itertools import chain, pairwise
-from operator import or_
 
 import numpy as np
 
@@ -90,7 +88,8 @@ def _ways(network: Network, root: int) -> list[dict[int, Way]]:
     arcs, found = arcs_of(network), list[dict[int, Way]]()
     first, head = arcs.first.tolist(), arcs.head.tolist()
     for child in head[first[root] : first[root + 1]]:
-        ways, queue = {child: (root, child)}, [child]
+        ways: dict[int, Way] = {child: (root, child)}
+        queue = [child]
         for u in queue:
             for v in head[first[u] : first[u + 1]]:
                 if v != root and v not in ways:
@@ -110,7 +109,9 @@ def _placed(order: Ints, ways: list[dict[int, Way]], flits: Ints) -> tuple[int, 
         length, found = int(flits[node]), Placed()
         for tree, known in enumerate(ways):
             if way := known.get(node):
-                taken = reduce(or_, (busy.get(arc, 0) >> hop for hop, arc in enumerate(pairwise(way))))
+                taken = 0
+                for hop, arc in enumerate(pairwise(way)):
+                    taken |= busy.get(arc, 0) >> hop
                 found.append((node, tree, _first_gap(taken, length), way))
         _, _, begin, way = soonest = min(found, key=lambda each: (each[2] + len(each[3]), len(each[3])))
         placed.append(soonest)

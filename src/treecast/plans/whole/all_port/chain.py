@@ -21,11 +21,14 @@ _ASKED = Option(
     summary="Sums are added in the order of ranks: their bits do not depend on the chunk, the size or the place in the message.",
     flag=True,
 )
+_MOST_NODES = 2**20
 
 
 def _lacks_chain(network: Network) -> str:
     if network.relays is not None or network.nodes < 2:
         return "is for two ranks or more without relays"
+    if network.nodes > _MOST_NODES:
+        return f"looks at each link of up to {_MOST_NODES:,} nodes"
     before, after = np.arange(network.nodes - 1), np.arange(1, network.nodes)
     joined = np.append(network.port_between(before, after), network.port_between(after, before)) >= 0
     return "" if joined.all() else "needs links from each rank to the next"
