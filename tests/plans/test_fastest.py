@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
@@ -160,3 +161,16 @@ def test_what_cannot_be_cut(what: Any, says: str) -> None:
     with pytest.raises(TreecastError, match=says):
         treecast.plan("broadcast", "ring:4", **what)
     assert builders("broadcast", treecast.network("ring:4"))
+
+
+def test_builders_for_any_machine_are_asked_where_others_are_far_from_the_bound():
+    """A ring of links of ten cables with three chords, one of a single cable: disjoint paths take 1.7 times the bound."""
+    wired = nx.cycle_graph(12)
+    wired.add_edges_from([(0, 6), (2, 8), (4, 10)])
+    nx.set_edge_attributes(wired, 10, "capacity")
+    wired.edges[4, 10]["capacity"] = 1
+    costs = {"bytes": "64MiB", "latency": "1us", "rate": "1.25GB/s"}
+    taken, other = (treecast.plan("alltoall", wired, **costs, **more) for more in ({}, {"builder": "disjoint-paths"}))
+    seconds = [each.steps * Cost(1e-6, 1 / 1.25e9).step_time(each.sizes.chunk) for each in (taken, other)]
+    assert taken.builder == "priced-trees"
+    assert 1.4 * seconds[0] < seconds[1]

@@ -30,6 +30,7 @@ _SPAN = 2520  # chunks from which a closed form's slope is taken: a multiple of 
 _MOST_MESSAGES = 2**31 - 1
 _OCTAVES, _FEW_NODES = (4, 8), 2**6  # chunk counts where arcs are parallel, and bounds say least of few chunks
 _MET = 0.001  # above the bound: nobody builds to gain less
+_FAR = 0.25  # above the bound, where builders for any machine are asked, too
 
 
 @dataclass(frozen=True)
@@ -191,14 +192,18 @@ class Search:
         return replace(job, options={**suited, **job.options})
 
     def best_of_all(self, entries: Sequence[Builder]) -> Choice:
-        """Return the choice that takes the least time. Builders with a closed form come first: they may meet the bound."""
+        """Return the choice that takes the least time. Builders with a closed form come first: they may meet the bound.
+
+        Those for any machine come last, where the others are far from it.
+        """
         found = list[Choice]()
         large = self.one.network.nodes > self.most_built
         own = [entry for entry in entries if entry.is_for(self.one) and not entry.baseline]
         able = [entry for entry in own or entries if entry.claims or not large] or list(entries)
-        for entry in sorted(able, key=lambda entry: entry.claims is None):
-            least = min((choice.seconds for choice in found), default=inf)
-            if entry.claims is None and found and self.bound and least <= self.bound.seconds * (1 + _MET):
+        others = [entry for entry in entries if entry.any_model and entry not in able and not large]
+        for entry in [*sorted(able, key=lambda entry: entry.claims is None), *others]:
+            least, near = min((choice.seconds for choice in found), default=inf), _FAR if entry in others else _MET
+            if entry.claims is None and found and self.bound and least <= self.bound.seconds * (1 + near):
                 break
             if choice := self.best(entry):
                 found.append(choice)
