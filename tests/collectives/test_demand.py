@@ -155,7 +155,9 @@ def test_numbers_are_those_of_ranks():
     tree = network("fat-tree:4")
     found = Collective.of_demand(tree, Demand.of({0: [15]}))
     assert list(found.wanted()) == [(int(tree.ranks[15]), 0, 1)]
-    with pytest.raises(PlanError, match=r"16 is no rank of fat-tree:4: ranks go from 0 to 15"):
+    with pytest.raises(
+        PlanError, match=r"16 is no rank of fat-tree:4: the demand is of 17 ranks, which go from 0 to 15 there"
+    ):
         Demand.of({0: [16]}).on(tree)
 
 

@@ -48,3 +48,19 @@ def test_messages_a_step_of_networks_that_look_alike():
     from treecast.lower_bounds.cuts import optimum
 
     assert optimum(treecast.network("torus:3x3")) == Fraction(4, 8)
+
+
+def test_what_comes_past_plain_switches_enters_by_the_channels_of_a_node():
+    """A host with one cable and one with four: all sums of the first come in by its one cable, whoever owns them."""
+    wired = networkx.Graph()
+    wired.add_edge("a", "s", capacity=1)
+    wired.add_edge("b", "s", capacity=4)
+    wired.nodes["s"]["relay"] = True
+    where = treecast.network(wired)
+    schedule = treecast.plan("allreduce", where, messages=16)
+    free = [
+        bound.value
+        for bound in treecast.bounds("allreduce", where, messages=16)
+        if bound.of == "steps" and not bound.given
+    ]
+    assert schedule.steps == max(free) == 32

@@ -141,3 +141,13 @@ def test_names_that_are_nearly_right_are_answered_with_those_meant():
         whole.without(links=["rack1/left-rack2/lft"])
     with pytest.raises(NetworkError, match="'rack0/left-rack2/left' is no link of graph:4"):
         whole.without(links=["rack0/left-rack2/left"])
+
+
+def test_the_rate_of_the_cables_that_are_left_stays(tmp_path):
+    wired = nx.cycle_graph(4)
+    nx.set_edge_attributes(wired, "100Gbit/s", "rate")
+    nx.write_graphml(wired, tmp_path / "ring.graphml")
+    whole = network(str(tmp_path / "ring.graphml"))
+    assert (
+        whole.without(links=["0-1"]).chunk_rate == whole.without(nodes=["2"]).chunk_rate == whole.chunk_rate == 12.5e9
+    )

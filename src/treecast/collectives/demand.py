@@ -193,7 +193,10 @@ class Demand:
             number = np.array([network.node(name) for name in self.names], np.int64)
         elif self._most >= network.rank_count:
             last = network.rank_count - 1
-            raise PlanError(f"{self._most} is no rank of {network.spec}: ranks go from 0 to {last:,}")
+            raise PlanError(
+                f"{self._most} is no rank of {network.spec}: the demand is of {self._most + 1:,} ranks, which go from 0 to "
+                f"{last:,} there"
+            )
         else:
             number = network.ranks.astype(np.int64)
         if network.relays is not None and (relays := np.flatnonzero(network.relays[number])).size:

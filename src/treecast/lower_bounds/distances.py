@@ -22,6 +22,19 @@ _MOST_TYPED = 2**16  # nodes of a network whose types are looked at
 _MOST_SEARCHED = 2**27  # arcs, types of nodes and copies, multiplied, of a search for shortest ways: half a second
 
 
+@kept(16)
+def channels_at(network: Network, *, inwards: bool) -> Ints:
+    """Return how many sends can come to each node in a step, or leave it, past relays if there are routes: int64 (N,).
+
+    A route takes a channel of every hop alone, so no more than the channels of their last hops, or of those of any other.
+    """
+    arcs, routes = arcs_of(network), network.past_routes
+    ends = (arcs.head if inwards else arcs.tail).astype(np.int64)
+    hops = np.arange(len(ends))[None] if routes is None else routes.channel.T.astype(np.int64)
+    pairs = (np.unique(np.stack([ends, hop]), axis=1)[0] for hop in hops)
+    return np.min([np.bincount(ends_of, minlength=network.nodes) for ends_of in pairs], axis=0)
+
+
 @kept(64)
 def degrees(network: Network) -> Ints:
     """Return how many arcs leave each node."""

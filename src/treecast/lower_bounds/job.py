@@ -121,6 +121,8 @@ class Job:
         if self.model.room == 1:
             return np.ones(len(nodes), np.int64)
         most = self.model.room or NEVER
+        if self.network.past_routes is not None:
+            return np.minimum(most, distances.channels_at(self.network, inwards=inwards))[nodes]
         if self.network.seen_alike:
             return np.full(len(nodes), min(most, self.network.degree_at(0)))
         where = self.network.reversed() if inwards else self.network
@@ -136,6 +138,10 @@ class Job:
         """
         half, ports = self.model.duplex == "half", self.network.nodes * self.model.room
         over_arcs = self.network.arcs // (2 if half and self.network.both_ways else 1)
+        if self.network.past_routes is not None:
+            over_arcs = min(
+                over_arcs, *(int(distances.channels_at(self.network, inwards=i).sum()) for i in (True, False))
+            )
         if self.model.room == 1:
             return ports // 2 if half else ports
         return min(over_arcs, ports // 2 if half else ports) if ports else over_arcs

@@ -115,7 +115,9 @@ def shown(paper: str, up_to: int | None = None, only: Sequence[str] = ()) -> tup
         if statement.shows is not None:
             return statement.shows(statement.false_from or _last(statement, up_to))
     able = [statement.name for statement in PAPERS[paper] if statement.shows is not None]
-    raise PlanError(f"there is no picture of these statements of {paper}; there is of: {', '.join(able) or 'none'}")
+    others = [name for name, statements in PAPERS.items() if any(each.shows is not None for each in statements)]
+    there = f"; there is of: {', '.join(able)}" if able else f"; there is of the {' and the '.join(others)} paper"
+    raise PlanError(f"there is no picture of these statements of the {paper} paper{there}")
 
 
 def _last(statement: Statement, up_to: int | None) -> int:

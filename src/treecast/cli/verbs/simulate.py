@@ -40,7 +40,7 @@ def simulate(
     if distributed:
         if failing or lying:
             raise TreecastError(
-                "the protocols are for machines without faults: leave out either those or --distributed"
+                "the protocols that nodes run by themselves are without faults: leave out --dead-nodes, or --distributed"
             )
         return console.show(protocols.compare_with_nodes(schedule), as_json)
     faults = failing.read(schedule)
