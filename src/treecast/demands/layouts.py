@@ -64,8 +64,8 @@ class RankMesh(NamedTuple):
     def of(text: str) -> "RankMesh":
         """Return the mesh that a text spells, as ``tp4,pp2``. Raises PlanError for one that it does not.
 
-        >>> Mesh.of("tp4,dp2")
-        Mesh(names=('tp', 'dp'), sizes=(4, 2))
+        >>> RankMesh.of("tp4,dp2")
+        RankMesh(names=('tp', 'dp'), sizes=(4, 2))
         """
         found = [re.fullmatch(r"([a-z]+)([1-9][0-9]{0,5})", word.strip()) for word in text.split(",")]
         if not all(found):
