@@ -156,6 +156,8 @@ def test_additions_that_tell_what_they_lose():
         for name in ("begin_sums", "add_row"):
             agree(KERNELS[f"sums.{name}"], (row, high, high * 1e-20, lost))
         agree(KERNELS["sums.end_sums"], (high, high * 1e-16, lost))
+        whole, mine = np.round(8 * random.standard_normal(500)).astype(dtype), np.zeros(500, np.bool_)
+        agree(KERNELS["sums.add_held"], (whole, np.where(random.random(500) < 0.5, whole, row).astype(dtype), mine))
     rows = (8 * random.standard_normal((4, 2100))).astype(np.float32)  # of three blocks: narrow, held, lost
     rows[:, 1024:2048] = np.round(rows[:, 1024:2048])
     rows[0, 1024:2048] *= 2.0**-40

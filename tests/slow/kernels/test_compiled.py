@@ -79,7 +79,7 @@ def test_a_change_of_a_file_concerns_the_kernels_of_those_that_import_it(tmp_pat
     users = {name for name, text in every.items() if "treecast.kernels.dice import" in text}
     assert len(users) > 3
     assert {name for name in before if before[name] != after[name]} == users | {Path("dice.py")}
-    with open(tmp_path / "views.py", "a") as file:
+    with open(tmp_path / "compiled.py", "a") as file:
         file.write("# changed\n")
     assert {name.stem for name, stamp in stamps().items() if stamp == after[name]} == {"__init__"}
     compiled._stamp.cache_clear()
