@@ -9,7 +9,7 @@ import treecast
 from tests.tcp.threads import die_at, run_ranks
 from treecast import Accumulator, network
 from treecast.collectives import COLLECTIVES
-from treecast.engine.choose import OVERHEAD, Operation, chunks_in, seconds_of, way_of_sum
+from treecast.engine.choose import AT_OWNERS, OVERHEAD, Operation, Way, chunks_in, seconds_of, way_of_sum
 from treecast.errors import PlanError
 from treecast.tcp import library as mpi
 
@@ -174,27 +174,27 @@ def test_deaths_on_far_rings_leave_the_pattern_of_a_set_of_ranks(monkeypatch, su
 @pytest.mark.parametrize(
     ("spec", "size", "rate", "by_rank", "exact"),
     [
-        ("complete:8", 16 << 20, 0.0, "alltoall", False),
-        ("ring:4", 1 << 20, 6e6, "alltoall", False),
-        ("ring:8", 1 << 20, 6e6, "hamiltonian", False),
-        ("ring:8", 1 << 16, 6e6, "alltoall", False),
-        ("ring:16", 1 << 20, 6e6, "hamiltonian", True),
-        ("hypercube:3", 1 << 20, 6e6, "alltoall", False),
-        ("torus:8x8", 1 << 24, 6e6, "alltoall", True),
+        ("complete:8", 16 << 20, 0.0, AT_OWNERS, False),
+        ("ring:4", 1 << 20, 6e6, AT_OWNERS, False),
+        ("ring:8", 1 << 20, 6e6, Way("allreduce", by_rank=True), False),
+        ("ring:8", 1 << 16, 6e6, AT_OWNERS, False),
+        ("ring:16", 1 << 20, 6e6, Way("allreduce", by_rank=True), True),
+        ("hypercube:3", 1 << 20, 6e6, AT_OWNERS, False),
+        ("torus:8x8", 1 << 24, 6e6, AT_OWNERS, True),
     ],
 )
 def test_a_price_chooses_between_ways_of_the_same_bits(spec, size, rate, by_rank, exact):
     where, kind = network(spec), COLLECTIVES["allreduce"]
     ways = [way_of_sum(kind, where, size, rate, exact=each, model="all-port") for each in (False, True)]
-    assert (ways[0].builder or ways[0].kind, ways[1].is_partial) == (by_rank, exact)
+    assert (ways[0], ways[1].is_partial) == (by_rank, exact)
 
 
-@pytest.mark.parametrize(("kind", "builder"), [("allreduce", None), ("allreduce", "hamiltonian"), ("alltoall", None)])
+@pytest.mark.parametrize(("kind", "by_rank"), [("allreduce", False), ("allreduce", True), ("alltoall", False)])
 @pytest.mark.parametrize("size", [40_000, 300_000])
-def test_prices_are_those_of_the_plans_themselves(kind, builder, size):
-    what, rate = Operation(kind, network("ring:8"), 0, builder=builder), 6e6
+def test_prices_are_those_of_the_plans_themselves(kind, by_rank, size):
+    what, rate = Operation(kind, network("ring:8"), 0, by_rank=by_rank), 6e6
     count = chunks_in(what, size, rate)
-    steps = treecast.plan(kind, "ring:8", messages=count, builder=builder).steps
+    steps = treecast.plan(kind, "ring:8", messages=count, by_rank=by_rank).steps
     assert seconds_of(what, size, rate) == pytest.approx(steps * (size / count / rate + OVERHEAD), rel=0.15)
 
 

@@ -104,7 +104,7 @@ def _most_copies(where: Network, kind: str, model: str = ALL_PORT, *, by_rule: b
 
 class Operation(NamedTuple):
     """A collective as it is carried out: on which network, from or to which root, in how many chunks, with how many failures, and
-    under which model; where blocks have different lengths, how many flits each has; by which builder, None: the best.
+    under which model; where blocks have different lengths, how many flits each has; whether sums are added in the order of ranks.
     """
 
     kind: str
@@ -114,7 +114,7 @@ class Operation(NamedTuple):
     survive: int = 0
     model: str = ALL_PORT
     lengths: tuple[int, ...] | None = None
-    builder: str | None = None
+    by_rank: bool = False
 
 
 class Role(NamedTuple):
@@ -142,19 +142,19 @@ def role_of(operation: Operation, rank: int, tags: int) -> Role:
 @lru_cache(8)
 def schedule_of(operation: Operation) -> Schedule:
     """Return the schedule that is carried out: on a complete network one copy of a broadcast goes straight to all."""
-    kind, where, root, messages, survive, model, lengths, builder = operation
+    kind, where, root, messages, survive, model, lengths, by_rank = operation
     straight = COLLECTIVES[kind].one_to_all and where.every_pair_joined and not survive and model == ALL_PORT
-    builder = "direct" if straight else builder
-    how: dict[str, Any] = {"root": root, "survive": survive, "model": model, "builder": builder, "lengths": lengths}
-    return plan(kind, where, messages=None if lengths is not None else messages, **how)
+    how: dict[str, Any] = {"root": root, "survive": survive, "model": model, "lengths": lengths, "by_rank": by_rank}
+    builder = "direct" if straight else None
+    return plan(kind, where, messages=None if lengths is not None else messages, builder=builder, **how)
 
 
 def chunks_in(what: Operation, size: int, rate: float = 0.0) -> int:
     """Return in how many chunks a block of ``size`` bytes goes; ``rate`` as in ``messages_of``.
 
-    The plan of a builder that is named takes a + b M steps for M chunks: least time for M = sqrt(a size / (b overhead rate)).
+    A plan by rank takes a + b M steps for M chunks: least time for M = sqrt(a size / (b overhead rate)).
     """
-    if what.builder is None:
+    if not what.by_rank:
         return messages_of(what.kind, what.network, size, what.survive, rate, model=what.model)
     few, more = _steps_of(what)
     best = isqrt(int((few - more) * _FEW * size / (more * OVERHEAD * (rate or _MEMORY)))) if more else 1
@@ -181,10 +181,10 @@ def _steps_of(what: Operation) -> tuple[float, float]:
 
 
 class Way(NamedTuple):
-    """The way of a sum: contributions are added down the plan of a kind, by a builder, or else at owners; as partial sums."""
+    """The way of a sum: contributions are added down the plan of a kind, by rank there, or else at owners; as partial sums."""
 
     kind: str
-    builder: str | None = None
+    by_rank: bool = False
     is_partial: bool = False
 
 
@@ -199,8 +199,8 @@ def way_of_sum(kind: Kind, where: Network, size: int, rate: float, *, exact: boo
     long, down the trees of a plan, and finished sums are not. ``rate`` as in ``messages_of``.
     """
 
-    def seconds(name: str, size: float, builder: str | None = None) -> float:
-        return seconds_of(Operation(name, where, 0, model=model, builder=builder), -(-int(size) // where.nodes), rate)
+    def seconds(name: str, size: float, *, by_rank: bool = False) -> float:
+        return seconds_of(Operation(name, where, 0, model=model, by_rank=by_rank), -(-int(size) // where.nodes), rate)
 
     if where.every_pair_joined:
         return AT_OWNERS
@@ -209,7 +209,7 @@ def way_of_sum(kind: Kind, where: Network, size: int, rate: float, *, exact: boo
     if exact:
         other = Way("allreduce", is_partial=True), _GAIN * seconds("allreduce", 1.5 * size) + size * _PARTIAL
     else:
-        other = Way("allreduce", "hamiltonian"), seconds("allreduce", size, "hamiltonian")
+        other = Way("allreduce", by_rank=True), seconds("allreduce", size, by_rank=True)
     return min((AT_OWNERS, at_owners), other, key=lambda each: each[1])[0]
 
 

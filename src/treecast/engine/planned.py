@@ -198,13 +198,13 @@ class Planned:
         end: int | None,
         *,
         copies: bool = True,
-        builder: str | None = None,
+        by_rank: bool = False,
     ) -> tuple[int, _Made, Run]:
         """Return the node of this rank, its part in a plan, and the function that carries that out; ``end``: the root, if any."""
         members, lane = group.agreement.members, self._lane_of(group)
         me, hosts = members.index(group.rank), _hosts_of(self._hosts, members)
         root, survive = 0 if end is None else members.index(end), group.terms.survive * (copies and self._copies)
-        what = Operation(name, where, root, survive=survive, model=self._model, builder=builder)
+        what = Operation(name, where, root, survive=survive, model=self._model, by_rank=by_rank)
         made = _wait(group, self._made(what, tuple(sizes), hosts, me, lane.tags))
         # a silent rank would keep its turn: so where failures are to be survived there are none
         has_turns = self._model == ONE_PORT and not group.terms.survive

@@ -103,7 +103,7 @@ class PlannedSum:
         copy_here(self._work, self._given)
         end, size = self._shape.target if way.kind == self._kind.name else None, len(received if mine is None else mine)
         sizes = [size if COLLECTIVES[way.kind].blocks == "one" else -(-size // where.nodes)]
-        me, (_, role, _), run = self._planned.part(self._group, where, way.kind, sizes, end, builder=way.builder)
+        me, (_, role, _), run = self._planned.part(self._group, where, way.kind, sizes, end, by_rank=way.by_rank)
         return carry_sum(received, self._how, me, role, run, partial=mine)
 
     def _add_at_owners(self, where: Network) -> bool:

@@ -33,4 +33,6 @@ def test_it_is_asked_for_and_needs_links_from_rank_to_rank():
     for spec in ("hypercube:3", "torus:4x4", "fat-tree:2"):
         with pytest.raises(PlanError):
             treecast.plan("allreduce", spec, by_rank=True)
+    with pytest.raises(PlanError):  # a cycle has the same name there, and another order of additions
+        treecast.plan("allreduce", "ring:5", model="one-port", by_rank=True)
     assert treecast.plan("allreduce", "ring:5", by_rank=True).steps == 12
