@@ -121,14 +121,12 @@ class Job:
         if self.model.room == 1:
             return np.ones(len(nodes), np.int64)
         most = self.model.room or NEVER
-        if self.network.past_routes is not None:
-            return np.minimum(most, distances.channels_at(self.network, inwards=inwards))[nodes]
-        if self.network.seen_alike:
+        if self.network.seen_alike and self.network.past_routes is None:
             return np.full(len(nodes), min(most, self.network.degree_at(0)))
-        where = self.network.reversed() if inwards else self.network
         if self.network.nodes > distances.LISTED:
+            where = self.network.reversed() if inwards else self.network
             return np.array([min(most, where.degree_at(v)) for v in nodes.tolist()])
-        return np.minimum(most, distances.degrees(where)[nodes])
+        return np.minimum(most, distances.channels_at(self.network, inwards=inwards))[nodes]
 
     @property
     def room(self) -> int:

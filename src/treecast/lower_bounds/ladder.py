@@ -9,6 +9,7 @@ from functools import cached_property
 from threading import Lock
 
 from treecast.collectives.kinds import Kind
+from treecast.collectives.traits import Trait, every_kind
 from treecast.lower_bounds.bound import Bound, arrived
 from treecast.lower_bounds.cuts import across, between_parts, into_cuts
 from treecast.lower_bounds.doors import doors, one_way
@@ -22,13 +23,8 @@ from treecast.lower_bounds.spreads import in_pairs, over_every_arc, spreading, s
 from treecast.lower_bounds.windows import by_windows
 from treecast.lower_bounds.wormhole import wormhole
 
-Trait = Callable[[Kind], bool]
 Rung = Callable[[Job, Sequence[Bound]], list[Bound]]
 """A function that returns lower bounds of a job, for which it may read those that are known so far."""
-
-
-def _any(kind: Kind) -> bool:
-    return True
 
 
 def _of_rows(kind: Kind) -> bool:
@@ -47,11 +43,11 @@ def _all_hear_all(kind: Kind) -> bool:
 
 
 LADDER: Sequence[tuple[Rung, Trait]] = (
-    (sends, _any),
-    (doors, _any),
-    (work, _any),
+    (sends, every_kind),
+    (doors, every_kind),
+    (work, every_kind),
     (one_way, lambda kind: kind.one_way),
-    (spreading, _any),
+    (spreading, every_kind),
     (surviving, lambda kind: kind.spreads or kind.targets),
     (over_every_arc, lambda kind: kind.spreads),
     (in_pairs, lambda kind: _of_rows(kind) and kind.all_source),
@@ -61,8 +57,8 @@ LADDER: Sequence[tuple[Rung, Trait]] = (
     (between_parts, lambda kind: _of_rows(kind) and kind.results),
     (flight, lambda kind: _of_rows(kind) and kind.personal and kind.all_source and not kind.lengths),
     (across, lambda kind: kind.personal and kind.all_source),
-    (by_prices, _any),
-    (by_windows, _any),
+    (by_prices, every_kind),
+    (by_windows, every_kind),
 )
 """All lower bounds, and for what collectives they are."""
 _COUNT_LATENCY: Sequence[Rung] = (doors, spreading, there_and_back)
@@ -76,7 +72,7 @@ class Climb:
     """
 
     def __init__(self, job: Job, given: str = "", known: Sequence[Bound] = ()) -> None:
-        rungs = ((wormhole, _any),) if job.model.routing else LADDER
+        rungs = ((wormhole, every_kind),) if job.model.routing else LADDER
         self._real, self._late = job, (1, 1, 1)
         if job.model.arcs:
             even, *quickest = evened(job.model, job.network)

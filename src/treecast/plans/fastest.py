@@ -201,8 +201,9 @@ class Search:
         own = [entry for entry in entries if entry.is_for(self.one) and not entry.baseline]
         able = [entry for entry in own or entries if entry.claims or not large] or list(entries)
         others = [entry for entry in entries if entry.any_model and entry not in able and not large]
-        for entry in [*sorted(able, key=lambda entry: entry.claims is None), *others]:
-            least, near = min((choice.seconds for choice in found), default=inf), _FAR if entry in others else _MET
+        tried = [(entry, _MET) for entry in sorted(able, key=lambda entry: entry.claims is None)]
+        for entry, near in [*tried, *((entry, _FAR) for entry in others)]:
+            least = min((choice.seconds for choice in found), default=inf)
             if entry.claims is None and found and self.bound and least <= self.bound.seconds * (1 + near):
                 break
             if choice := self.best(entry):
