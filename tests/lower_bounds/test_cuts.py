@@ -1,18 +1,20 @@
 """What no allgather can beat where arcs are parallel and some nodes are relays: the worst of all cuts."""
 
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from math import ceil
 
 import networkx as nx
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.networks.test_relays import capacities, flows_from, multigraphs
 from tests.strategies import examples
 from treecast import bounds, network, plan, verify
 from treecast.lower_bounds.cuts import optimum
+from treecast.lower_bounds.distances import channels_at
 
 
 def boxes(count, size, inside, outside):
@@ -85,3 +87,39 @@ def test_no_broadcast_beats_the_least_cut_before_a_rank(graph, data):
             assert verify(schedule).holds
             if kind == "broadcast":
                 assert 0 <= least - ceil(messages / min(flows)) <= where.nodes
+
+
+def unlike_hops():
+    """A graph in which three sends reach rank 0 in a step: two over arcs of its own, and one past a relay."""
+    graph = nx.MultiGraph([(0, 1), (0, 1), (0, 3), (1, 2), (2, 3), (2, 3)])
+    graph.nodes[1]["relay"] = True
+    return graph
+
+
+@example(unlike_hops())
+@given(multigraphs(most=7))
+@examples(60)
+def test_no_more_sends_at_a_node_are_counted_out_than_can_go_at_once(graph):
+    """Of routes past relays those go at once that share no arc. The most of them are found by a search for a largest clique."""
+    where = network(graph).past_relays()
+    first, target, port = where.arc_lists()
+    tail = np.repeat(np.arange(where.nodes), np.diff(first)).tolist()
+    taken = [
+        {(u, int(p))} if where.past_routes is None else {*where.route(u, int(p))}
+        for u, p in zip(tail, port, strict=True)
+    ]
+    for inwards, ends in ((True, target.tolist()), (False, tail)):
+        counted = channels_at(where, inwards=inwards).tolist()
+        for node in range(where.nodes):
+            at = nx.Graph()
+            at.add_nodes_from(arc for arc, end in enumerate(ends) if end == node)
+            at.add_edges_from((a, b) for a, b in combinations(at, 2) if taken[a].isdisjoint(taken[b]))
+            most = nx.max_weight_clique(at, weight=None)[1]
+            assert most <= counted[node] <= len(at)
+
+
+def test_bounds_count_routes_of_unlike_numbers_of_hops_one_by_one():
+    for root, messages in product("023", range(1, 8)):
+        schedule = plan("reduce", unlike_hops(), root=root, messages=messages)
+        asked = bounds("reduce", unlike_hops(), root=root, messages=messages)
+        assert all(bound.value <= schedule.steps for bound in asked if bound.of == "steps")

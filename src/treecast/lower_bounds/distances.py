@@ -26,11 +26,14 @@ _MOST_SEARCHED = 2**27  # arcs, types of nodes and copies, multiplied, of a sear
 def channels_at(network: Network, *, inwards: bool) -> Ints:
     """Return how many sends can come to each node in a step, or leave it, past relays if there are routes: int64 (N,).
 
-    A route takes a channel of every hop alone, so no more than the channels of their last hops, or of those of any other.
+    A route takes a channel of every hop alone. So no more routes go at once than they have different channels of hop 1, 2 …;
+    one with fewer hops counts with its last.
     """
     arcs, routes = arcs_of(network), network.past_routes
     ends = (arcs.head if inwards else arcs.tail).astype(np.int64)
-    hops = np.arange(len(ends))[None] if routes is None else routes.channel.T.astype(np.int64)
+    hops = [np.arange(len(ends))] if routes is None else [routes.channel[:, 0]]
+    for hop in () if routes is None else routes.channel.T[1:]:
+        hops.append(np.where(hop < 0, hops[-1], hop))
     pairs = (np.unique(np.stack([ends, hop]), axis=1)[0] for hop in hops)
     return np.min([np.bincount(ends_of, minlength=network.nodes) for ends_of in pairs], axis=0)
 
