@@ -71,3 +71,26 @@ def test_calls_that_agree_raise_nothing():
         world = World.of(calls, size, seed=seed)
         assert world.run() == "fine"
         assert not any(isinstance(text, str) for rank in world.ranks for _, text in rank.results)
+
+
+def test_who_was_put_out_has_left_out_no_call():
+    """All make the same calls, and some are put out on the way: at the end no rank says that another made fewer."""
+    for seed in range(150):
+        world = World(seed, calls=6, fates=("stop", "suspect", "part"))
+        world.run()
+        for rank in world.ranks:
+            rank.group.say_leaving(rank.group.agreement.others())
+        world.run()
+        said = [rank.group.unlike.last_word(rank.group.agreement.left_early()) for rank in world.ranks]
+        assert not any(said), (seed, said)
+
+
+def test_who_leaves_out_the_last_calls_is_named_at_the_end():
+    calls = [("broadcast", 0, 1)] * 3
+    world = World.of(calls, 3, odd={1: calls[:2]})
+    world.run()
+    for rank in world.ranks:
+        rank.group.say_leaving(rank.group.agreement.others())
+    world.run()
+    said = [rank.group.unlike.last_word(rank.group.agreement.left_early()) for rank in world.ranks]
+    assert said[0] == "rank 0 ends after 3 calls, rank 1 after 2: all ranks make the same calls"

@@ -156,9 +156,13 @@ class Agreement:
         return max(self.ended.get(rank, 0), self.all_ended)
 
     def left_early(self) -> dict[int, int]:
-        """Return the members that have left after fewer calls than this rank, and after how many; nobody has missed them."""
+        """Return the members that have left after fewer calls than this rank, and after how many; nobody has missed them.
+
+        Who was put out made fewer calls by right, and who is out itself does not know who else is.
+        """
         said, number = {**{rank: self.end_of(rank) for rank in self.leaving}, **self.byes}, min(self.number, self.final)
-        return {rank: said[rank] // PARTS for rank in self.members if said.get(rank, number) < number}
+        stayed = [] if self.is_out else [rank for rank in self.members if rank not in self.silent]
+        return {rank: said[rank] // PARTS for rank in stayed if said.get(rank, number) < number}
 
     def admit(self, ranks: Iterable[int]) -> None:
         """Take ranks in from the next call on; all members do so in the same call."""
