@@ -178,6 +178,15 @@ def test_ranks_that_are_at_hand_may_be_few(tmp_path):
     assert found.limits[0] == "ranks 0-2, 4-63 (no record)"
 
 
+def test_a_call_is_found_by_the_group_as_the_report_writes_it(tmp_path):
+    found = treecast.why(write(tmp_path / "records", make_job(0, "none")[0]))
+    group = found.job.groups[0]
+    tables = {str(found.at(f"{name}:{number}")) for name in (group.name, group) for number in (3, "0,003")}
+    assert len(tables) == 1
+    with pytest.raises(treecast.FormatError, match=f"groups are {group}"):
+        found.at("9:1")
+
+
 def test_bad_questions_are_refused_in_one_line(tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()

@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from treecast.description import Described, Description, Table, count_of, describe, list_few
@@ -17,6 +17,7 @@ from treecast.units import spell_seconds
 
 _FINE, _OPEN = ("alright", "behind"), ("stalled", "cannot")
 _WIDE = 6
+_LONG = 100  # seconds, from which on they are told as hours and minutes
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -60,11 +61,17 @@ class Why(Described):
         return self.job.calls
 
     def at(self, where: str) -> Description:
-        """Return the report with a table of one call at all ranks, side by side: ``GROUP:NUMBER``. Raises FormatError."""
-        job, (name, _, number) = self.job, where.rpartition(":")
-        groups = [n for n, group in enumerate(job.groups[: job.several]) if name in (group.name, group.words)]
+        """Return the report with a table of one call at all ranks, side by side: ``GROUP:NUMBER``. Raises FormatError.
+
+        A group may be written by its number, by its name, which several may have, or by both, as the report has it.
+        """
+        job, (name, _, spelled) = self.job, where.rpartition(":")
+        number = spelled.replace(",", "")
+        groups = [
+            n for n, group in enumerate(job.groups[: job.several]) if name in (group.name, group.words, str(group))
+        ]
         if not groups or not number.isdecimal():
-            known = list_few([group.name for group in job.groups[: job.several]], 8)
+            known = list_few([str(group) for group in job.groups[: job.several]], 8)
             raise FormatError(f"{where[:60]!r} is no call: write GROUP:NUMBER, as in 0:12; groups are {known}")
         rows = list[tuple[object, ...]]()
         for group in groups:
@@ -175,7 +182,9 @@ def _(found: Why) -> Description:
     if last:
         said += f"; last call {datetime.fromtimestamp(last / 1e9):%H:%M:%S}"
     if last and found.quiet is not None:
-        said += f", recorded {spell_seconds(max(found.quiet, 0.0))} later by {found.clock}"
+        quiet = max(found.quiet, 0.0)
+        after = spell_seconds(quiet) if quiet < _LONG else str(timedelta(seconds=round(quiet)))
+        said += f", recorded {after} later by {found.clock}"
     lines: dict[str, Any] = {"why": said} | {verdict.kind.upper(): _told(verdict) for verdict in found.verdicts[:2]}
     more = len(found.refused) - 2
     lines |= {
