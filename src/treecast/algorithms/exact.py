@@ -200,7 +200,8 @@ def add_slowly(values: list[float]) -> tuple[float, float]:
     """Return the float nearest to the true sum, and the sign of what is left, of any values."""
     if not all(map(isfinite, values)):
         ends = {each for each in values if not isfinite(each)}
-        return (ends.pop() if len(ends) == 1 else nan), 0.0
+        # a nan of a contribution has bits of its own
+        return (ends.pop() if ends in ({inf}, {-inf}) else nan), 0.0
     try:
         return (total := fsum(values)), fsum([*values, -total])
     except OverflowError:
