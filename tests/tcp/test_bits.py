@@ -181,6 +181,7 @@ def test_deaths_on_far_rings_leave_the_pattern_of_a_set_of_ranks(monkeypatch, su
         ("ring:16", 1 << 20, 6e6, Way("allreduce", by_rank=True), True),
         ("hypercube:3", 1 << 20, 6e6, AT_OWNERS, False),
         ("torus:8x8", 1 << 24, 6e6, AT_OWNERS, True),
+        ("mesh:4x4", 1 << 20, 6e6, AT_OWNERS, False),  # priced by plans that take a second, not twenty
     ],
 )
 def test_a_price_chooses_between_ways_of_the_same_bits(spec, size, rate, by_rank, exact):

@@ -196,20 +196,21 @@ def way_of_sum(kind: Kind, where: Network, size: int, rate: float, *, exact: boo
     """Return the way of a sum of so many bytes that takes least time, of those by which the bits are the same.
 
     A sum by rank is added at owners, or along a chain. An exact one is added at owners, or as partial sums, which are twice as
-    long, down the trees of a plan, and finished sums are not. ``rate`` as in ``messages_of``.
+    long, down the trees of an allgather, whose plan a search for a better one would take long to beat; finished sums go up
+    them. ``rate`` as in ``messages_of``.
     """
 
-    def seconds(name: str, size: float, *, by_rank: bool = False) -> float:
-        return seconds_of(Operation(name, where, 0, model=model, by_rank=by_rank), -(-int(size) // where.nodes), rate)
+    def seconds(name: str, *, by_rank: bool = False) -> float:
+        return seconds_of(Operation(name, where, 0, model=model, by_rank=by_rank), -(-size // where.nodes), rate)
 
     if where.every_pair_joined:
         return AT_OWNERS
-    back = seconds("gather", size) if kind.ends == "root" else seconds("allgather", size)
-    at_owners = seconds("alltoall", size) + back
+    half = seconds("gather" if kind.ends == "root" else "allgather")
+    at_owners = seconds("alltoall") + half
     if exact:
-        other = Way("allreduce", is_partial=True), _GAIN * seconds("allreduce", 1.5 * size) + size * _PARTIAL
+        other = Way("allreduce", is_partial=True), _GAIN * 3 * half + size * _PARTIAL
     else:
-        other = Way("allreduce", by_rank=True), seconds("allreduce", size, by_rank=True)
+        other = Way("allreduce", by_rank=True), seconds("allreduce", by_rank=True)
     return min((AT_OWNERS, at_owners), other, key=lambda each: each[1])[0]
 
 
