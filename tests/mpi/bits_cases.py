@@ -8,7 +8,7 @@ import pytest
 from mpi4py import MPI
 
 import treecast
-from tests.tcp.test_bits import RIGHT, given
+from tests.tcp.test_bits import RIGHT, given, signs
 from treecast import mpi
 
 WORLD = MPI.COMM_WORLD
@@ -61,6 +61,7 @@ def main():
             total = treecast.Accumulator(np.zeros(3, np.float32))
             total.add(np.array([1e8, 1, -1e8], np.float32)[[comm.rank % 3, 1, 2]])
             assert total.allreduce(comm).tolist() == [1e8, 4, -4e8]
+            assert signs(comm, MPI) == [(False, 0x7FC00000), (True, 0)]
             with pytest.raises(treecast.PlanError, match="PROD of float64") if sums == "exact" else nullcontext():
                 comm.Allreduce(np.ones(3), np.ones(3), op=MPI.PROD)
     assert mpi.wrap(WORLD).terms.sums == "any"

@@ -88,6 +88,24 @@ def test_types_have_one_pattern_with_and_without_a_network(sums):
     assert straight[0][-2:] == ["exact", [0, 4, 8]]
 
 
+def signs(comm, library=mpi):
+    """Find the greatest and the least of zeros and nans at each place of messages of several lengths; return the signs."""
+    said = set()
+    for count in (1, 7, 100, 9_001):
+        for value in (0.0, np.nan):
+            mine, out = np.full(count, -value if comm.rank % 2 else value, "f4"), np.empty(count, "f4")
+            for op in (library.MAX, library.MIN):
+                comm.Allreduce(mine, out, op)
+                said.add((value == 0, *np.unique(out.view("u4")).tolist()))
+    return sorted(said)
+
+
+@pytest.mark.parametrize("spec", [None, "ring:4"])
+def test_the_greatest_of_zeros_and_nans_is_that_of_the_first_rank(spec):
+    first = [np.array([value], "f4").view("u4").tolist()[0] for value in (np.nan, 0.0)]
+    assert run_ranks(4, signs, spec=spec) == [[(False, first[0]), (True, first[1])]] * 4
+
+
 def dies_after(frames, count=30_000):
     """Return a program in which rank 2 dies at a frame in a row of sums; it returns the patterns."""
 

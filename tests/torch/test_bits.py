@@ -77,6 +77,21 @@ def test_tensors_have_one_pattern_on_every_network(sums, network):
     assert run(4, program, sums, sums=sums, network=network) == [[]] * 4
 
 
+def signs(rank):
+    said = set()
+    for dtype in DTYPES[:4]:
+        for count in (1, 7, 100, 9_001):
+            for op in (dist.ReduceOp.MAX, dist.ReduceOp.MIN):
+                tensor = torch.full((count,), -0.0 if rank % 2 else 0.0, dtype=dtype)
+                dist.all_reduce(tensor, op)
+                said.update(torch.signbit(tensor).tolist())
+    return said
+
+
+def test_the_greatest_of_zeros_is_that_of_the_first_rank():
+    assert run(2, signs) == [{False}] * 2
+
+
 def accumulate(rank):
     said = []
     for dtype in DTYPES:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from treecast.algorithms import spread, sums
-from treecast.algorithms.exact import Exact, check_small
+from treecast.algorithms.choice import Choice
+from treecast.algorithms.exact import BFLOAT16, Exact, check_small
 from treecast.algorithms.sums import Sums
 from treecast.calls.call import Call
 from treecast.calls.reader import Entries
@@ -48,9 +49,12 @@ def _given(ours: Rank, entries: Entries, op: Any, *parts: Any, finish: Any = Non
 def how_of(ours: Rank, datatype: Any, op: Any, entries: int) -> Sums:
     """Return how entries are added. Raises PlanError for those that have no exact sum, where the terms ask for one."""
     form = getattr(datatype, "dtype", None)
-    any_order, bits, exact = _bits_of(name_of(ours.mpi, op), ours.reader.spell(datatype), form, ours.sums)
+    name, spelled = name_of(ours.mpi, op), ours.reader.spell(datatype)
+    any_order, bits, exact = _bits_of(name, spelled, form, ours.sums)
     if exact is not None:
         check_small()
+    if name in ("MIN", "MAX") and bits == "by-rank" and _is_float(spelled):
+        op = Choice(name, spelled if form is None else str(form))
     return Sums(datatype, op, entries, any_order, bits, exact)
 
 
@@ -68,10 +72,20 @@ def _bits_of(name: str, spelled: str, form: Any, sums: str) -> tuple[bool, str, 
 
 
 def _is_whole(spelled: str) -> bool:
+    return bool(spelled) and _kind_of(spelled) in "biu"
+
+
+def _is_float(spelled: str) -> bool:
+    return bool(spelled) and (spelled == BFLOAT16 or _kind_of(spelled) == "f")
+
+
+@lru_cache
+def _kind_of(spelled: str) -> str:
+    """Return the letter of numpy's for a kind of types, another one for a type that torch alone has."""
     try:
-        return bool(spelled) and np.dtype(spelled).kind in "biu"
-    except TypeError:  # a type that torch alone has
-        return False
+        return np.dtype(spelled).kind
+    except TypeError:
+        return "V"
 
 
 @row("Exscan", sums.exscan)
