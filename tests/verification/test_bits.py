@@ -69,9 +69,10 @@ def test_orders_are_those_in_which_floats_are_added(asked):
 @pytest.mark.parametrize("network", ["ring:5", "hypercube:2", "complete:4"])
 def test_files_of_plans_say_the_same(tmp_path, network):
     schedule = treecast.plan("allreduce", network, messages=2)
-    treecast.export(schedule, str(tmp_path / "plan.msccl.xml"))
-    verdict, _ = formats.judge(str(tmp_path / "plan.msccl.xml"))
-    assert verdict.bits == bits_of_plan(schedule)
+    for ending in ("msccl.xml", "goal"):
+        treecast.export(schedule, str(tmp_path / f"plan.{ending}"))
+        verdict, _ = formats.judge(str(tmp_path / f"plan.{ending}"))
+        assert verdict.bits == bits_of_plan(schedule)
 
 
 def test_ranks_that_add_their_own_first_have_unlike_sums():

@@ -36,6 +36,7 @@ from treecast.programs.verdict import FileVerdict, Findings
 from treecast.ragged import Ints
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.steps import NEVER
+from treecast.verification.bits import bits_of_plan
 from treecast.verification.verifier import verify
 
 _MOST_VISITS = 10_000_000
@@ -115,7 +116,8 @@ def _judge_schedule(file: Judged, listed: Listed, order: Order, schedule: Schedu
     for name, count in report.counts.items():
         texts = [each.text.replace(" by port -1", "") for each in report.violations if each.rule == name]
         found.these(name, np.arange(count), lambda k, texts=texts: texts[min(k, len(texts) - 1)], lambda _: ("", ()))
-    file.known |= {"steps": report.steps, "bounds": report.bounds}
+    bits = bits_of_plan(schedule) if report else None
+    file.known |= {"steps": report.steps, "bounds": report.bounds, "bits": bits}
 
 
 def _judge_messages(file: Judged, order: Order, collective: Collective | None, told: Told) -> None:
