@@ -178,6 +178,10 @@ def test_an_accumulator_takes_what_is_like_the_first():
             Accumulator(other).load_state_dict(state)
         with pytest.raises(PlanError, match="takes no"):
             total.add(other)
+    loss = Accumulator(np.float32(0))
+    for each in (1e8, 1, -1e8):
+        loss.add(np.float32(each))
+    assert [row.tolist() for row in loss.rows] == [[1.0]]
     for other in ([1.0], 3.0, None):
         with pytest.raises(PlanError, match="adds arrays of numpy and tensors of torch, not"):
             total.add(other)

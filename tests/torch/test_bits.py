@@ -109,6 +109,16 @@ def test_accumulators_of_tensors_have_the_same_bits_on_1_2_and_4_ranks():
     assert found[0][3] == bytes(truly([given(rank, torch.float64) for rank in range(8)]).view(torch.uint8).numpy())
 
 
+def accumulate_nothing(rank):
+    total = treecast.Accumulator(torch.zeros(3, 0))
+    total.add(torch.ones(3, 0))
+    return total.allreduce(dist.group.WORLD)
+
+
+def test_accumulators_take_tensors_without_entries():
+    assert [(found.shape, found.dtype) for found in run(2, accumulate_nothing)] == [((3, 0), torch.float32)] * 2
+
+
 def flush(rank):
     torch.set_flush_denormal(True)
     said = []

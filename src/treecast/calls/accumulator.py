@@ -41,7 +41,7 @@ class Accumulator:
     """
 
     def __init__(self, like: Any) -> None:
-        is_numpys = isinstance(cast("object", like), np.ndarray)
+        is_numpys = isinstance(cast("object", like), (np.ndarray, np.generic))
         self._torch: Any = None if is_numpys else import_module("torch")
         self.shape, self.dtype = _likeness(like)
         self._spelled = str(self.dtype).removeprefix("torch.")
@@ -110,10 +110,12 @@ class Accumulator:
             raise self._unlike(*found)
         if self._torch is None:
             memory = np.ascontiguousarray(array).reshape(-1)
-        else:
+        elif array.numel():
             memory = (
                 array.detach().resolve_conj().resolve_neg().reshape(-1).contiguous().view(self._torch.uint8).numpy()
             )
+        else:  # which torch gives no other type
+            memory = np.empty(0, np.uint8)
         return widen(memory.view(parts_of(self._spelled)))
 
     def _unlike(self, shape: Any, dtype: Any) -> PlanError:
@@ -127,7 +129,9 @@ class Accumulator:
         else:
             found = values.astype(dtype)
         if self._torch is not None:
-            found = self._torch.from_numpy(found.view(np.uint8))
+            found = (
+                self._torch.from_numpy(found.view(np.uint8)) if found.size else self._torch.empty(0, dtype=self.dtype)
+            )
         return found.view(self.dtype).reshape(self.shape)
 
 
