@@ -119,6 +119,24 @@ def test_large_sums_are_true(ranks, count, chosen):
     assert bytes(parts[-1]) == right.tobytes()
 
 
+@pytest.mark.parametrize("chosen", ["interpret", "compile"])
+def test_sums_that_two_floats_do_not_hold_are_true(chosen):
+    """Also where a third float turns a tie of the first two."""
+    random = np.random.default_rng(5)
+    table = random.standard_normal((2000, 6)) * 2.0 ** random.integers(-1000, 1000, (2000, 6))
+    table[:1000, :3] = [1.0, 2.0**-53, 2.0**-120]
+    table[:500, 3:] = random.choice([-1, 0, 1], (500, 3)) * [2.0**-53, 2.0**-120, 2.0**-300]
+    table[500:1000, 3:] = random.choice([-1, 1], (500, 3)) * 2.0 ** random.integers(-60, 0, (500, 3))
+    table[-2:, :3] = [[1.7e308] * 3, [math.inf, 1, 2]]
+    total, sign = np.empty((2, len(table)))
+    with policy(chosen):
+        assert kernels.add_all(random.permuted(table, axis=1), total, sign) == 2
+    assert np.isnan(sign).nonzero()[0].tolist() == [1998, 1999]
+    for high, left, values in zip(total[:-2], sign[:-2], table[:-2].tolist(), strict=True):
+        true = sum(map(Fraction, values))
+        assert (high, left) == (float(true), (true > high) - (true < high))
+
+
 @given(st.data())
 def test_sums_of_narrow_numbers_are_float64s(data):
     """In any order, also where all are as far apart as they may be, and each has its first and its last bit."""

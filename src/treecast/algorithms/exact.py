@@ -1,9 +1,9 @@
 """Exact sums of floats: the true sum, rounded once to nearest even, whatever the order.
 
 A float64 holds all sums of shorter floats that are no farther apart than its bits: a look at their exponents tells. Two hold the
-true sum of most others, and each addition tells whether it lost anything. Entries for which it did are added again by
-``math.fsum``, and by fractions where that overflows in between. Then the true sum is known as a float64 and the sign of what is
-left. It is rounded to odd, and then to the type: that is as one rounding, as a float64 has two bits more than any shorter
+true sum of most others, and each addition tells whether it lost anything. Entries for which it did are added again by as many
+float64 as that takes, and by fractions where those overflow in between. Then the true sum is known as a float64 and the sign of
+what is left. It is rounded to odd, and then to the type: that is as one rounding, as a float64 has two bits more than any shorter
 type (Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008).
 
 A nan, or both infinities, make the one nan of the type; else an infinity stays. A sum is -0 where all contributions are.
@@ -12,7 +12,7 @@ A nan, or both infinities, make the one nan of the type; else an infinity stays.
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
-from math import fsum, inf, isfinite, nan
+from math import inf, isfinite, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -180,7 +180,7 @@ def add_exactly(rows: Sequence[Floats], work: Floats) -> tuple[Floats, Floats | 
 
     ``work``: three rows of float64, in which they are returned.
     """
-    from treecast.kernels.sums import add_row, begin_sums, end_sums  # late, as all kernels
+    from treecast.kernels.sums import add_all, add_row, begin_sums, end_sums  # late, as all kernels
 
     high, low, lost = work[:, : len(rows[0])]
     if rows[0].dtype == np.float32 and not _add_narrow(np.array(rows), high):
@@ -191,8 +191,11 @@ def add_exactly(rows: Sequence[Floats], work: Floats) -> tuple[Floats, Floats | 
     others, inexact = end_sums(high, low, lost)
     if others:
         which = np.flatnonzero(lost)
-        for j, column in zip(which, np.array([row[which] for row in rows], np.float64).T.tolist(), strict=True):
-            high[j], low[j] = add_slowly(column)
+        columns, (total, sign) = np.array([row[which] for row in rows], np.float64).T.copy(), np.empty((2, len(which)))
+        if add_all(columns, total, sign):
+            for j in np.flatnonzero(np.isnan(sign)):
+                total[j], sign[j] = add_slowly(columns[j].tolist())
+        high[which], low[which] = total, sign
     return high, low if others or inexact else None
 
 
@@ -202,10 +205,7 @@ def add_slowly(values: list[float]) -> tuple[float, float]:
         ends = {each for each in values if not isfinite(each)}
         # a nan of a contribution has bits of its own
         return (ends.pop() if ends in ({inf}, {-inf}) else nan), 0.0
-    try:
-        return (total := fsum(values)), fsum([*values, -total])
-    except OverflowError:
-        true = sum(map(Fraction, values))
+    true = sum(map(Fraction, values))
     try:
         total = float(true)
     except OverflowError:

@@ -3,6 +3,8 @@
 The error of a sum of two floats is a float, and is found as here (Knuth, The Art of Computer Programming 2, 4.2.2, Theorem B).
 """
 
+from contextlib import suppress
+from math import fsum, isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -171,3 +173,56 @@ def end_sums(high: Any, low: Any, lost: Any) -> tuple[int, int]:
         others += lost[j] != 0.0
         inexact += low[j] != 0.0
     return others, inexact
+
+
+def _add_all(columns: Any, total: Any, sign: Any) -> int:
+    sign[:] = nan
+    for j, values in enumerate(columns.tolist()):
+        with suppress(OverflowError, ValueError):  # also of infinities
+            total[j] = high = fsum(values)
+            rest = fsum([*values, -high])
+            sign[j] = (rest > 0) - (rest < 0) if isfinite(high) else nan
+    return int(np.isnan(sign).sum())
+
+
+@njit(arrays=True, by_numpy=_add_all)
+def add_all(columns: Any, total: Any, sign: Any) -> int:
+    """Add columns (sums, numbers) of float64 with as many floats, none of which overlap, as a sum takes.
+
+    ``total`` gets the float64 nearest to each sum, and ``sign`` that of what is left: -1, 0 or 1; nan where numbers, or floats
+    on the way, are not finite. Return how many those are (Shewchuk, Adaptive precision floating-point arithmetic, 1997).
+    """
+    parts, losses = np.empty(columns.shape[1]), 0
+    for j in range(len(columns)):
+        count = 0
+        for k in range(columns.shape[1]):
+            x = columns[j, k]
+            kept = 0
+            for i in range(count):
+                y = parts[i]
+                t = x + y
+                z = t - x
+                error = (x - (t - z)) + (y - z)
+                if error != 0.0:
+                    parts[kept] = error
+                    kept += 1
+                x = t
+            parts[kept] = x
+            count = kept + 1
+        count -= 1
+        x, rest = parts[count], 0.0
+        while count > 0 and rest == 0.0:
+            count -= 1
+            t = x + parts[count]
+            rest = parts[count] - (t - x)
+            x = t
+        if count > 0 and rest != 0.0 and (rest > 0.0) == (parts[count - 1] > 0.0):
+            t = x + 2.0 * rest  # more than half of the last digit, if rest is half
+            if t - x == 2.0 * rest:
+                x, rest = t, -rest
+        total[j] = x
+        sign[j] = 1.0 if rest > 0.0 else -1.0 if rest < 0.0 else 0.0
+        if x - x != 0.0:
+            sign[j] = np.nan
+            losses += 1
+    return losses
