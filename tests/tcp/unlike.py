@@ -13,15 +13,15 @@ def _whole(comm, count, dtype=np.float64):
     return np.full(count, 100 + comm.rank, dtype)
 
 
-def table(n):
-    """Return the calls of n ranks, by what they are: kinds, sizes, roots, operations, and types of entries."""
+def table(n, most=tcp.MAX):
+    """Return the calls of n ranks, by what they are: kinds, sizes, roots, operations (``most`` is MAX), and types of entries."""
     calls = {
         "Barrier": lambda c: c.Barrier(),
         "barrier": lambda c: c.barrier(),
         "allgather": lambda c: c.allgather(c.rank),
         "alltoall": lambda c: c.alltoall(list(range(n))),
         "allreduce": lambda c: c.allreduce(c.rank),
-        "allreduce MAX": lambda c: c.allreduce(c.rank, tcp.MAX),
+        "allreduce MAX": lambda c: c.allreduce(c.rank, most),
         "scan": lambda c: c.scan(c.rank),
         "Split": lambda c: c.Split(0, c.rank),
     }
@@ -43,7 +43,7 @@ def table(n):
             }
         calls |= {
             f"Bcast {size} root 1": lambda c, k=k: c.Bcast(_whole(c, k), 1),
-            f"Allreduce {size} MAX": lambda c, k=k: c.Allreduce(_whole(c, k), np.empty(k), tcp.MAX),
+            f"Allreduce {size} MAX": lambda c, k=k: c.Allreduce(_whole(c, k), np.empty(k), most),
             f"Alltoall {size}": lambda c, k=k: c.Alltoall(_whole(c, n * k), np.empty(n * k)),
             f"Scan {size}": lambda c, k=k: c.Scan(_whole(c, k), np.empty(k)),
             f"Exscan {size}": lambda c, k=k: c.Exscan(_whole(c, k), np.empty(k)),

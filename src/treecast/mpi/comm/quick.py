@@ -43,12 +43,12 @@ T = TypeVar("T")
 class Ready(NamedTuple):
     """A call that is kept ready. ``make``: makes it, of its arguments, and returns a copy of what has come, for ``Blocks``.
 
-    Without it MPI makes it as it is. ``said``: its words, and their digest. ``is_long``: whether Open MPI may write past the end
-    of memory where it meets another call. ``length``: of a piece. ``root``: who has given alone. ``bits``: of its sum.
+    Without it MPI makes it as it is. ``said``: its words, and their digest. ``meets``: whether it is compared before. ``length``:
+    of a piece. ``root``: who has given alone. ``bits``: of its sum.
     """
 
     said: tuple[Words, int]
-    is_long: bool
+    meets: bool
     make: Make | None = None
     length: int = 0
     root: int | None = None
@@ -56,8 +56,10 @@ class Ready(NamedTuple):
 
     @classmethod
     def of(cls, words: Words) -> "Ready":
-        """Return a call of MPI's own."""
-        return cls((words, words.digest), words.length > _EAGER)
+        """Return a call of MPI's own. A sum of objects is compared before: mpi4py duplicates the communicator then, and no other
+        thread of Python goes on until all ranks do.
+        """
+        return cls((words, words.digest), words.length > _EAGER or bool(words.op and words.name.islower()))
 
 
 class Lane:
@@ -147,7 +149,7 @@ class Lane:
         unlike = group.unlike
         unlike.now = began, number, ready.said
         try:
-            if number % COMPARED == 0 or ready.is_long:
+            if number % COMPARED == 0 or ready.meets:
                 self.meet(number, ready.said[1])
             result = call(*arguments, **named)
         except Exception:

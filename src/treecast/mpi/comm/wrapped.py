@@ -16,7 +16,7 @@ from treecast.calls.call import Call
 from treecast.calls.collectives import OBJECTS, ROWS, least_bytes
 from treecast.calls.deaths import Deaths
 from treecast.calls.member import Member
-from treecast.calls.table import Failed, Given, Job, Plans, Rank, Row, adds, job_of
+from treecast.calls.table import Failed, Given, Job, Plans, Rank, Row, adds, job_of, name_of
 from treecast.calls.worker import Worker
 from treecast.errors import PlanError
 from treecast.groups.group import Group
@@ -33,10 +33,8 @@ from treecast.mpi.library import failed_ranks
 from treecast.transport.base import Steps
 
 _ULFM = "OMPI_MCA_mpi_ft_enable"  # which mpirun --with-ft ulfm sets
-_MAKERS = (
-    *("Dup", "Dup_with_info", "Clone", "Idup", "Idup_with_info"),
-    *("Create", "Create_group", "Split", "Split_type", "Shrink"),
-)
+_MADE_BY_ALL = ("Dup", "Dup_with_info", "Clone", "Create", "Split", "Split_type")
+_MAKERS = (*_MADE_BY_ALL, "Idup", "Idup_with_info", "Create_group", "Shrink")
 
 
 class Comm(Member, MPI.Intracomm):
@@ -143,7 +141,8 @@ class Comm(Member, MPI.Intracomm):
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
             if self.Is_revoked():  # by another rank, and this one comes to Shrink
                 self._state.revoke()
-            made = parent(self, *arguments, **named)
+            make = partial(parent, self, *arguments, **named)
+            made = self._make_another(name, make) if name in _MADE_BY_ALL else make()
             if isinstance(made, tuple):  # with a request, before the end of which it cannot be used
                 made[0].terms, made[0]._straight = self.terms, self._straight
                 return cast("Any", made)
@@ -154,6 +153,16 @@ class Comm(Member, MPI.Intracomm):
             return type(self)(made).on_terms(self.terms if alike else self.terms._replace(network=None), own)
 
         return method
+
+    def _make_another(self, name: str, make: Callable[[], Any]) -> Any:
+        """Make another communicator once all ranks are known to: MPI would wait for who makes another call."""
+        number, words = self._take_number(), Words(name)
+        if not self.terms.survive:
+            said = words, words.digest
+            return make() if self._lane is None else self._lane.own(number, Ready(said, meets=True), make, (), {})
+        self._state.worker.wait()
+        self._carry_out(number, Job(tuple, _end_begun, words=words))
+        return make()
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
@@ -311,7 +320,7 @@ class Comm(Member, MPI.Intracomm):
             if make is None:
                 return Words(name)
             try:
-                key = *map(word_of, arguments[1:]), *named, *map(word_of, named.values())
+                key = *map(_form_of, arguments[1:]), *named, *map(_form_of, named.values())
                 if key not in known:
                     known[key] = job_of(make, ours, arguments, named).words
             except WRONG:
@@ -324,6 +333,11 @@ class Comm(Member, MPI.Intracomm):
             return self._go_by_mpi(self._take_number(), words, partial(parent, self, *arguments, **named))
 
         return method
+
+
+def _form_of(argument: Any) -> Any:
+    """Return the form of an argument of a call on objects, which may be added by a function of the program."""
+    return name_of(MPI, argument) if callable(argument) and not isinstance(argument, MPI.Op) else word_of(argument)
 
 
 def _end_begun(call: Call, _: Any) -> tuple[None, Failed]:
