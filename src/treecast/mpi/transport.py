@@ -47,7 +47,8 @@ class MpiTransport(Transport):
     ``comm``: a duplicate that nobody else uses; it returns errors from now on. ``deadline``: seconds of a wait after which a rank
     from which nothing has come is silent. With one, messages land in memory of the transport first: they may come when nobody
     waits for them any more. ``together``: calls that MPI carries out for all ranks at once. ``polite``: it naps also when
-    messages are waited for, as looks cost the others time, who are to pass something on.
+    messages are waited for, as looks cost the others time, who are to pass something on. Its words for the lost: "ulfm" (MPI says
+    so), "broken" (MPI reaches it no more).
     """
 
     name, polite = "MPI", False

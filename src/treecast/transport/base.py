@@ -63,7 +63,7 @@ class Kind(IntEnum):
 class Key(NamedTuple):
     """Which message: ``about`` says whose data it is, ``stage`` which part of the call.
 
-    Those that differ in ``about`` alone are asked for in the order in which they are sent: MPI's tags do not tell them apart.
+    Those that differ in ``about`` alone are asked for in the order in which they are sent: a carrier need not tell them apart.
     """
 
     kind: int
@@ -113,9 +113,8 @@ class Transport:
     ``send``, ``receive``, ``cancel``, ``waits``, ``wait``, ``shut`` and ``close``; the rest has a default.
 
     ``lost``: the ranks from which nothing more comes, and whether their end is proved; else they are silent, or shut.
-    ``whys``: a word for each of them: "eof" (its connection ended), "ulfm" (MPI says so), "broken" (MPI reaches it no more),
-    "silent" (no word within the deadline), "frame" (it sent one that makes no sense), "told" (others say so), or the word that
-    ``shut`` was told.
+    ``whys``: a word for each of them: "eof" (its connection ended), "silent" (no word within the deadline), "frame" (it sent one
+    that makes no sense), "told" (others say so), the word that ``shut`` was told, or one of the carrier's own.
     ``deadline``: seconds without a word after which a rank is silent; None waits for ever. ``awaited``: whom it judges so, all
     by default. ``spares``: a silent rank is not shut; its messages are cancelled. ``lock``: is held around every verb; a wait
     may let it go while it sleeps. ``on_error``: is told of errors of handlers that are not the sender's. ``beside``: is done by
