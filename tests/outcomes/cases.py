@@ -13,7 +13,8 @@ class Case(NamedTuple):
     """A call, what befalls some ranks in it, the terms, and the outcome: see ``judge``.
 
     ``fate``: ``before`` (dies before the call), ``in`` (dies at its next message), ``end`` (has ended with status 0),
-    ``late`` (comes when the others have gone on), ``cut`` (no message comes through), ``refuse`` (its arguments are wrong).
+    ``late`` (comes when the others have gone on), ``cut`` (no message comes through), ``refuse`` (its arguments are wrong),
+    ``other`` (makes another call).
     ``faces``: those that have it.
     """
 
@@ -123,6 +124,12 @@ EVENTS = [
         ]
         + [Case("Scatter", "refuse", "refused", root=2, faces=NOT_TORCH)],
     ),
+    Event(
+        "a rank makes another call than the others",
+        "one `UnlikeCallsError` at all ranks, that one too; the next call is right, and raises it at a rank that had returned, "
+        "as the root of a small `Bcast` has",
+        [Case(call, "other", "unlike") for call in (*SUMS, *BLOCKS, "Bcast", "Scatter")],
+    ),
 ]
 _ENDS = {"before": "has died", "in": "has died", "end": "has ended", "late": "was put out", "cut": "was put out"}
 
@@ -137,6 +144,12 @@ def judge(case, said, told):
 
     ``said``: by rank: for each call the failed and whether the data is right, or the text of its error.
     """
+    if case.fate == "other":
+        errors = [[str(each) for each in seen if each != [[], True]] for seen in said]
+        assert len({*map(tuple, errors)}) == 1, (case, said)
+        assert len(errors[0]) == 1, (case, said)
+        assert f"rank {case.who[0]} makes" in errors[0][0], (case, said)
+        return
     living = [rank for rank in range(RANKS) if rank not in case.who]
     for place in range(2):
         seen = {

@@ -29,7 +29,7 @@ def main():
         transport = comm._state.base.transport
         transport.send = transport.together.comm = Dies()
 
-    said = take_part(comm, case, MUCH if case.fate == "in" else LITTLE, place, die_at_next)
+    said = take_part(comm, case, MUCH if case.fate in ("in", "other") else LITTLE, place, die_at_next)
     (place / f"said-{rank}").write_text(json.dumps(said))
     os._exit(0) if case.fate == "late" else None
 

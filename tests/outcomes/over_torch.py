@@ -46,7 +46,7 @@ class OverTorch:
             one[:] = total.numpy()
 
     def Reduce_scatter_block(self, mine, one):  # noqa: N802
-        dist.reduce_scatter_tensor(torch.from_numpy(one), torch.from_numpy(mine))
+        dist.reduce_scatter_single(torch.from_numpy(one), torch.from_numpy(mine))
 
 
 def program(rank, case, count, folder):

@@ -18,9 +18,10 @@ def play(comm, case, count, harm, wait):
         return None
     if fate == "late":
         wait()
-    elif fate not in (None, "refuse"):
+    elif fate not in (None, "refuse", "other"):
         harm(fate)
-    said = [_see(comm, 1, case.call, case.root, count, fate == "refuse"), _see(comm, 2, "Allreduce", 0, count)]
+    name = case.call if fate != "other" else "Allgather" if case.call == "Allreduce" else "Allreduce"
+    said = [_see(comm, 1, name, case.root, count, fate == "refuse"), _see(comm, 2, "Allreduce", 0, count)]
     if fate == "cut":
         wait()  # its end would be a proof
     if fate == "late":
