@@ -170,7 +170,7 @@ def judge(case, said, told):
         "refused": f"the arguments of rank {case.who[0]} were refused there",
     }
     is_right = any(
-        first == outcomes.get(each) or (isinstance(first, str) and texts.get(each, " ") in first)
+        first == outcomes.get(each) or (isinstance(first, str) and each in texts and texts[each] in first)
         for each in case.outcome.split(", ")
     )
     assert is_right, (case, said)
