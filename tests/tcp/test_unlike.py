@@ -9,6 +9,7 @@ import pytest
 from tests.tcp.threads import run_ranks
 from tests.tcp.unlike import check_pair, make, table
 from treecast.errors import UnlikeCallsError
+from treecast.groups import record
 
 
 @pytest.mark.parametrize("survive", [0, 1])
@@ -37,6 +38,16 @@ def test_the_error_names_the_odd_rank_and_both_calls(size):
     others = {2: "rank 0 makes", 3: "ranks 0, 2 make", 4: "ranks 0, 2, 3 make"}[size]
     assert "rank 1 makes Bcast(32 bytes of float64, root 0)" in found[0]
     assert f"{others} Allreduce(16 bytes of float32, SUM)" in found[0]
+
+
+def test_the_error_has_the_lines_of_the_program_where_it_asks_for_them(monkeypatch):
+    monkeypatch.setattr(record, "_SITES", True)
+
+    def program(comm):
+        with pytest.raises(UnlikeCallsError, match=r"Barrier\(\) at \S*:\d+, .* Scan\(.*\) at \S*:\d+: all ranks"):
+            comm.Barrier() if comm.rank == 0 else comm.Scan(np.ones(1), np.ones(1))
+
+    assert run_ranks(3, program) == [None] * 3
 
 
 def test_what_makes_a_communicator_is_no_gather_of_objects():
