@@ -122,7 +122,7 @@ def test_who_is_slow_is_named_with_the_call_that_it_has_not_made():
         assert "after call 1, allreduce(SUM)" in said[0]
 
 
-def test_lengths_of_calls_with_vectors_and_of_objects_may_differ():
+def test_what_may_differ_is_no_error():
     def program(comm):
         n, mine = comm.size, np.full(comm.rank + 1, comm.rank, "i8")
         comm.Gatherv(mine, [np.zeros(6, "i8"), [1, 2, 3]] if comm.rank == 0 else None, 0)
@@ -131,6 +131,7 @@ def test_lengths_of_calls_with_vectors_and_of_objects_may_differ():
         comm.bcast("a" * (comm.rank + 1), 0)
         comm.allgather(list(range(comm.rank)))
         comm.Bcast(np.zeros(2) if comm.rank else bytearray(16), 0)
+        comm.Barrier() if comm.rank else comm.barrier()
         return True
 
     assert run_ranks(3, program) == [True] * 3

@@ -17,7 +17,6 @@ def table(n, most=tcp.MAX):
     """Return the calls of n ranks, by what they are: kinds, sizes, roots, operations (``most`` is MAX), and types of entries."""
     calls = {
         "Barrier": lambda c: c.Barrier(),
-        "barrier": lambda c: c.barrier(),
         "allgather": lambda c: c.allgather(c.rank),
         "alltoall": lambda c: c.alltoall(list(range(n))),
         "allreduce": lambda c: c.allreduce(c.rank),
