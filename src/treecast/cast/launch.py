@@ -24,8 +24,9 @@ from treecast import __version__
 from treecast.cast.rank import Caster, Result, name_here
 from treecast.cast.report import CastOutcome, Far
 from treecast.errors import DeliveryError, PlanError
+from treecast.formats.header_graph import words_of
 from treecast.jobs.ending import end_all, ended_by_signals
-from treecast.networks import network
+from treecast.networks import Network
 from treecast.tcp import init
 from treecast.tcp.hosts import own_addresses
 from treecast.tcp.meeting import Place, spell
@@ -126,10 +127,11 @@ def _sources() -> bytes:
 
 
 class _Casting:
-    """A cast under way: all hosts, and what they have told."""
+    """A cast under way: all hosts, and what they have told. ``where``: the network of links, of all hosts, if one is named."""
 
-    def __init__(self, asked: CastRequest, names: Sequence[str], far: Far) -> None:
+    def __init__(self, asked: CastRequest, names: Sequence[str], far: Far, where: Network | None) -> None:
         self._asked, self._names, self._far, self._began = asked, dict(enumerate(names, 1)), far, monotonic()
+        self._where = where
         self._heard: SimpleQueue[tuple[_Host, Any]] = SimpleQueue()
         self.hosts: list[_Host] = []
         self._size, self._looked, self._sent, self._error, self._is_final = 0, 0.0, 0.0, "", False
@@ -146,15 +148,14 @@ class _Casting:
             if self._take_in(min(until - monotonic(), _PATIENCE)) is None and monotonic() >= until:
                 break
         while True:
-            job = [host for host in self.hosts if host.is_here and not host.why]
+            job = self._ready()
             if len(job) < 2 or (job[0].number and not self._size):  # nobody knows which files there are
                 break
             again = self._have_job(job)
             failed = failed + 1 if again is None else 0
             if failed >= _TRIES or (again is None and self._is_final):
                 raise DeliveryError(self._error)
-            late = [host for host in self.hosts if host.is_here and not host.why and host not in job]
-            if again is False and not late:
+            if again is False and not self._late(job):
                 break
         seconds = monotonic() - self._began
         ends = {host.number: self._end_of(host) for host in self.hosts if host.number or host.why}
@@ -166,9 +167,28 @@ class _Casting:
             self._asked.rate,
         )
 
+    def _ready(self) -> list[_Host]:
+        """Return the hosts that are here, and that links join with the first of these."""
+        left = {host.number: host for host in self.hosts if host.is_here and not host.why}
+        if self._where is None or not left:
+            return list(left.values())
+        found = [left.pop(min(left))]
+        for host in found:
+            found += [left.pop(v) for v in left.keys() & set(self._where.neighbors(host.number))]
+        return sorted(found, key=lambda host: host.number)
+
+    def _late(self, job: Sequence[_Host]) -> bool:
+        """Return whether hosts can take part that are in no job."""
+        return not set(self._ready()) <= set(job)
+
     def _end_of(self, host: _Host) -> Result | str:
-        waited = f"not reached (ssh: no answer within {monotonic() - self._began:.0f} s)"
-        return host.result or host.why or ("the source has died" if host.is_here else waited)
+        if host.result or host.why:
+            return host.result or host.why
+        if not host.is_here:
+            return f"not reached (ssh: no answer within {monotonic() - self._began:.0f} s)"
+        return (
+            "the source has died" if host in self._ready() else "left out (its links lead to hosts that are not there)"
+        )
 
     def _take_in(self, seconds: float) -> "tuple[_Host, Any] | None":
         """Return who says what next, None when nobody does within so many seconds; a text is why a host is gone."""
@@ -187,11 +207,16 @@ class _Casting:
         shared = {
             "TREECAST_SIZE": str(len(job)),
             "TREECAST_MEET": ",".join(spell((address, place.port)) for address in own_addresses(far)),
-            **({"TREECAST_NETWORK": self._network(job)} if self._asked.network else {}),
             **({"TREECAST_RATE": str(round(self._asked.rate * 8))} if self._asked.rate else {}),
         }
+        links = self._links(job)
         for rank, host in enumerate(job):
-            asked = {"own": str(self._asked.own), "target": self._asked.target, "sure": self._asked.sure}
+            asked = {
+                "own": str(self._asked.own),
+                "target": self._asked.target,
+                "sure": self._asked.sure,
+                "network": links,
+            }
             named = {"number": host.number, "name": host.name, "secret": secret.hex()}
             host.tell({**asked, **named, "environment": {**shared, "TREECAST_RANK": str(rank)}})
         try:
@@ -199,18 +224,22 @@ class _Casting:
         finally:
             place.close()
 
-    def _network(self, job: Sequence[_Host]) -> str:
-        """Return the network without the nodes of the hosts that are not there."""
-        where, here = network(self._asked.network or ""), {host.number for host in job}
-        gone = [node for node in range(len(self.hosts)) if node not in here]
-        return where.without(nodes=gone).spec if gone else where.spec
+    def _links(self, job: Sequence[_Host]) -> dict[str, str]:
+        """Return the words that hold the network of a job, as in the header of a plan; none where no network is named.
+
+        A file of cables is here alone.
+        """
+        if self._where is None:
+            return {}
+        gone = {host.number for host in self.hosts} - {host.number for host in job}
+        left = self._where.without(nodes=gone) if gone else self._where
+        return {"network": left.spec, **words_of(left)}
 
     def _follow(self, job: Sequence[_Host]) -> bool | None:
         """Hear what the hosts of a job say, until all have ended it."""
         left, began, stopped, failed, until = set(job), monotonic(), False, False, float("inf")
         while left and monotonic() < until:
-            late = any(host.is_here and not host.why and host not in job for host in self.hosts)
-            if late and not stopped and monotonic() > began + _PATIENCE:
+            if not stopped and monotonic() > began + _PATIENCE and self._late(job):
                 for host in left:
                     host.tell({})
                 stopped = True
@@ -247,12 +276,11 @@ def cast_to(names: Sequence[str], asked: CastRequest) -> CastOutcome:
 
     Raises PlanError without ssh, or for a network that does not fit, and DeliveryError where nothing goes.
     """
-    if asked.network is not None:
-        network_of_ranks(asked.network, 1 + len(names))
+    where = None if asked.network is None else network_of_ranks(asked.network, 1 + len(names))
     if shutil.which("ssh") is None:
         raise PlanError("ssh cannot be started: there is no such program")
     far = Far()
-    casting = _Casting(asked, names, far)
+    casting = _Casting(asked, names, far, where)
     with ended_by_signals(), far.shown():
         try:
             return casting.run()

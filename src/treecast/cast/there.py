@@ -14,6 +14,7 @@ from typing import Any
 
 from treecast.cast.rank import Caster, name_here
 from treecast.errors import DeliveryError, Evicted, PlanError
+from treecast.formats.header_graph import network_of
 from treecast.tcp import init
 
 _START = 20.0  # seconds in which those that were there a moment ago meet
@@ -57,8 +58,8 @@ def _take_part(caster: Caster, order: dict[str, Any]) -> dict[str, Any]:
     """Take part in a job; return the outcome in words: who has ended it, and what came, or why it was not to be."""
     os.environ.update(order["environment"])
     try:
-        secret = bytes.fromhex(order["secret"])
-        comm = init(secret=secret, start=_START, survive=1 << 16, on_failed="ignore", on_error="die")
+        secret, where = bytes.fromhex(order["secret"]), network_of(order["network"]) if order["network"] else None
+        comm = init(secret=secret, start=_START, survive=1 << 16, on_failed="ignore", on_error="die", network=where)
     except PlanError as error:
         return {"failed": str(error), "again": True}
     try:

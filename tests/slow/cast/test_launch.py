@@ -12,6 +12,7 @@ import pytest
 SSH = """#!/bin/sh
 # as ssh: options, a host, and a command for a shell there; here hosts are this machine, or none
 shift 3; host=$1; shift  # -o BatchMode=yes --
+cd /
 case $host in
     dead) echo "ssh: connect to host dead port 22: No route to host" >&2; exit 255 ;;
     none) echo "ssh: Could not resolve hostname none: Name or service not known" >&2; exit 255 ;;
@@ -93,6 +94,22 @@ def test_who_is_not_reached_is_named_and_left_out(folder):
     found = json.loads("\n".join(out))
     assert (status, found["sent"], found["whole"]) == (1, 0, 1)
     assert [each["host"] for each in found["hosts"]] == ["n1", "dead"]
+
+
+def test_over_links_those_behind_an_absent_host_are_left_out_too(folder, monkeypatch):
+    monkeypatch.chdir(folder)  # the file of cables is here alone
+    (folder / "cables.edges").write_text("0 1\n0 2\n1 3\n2 4\n")
+    status, out, err = cast(folder, ["n1", "dead", "n3", "n4"], "--network", "cables.edges", "--start", "100")
+    assert (status, out[:4]) == (
+        1,
+        [
+            "rank 1 on n1: whole, 3,000,000 bytes came",
+            "rank 2 on dead: not reached (ssh: No route to host)",
+            "rank 3 on n3: whole, 3,000,000 bytes came",
+            "rank 4 on n4: left out (its links lead to hosts that are not there)",
+        ],
+    ), err
+    assert has(folder, 1, 3) == [True] * 2
 
 
 def test_a_host_without_treecast_takes_it_from_here_and_leaves_nothing(folder, monkeypatch):
