@@ -18,7 +18,9 @@ from treecast.torch.store import PlaceStore, SharedStore
 from treecast.torch.work import dist, seconds_of
 
 _said: list[Said] = [{}]
-_shared: list[SharedStore] = []  # the last that a rendezvous has made
+_shared: list[
+    SharedStore
+] = []  # of all rendezvous: torch keeps them by references of C++ alone, which Python does not count
 
 
 def options(**terms: Unpack[Said]) -> None:
@@ -82,7 +84,7 @@ def _join(options: Any, terms: Terms) -> Comm:
                 secret = bytes.fromhex(options.store.get("treecast/secret").decode())
             how |= {"meet": f"{host}:1", "secret": secret}
         comm = init(rank, size, store=options.store, **how)
-    for store in _shared:
+    for store in _shared[-1:]:
         store.attempt = comm.process.attempt
     return comm
 
@@ -107,5 +109,6 @@ def rendezvous(url: str, **_more: Any) -> Iterator[tuple[Any, int, int]]:
         wait = timedelta(seconds=300)
         store = dist.TCPStore(host, int(port), where.size, holds, wait, wait_for_workers=False, multi_tenant=True)
         store = dist.PrefixStore("treecast", store)
-    _shared[:] = [SharedStore(store)]
-    yield _shared[0], where.rank, where.size
+    whole = dist.group.WORLD if dist.is_initialized() else None
+    _shared.append(SharedStore(store, whole.comm.process.attempt if isinstance(whole, ProcessGroup) else ""))
+    yield _shared[-1], where.rank, where.size

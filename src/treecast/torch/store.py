@@ -30,7 +30,7 @@ class PlaceStore:
     def _ask(self, *ask: str, put: Values | None = None, where: Values | None = None) -> Any:
         """Put values, if all is as ``where`` says; return whether, the values asked for, and how many there are."""
         said = {"put": put or {}, "where": where or {}}
-        given = {name: {key: value and value.hex() for key, value in each.items()} for name, each in said.items()}
+        given = {name: {key: _hex(value) for key, value in each.items()} for name, each in said.items()}
         with self._lock:
             try:
                 for place in self._places if self._sock is None else ():
@@ -97,9 +97,9 @@ class PlaceStore:
 class SharedStore(dist.Store):
     """A store in which each beginning of a job has names of its own: what one has left harms no later one."""
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Any, attempt: str = "") -> None:
         dist.Store.__init__(self)
-        self._inner, self.attempt = inner, ""
+        self._inner, self.attempt = inner, attempt
 
     def _do(self, verb: str, key: str, *given: Any) -> Any:
         return getattr(self._inner, verb)(f"{self.attempt}/{key}", *given)
@@ -125,6 +125,10 @@ class SharedStore(dist.Store):
         return self._inner.num_keys()
 
     getNumKeys = num_keys  # noqa: N815
+
+
+def _hex(value: bytes | None) -> str | None:
+    return None if value is None else value.hex()
 
 
 def _bytes(value: Any) -> bytes:
