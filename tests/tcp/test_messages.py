@@ -455,3 +455,65 @@ def test_a_communicator_that_is_none_and_names():
     assert run_ranks(
         1, lambda comm: (comm.Get_name(), comm.Set_name("mine"), comm.name, comm.Is_inter(), comm.is_intra)
     ) == [("MPI_COMM_WORLD", None, "mine", False, True)]
+
+
+# messages that are found, and received later
+
+
+@pytest.mark.parametrize("count", SIZES)
+def test_a_matched_probe_keeps_a_message_for_who_found_it(count):
+    def program(comm):
+        if comm.rank:
+            works = [comm.Isend(np.full(count, turn + 0.5), 0, 3) for turn in range(3)]
+            works.append(comm.isend({"of": comm.rank}, 0, 4))
+            tcp.Request.Waitall(works)
+            return None
+        status, places = tcp.Status(), [np.zeros(count) for _ in range(3)]
+        first = comm.Mprobe(1, 3, status)
+        told = status.Get_source(), status.Get_tag(), status.Get_count(tcp.DOUBLE)
+        comm.Recv(places[1], 1, 3)  # the second: nothing else receives the first
+        while (third := comm.Improbe(tag=3)) is None:
+            pass
+        work = third.Irecv(places[2])
+        alive = bool(first), bool(third), comm.Improbe(1, 3) is None
+        first.Recv(places[0])
+        work.Wait()
+        with pytest.raises(PlanError, match="it was received"):
+            first.Recv(places[0])
+        return told, alive, [place.tolist() for place in places], comm.mprobe().recv()
+
+    found = run_ranks(2, program)[0]
+    places = [[turn + 0.5] * count for turn in range(3)]
+    assert found == ((1, 3, count), (True, False, True), places, {"of": 1})
+
+
+def test_matched_probes_find_nobody_at_once_and_nothing_of_the_dead():
+    def program(comm):
+        if comm.rank:
+            raise DeathError
+        nobody, status = comm.Mprobe(tcp.PROC_NULL), tcp.Status()
+        given = bool(nobody), nobody.recv(status), status.Get_source()
+        with pytest.raises(DeliveryError, match="Mprobe: rank 1 has died"):
+            comm.Mprobe(1)
+        return given, bool(tcp.MESSAGE_NULL)
+
+    assert run_ranks(2, program)[0] == ((True, None, tcp.PROC_NULL), False)
+
+
+def test_a_look_at_requests_forgets_none():
+    def program(comm):
+        if comm.rank:
+            comm.recv()
+            comm.send("one", 0, 1)
+            return comm.recv()
+        requests = [comm.irecv(tag=tag) for tag in (0, 1)]
+        comm.send("go", 1)
+        while not (some := tcp.Request.Get_status_some(requests)):
+            pass
+        looks = some, tcp.Request.Get_status_any(requests), tcp.Request.Get_status_all(requests)
+        comm.send("end", 1)
+        first = requests[1].wait()
+        requests[0].Cancel()
+        return looks, first, tcp.Request.get_status_all(requests), tcp.Request.Get_status_some([tcp.REQUEST_NULL])
+
+    assert run_ranks(2, program)[0] == (([1], (1, True), False), "one", True, None)

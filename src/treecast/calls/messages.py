@@ -181,17 +181,19 @@ class Messages:
 
     def receive(self, transfer: Transfer) -> None:
         """Begin to receive the first message that fits."""
-        here, came = transfer.group.ident, self.find(transfer)
+        came = self.find(transfer, claims=True)
         if came is not None:
-            self._came[here].remove(came)
-            self._take(transfer, came)
+            self.take(transfer, came)
         elif not transfer.ticket.over:
-            self._posted[here].append(transfer)
+            self._posted[transfer.group.ident].append(transfer)
 
-    def find(self, transfer: Transfer) -> Came | None:
-        """Return the first message that has come and fits, None for none."""
-        transfer.messages = self
-        return next(filter(transfer.fits, self._came[transfer.group.ident]), None)
+    def find(self, transfer: Transfer, *, claims: bool) -> Came | None:
+        """Return the first message that has come and fits, None for none; no other finds one that this ``claims``."""
+        transfer.messages, all_of_them = self, self._came[transfer.group.ident]
+        found = next(filter(transfer.fits, all_of_them), None)
+        if found is not None and claims:
+            all_of_them.remove(found)
+        return found
 
     def forget(self, seats: set[int]) -> None:
         """Forget what ranks of the transport have sent, as others take their seats."""
@@ -225,14 +227,14 @@ class Messages:
         posted = self._posted[came.key.group]
         for place, transfer in enumerate(posted):
             if transfer.fits(came):
-                self._take(posted.pop(place), came)
+                self.take(posted.pop(place), came)
                 return
         self._posted[came.key.group] = [transfer for transfer in posted if not transfer.ticket.over]
         self._came[came.key.group].append(came)
 
-    def _take(self, transfer: Transfer, came: Came) -> None:
+    def take(self, transfer: Transfer, came: Came) -> None:
         """Bring a message to its place; one that does not fit goes nowhere."""
-        transfer.came, seat, length = came, came.seat, came.length
+        transfer.messages, transfer.came, seat, length = self, came, came.seat, came.length
         if transfer.piece is None:
             transfer.piece = scratch(length)
         place = scratch(0) if transfer.is_unlike(length) else transfer.piece[:length]

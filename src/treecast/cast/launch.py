@@ -60,7 +60,8 @@ class _Host:
 
     def __init__(self, number: int, name: str, heard: "SimpleQueue[tuple[_Host, Any]]") -> None:
         self.number, self.name, self._heard = number, name, heard
-        self.is_here, self.why, self.result, self.said = False, "", None, ""
+        self.is_here, self.why, self.said = False, "", ""
+        self.result: Result | None = None
         shell = shlex.join(
             ["sh", "-c", f'p={shlex.quote(sys.executable)}; [ -x "$p" ] || p=python3; exec "$p" -c "$0"', _BEGIN]
         )

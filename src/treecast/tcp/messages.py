@@ -186,6 +186,8 @@ _FORMS: dict[str, tuple[Any, Callable[[Found | None], Any], Callable[[Found | No
 def _add_form(title: str, wants: Any, shape: Callable[[Found | None], Any]) -> None:
     def form(requests: Sequence[Request], statuses: Any = None) -> Any:
         told = [statuses] if isinstance(statuses, Status) else statuses
+        if "status" in title.lower():  # the calls are not forgotten
+            requests = [Request(*each.works) for each in requests]
         is_any = any(each.works for each in requests) or (wants is all and requests)
         return shape(_end(requests, wants, told, waits="wait" in title.lower()) if is_any else None)
 
@@ -195,6 +197,47 @@ def _add_form(title: str, wants: Any, shape: Callable[[Found | None], Any]) -> N
 for _name, (_wants, *_shapes) in _FORMS.items():
     for _title, _shape in zip((_name, _name.capitalize()), _shapes, strict=True):
         _add_form(_title, _wants, _shape)
+    for _title in (_name.replace("test", f"{letter}et_status_") for letter in "gG" if _name.startswith("test")):
+        _add_form(_title, _wants, _shapes[1])
+
+
+class Message:
+    """A message that a matched probe has found, and that nothing else receives; false when it is received.
+
+    It has mpi4py's methods. ``receive``: begins to receive it, by the name of the call and a buffer; None once it is.
+    """
+
+    def __init__(self, receive: Callable[[str, Any], Request] | None = None) -> None:
+        self._receive = receive
+
+    def __bool__(self) -> bool:
+        return self._receive is not None
+
+    def _begin(self, name: str, buf: Any) -> Request:
+        """Begin to receive it. Raises PlanError when it has been received."""
+        receive, self._receive = self._receive, None
+        if receive is None:
+            raise PlanError(f"{name}: there is no message, or it was received: Mprobe finds one")
+        return receive(name, buf)
+
+    def Recv(self, buf: Any, status: Status | None = None) -> None:
+        """Receive it into a buffer."""
+        self._begin("Recv", buf).wait(status)
+
+    def Irecv(self, buf: Any) -> Request:
+        """Begin to receive it into a buffer."""
+        return self._begin("Irecv", buf)
+
+    def recv(self, status: Status | None = None) -> Any:
+        """Receive the object."""
+        return self._begin("recv", None).wait(status)
+
+    def irecv(self) -> Request:
+        """Begin to receive the object."""
+        return self._begin("irecv", None)
+
+
+MESSAGE_NULL = Message()
 
 
 class Messaging:
@@ -277,8 +320,9 @@ class Messaging:
         ):
             for name in names:
                 cls._add(name, make)
-        for name in ("Probe", "Iprobe", "probe", "iprobe"):
-            setattr(cls, name, partialmethod(cls._find, name))
+        for name in ("Probe", "Iprobe", "Mprobe", "Improbe"):
+            for each in (name, name.lower()):
+                setattr(cls, each, partialmethod(cls._find, each))
 
     @classmethod
     def _add(cls, name: str, make: Callable[..., _Asked]) -> None:
@@ -297,13 +341,18 @@ class Messaging:
         method.__name__, method.__qualname__, method.__doc__ = name, f"Comm.{name}", make.__doc__
         setattr(cls, name, method)
 
-    def _find(self, name: str, source: int = ANY, tag: int = ANY, status: Status | None = None) -> bool:
-        """Return whether a message has come that fits, which is not received; ``Probe`` waits for one."""
-        transfer = self._check(Transfer(self.group, name, index(source), index(tag), None, receives=True), ANY)
-        waits = name[0] not in "Ii"
+    def _find(self, name: str, source: int = ANY, tag: int = ANY, status: Status | None = None) -> Any:
+        """Return whether a message has come that fits, which is not received; ``Probe`` waits for one.
+
+        ``Mprobe`` and ``Improbe`` return the message itself, which nothing else receives, or None.
+        """
+        messages, asked = self.process.messages, (index(source), index(tag), None)
+        transfer = self._check(Transfer(self.group, name, *asked, receives=True), ANY)
+        waits, claims = name[0] not in "Ii", "mp" in name.lower()
 
         def is_there() -> bool:
-            transfer.came = self.process.messages.find(transfer)
+            if transfer.came is None:
+                transfer.came = messages.find(transfer, claims=claims)
             return transfer.came is not None or transfer.done()
 
         self.process.check_open()
@@ -313,7 +362,18 @@ class Messaging:
             transfer.result()  # a look at those that have ended well finds nothing, and is no error
         if status is not None:
             status.tell(transfer)
-        return transfer.came is not None or source == PROC_NULL
+        found = transfer.came is not None or source == PROC_NULL
+        return found if not claims else Message(partial(self._take, transfer)) if found else None
+
+    def _take(self, probe: Transfer, name: str, buf: Any) -> Request:
+        """Begin to receive what a matched probe has found."""
+        tag = probe.tag if probe.came is None else probe.came.tag
+        transfer = self._received(name, buf, probe.source, tag)
+        with self.process.transport.lock:
+            self.process.check_open()
+            if probe.came is not None:
+                self.process.messages.take(transfer, probe.came)
+        return Request(transfer)
 
 
 def _load(transfer: Transfer) -> Any:
