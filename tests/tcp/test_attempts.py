@@ -106,12 +106,14 @@ def test_who_comes_to_a_job_that_lives_is_new(at, fresh):
 
     def come():
         process = at.start(2)
+        jobs.append(process)
         comm = Comm(process, process.whole(), is_new=process.is_new)
         assert comm.is_new
         comm.share([bytearray(b"b")])
         return comm.allgather(comm.rank)
 
     assert at_once([*(partial(heal, comm) for comm in comms[:2]), come]) == [[0, 1, 2]] * 3
+    end_all(jobs)  # else each waits at the end of this process for the others
 
 
 def test_a_newcomer_begins_the_job_again_when_the_others_die_meanwhile(at, fresh):
