@@ -67,9 +67,9 @@ SMALL = {"bucket_cap_mb": 0.001}  # several buckets
 ZERO = {"optimizer_class": torch.optim.SGD, "lr": 0.1}
 
 
-def net():
+def net(width=24):
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(12, 24), nn.ReLU(), nn.Linear(24, 24), nn.ReLU(), nn.Linear(24, 4))
+    return nn.Sequential(nn.Linear(12, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 4))
 
 
 def train(rank, model, optimiser=None, steps=4, context=nullcontext):
@@ -330,10 +330,11 @@ def checkpointed(rank, n, way):
 # ---- compiled
 
 
-@program("compiled")
-def compiled(rank, n):
+@program("compiled", wide=())
+@program("compiled", "compiled, several buckets", wide=(600,), bucket_cap_mb=1)  # none may be smaller than the first
+def compiled(rank, n, wide, **options):
     torch._dynamo.reset()
-    return train(rank, torch.compile(DistributedDataParallel(net()), backend="aot_eager"), steps=3)
+    return train(rank, torch.compile(DistributedDataParallel(net(*wide), **options), backend="aot_eager"), steps=3)
 
 
 @program("compiled")
