@@ -187,9 +187,8 @@ class _Casting:
             return host.result or host.why
         if not host.is_here:
             return f"not reached (ssh: no answer within {monotonic() - self._began:.0f} s)"
-        return (
-            "the source has died" if host in self._ready() else "left out (its links lead to hosts that are not there)"
-        )
+        apart = "left out (its links lead to hosts that are not there)"
+        return "the source has died" if host in self._ready() else apart
 
     def _take_in(self, seconds: float) -> "tuple[_Host, Any] | None":
         """Return who says what next, None when nobody does within so many seconds; a text is why a host is gone."""

@@ -18,9 +18,8 @@ from treecast.torch.store import PlaceStore, SharedStore
 from treecast.torch.work import dist, seconds_of
 
 _said: list[Said] = [{}]
-_shared: list[
-    SharedStore
-] = []  # of all rendezvous: torch keeps them by references of C++ alone, which Python does not count
+_shared: list[SharedStore] = []
+"""Those of all rendezvous: torch keeps them by references of C++ alone, which Python does not count."""
 
 
 def options(**terms: Unpack[Said]) -> None:
