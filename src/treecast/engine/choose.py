@@ -205,7 +205,7 @@ def way_of_sum(kind: Kind, where: Network, size: int, rate: float, *, exact: boo
 
     if where.every_pair_joined:
         return AT_OWNERS
-    half = seconds("gather" if kind.ends == "root" else "allgather")
+    half = seconds("gather") if kind.ends == "root" else seconds("allgather")
     at_owners = seconds("alltoall") + half
     if exact:
         other = Way("allreduce", is_partial=True), _GAIN * 3 * half + size * _PARTIAL
