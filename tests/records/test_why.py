@@ -30,6 +30,25 @@ def test_the_rank_of_a_fault_is_named_and_nobody_else(tmp_path, fault, seed):
     assert bool(found) == (fault == "none")
 
 
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault not in ("none", "dead")])
+def test_a_job_that_somebody_has_ended_is_judged_as_while_it_hung(tmp_path, fault):
+    dumps, odd = make_job(0, fault)
+    for dump in dumps.values():
+        dump["treecast"] = {"gone": True, "taken_ns": 2 * 10**18}
+    found = treecast.why(write(tmp_path / "records", dumps))
+    assert named(found) == set(odd), (fault, found.verdicts)
+    assert found.verdicts[0].kind != "ended"
+    assert "whether one died first is not recorded" in found.notes[0]
+
+
+def test_a_job_that_ended_where_nobody_waited_is_not_known(tmp_path):
+    dumps, _ = make_job(0, "none")
+    for dump in dumps.values():
+        dump["treecast"] = {"gone": True}
+    (verdict,) = judged(write(tmp_path / "records", dumps)).verdicts
+    assert verdict.kind == "cannot"
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_with_half_of_the_records_nobody_recorded_is_named_wrongly(tmp_path, fault, seed):

@@ -54,7 +54,8 @@ class Job:
     ``groups``: those of the program, ``several``, then the pairs. ``kinds``: a row of ``KIND`` for each kind, ``way``: that
     of each call. ``meets`` and ``turns``: of each call the group in which it meets others, -1 where that is not known, and its
     number there. ``made``: what ranks made, sorted by group, number and rank; ``common``: the part in groups of the program.
-    ``end``: of ranks and groups the last number begun and the last ended; nothing where a record is too short.
+    ``end``: of ranks and groups the last number begun and the last ended; nothing where a record is too short. ``is_over``: all
+    processes have ended without a word. ``gone``: those that have, where others live.
     """
 
     def __init__(self, dumps: Sequence[Dump], tables: Tables, ranks: int | None = None) -> None:
@@ -63,6 +64,9 @@ class Job:
         self.kinds = np.array(list(tables.kinds) or [(0,) * 7], KIND)
         self.splits: list[tuple[tuple[int, ...], ...]] = list(tables.splits)
         self.vague = bool(dumps) and all(dump.vague for dump in dumps)
+        gone = {dump.rank for dump in dumps if dump.gone}
+        self.is_over = bool(dumps) and len(gone) == len(self.dumps)
+        self.gone = set[int]() if self.is_over else gone  # a job that somebody has ended tells of none
         self.backend = next(iter(Counter(d.backend for d in dumps if d.backend).most_common(1)), ("?", 0))[0]
         self._collect()
         self.way = self.kinds["way"].astype(np.int8)[self.calls["kind"]]

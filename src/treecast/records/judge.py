@@ -27,6 +27,9 @@ def judge(
     if early:
         notes.append(f"the records of {spell_ranks(early)} are older: others ended calls that these had not made")
     runs = (bool(early) or _was_running(job, taken)) if moved is None else moved
+    if job.is_over:
+        notes.append("all processes have ended, without a word: whether one died first is not recorded")
+        runs = False
 
     # 1. Who differs, and who is waited for; in a job that runs, everybody waits a moment.
     unlike, blamed = find_unlike(job), waits.blame()
@@ -35,9 +38,7 @@ def judge(
         notes.append(f"later calls of {count_of(len(unlike) - 1, 'other group')} differ as well")
     if found and not unlike[0][1]:
         blamed = []  # they wait since the calls differ
-    alive = [
-        verdict for verdict in blamed if not all(rank in job.dumps and job.dumps[rank].gone for rank in verdict.ranks)
-    ]
+    alive = [verdict for verdict in blamed if not job.gone.issuperset(verdict.ranks)]
     if runs and alive:
         notes.append("the job was running when it was recorded: two sets of records a minute apart would tell more")
         blamed = [verdict for verdict in blamed if verdict not in alive]
@@ -52,7 +53,7 @@ def judge(
     if not found and held and not runs:
         text = f"{count_of(held, 'rank')} in calls that do not end, and too little is recorded to say why"
         found = [Verdict("cannot", (), text)]
-    if not found and job.dumps and all(dump.gone for dump in job.dumps.values()):
+    if not found and job.is_over:
         found = [Verdict("cannot", (), "all processes ended without a word; which was the first is not recorded")]
     return (found or [Verdict("alright", (), "no rank waits for another, and all calls agree")])[:_MOST], notes
 
@@ -89,7 +90,7 @@ def _find_early(job: Job) -> list[int]:
                 most[group] = ended
     for group, number in most.items():
         for rank in job.groups[group].members:
-            recorded = rank in job.dumps and not job.dumps[rank].gone and not job.is_cut(rank, group)
+            recorded = rank in job.dumps and rank not in job.gone and not job.is_cut(rank, group)
             if recorded and job.end.get((rank, group), (0, 0))[0] < number:
                 found.add(rank)
     return sorted(found)

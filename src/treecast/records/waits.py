@@ -33,8 +33,6 @@ class Waits:
         self.of: Waiting = {rank: {} for rank in range(job.size)}
         self._stands = {rank: set(zip(*self._meeting(calls), strict=True)) for rank, calls in self.held.items()}
         self._missing = dict[tuple[int, int], dict[int, str]]()
-        gone = {rank for rank, dump in job.dumps.items() if dump.gone}
-        self._gone = gone if len(gone) < len(job.dumps) else set[int]()  # a job that somebody ended tells of none
         for rank, calls in self.held.items():
             if calls:
                 for call, group, number in zip(calls, *self._meeting(calls), strict=True):
@@ -64,7 +62,7 @@ class Waits:
                 elif other in open_at and key not in self._stands[other]:
                     found[other] = "held"
             if not found:
-                found.update(dict.fromkeys(open_at & self._gone, "absent"))
+                found.update(dict.fromkeys(open_at & job.gone, "absent"))
         return self._missing[key]
 
     def _add(self, rank: int, call: int, lack: dict[int, str], guess: str) -> None:
@@ -91,7 +89,7 @@ class Waits:
         found, back = list[tuple[Verdict, set[int]]](), self.graph.reverse(copy=False)
         for part in map(sorted, nx.attracting_components(self.graph)):
             ways: dict[int, list[int]] = nx.multi_source_dijkstra_path(back, set(part))
-            if ways.keys() - part or any(self.held.get(rank) for rank in part) or self._gone.intersection(part):
+            if ways.keys() - part or any(self.held.get(rank) for rank in part) or self.job.gone.intersection(part):
                 verdict, way = self._circle(part) if len(part) > 1 else self._root(part[0]), max(ways.values(), key=len)
                 found.append((replace(verdict, chain=tuple(reversed(way))), ways.keys() - part))
         return sorted(_join(found), key=lambda verdict: -verdict.waiting)
@@ -104,7 +102,7 @@ class Waits:
             since = [int(job.calls["begun"][self.of[other][rank].call]) for other in self.graph.predecessors(rank)]
             text = f"{rank} left no record: it died, froze, or its file is not here"
             return Verdict("ended", (rank,), text, since=min(since, default=0))
-        if job.dumps[rank].gone:
+        if rank in job.gone:
             last, said = (self.held[rank] or [job.span(rank) + len(job.of(rank)) - 1])[0], "before any call"
             if len(job.of(rank)):
                 said = f"{'in' if self.held[rank] else 'after'} {job.spell(last)}{job.line(last)}"

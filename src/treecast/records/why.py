@@ -71,8 +71,8 @@ class Why(Described):
             n for n, group in enumerate(job.groups[: job.several]) if name in (group.name, group.words, str(group))
         ]
         if not groups or not number.isdecimal():
-            known = list_few([str(group) for group in job.groups[: job.several]], 8)
-            raise FormatError(f"{where[:60]!r} is no call: write GROUP:NUMBER, as in 0:12; groups are {known}")
+            known, first = list_few([str(group) for group in job.groups[: job.several]], 8), job.groups[0].name
+            raise FormatError(f"{where[:60]!r} is no call: write GROUP:NUMBER, as in {first}:12; groups are {known}")
         rows = list[tuple[object, ...]]()
         for group in groups:
             made = {int(row["rank"]): row for row in job.at(group, int(number))}
