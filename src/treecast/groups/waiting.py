@@ -7,7 +7,7 @@ groups, each in one that the other has not begun, wait for ever: they find the c
 import json
 import os
 from collections.abc import Iterable, Mapping
-from time import monotonic, time_ns
+from time import monotonic, perf_counter, time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treecast.groups.members import name_ranks
@@ -83,11 +83,11 @@ class Waiting:
                 return
             now = monotonic() - began
             if looks is not None and now >= looks:
-                self._look(group, now)
+                self.tell_slow(group, now)
                 looks = None
             if asks is not None and slow is not None and now >= asks:
                 self.ask(group)
-                asks, looks = asks + slow, asks + max(slow * _ANSWERS, _SOON)
+                asks, looks = asks + slow, asks + self.answers
             if late is not None and now >= late:
                 if not group.agreement.ask_all():
                     group.overdue |= {rank for rank in group.awaited() if self._is_late(group, rank)}
@@ -100,8 +100,17 @@ class Waiting:
         """Return whether a rank keeps this one waiting, and not because it waits itself; in a tree its answer tells so."""
         if not group.is_wide:
             return not group.agreement.has_come(rank)
+        return (group.ident, group.seats[rank]) in self.places and not self.is_there(group, rank)
+
+    def is_there(self, group: "Group", rank: int) -> bool:
+        """Return whether a rank has answered that it is in the call of this one, or beyond."""
         place = self.places.get((group.ident, group.seats[rank]))
-        return place is not None and (place.call, place.is_inside) < (group.made.call, True)
+        return place is not None and (place.call, place.is_inside) >= (group.made.call, True)
+
+    @property
+    def answers(self) -> float:
+        """The seconds that answers take at most: the side threads of both ranks may have to look for them."""
+        return max((self.slow or 0.0) * _ANSWERS, _SOON, 3 * self._transport.look)
 
     def ask(self, group: "Group", everyone: bool = False) -> None:
         """Ask those for which this rank waits in a call where they are, or everyone; and tell of its last calls."""
@@ -122,6 +131,7 @@ class Waiting:
         if key.kind == Kind.ASK:
             if group is not None:
                 group.catch_up()
+                group.describe()
             if group is not None and source in group.rank_at:
                 group.unlike.hear_last(group.rank_at[source], body)
             said = json.dumps(self._place(group)).encode()
@@ -153,14 +163,17 @@ class Waiting:
         arcs = list(self._arcs.values())
         if group is None:
             return Place(0, False, 0.0, "", [], others, arcs)
-        made = group.made
-        since = made.began if group.unlike.is_inside else made.ended or made.began
-        awaits = [group.seats[rank] for rank in group.awaited()] if group.unlike.is_inside else []
-        return Place(made.call, group.unlike.is_inside, (time_ns() - since) / 1e9, str(made), awaits, others, arcs)
+        made, unlike = group.made, group.unlike
+        if unlike.last > made.call and not unlike.is_inside and unlike.quick:
+            call, (words, _), _, ended = unlike.quick[-1]
+            return Place(call, False, perf_counter() - ended, str(words), [], others, arcs)
+        since = made.began if unlike.is_inside else made.ended or made.began
+        awaits = [group.seats[rank] for rank in group.awaited()] if unlike.is_inside else []
+        return Place(made.call, unlike.is_inside, (time_ns() - since) / 1e9, str(made), awaits, others, arcs)
 
     def _arc(self, group: "Group") -> Arc:
         """Return the ranks that this one waits for in a call of a group, as far as they have not begun it by their answers."""
-        call = group.agreement.number // PARTS
+        call = group.made.call
         seats = [group.seats[rank] for rank in group.awaited()]
         absent = [seat for seat in seats if (at := self.places.get((group.ident, seat))) and at.call < call]
         return Arc(self._transport.rank, group.ident, call, str(group.made), absent)
@@ -183,7 +196,7 @@ class Waiting:
         if mine is not None and group is not None and group.unlike.is_inside and group.made.call == mine.call:
             group.unlike.find(mine.call, _tell(circle[first:] + circle[:first]))
 
-    def _look(self, group: "Group", seconds: float) -> None:
+    def tell_slow(self, group: "Group", seconds: float) -> None:
         """Tell of a long wait, once a call, and note it in the record."""
         made, awaited = group.made, tuple(sorted(group.awaited()))
         if awaited and not made.waited:
@@ -204,7 +217,7 @@ class Waiting:
 
     def where(self, group: "Group", rank: int) -> str:
         """Return in words where a rank is, as it has answered."""
-        place, call = self.places.get((group.ident, group.seats[rank])), group.agreement.number // PARTS
+        place, call = self.places.get((group.ident, group.seats[rank])), group.made.call
         if place is None:
             return "does not answer"
         if place.others:

@@ -178,3 +178,9 @@ def test_copies_spare_a_second_plan(treecast, name, plans):
 def test_blocks_of_unequal_length_go_by_plans(treecast):
     ways = "trees ring:4\ndirect complete:4\ncirculant complete:4\n"
     run(treecast, 4, "unequal_cases.py", says=f"{ways}18 cases agree")
+
+
+@pytest.mark.parametrize("survive", [0, 1])
+def test_who_keeps_quick_calls_waiting_is_told(treecast, monkeypatch, survive):
+    monkeypatch.setenv("TREECAST_SLOW", "0.3")
+    run(treecast, 3, "slow_cases.py", survive, says="who keeps quick calls waiting is known")

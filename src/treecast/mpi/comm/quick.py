@@ -136,7 +136,7 @@ class Lane:
             return False
         finally:
             unlike.now = None
-            if self._base.asked == began:  # a side thread has described it
+            if unlike.is_inside:  # a side thread has described it
                 group.end()
             times[0] = inside + 1
         if unlike.owed:
@@ -159,7 +159,7 @@ class Lane:
             unlike.now = None
             self._ended = perf_counter()
             group.passed.append((number, ready.said, began, self._ended))
-            if self._base.asked == began:
+            if unlike.is_inside:
                 group.end()
         if unlike.is_pressing:
             self._pay()

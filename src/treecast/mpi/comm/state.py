@@ -106,11 +106,13 @@ class Base:
                 together.end()
             elif slow is not None and began != self.asked and seconds >= slow:
                 self.asked = began
-                if now:
-                    group.describe(call, now[2][0])
+                group.describe()
                 self.waiting.ask(group, everyone=True)
-            elif slow is not None and not survives and seconds >= slow + _TURN * min(group.rank, _TURNS):
-                self._abort(unlike.why_over(call))
+            elif slow is not None and seconds >= slow:
+                if seconds >= slow + self.waiting.answers:
+                    self.waiting.tell_slow(group, seconds)
+                if not survives and seconds >= slow + _TURN * min(group.rank, _TURNS):
+                    self._abort(unlike.why_over(call))
 
     @staticmethod
     def _abort(why: str) -> None:
