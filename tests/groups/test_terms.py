@@ -28,6 +28,11 @@ def test_a_program_comes_before_the_environment_and_that_before_what_is_usual(na
     assert Terms.of({name: given}, usual, there) == usual
 
 
+def test_a_term_that_is_none_is_named():
+    with pytest.raises(PlanError, match=r"no term 'survice'; terms are survive, .*; did you mean 'survive'\?"):
+        Terms.of({"survice": 1})
+
+
 def test_none_in_the_environment_waits_for_ever():
     assert Terms.of({}, environment={"TREECAST_DEADLINE": "none", "TREECAST_LATE": ""})[1:3] == (None, None)
 

@@ -4,6 +4,7 @@ Each page is made from the registry or the code that it is about, never from a l
 """
 
 import ast
+import inspect
 import json
 import re
 from collections.abc import Callable
@@ -315,6 +316,21 @@ def schema() -> Description:
     fields = {**schema["properties"], **{f"verdicts[].{name}": about for name, about in verdict.items()}}
     rows = [(name, about["description"]) for name, about in fields.items()]
     return replace(Table(("field", "means"), rows, of="fields").alone(), figures=schema)
+
+
+@_topic
+def terms() -> Description:
+    """The terms of calls over MPI, over sockets and in PyTorch: who may fail in one, and what becomes of it then."""
+    from treecast.groups.terms import OVER_MPI, Terms
+
+    said = (inspect.getdoc(Terms) or "").partition("Attributes\n----------\n")[2].partition("\nExamples\n")[0]
+    rows = list[tuple[str, ...]]()
+    for name, words in re.findall(r"^(\w+) : .*\n((?: {4}.*\n?|\n)+)", said, re.MULTILINE):
+        usual, over_mpi = getattr(Terms(), name), getattr(OVER_MPI, name)
+        default = repr(usual) if usual == over_mpi else f"{usual!r}; over MPI {over_mpi!r}"
+        rows.append((name, default, f"TREECAST_{name.upper()}", " ".join(words.replace("``", "'").split())))
+    notes = ("They are keywords of treecast.mpi.wrap, treecast.connect, treecast.tcp.init and treecast.torch.options.",)
+    return Table(("term", "usual", "variable", "says"), rows, of="terms").alone(notes)
 
 
 _PAGES = Path(__file__).with_name("names.md"), Path(__file__).parents[3] / "docs" / "reference" / "names.md"

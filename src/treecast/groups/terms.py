@@ -6,7 +6,7 @@ from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any, NamedTuple, TypedDict
 
-from treecast.errors import PlanError
+from treecast.errors import PlanError, did_you_mean
 from treecast.groups.members import name_ranks
 
 _WORDS = {
@@ -84,14 +84,20 @@ class Terms(NamedTuple):
     def of(
         cls, said: Mapping[str, Any], usual: "Terms | None" = None, environment: Mapping[str, str] = os.environ
     ) -> "Terms":
-        """Return the terms that a program says, else the environment, else the usual ones; ``check`` tells if they make sense."""
+        """Return the terms that a program says, else the environment, else the usual ones; ``check`` tells if they make sense.
+
+        Raises PlanError for one that there is not.
+        """
+        for name in said.keys() - set(cls._fields):
+            hint = did_you_mean(name, cls._fields)
+            raise PlanError(f"there is no term {name!r}; terms are {', '.join(cls._fields)}{hint}")
         found = {name: environment[name] for name in _READ if name in environment}
         read = {name.removeprefix("TREECAST_").lower(): _read(name, text) for name, text in found.items()}
         return (usual or cls())._replace(**(read | dict(said)))
 
     def check(self) -> "Terms":
         """Return these terms. Raises PlanError when they make no sense."""
-        if not isinstance(self.survive, Integral) or self.survive < 0:
+        if not isinstance(self.survive, Integral) or type(self.survive) is bool or self.survive < 0:
             raise PlanError(f"survive is a number of failures from 0, not {self.survive!r}")
         for name, given in (("deadline", self.deadline), ("late", self.late)):
             if given is not None and not (isinstance(given, Real) and float(given) > 0):
