@@ -97,7 +97,8 @@ class Terms(NamedTuple):
 
     def check(self) -> "Terms":
         """Return these terms. Raises PlanError when they make no sense."""
-        if not isinstance(self.survive, Integral) or type(self.survive) is bool or self.survive < 0:
+        said: Any = self.survive
+        if isinstance(said, bool) or not isinstance(said, Integral) or said < 0:
             raise PlanError(f"survive is a number of failures from 0, not {self.survive!r}")
         for name, given in (("deadline", self.deadline), ("late", self.late)):
             if given is not None and not (isinstance(given, Real) and float(given) > 0):

@@ -148,7 +148,7 @@ def why(
     verdicts, further = judge(job, waits, taken, moved=moved) if found.dumps else ([], [])
     if not verdicts or verdicts[0].kind in (*_FINE, *_OPEN):
         verdicts = judge_counts(found.counts) or verdicts
-    versions = sorted({f"{dump.backend} {dump.version}".strip() for dump in found.dumps})
+    versions = sorted({f"{each.backend} (flight recorder {each.version})".strip() for each in found.dumps})
     return Why(
         ranks=max([job.size if found.dumps else 0, *(each.size for each in found.counts)]),
         recorded=tuple(job.dumps),
