@@ -26,10 +26,7 @@ def judge(
     notes, early = list[str](), _find_early(job)
     if early:
         notes.append(f"the records of {spell_ranks(early)} are older: others ended calls that these had not made")
-    runs = (bool(early) or _was_running(job, taken)) if moved is None else moved
-    if job.is_over:
-        notes.append("all processes have ended, without a word: whether one died first is not recorded")
-        runs = False
+    runs = ((bool(early) or _was_running(job, taken)) if moved is None else moved) and not job.is_over
 
     # 1. Who differs, and who is waited for; in a job that runs, everybody waits a moment.
     unlike, blamed = find_unlike(job), waits.blame()
@@ -38,8 +35,8 @@ def judge(
         notes.append(f"later calls of {count_of(len(unlike) - 1, 'other group')} differ as well")
     if found and not unlike[0][1]:
         blamed = []  # they wait since the calls differ
-    alive = [verdict for verdict in blamed if not job.gone.issuperset(verdict.ranks)]
-    if runs and alive:
+    alive = [verdict for verdict in blamed if not job.gone.issuperset(verdict.ranks)] if runs else []
+    if alive:
         notes.append("the job was running when it was recorded: two sets of records a minute apart would tell more")
         blamed = [verdict for verdict in blamed if verdict not in alive]
     found += _firm(job, blamed, notes)

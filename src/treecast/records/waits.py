@@ -102,12 +102,16 @@ class Waits:
             since = [int(job.calls["begun"][self.of[other][rank].call]) for other in self.graph.predecessors(rank)]
             text = f"{rank} left no record: it died, froze, or its file is not here"
             return Verdict("ended", (rank,), text, since=min(since, default=0))
-        if rank in job.gone:
+        if job.dumps[rank].gone:
             last, said = (self.held[rank] or [job.span(rank) + len(job.of(rank)) - 1])[0], "before any call"
             if len(job.of(rank)):
                 said = f"{'in' if self.held[rank] else 'after'} {job.spell(last)}{job.line(last)}"
             since = int(job.calls["begun"][last]) if self.held[rank] else 0  # nobody's death ends who is in no call
-            return Verdict("ended", (rank,), f"{rank} died {said}: its process ended without a word", since=since)
+            if job.is_over:
+                how = f"{rank} ended {said}, as all processes did since: it died first, or kept the others waiting there"
+            else:
+                how = f"{rank} died {said}: its process ended without a word"
+            return Verdict("ended", (rank,), how, since=since)
         if not self.held[rank]:
             last = job.span(rank) + len(job.of(rank)) - 1
             said = f"its last, {job.spell(last)}{job.line(last)}, is over" if len(job.of(rank)) else "it made none"
