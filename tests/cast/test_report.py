@@ -30,6 +30,11 @@ def test_no_rate_of_what_was_not_sent():
     assert last == "nothing was sent: 2 of 2 hosts have all of 1,000,000,000 bytes, as was found in 2.00 s"
 
 
+def test_no_size_of_what_nobody_took():
+    *_, last = outcome(LOST, LOST, LOST, seconds=(2.0, 0.0, 0.0)).lines()
+    assert last == "nothing was sent: none of 3 hosts took part, as was found in 2.00 s"
+
+
 def test_the_status_says_whether_all_have_it():
     some = whole(1, 5)
     assert outcome(some).status() == 0

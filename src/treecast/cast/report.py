@@ -49,6 +49,9 @@ class CastOutcome(NamedTuple):
             yield f"{where}: {end if isinstance(end, str) else _words(end, self.size)}"
         total, looked, sent = self.seconds
         most, count = self._most(), f"{self.whole} of {self.hosts} hosts"
+        if not any(isinstance(end, Result) for end in self.ends.values()):
+            yield f"nothing was sent: none of {self.hosts} hosts took part, as was found in {total:.2f} s"
+            return
         if not most:
             yield f"nothing was sent: {count} have all of {self.size:,} bytes, as was found in {total:.2f} s"
             return
