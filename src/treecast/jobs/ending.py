@@ -164,7 +164,7 @@ def end_with_the_job(on_error: str, is_over: Callable[[], bool], abort: Callable
 def _end_early(is_over: Callable[[], bool], abort: Callable[[int], object]) -> None:
     if _STATUS and not is_over():
         status, why = _STATUS[-1]
-        say_last(why)
+        say_last(why, status)
         abort(status)
 
 

@@ -26,6 +26,7 @@ import select
 import signal
 import socket
 import sys
+import textwrap
 import tty
 from pathlib import Path
 from types import ModuleType, TracebackType
@@ -42,7 +43,7 @@ _TORCH = {"RANK": "RANK", "WORLD_SIZE": "SIZE", "LOCAL_RANK": "LOCAL_RANK", "LOC
 _CHUNK = 1 << 16
 _HELD = 1 << 20  # bytes that a pipe holds at most: no more can a dead rank have left in it
 _LONGEST = 1 << 24  # bytes of a line: a longer one goes out in parts
-_WORDS = 100  # letters of an error in the launcher's line
+_WORDS = 200  # letters of an error in the launcher's line
 _LOOK = 500  # ms after which a rank is looked at, where the kernel does not tell of its end
 
 
@@ -264,13 +265,13 @@ def _of_program(trace: TracebackType | None) -> TracebackType | None:
 
 
 def describe(error: BaseException) -> str:
-    """Return in one short line that a rank raised an error."""
-    return f"raised {type(error).__name__}: {error}".partition("\n")[0][:_WORDS].removesuffix(": ")
+    """Return in one line that a rank raised an error."""
+    return f"raised {type(error).__name__}: {error}".partition("\n")[0].removesuffix(": ")
 
 
 def fail(status: int, why: str = "") -> NoReturn:
     """End the rank without MPI_Finalize, with a status; ``why``: in words, when it raised an error."""
-    say_last(why or f"ended with {status}")
+    say_last(why or f"ended with {status}", status)
     with contextlib.suppress(OSError):  # before others fail because this rank has left
         claim(status)
     if sockets := sys.modules.get("treecast.tcp.job"):  # the launcher may be gone
@@ -278,10 +279,10 @@ def fail(status: int, why: str = "") -> NoReturn:
     os._exit(status)
 
 
-def say_last(why: str) -> None:
-    """Pass on all that has been printed, and note why the rank fails; it dies where its terms say so."""
+def say_last(why: str, status: int) -> None:
+    """Pass on all that has been printed, and note why the rank fails, with which status; it dies where its terms say so."""
     flush()
-    note("why", why)
+    note("why", f"{status} {textwrap.shorten(why, _WORDS, placeholder=' …')}")
     if os.environ.get("TREECAST_ON_ERROR") == "die":  # the program has said that the others live on: treecast.mpi.wrap
         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -28,12 +28,12 @@ _PRINTING = 0.3  # seconds in which the words of a rank that failed are passed o
 class Ending(NamedTuple):
     """How a job ended: its exit status, and who ended how, in one line; "" when all ranks have ended with 0.
 
-    ``signal``: that of the first rank that was killed, 0 when none was.
+    ``first``: the exit status of the first rank that was killed, or died of its own error; 0 when none was.
     """
 
     status: int
     line: str
-    signal: int = 0
+    first: int = 0
 
 
 class Spell:
@@ -53,9 +53,9 @@ class Watch:
     """The news of the ranks of a job on this host.
 
     ``status``: the file into which the first rank that fails writes its exit status. Beside it each rank has a note of its
-    process, ``began-RANK``, and of how it ended, ``ended-RANK``: its exit status, or below 0 the signal that killed it; and what
-    it said of that itself, ``why-RANK``; and how many events of each name it has told, ``events-RANK``. Others note that they
-    have put it out, ``lost-RANK``.
+    process, ``began-RANK``, and of how it ended, ``ended-RANK``: its exit status, or below 0 the signal that killed it; of its
+    own error, ``why-RANK``: its exit status, and in words; and how many events of each name it has told, ``events-RANK``.
+    Others note that they have put it out, ``lost-RANK``.
     """
 
     def __init__(self, status: Path, ranks: int) -> None:
@@ -92,12 +92,15 @@ class Watch:
 
         ``rest``: what was of ranks that the launcher ends; "" of those that have done all but end their process.
         """
-        codes, said, rest = self.noted("ended"), _notes(self.status.parent, "why"), rest or {}
+        codes, own, rest = self.noted("ended"), self.noted("why"), rest or {}
+        said = {rank: text.partition(" ")[2] for rank, text in _notes(self.status.parent, "why").items()}
+        died = [code for code in codes.values() if code < 0]
+        # who dies of its own error ends with a status, too
+        first = [status for rank, status in own.items() if codes.get(rank, 0) < 0] + [128 - code for code in died]
+        if len(died) == self._ranks:
+            status = first[0]
         with suppress(OSError, ValueError):
             status = int(self.status.read_text())
-        killed = [-code for code in codes.values() if code < 0]
-        if not status and len(killed) == self._ranks:
-            status = 128 + killed[0]
         bad = {rank: said.get(rank) or _how(code) for rank, code in codes.items() if code}
         worse = {rank: how for rank, how in rest.items() if how}
         told = Counter[str]()
@@ -110,7 +113,7 @@ class Watch:
         words = [*([why] if why else []), *_groups(bad), f"{good} of {self._ranks} ended with 0", *_groups(worse)]
         words += [f"{left} had not ended"] if left else []
         words += [f"events: {counts}"] if counts else []
-        return Ending(status, "; ".join(words), *[*killed, signal.SIGKILL * bool(worse)][:1])
+        return Ending(status, "; ".join(words), *[*first, (128 + signal.SIGKILL) * bool(worse)][:1])
 
     def hear(self, rank: int, lost: Iterable[int]) -> None:
         """Take in that a rank is connected to all but those that are lost to it."""

@@ -123,6 +123,24 @@ def test_a_rank_that_raised_was_not_killed(launcher, end, how, wrapped):
 
 
 @BOTH
+@pytest.mark.parametrize(("end", "ends"), [("raise ValueError('bad lr')", 1), ("sys.exit(3)", 3)])
+def test_ranks_that_all_die_of_their_own_errors_end_the_job_with_the_status_of_the_first(launcher, end, ends):
+    """It was 137, as if somebody had killed them."""
+    join = "import sys\n" + JOIN["tcp" if launcher else "mpi"].replace("survive=1", "survive=2, on_error='die'")
+    for ranks, words, status in (("012", [], ends), ("2", [], 0), ("2", ["--intact"], ends)):
+        program = f"{join}comm.barrier()\nif str(comm.rank) in '{ranks}': {end}"
+        assert launch(launcher, *words, program=[sys.executable, "-c", program])[0] == status
+
+
+@BOTH
+def test_a_long_error_is_cut_between_words(launcher):
+    raises = f"raise ValueError('{'1234567 ' * 40}')"
+    status, _, err = launch(launcher, program=[sys.executable, "-c", raises], ranks=1)
+    line = err.decode().splitlines()[-1]
+    assert (status, line) == (1, f"treecast: rank 0 raised ValueError: {'1234567 ' * 22}…; 0 of 1 ended with 0")
+
+
+@BOTH
 def test_files_that_cannot_be_written_are_refused_in_one_line(launcher, tmp_path):
     (tmp_path / "file").touch()
     status, out, err = launch(launcher, "--logs", str(tmp_path / "file"), program=["true"])

@@ -86,7 +86,7 @@ def launch(
         ending = launch_by_mpi(ranks, program, timeout, environment=asked)
     if ending.line:
         sys.stderr.write(f"treecast: {ending.line}\n")
-    return ending.status or (128 + ending.signal if intact and ending.signal else 0)
+    return ending.status or ending.first * intact
 
 
 def _asked(tag: bool, logs: str | None) -> dict[str, str]:

@@ -119,7 +119,7 @@ class Base:
         """End the job for a call that nothing else can end."""
         if why:
             sys.stderr.write(f"treecast: {why}\n")
-            say_last(why)
+            say_last(f"ended the job: {why}", 1)
             MPI.COMM_WORLD.Abort(1)
 
     def group_of(self, terms: Terms) -> Group:
