@@ -59,7 +59,7 @@ def main(words: list[str]) -> None:
             os.environ.setdefault(name, os.environ[f"OMPI_COMM_WORLD_{theirs}"])
     streams = [Stream(file) for file in (1, 2)]
     go_past_mpirun()
-    for name in ("ended", "why", "lost"):  # of the rank in whose place this one comes
+    for name in ("ended", "why", "left", "lost"):  # of the rank in whose place this one comes
         with contextlib.suppress(OSError):
             job_file(f"{name}-{number_of_rank()}").unlink()
     watcher, child = os.getpid(), os.fork()

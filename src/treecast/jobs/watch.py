@@ -21,6 +21,7 @@ TIMED_OUT = 124
 PATIENCE = 3.0  # seconds that a rank may take when it can wait for nobody any more
 _GRACE = 1.0  # seconds in which others may say themselves that they cannot begin
 _STOPPED = ("T", "t")
+_FEW = 8  # ranks that have not ended, which the launcher's line names
 _LOOK = 0.05  # seconds between two looks at a job
 _PRINTING = 0.3  # seconds in which the words of a rank that failed are passed on
 
@@ -54,8 +55,8 @@ class Watch:
 
     ``status``: the file into which the first rank that fails writes its exit status. Beside it each rank has a note of its
     process, ``began-RANK``, and of how it ended, ``ended-RANK``: its exit status, or below 0 the signal that killed it; of its
-    own error, ``why-RANK``: its exit status, and in words; and how many events of each name it has told, ``events-RANK``.
-    Others note that they have put it out, ``lost-RANK``.
+    own error, ``why-RANK``: its exit status, and in words; that it is in its exit, ``left-RANK``; and how many events of each
+    name it has told, ``events-RANK``. Others note that they have put it out, ``lost-RANK``.
     """
 
     def __init__(self, status: Path, ranks: int) -> None:
@@ -90,9 +91,12 @@ class Watch:
     def ending(self, status: int, why: str = "", rest: Mapping[int, str] | None = None) -> Ending:
         """Return how the job ended. ``status``: that of mpirun, or of the launcher, which says ``why`` it ends the job.
 
-        ``rest``: what was of ranks that the launcher ends; "" of those that have done all but end their process.
+        ``rest``: what was of ranks that the launcher ends; "" of those that have done all but end their process, as they may have
+        noted themselves.
         """
-        codes, own, rest = self.noted("ended"), self.noted("why"), rest or {}
+        codes, own = self.noted("ended"), self.noted("why")
+        over = codes.keys() | own.keys()
+        rest = {**dict.fromkeys(self.noted("left").keys() - over, ""), **(rest or {})}
         said = {rank: text.partition(" ")[2] for rank, text in _notes(self.status.parent, "why").items()}
         died = [code for code in codes.values() if code < 0]
         # who dies of its own error ends with a status, too
@@ -101,7 +105,7 @@ class Watch:
             status = first[0]
         with suppress(OSError, ValueError):
             status = int(self.status.read_text())
-        bad = {rank: said.get(rank) or _how(code) for rank, code in codes.items() if code}
+        bad = {rank: said.get(rank) or _how(codes[rank]) for rank in [*codes, *own] if codes.get(rank, 1)}
         worse = {rank: how for rank, how in rest.items() if how}
         told = Counter[str]()
         for text in _notes(self.status.parent, "events").values():
@@ -109,9 +113,10 @@ class Watch:
         counts = ", ".join(f"{count} {name}" for name, count in told.items())
         if not why and not bad and not worse:
             return Ending(status, counts and f"events: {counts}")
-        left, good = self._ranks - len(codes) - len(rest), len(codes) + len(rest) - len(bad) - len(worse)
+        left = set(range(self._ranks)) - over - rest.keys()
+        good = self._ranks - len(left) - len(bad) - len(worse)
         words = [*([why] if why else []), *_groups(bad), f"{good} of {self._ranks} ended with 0", *_groups(worse)]
-        words += [f"{left} had not ended"] if left else []
+        words += [f"{name_ranks(left) if len(left) <= _FEW else f'{len(left)} ranks'} had not ended"] if left else []
         words += [f"events: {counts}"] if counts else []
         return Ending(status, "; ".join(words), *[*first, (128 + signal.SIGKILL) * bool(worse)][:1])
 

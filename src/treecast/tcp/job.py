@@ -21,7 +21,7 @@ from treecast.groups.members import name_ranks, ranks_of
 from treecast.groups.terms import Carrier, Terms, check_alike, read_words
 from treecast.groups.waiting import Waiting
 from treecast.jobs.ending import end_unlike, end_with_the_job
-from treecast.jobs.program import flush
+from treecast.jobs.program import flush, note
 from treecast.tcp.meeting import Arrivals, Listener
 from treecast.tcp.reach import News, Reach
 from treecast.transport.base import FrameError, Key, Kind, Steps, carry_out
@@ -240,6 +240,7 @@ class Job:
         transport = self.transport
         with transport.lock:
             self.is_over = True
+            note("left", "0")
             tell_ended(transport, self._groups[0].made.call)
             if transport.rank == self._groups[0].agreement.members[0]:
                 with suppress(Exception):  # the store may be gone

@@ -133,6 +133,19 @@ def test_ranks_that_all_die_of_their_own_errors_end_the_job_with_the_status_of_t
 
 
 @BOTH
+def test_a_rank_in_its_exit_has_ended(launcher):
+    """It was counted among those that had not."""
+    if launcher:
+        program = f"{JOIN['tcp']}comm.barrier()\nif comm.rank: comm.recv(source=0)"
+        said = "rank 1 raised DeliveryError: recv: rank 0 has ended, and the message is lost; 1 of 2 ended with 0"
+    else:
+        program = f"{JOIN['mpi'].replace(', deadline=2', '')}comm.barrier()\nif comm.rank: comm.barrier()"
+        said = "rank 1 waits in call 2 for rank 0, which has ended; 1 of 2 ended with 0; rank 1 had not ended"
+    status, _, err = launch(launcher, program=[sys.executable, "-c", program], ranks=2)
+    assert (status, err.decode().splitlines()[-1]) == (1, f"treecast: {said}")
+
+
+@BOTH
 def test_a_long_error_is_cut_between_words(launcher):
     raises = f"raise ValueError('{'1234567 ' * 40}')"
     status, _, err = launch(launcher, program=[sys.executable, "-c", raises], ranks=1)

@@ -26,8 +26,8 @@ def launch(*words, program, ranks=3, **environment):
 
 @pytest.mark.parametrize(
     ("end", "says", "status"),
-    [("os.kill(os.getpid(), 9)", "rank 1 was killed (signal 9); 0 of 3 ended with 0; 2 had not ended", 1),
-     ("sys.exit(0)", "1 of 3 ended with 0; 2 had not ended", 1),
+    [("os.kill(os.getpid(), 9)", "rank 1 was killed (signal 9); 0 of 3 ended with 0; ranks 0, 2 had not ended", 1),
+     ("sys.exit(0)", "1 of 3 ended with 0; ranks 0, 2 had not ended", 1),
      ("raise ValueError('early')", "rank 1 raised ValueError: early; 0 of 3 ended with 0", 1)],
 )  # fmt: skip
 @pytest.mark.parametrize("respawn", [0, 3])
