@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treecast.jobs.program import claim, describe, say_last, words_of
+from treecast.jobs.program import PASSED_ON, claim, describe, say_last, words_of
 
 if TYPE_CHECKING:  # it needs numpy, and a launcher does not
     from treecast.groups.group import Group
@@ -128,6 +128,26 @@ def ended_by_signals() -> Generator[None]:
     try:
         for number in (number for number in _SIGNALS if before[number] != signal.SIG_IGN):
             signal.signal(number, end)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def passing_on(ranks: Callable[[], Iterable[int]]) -> Generator[None]:
+    """Pass SIGUSR1 and SIGUSR2 on to ``ranks``, processes: to a launcher they mean nothing, and would kill it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def send(number: int, frame: FrameType | None) -> None:
+        for pid in ranks():
+            with suppress(OSError):
+                os.kill(pid, number)
+
+    before = {number: signal.signal(number, send) for number in PASSED_ON}
+    try:
         yield
     finally:
         for number, handler in before.items():

@@ -33,8 +33,10 @@ from types import ModuleType, TracebackType
 from typing import NoReturn, cast
 
 _DAEMONS = ("prted", "prterun", "mpirun")
-_PASSED_ON = (signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)
-"""Signals that mpirun sends to the rank too, which may live on."""
+PASSED_ON = (signal.SIGUSR1, signal.SIGUSR2)
+"""Signals that launchers pass on to the ranks of this host."""
+_IGNORED = (signal.SIGHUP, signal.SIGINT, *PASSED_ON)
+"""Signals that come to the rank, too, which may live on."""
 _PR_SET_PDEATHSIG = 1
 NOWHERE = -1
 """The space of processes where nobody knows it."""
@@ -70,6 +72,8 @@ def main(words: list[str]) -> None:
         stream.become()
     for name in [name for name in os.environ if name.startswith("TREECAST_") and words[0] == "there"]:
         del os.environ[name]  # they are of this host
+    for number in PASSED_ON if words[0] == "there" else ():  # they would kill ssh
+        signal.signal(number, signal.SIG_IGN)
     if words[0] in ("exec", "there"):
         os.environ.setdefault("PYTHONUNBUFFERED", "1")  # it may start Python
         execute(words[1:])
@@ -186,7 +190,7 @@ def go_past_mpirun() -> None:
 
 def watch(child: int, streams: list[Stream], is_far: bool = False) -> NoReturn:
     """Wait until the rank has ended, note how, and end likewise. ``is_far``: the child tells of a rank on another host."""
-    for number in _PASSED_ON:
+    for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda number, frame: os.kill(child, number))  # a second one does no harm
     note("began", identity(child))

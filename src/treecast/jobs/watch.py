@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from treecast.groups.members import name_ranks
-from treecast.jobs.ending import await_end, letter_of
+from treecast.jobs.ending import await_end, letter_of, passing_on
 from treecast.jobs.program import NOWHERE, identity, note, space
 
 TIMED_OUT = 124
@@ -78,15 +78,21 @@ class Watch:
         ``look`` is asked as soon as one of the ``children`` has ended.
         """
         until = None if timeout is None else time.monotonic() + timeout
-        while not self.status.exists():
-            if (ending := look()) is not None:
-                return ending
-            if until is not None and time.monotonic() >= until:
-                return self.ending(TIMED_OUT, f"the time limit of {timeout:g} s was up")
-            left = _LOOK if until is None else min(_LOOK, max(0.0, until - time.monotonic()))
-            await_end([child.pid for child in children() if child.returncode is None], left)
-        time.sleep(_PRINTING)
-        return self.ending(0)
+        with passing_on(self._processes):
+            while not self.status.exists():
+                if (ending := look()) is not None:
+                    return ending
+                if until is not None and time.monotonic() >= until:
+                    return self.ending(TIMED_OUT, f"the time limit of {timeout:g} s was up")
+                left = _LOOK if until is None else min(_LOOK, max(0.0, until - time.monotonic()))
+                await_end([child.pid for child in children() if child.returncode is None], left)
+            time.sleep(_PRINTING)
+            return self.ending(0)
+
+    def _processes(self) -> list[int]:
+        """Return the processes of the ranks that live here."""
+        began = self.noted("began")
+        return [began[rank] for rank, letter in letters(self.status.parent).items() if letter != "Z"]
 
     def ending(self, status: int, why: str = "", rest: Mapping[int, str] | None = None) -> Ending:
         """Return how the job ended. ``status``: that of mpirun, or of the launcher, which says ``why`` it ends the job.

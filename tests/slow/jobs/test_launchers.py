@@ -1,8 +1,11 @@
 """One set of rules for both launchers: whole lines of ranks, and the ends of jobs whose ranks are stopped, hang or raise."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -130,6 +133,47 @@ def test_ranks_that_all_die_of_their_own_errors_end_the_job_with_the_status_of_t
     for ranks, words, status in (("012", [], ends), ("2", [], 0), ("2", ["--intact"], ends)):
         program = f"{join}comm.barrier()\nif str(comm.rank) in '{ranks}': {end}"
         assert launch(launcher, *words, program=[sys.executable, "-c", program])[0] == status
+
+
+@BOTH
+@pytest.mark.parametrize("to", ["all", "launcher"])
+def test_a_signal_for_records_ends_nothing(launcher, to, tmp_path):
+    """Sent as pkill -f does, it ended the launcher, whose command line names the program, too."""
+    program, folder, begun, go = (tmp_path / name for name in ("train.py", "records", "begun", "go"))
+    program.write_text(
+        f"import os, time\n{JOIN['tcp' if launcher else 'mpi']}comm.barrier()\n"
+        f"open('{begun}', 'a').write('x')\n"
+        f"while comm.rank == 1 and not os.path.exists('{go}'): time.sleep(0.02)\n"
+        "comm.barrier()\n"
+    )
+    line = [sys.executable, "-m", "treecast", "launch", *launcher, "-n", "3", "--timeout", "60", "--"]
+    with subprocess.Popen(
+        [*line, sys.executable, str(program)], stderr=subprocess.PIPE, env={**os.environ, "TREECAST_DUMP": str(folder)}
+    ) as job:
+        wait_for(lambda: begun.exists() and begun.stat().st_size == 3)
+        named = [int(each.parent.name) for each in Path("/proc").glob("[0-9]*/cmdline") if names(each, program)]
+        assert len(named) == (7 if launcher else 8)  # the launcher, mpirun, watchers and ranks
+        for pid in named if to == "all" else [job.pid]:
+            os.kill(pid, signal.SIGUSR2)
+        wait_for(lambda: len(list(folder.glob("treecast_rank_*"))) == 3)
+        go.touch()
+        assert (job.communicate(timeout=60), job.returncode) == ((None, b""), 0)
+
+
+def wait_for(holds):
+    """Wait until something holds."""
+    until = time.monotonic() + 30
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert holds()
+
+
+def names(line, program):
+    """Return whether the command line of a process names a program."""
+    try:
+        return str(program).encode() in line.read_bytes()
+    except OSError:
+        return False
 
 
 @BOTH
