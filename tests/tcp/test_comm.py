@@ -267,5 +267,5 @@ def test_a_death_is_told_once_and_again_when_a_part_has_it(capsys):
 
     assert run_ranks(3, program, on_failed="warn")[:2] == [2, 2]
     lines = capsys.readouterr().err.splitlines()
-    why = "rank 2 has died, and the result leaves out its data, now and in later calls"
+    why = "rank 2 has died, and the result leaves out its data, now and in later calls without it"
     assert lines == [f"treecast: allreduce, call {number} of its communicator: {why}" for number in (2, 1)]

@@ -32,15 +32,15 @@ class Deaths:
 
         ``call``: its name for the program and in mpi4py, and its number. ``outcome``: the failed ranks whose data is missing, and
         the one rank that has a result, None when all do. All living ranks know the same, so either all raise or none. Each
-        rank that takes no part any more has one line. Raises DeliveryError with ``raise``; and with ``warn`` where blocks of
-        the result are not those that the caller takes them for.
+        rank that takes no part any more has one line, and so have those that are back. Raises DeliveryError with ``raise``; and
+        with ``warn`` where blocks of the result are not those that the caller takes them for.
         """
         (name, row, number), (failed, target), members = call, outcome, group.agreement.members
-        if not failed and len(members) == group.size:
+        if not failed and len(members) == group.size and not self._told:
             return
         living = set(members) - set(failed)
         out = set(range(group.size)) - living
-        news, self._told = sorted(out - self._told), out  # who was taken in again is told of anew
+        news, back, self._told = sorted(out - self._told), sorted(self._told - out), out
         lost = target is not None and failed == (target,)
         holes = not lost and has_holes(row)
 
@@ -54,11 +54,14 @@ class Deaths:
                 return f"{its} part of the result is {'None' if row.islower() else 'whatever was there before'}"
             return f"the result leaves out {its} data"
 
-        if news and on_failed == "warn" and group.rank == min(living):
+        where, warns = f"treecast: {name}, call {number} of {self.where}:", on_failed == "warn"
+        if back and warns and group.rank == min(living - set(back)):  # those know of no death before
+            are = "are" if len(back) > 1 else "is"
+            sys.stderr.write(f"{where} {self.name(back)} {are} back\n")
+        if news and warns and group.rank == min(living):
             for rank in news:
-                ended, later = end_of(rank, group), ", now and in later calls" if rank in failed else ""
-                line = f"{name}, call {number} of {self.where}: {self.name([rank])} {ended}, and {without([rank])}"
-                sys.stderr.write(f"treecast: {line}{later}{self.hint()}\n")
+                ended, later = end_of(rank, group), ", now and in later calls without it" if rank in failed else ""
+                sys.stderr.write(f"{where} {self.name([rank])} {ended}, and {without([rank])}{later}{self.hint()}\n")
         if failed and (on_failed == "raise" or (holes and on_failed == "warn")):
             ends = ", ".join(f"{self.name([rank])} {end_of(rank, group)}" for rank in failed)
             raise DeliveryError(f"{name}: {ends}, and {without(failed)}; {self.advice}")

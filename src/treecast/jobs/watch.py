@@ -56,12 +56,12 @@ class Watch:
     ``status``: the file into which the first rank that fails writes its exit status. Beside it each rank has a note of its
     process, ``began-RANK``, and of how it ended, ``ended-RANK``: its exit status, or below 0 the signal that killed it; of its
     own error, ``why-RANK``: its exit status, and in words; that it is in its exit, ``left-RANK``; and how many events of each
-    name it has told, ``events-RANK``. Others note that they have put it out, ``lost-RANK``.
+    name it has told, ``events-RANK``. Others note that they have put it out, ``lost-RANK``. ``anew``: which were started anew.
     """
 
     def __init__(self, status: Path, ranks: int) -> None:
         self.status, self._ranks, self._spell, self._begin = status, ranks, Spell(), Spell()
-        self.has_begun = False
+        self.has_begun, self.anew = False, set[int]()
 
     def noted(self, name: str) -> dict[int, int]:
         """Return the numbers with which the notes of ranks begin."""
@@ -83,7 +83,7 @@ class Watch:
                 if (ending := look()) is not None:
                     return ending
                 if until is not None and time.monotonic() >= until:
-                    return self.ending(TIMED_OUT, f"the time limit of {timeout:g} s was up")
+                    return self.ending(TIMED_OUT, f"the time limit of {timeout:g} s was up{_who_tells()}")
                 left = _LOOK if until is None else min(_LOOK, max(0.0, until - time.monotonic()))
                 await_end([child.pid for child in children() if child.returncode is None], left)
             time.sleep(_PRINTING)
@@ -117,11 +117,18 @@ class Watch:
         for text in _notes(self.status.parent, "events").values():
             told |= Counter(json.loads(text))
         counts = ", ".join(f"{count} {name}" for name, count in told.items())
-        if not why and not bad and not worse:
+        anew = _groups(dict.fromkeys(self.anew, "{was} started anew"))
+        if not why and not bad and not worse and not anew:
             return Ending(status, counts and f"events: {counts}")
         left = set(range(self._ranks)) - over - rest.keys()
         good = self._ranks - len(left) - len(bad) - len(worse)
-        words = [*([why] if why else []), *_groups(bad), f"{good} of {self._ranks} ended with 0", *_groups(worse)]
+        words = [
+            *([why] if why else []),
+            *anew,
+            *_groups(bad),
+            f"{good} of {self._ranks} ended with 0",
+            *_groups(worse),
+        ]
         words += [f"{name_ranks(left) if len(left) <= _FEW else f'{len(left)} ranks'} had not ended"] if left else []
         words += [f"events: {counts}"] if counts else []
         return Ending(status, "; ".join(words), *[*first, (128 + signal.SIGKILL) * bool(worse)][:1])
@@ -209,6 +216,13 @@ def _groups(ends: Mapping[int, str]) -> list[str]:
     alike = {how: [rank for rank in ends if ends[rank] == how] for how in dict.fromkeys(ends.values())}
     were = {how: "were" if len(who) > 1 else "was" for how, who in alike.items()}
     return [f"{name_ranks(who)} {how.replace('{was}', were[how])}" for how, who in alike.items()]
+
+
+def _who_tells() -> str:
+    """Return where it stands what the ranks of a job waited for, or how they are to keep that."""
+    folder = os.environ.get("TREECAST_DUMP")
+    kept = f"treecast why {folder} says" if folder else "with TREECAST_DUMP=records, treecast why records says"
+    return f" ({kept} who waited for whom)"
 
 
 def _how(code: int) -> str:

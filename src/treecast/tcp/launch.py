@@ -60,6 +60,7 @@ class _Ranks:
             return watch.ending(128 - min(ended.values()), why)
         for rank in killed[: self._respawn if watch.has_begun else 0]:
             self._respawn -= 1
+            watch.anew.add(rank)
             self.start(rank, TREECAST_JOIN="1")
         return watch.not_begun(place.seats) or watch.abandoned()
 

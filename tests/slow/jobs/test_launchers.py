@@ -27,9 +27,21 @@ if rank == 1: os.kill(os.getpid(), 9)
 """
 
 
-def launch(launcher, *words, program, ranks=3, **environment):
+def launch(launcher, *words, program, ranks=3, limit=60, **environment):
     """Launch a program; return the status, what was printed and what was said, in bytes."""
-    line = [sys.executable, "-m", "treecast", "launch", *launcher, "-n", str(ranks), "--timeout", "60", *words, "--"]
+    line = [
+        sys.executable,
+        "-m",
+        "treecast",
+        "launch",
+        *launcher,
+        "-n",
+        str(ranks),
+        "--timeout",
+        str(limit),
+        *words,
+        "--",
+    ]
     done = subprocess.run(
         [*line, *program], capture_output=True, timeout=120, check=False, env={**os.environ, **environment}
     )
@@ -158,6 +170,15 @@ def test_a_signal_for_records_ends_nothing(launcher, to, tmp_path):
         wait_for(lambda: len(list(folder.glob("treecast_rank_*"))) == 3)
         go.touch()
         assert (job.communicate(timeout=60), job.returncode) == ((None, b""), 0)
+
+
+@pytest.mark.parametrize("folder", ["", "records"])
+def test_the_time_limit_says_what_tells_who_waited(folder, tmp_path):
+    dump = str(tmp_path / folder) if folder else ""
+    status, _, err = launch(["--tcp"], program=["sleep", "100"], ranks=2, limit=1, TREECAST_DUMP=dump)
+    kept = f"treecast why {dump} says" if dump else "with TREECAST_DUMP=records, treecast why records says"
+    line = f"treecast: the time limit of 1 s was up ({kept} who waited for whom); 0 of 2 ended with 0; ranks 0, 1 had not ended"
+    assert (status, err.decode()) == (124, f"{line}\n")
 
 
 def wait_for(holds):

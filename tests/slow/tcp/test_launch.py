@@ -1,5 +1,6 @@
 """``treecast launch --tcp``: real processes that meet, die, and end with the status of the job."""
 
+import re
 import subprocess
 import sys
 
@@ -17,7 +18,7 @@ def test_ranks_meet_and_a_death_is_survived():
     )
     said = (
         "treecast: Allreduce, call 2 of its communicator: rank 1 has died, and the result leaves out its data, now and in"
-        " later calls\ntreecast: rank 1 was killed (signal 9); 2 of 3 ended with 0\n"
+        " later calls without it\ntreecast: rank 1 was killed (signal 9); 2 of 3 ended with 0\n"
     )
     assert launch(program=program) == (0, ["0 [4. 4.] (1,) (0, 2)", "2 [4. 4.] (1,) (0, 2)"], said)
 
@@ -93,6 +94,24 @@ def test_the_dead_come_back_and_have_what_a_serial_sum_gives():
     said = joins("1", "60", "2", ranks=3, respawn=20)  # deaths while others come back count as well
     assert all(same == "True" for same, _ in said)
     assert all(0 < int(fewer) < 60 for _, fewer in said)
+
+
+@pytest.mark.parametrize("dies", [0, 1])
+def test_a_rank_that_is_back_is_told_of(dies):
+    program = (
+        "import time\n"
+        f"if comm.rank == {dies} and not comm.is_new: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "if not comm.is_new:\n"
+        "    comm.allreduce(1)\n"
+        "    while not comm.admit(): time.sleep(0.01)\n"
+        "sys.stdout.write(f'{comm.allreduce(1)}\\n')"
+    )
+    status, printed, shown = launch("--respawn", "1", program=program)
+    died, back, last = shown.splitlines()
+    assert (status, printed) == (0, ["3"] * 3)
+    assert died.endswith(f"rank {dies} has died, and the result leaves out its data, now and in later calls without it")
+    assert re.fullmatch(rf"treecast: allreduce, call \d+ of its communicator: rank {dies} is back", back)
+    assert last == f"treecast: rank {dies} was started anew; 3 of 3 ended with 0"
 
 
 def test_a_job_whose_ranks_are_all_killed_begins_again(tmp_path):
