@@ -28,6 +28,7 @@ def test_the_status_is_that_of_the_rank_that_fails_and_a_line_says_so(capfd):
         ("-n 2 --tcp", "there is nothing to start: write treecast launch --tcp -n 4 -- COMMAND …"),
         ("-n 0 --tcp -- true", "0 ranks do nothing: write -n 4, say"),
         ("-n two -- true", "-n two will not do: write a whole number"),
+        ("--tpc -n 2", "launch has no option --tpc: 'treecast launch --help' shows the usage; did you mean '--tcp'?"),
         ("-n 2 --bogus 3", "launch has no option --bogus: 'treecast launch --help' shows the usage"),
         ("-n 2 --timeout -3 -- true", "--timeout -3.0 will not do: write a number from 0"),
         ("-n 2 --timeout 0 -- true", "--timeout 0 leaves no time: write seconds, as in --timeout 60, or leave it out"),

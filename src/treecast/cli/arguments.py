@@ -380,14 +380,6 @@ def check_numbers(**numbers: float) -> None:
             raise TreecastError(f"--{spelled} {number} will not do: write a number from 0 to 2^63 - 1")
 
 
-def check_command(verb: str, command: Sequence[str]) -> None:
-    """Raise TreecastError where the command that a verb is to start begins with an option: the verb has none of that name."""
-    if command and command[0].startswith("-"):
-        raise TreecastError(
-            f"{verb} has no option {command[0]}: 'treecast {verb} --help' shows the usage; the command stands behind --"
-        )
-
-
 def read_steps(text: str | None) -> tuple[int, int]:
     """Return the first step and the one behind the last of ``A:B``; each may be left out."""
     first, colon, last = (text or ":").partition(":")

@@ -3,7 +3,7 @@
 Options that had another name before version 0.2 still work for one version, and say the new name.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import get_args
 
@@ -130,6 +130,14 @@ def spell_slip(error: CycloptsError) -> str:
         case _:
             pass
     return str(error)
+
+
+def check_command(verb: str, command: Sequence[str]) -> None:
+    """Raise TreecastError where the command that a verb is to start begins with an option: the verb has none of that name."""
+    if command and command[0].startswith("-"):
+        known = _options().get(verb, ())
+        hint = did_you_mean(command[0].partition("=")[0], known) or "; the command stands behind --"
+        raise TreecastError(f"{verb} has no option {command[0]}: 'treecast {verb} --help' shows the usage{hint}")
 
 
 def _elsewhere(asked: str, known: set[str]) -> str:

@@ -58,6 +58,9 @@ def test_to_survive_a_job_has_to_be_launched():
     )
     assert done.returncode == 1
     assert "start it by treecast launch -n RANKS -- COMMAND" in done.stderr
+    line = [sys.executable, "-m", "treecast", "launch", "--tcp", "-n", "1", "--", sys.executable, "-c", code]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, env=plain, timeout=300)
+    assert "survive=1 needs a job that outlives a rank: start it without --tcp" in done.stderr
 
 
 NAMES = (

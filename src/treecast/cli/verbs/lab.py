@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import check_command
+from treecast.cli.slips import check_command
 
 lab = App(name="lab", help_format="plaintext")
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from treecast.cli.arguments import check_command, check_numbers
+from treecast.cli.arguments import check_numbers
+from treecast.cli.slips import check_command
 from treecast.errors import PlanError
 
 _MOST_HERE = 4096  # ranks: each is a process

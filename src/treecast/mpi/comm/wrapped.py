@@ -372,7 +372,12 @@ def around(comm: Any, terms: Terms, *, own: bool = False, together: bool = False
         raise PlanError("late needs a deadline over MPI, where calls may wait in MPI's own without one")
     if terms.survive and os.environ.get(_ULFM, "") not in ("1", "true"):
         raise PlanError(
-            f"survive={terms.survive} needs a job that outlives a rank: start it by treecast launch -n RANKS -- COMMAND"
+            f"survive={terms.survive} needs a job that outlives a rank: "
+            + (
+                "start it without --tcp"
+                if "TREECAST_MEET" in os.environ
+                else "start it by treecast launch -n RANKS -- COMMAND"
+            )
         )
     check_alike(dict(enumerate(said)))
     return Comm(comm).on_terms(terms, own, together)
