@@ -166,7 +166,7 @@ def judge(case, said, told):
         "lost": "lost with its root",
         "for nobody": "the result is lost with its root",
         "raised": f"rank {case.who[0]} {_ENDS.get(case.fate)}",
-        "too many": f"failed in one call, which survives {case.survive}",
+        "too many": f"failed in one call, and survive={case.survive}: say survive={len(case.who)}",
         "refused": f"the arguments of rank {case.who[0]} were refused there",
     }
     is_right = any(

@@ -248,7 +248,7 @@ def unsurvived(rank):
 
 
 def test_survive_0_makes_a_death_an_error_at_all():
-    said = "treecast: allreduce: rank 1 failed in one call, which survives 0"
+    said = "treecast: Allreduce, call 1: rank 1 failed in one call, and survive=0: say survive=1"
     assert run(3, unsurvived, survive=0) == [said, None, said]
 
 

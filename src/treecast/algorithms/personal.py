@@ -32,7 +32,7 @@ def scatter(group: Group, outgoing: Pieces | None, mine: Piece | None, root: int
     """
     shape, me = Shape("scatter", source=root), group.rank
     if root not in group.agreement.members:
-        raise lost_with_root(shape)
+        raise lost_with_root(shape, group.made)
     failed = yield from bring(group, of_scatter(me, group.size, outgoing, mine, root, equal), shape)
     if failed is not None:
         return failed

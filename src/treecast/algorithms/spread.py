@@ -30,7 +30,7 @@ def broadcast(group: Group, data: Piece, root: int, name: str = "") -> Missing:
     """
     shape = Shape(name or broadcast.__name__, source=root, spread=True)
     if root not in group.agreement.members:
-        raise lost_with_root(shape)
+        raise lost_with_root(shape, group.made)
     if together := group.goes_together(len(data)):
         if group.rank == root:
             group.hold(root, data)

@@ -331,13 +331,13 @@ class Group:
         """
         agreement = self.agreement
         if self.carrier.alone:
-            return judge_alone(shape, self.lacks, agreement.dead, self.rank)
+            return judge_alone(shape, self)
         small = shape.spread and (not shape.redo or shape.target is None) and not self.terms.sure
         small = small and sum(map(len, self._places.values())) <= SMALL
         if small and not (self.lacks or self.instance) and agreement.is_whole():
             self._keep()
             agreement.end_early([agreement.number])
-            return judge(shape, Decision(Action.DONE), agreement, self.began, self.terms.survive)
+            return judge(shape, Decision(Action.DONE), self)
         has = self._held if shape.spread else ()
 
         def need() -> Need:
@@ -364,7 +364,7 @@ class Group:
         yield from agreement.until(lambda: not self._takers())
         self._take_back(True)  # all that live have read what was lent
         self._tickets.clear()
-        return judge(shape, made, agreement, self.began, self.terms.survive)
+        return judge(shape, made, self)
 
     def _note(self, name: str, text: str, ranks: Iterable[int] = ()) -> None:
         self.transport.events.tell(name, text, self.ident, self.made.call, tuple(ranks))
