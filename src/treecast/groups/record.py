@@ -15,6 +15,11 @@ Past = tuple[int, tuple[Words, int], float, float]
 """A call that has gone past its group: its number, its words with their digest, seconds of a clock at its begin and end."""
 
 
+def site_hint() -> str:
+    """Return what ends an error about calls: how their lines are found; "" where it has them."""
+    return "" if _SITES else " (TREECAST_SITES=1 names their lines)"
+
+
 class Made:
     """A call of this rank: its number in its group, its words, nanoseconds since 1970 at its begin and its end, 0 before it.
 

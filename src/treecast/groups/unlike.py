@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from treecast.errors import DeliveryError, TreecastError, UnlikeCallsError
 from treecast.groups.agreement import Agreement, Broken, Say
 from treecast.groups.members import name_ranks
-from treecast.groups.record import KEPT, Made, Past, Record
+from treecast.groups.record import KEPT, Made, Past, Record, site_hint
 from treecast.groups.words import NO_WORDS, Words
 from treecast.transport.base import FrameError, Key, Kind, Steps, T, Transport
 from treecast.transport.marks import PARTS, differ
@@ -195,7 +195,7 @@ class Unlike:
         if refused := self._refused[call]:
             name = calls[self._agreement.rank].partition("(")[0]
             return f"{name}: the arguments of {name_ranks(refused)} were refused there"
-        return f"call {call}: {self._why.get(call) or _compare(calls)}"
+        return f"call {call}: {self._why.get(call) or _compare(calls)}{site_hint()}"
 
     def why_over(self, call: int) -> str:
         """Return the error for which this call never ends, "" for none, and until all others have told theirs."""

@@ -45,7 +45,7 @@ _TORCH = {"RANK": "RANK", "WORLD_SIZE": "SIZE", "LOCAL_RANK": "LOCAL_RANK", "LOC
 _CHUNK = 1 << 16
 _HELD = 1 << 20  # bytes that a pipe holds at most: no more can a dead rank have left in it
 _LONGEST = 1 << 24  # bytes of a line: a longer one goes out in parts
-_WORDS = 200  # letters of an error in the launcher's line
+_WORDS = 250  # letters of an error in the launcher's line
 _LOOK = 500  # ms after which a rank is looked at, where the kernel does not tell of its end
 
 

@@ -23,7 +23,7 @@ _GRACE = 1.0  # seconds in which others may say themselves that they cannot begi
 _STOPPED = ("T", "t")
 _FEW = 8  # ranks that have not ended, which the launcher's line names
 _LOOK = 0.05  # seconds between two looks at a job
-_PRINTING = 0.3  # seconds in which the words of a rank that failed are passed on
+_PRINTING = 1.0  # seconds in which the words of ranks that fail together are passed on
 
 
 class Ending(NamedTuple):
@@ -86,7 +86,9 @@ class Watch:
                     return self.ending(TIMED_OUT, f"the time limit of {timeout:g} s was up{_who_tells()}")
                 left = _LOOK if until is None else min(_LOOK, max(0.0, until - time.monotonic()))
                 await_end([child.pid for child in children() if child.returncode is None], left)
-            time.sleep(_PRINTING)
+            until = time.monotonic() + _PRINTING
+            while len(self.noted("ended")) < self._ranks and time.monotonic() < until:
+                time.sleep(_LOOK)
             return self.ending(0)
 
     def _processes(self) -> list[int]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from functools import partial
 from queue import Empty
-from threading import Lock
+from threading import Lock, Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, TypeVar
 
@@ -293,12 +293,19 @@ class Job:
         self.abandon()
 
     def _end_with(self, source: int, key: Key, body: bytes) -> None:
-        """End as another rank did, unless a launcher that lives is first."""
+        """End as another rank did, unless a launcher that lives is first; who knows of unlike calls may say so."""
         main = self._groups.get(0)
         if main is not None and source in main.agreement.others():
-            sleep(_GRACE)
-            flush()
-            os._exit(key.call)
+
+            def end() -> None:
+                sleep(_GRACE)
+                flush()
+                os._exit(key.call)
+
+            if any(group.unlike.knows(group.unlike.last) for group in self._groups.values()):
+                Thread(target=end, name="treecast.end", daemon=True).start()  # it raises its own error meanwhile
+            else:
+                end()
 
     def let_go(self) -> None:
         """Be over in the child of a fork, which is no rank: it never waits for threads that only its parent has."""

@@ -215,7 +215,7 @@ def test_a_long_error_is_cut_between_words(launcher):
     raises = f"raise ValueError('{'1234567 ' * 40}')"
     status, _, err = launch(launcher, program=[sys.executable, "-c", raises], ranks=1)
     line = err.decode().splitlines()[-1]
-    assert (status, line) == (1, f"treecast: rank 0 raised ValueError: {'1234567 ' * 22}…; 0 of 1 ended with 0")
+    assert (status, line) == (1, f"treecast: rank 0 raised ValueError: {'1234567 ' * 28}…; 0 of 1 ended with 0")
 
 
 @BOTH

@@ -96,6 +96,20 @@ def test_the_dead_come_back_and_have_what_a_serial_sum_gives():
     assert all(0 < int(fewer) < 60 for _, fewer in said)
 
 
+def test_each_rank_of_unlike_calls_says_where_it_made_its_own():
+    """The rank with the odd call was ended before it could: it slept, as another had ended the job."""
+    program = "\nif comm.rank == 1: comm.bcast(1)\nelse: comm.allreduce(1)"
+    status, _, shown = launch(program=program)
+    said = re.search(r"UnlikeCallsError: (.*)", shown)[1]
+    assert said.endswith("all ranks make the same calls, in the same order (TREECAST_SITES=1 names their lines)")
+    assert shown.count("Traceback") == 3
+    assert (
+        re.search(r"treecast: ranks \d, \d, \d raised (.*)", shown)[1]
+        == f"UnlikeCallsError: {said}; 0 of 3 ended with 0"
+    )
+    assert (status, shown.count("line 2, in <module>"), shown.count("line 3, in <module>")) == (1, 1, 2)
+
+
 @pytest.mark.parametrize("dies", [0, 1])
 def test_a_rank_that_is_back_is_told_of(dies):
     program = (
