@@ -105,6 +105,59 @@ def test_one_way_cables_and_coarse_units(tmp_path: Any) -> None:
     assert taken == {"a - b": 8, "b - c": 8, "a - c": 2}
 
 
+def test_one_of_several_cables_cuts_off_nobody(tmp_path: Any) -> None:
+    """An arc that stands for 18 NVLinks is not gone with one of them: they cost what those of a box of switches do."""
+    cells = [["X" if u == v else "NV18" for v in range(8)] for u in range(8)]
+    rows = [
+        "\t".join(["", *(f"GPU{u}" for u in range(8))]),
+        *("\t".join([f"GPU{u}", *row]) for u, row in enumerate(cells)),
+    ]
+    (tmp_path / "topo.txt").write_text("\n".join(rows) + "\n")
+    matrix, box = treecast.network(tmp_path / "topo.txt"), treecast.network("machine:dgx-h100")
+    (cable,) = [each for each in treecast.cables(matrix, plans=0).found if each.parts[0].sort == "cable"]
+    other = next(each for each in treecast.cables(box, plans=0).found if each.parts[0].sort == "cable")
+    assert (len(cable.parts), cable.cut_off, cable.more) == (144, 0, other.more)
+    assert cable.more == pytest.approx(1 / 17, abs=1e-4)
+    for gpu, rate in (("", "164.8Gbit/s"), ("H100", None)):
+        where = f"file:{tmp_path / 'topo.txt'}" + (f" with gpu {gpu}" if gpu else "")
+        found = treecast.cables(where, plans=0, rate=rate, bytes="8GB")
+        assert found.seconds == pytest.approx(7 * 0.125e9 / 20.6e9 / (18 if gpu else 1))
+    torn = matrix.without(nodes=["gpu0"], links=["gpu1-nvswitch"])
+    assert {each.name for each in cables_of(torn)} == {f"gpu{u} - nvswitch" for u in range(2, 8)}
+    fewer = treecast.cables(matrix.without(nodes=["gpu0"]), plans=0)
+    (cable,) = [each for each in fewer.found if each.parts[0].sort == "cable"]
+    assert (len(cable.parts), cable.cut_off) == (126, 0)
+
+
+def test_cables_keep_the_names_of_their_ports_where_parts_are_missing() -> None:
+    whole = treecast.network("examples/fabric.ibnetdiscover")
+    names = {each.name for each in cables_of(whole)}
+    cable = next(each for each in cables_of(whole) if "leaf0-0" in each.name and "spine0" in each.name)
+    ends = [whole.label(u) for u in (cable.u, cable.v)]
+    torn = whole.without(nodes=["spine1"], links=["-".join(ends) + "#0"])
+    left = {each.name for each in cables_of(torn)}
+    assert left == {name for name in names if "spine1/" not in name} - {cable.name}
+    for each in cables_of(torn):
+        assert all(int(torn.neighbor(a, port)) in (each.u, each.v) for a, port in each.arcs)
+
+
+def test_the_worst_are_a_switch_and_a_cable() -> None:
+    hosts: Any = nx.Graph(
+        [("core", "spine1"), ("core", "spine2"), *(("spine1", f"a{i}") for i in range(5)), ("spine2", "b")]
+    )
+    nx.set_node_attributes(hosts, {name: name[0] in "cs" for name in hosts}, "relay")
+    assert describe(treecast.cables(hosts, plans=0)).lines["worst"] == [
+        "switch spine1: cuts off 5 of 6 ranks",
+        "cable core - spine1: cuts off 1 of 6 ranks",
+    ]
+    said = describe(treecast.cables(clos(4, 3, 5), plans=0)).lines["worst"]
+    assert said == [
+        "switch l0: cuts off 5 of 20 ranks",
+        "cable l0 - h0-0: cuts off 1 of 20 ranks",
+        "cable l0 - s0: +50.0%",
+    ]
+
+
 def test_what_has_no_bound_is_refused() -> None:
     with pytest.raises(PlanError, match="has no bound by its bytes here"):
         treecast.cables("mesh:3x3", "broadcast", model="wormhole")

@@ -11,7 +11,7 @@ from treecast.cli import main
 def test_cables(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["cables", "examples/fabric.ibnetdiscover", "--plans", "0", "-o", str(tmp_path / "net.svg")]) == 0
     said = capsys.readouterr().out
-    assert "worst    spine0: 9.1% more" in said
+    assert "switch spine0: +9.1%" in said
     assert "host0-1/mlx5_0 - leaf0-0/P5" in said
     assert "cuts off 1 rank" in said
     assert 'id="cut-off"' in (tmp_path / "net.svg").read_text()

@@ -213,6 +213,10 @@ def test_bad_questions_are_refused_in_one_line(tmp_path):
         (lambda: treecast.why(tmp_path / "nothing"), "cannot be read"),
         (lambda: treecast.why(empty), "there are no files"),
         (lambda: treecast.why(folder, ranks=0), "at least one rank"),
+        (
+            lambda: treecast.why("examples/records", ranks=2),
+            "--ranks 2, but the records tell of ranks up to 3: write 4",
+        ),
         (lambda: treecast.why(folder, ranks_from="x(y)"), "finds no rank"),
         (lambda: treecast.why(folder).at("9:1"), "is no call"),
     ):

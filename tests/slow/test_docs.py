@@ -29,6 +29,7 @@ def test_commands_run(name, least, whole, tmp_path, monkeypatch, capsys):
     shutil.copy(ROOT / "README.md", tmp_path)
     for example in ("cluster.graphml", "fabric.ibnetdiscover", "allreduce.log"):
         shutil.copy(ROOT / "examples" / example, tmp_path)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")  # the README's commands run where it lies
     (tmp_path / "data").mkdir()
     for node in range(1, 7):  # of tree:2,2, for docs/explanation/trees.md
         (tmp_path / "data" / str(node)).write_bytes(bytes(range(node)) * 900 * (node % 3))

@@ -18,6 +18,7 @@ def test_commands_print_what_is_shown_below_them(page, tmp_path, monkeypatch, ca
 
     for file in ("README.md", "examples/cluster.graphml", "examples/fabric.ibnetdiscover", "examples/allreduce.log"):
         shutil.copy(ROOT / file, tmp_path)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")  # the README's commands run where it lies
     monkeypatch.chdir(tmp_path)
     assert len(shown(page)) >= 5
     assert differences(page, run) == []

@@ -14,7 +14,7 @@ from treecast.lower_bounds import best, bounds
 from treecast.models import Model
 from treecast.networks import Network, NodeName
 from treecast.networks.arcs import arcs_of
-from treecast.networks.wired import cables_of
+from treecast.networks.wired import by_cable, cables_of
 from treecast.networks.without import Without
 from treecast.plans import plan
 from treecast.plans.amounts import rate_on
@@ -120,13 +120,16 @@ def cables(
     >>> [(each.parts[0].name, len(each.parts), each.more) for each in found.found]
     [('a - b #0', 4, 0.5), ('a - c', 1, 0.5)]
     """
-    network, words = place_of(collective, network), {"root": root, "model": model}
+    given, words = place_of(collective, network), dict[str, Any](root=root, model=model)
+    network = by_cable(given)  # an arc that stands for several cables is not gone with one of them
     lines = [FabricPart("cable", each.name, (each.u, each.v), each.arcs) for each in cables_of(network)]
     relays = [] if network.relays is None else np.flatnonzero(network.relays).tolist()
     parts = [*lines, *(FabricPart("switch", network.label(u), (u,)) for u in relays)]
     if len(parts) > _MOST_PARTS:
         raise PlanError(f"{network.spec} has {len(parts):,} cables and switches: at most {_MOST_PARTS:,} will do")
-    groups, whole, found = _alike(network, parts), _Degraded(network, collective, words), list[Failure]()
+    whole = _Degraded(network, collective, words)
+    sizes, per_second = sizes_as_said(whole.collective, bytes or _USUAL), rate_on(given, rate)
+    groups, found = _alike(network, parts), list[Failure]()
     if len(groups) > _MOST_GROUPS:
         raise PlanError(f"{network.spec} has {len(groups):,} cables that differ: at most {_MOST_GROUPS:,} will do")
     usual = whole.slope
@@ -142,11 +145,13 @@ def cables(
         report(number, len(dear), "plans")
         found[place] = replace(found[place], planned=whole.without(found[place].parts[0]).steps / usual - 1)
     result = Failures(network, collective, tuple(found), planned=whole.steps / usual - 1 if dear else None)
-    per_second = rate_on(network, rate)
-    sizes = sizes_as_said(whole.collective, bytes or _USUAL)
     if per_second is None or sizes is None:
         return result
-    seconds = usual * sizes.least(whole.collective) / per_second
+    seconds = (
+        (usual if network is given else slope_of(collective, given, **words))
+        * sizes.least(whole.collective)
+        / per_second
+    )
     return replace(result, total=sizes.total(whole.collective), seconds=seconds)
 
 
@@ -244,11 +249,24 @@ def _mixed(colour: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return colour ^ (colour >> np.uint64(31))
 
 
-def spell_failure(failure: Failure) -> str:
-    """Return what the death of a part does, in a few words."""
+def spell_failure(failure: Failure, ranks: int = 0) -> str:
+    """Return what the death of a part does, in a few words; with the number of all ``ranks``, where it is given."""
     if failure.cut_off:
-        return f"cuts off {count_of(failure.cut_off, 'rank')}"
+        some = count_of(failure.cut_off, "rank")
+        return f"cuts off {failure.cut_off:,} of {count_of(ranks, 'rank')}" if ranks else f"cuts off {some}"
     return f"+{failure.more:.1%}" if failure.more >= _LEAST else "nothing"
+
+
+def spell_worst(found: Failures) -> list[str]:
+    """Return the dearest switch and the dearest cable, and of parts that cut off nobody the dearest, if it is another."""
+    hurt = [each for each in found.found if each.cut_off or each.more >= _LEAST]
+    firsts = [next((each for each in hurt if each.parts[0].sort == sort), None) for sort in ("switch", "cable")]
+    worst = [each for each in (*firsts, next((each for each in hurt if not each.cut_off), None)) if each is not None]
+    ranks = found.network.rank_count
+    return [
+        f"{each.parts[0].sort} {each.parts[0].name}: {spell_failure(each, ranks)}"
+        for each in dict.fromkeys(sorted(worst, key=found.found.index))
+    ]
 
 
 @describe.register
@@ -265,16 +283,12 @@ def _(found: Failures) -> Description:
         names = [part.name for each in alike for part in each.parts]
         least = "" if seconds is None or alike[0].cut_off else time(alike[0].more)
         cells.append((sort, list_few(names, _NAMED), len(names), does, least, planned))
-    first = max(found.found, key=lambda each: each.more, default=None)
     lines: dict[str, object] = {"network": found.network.spec}
     if seconds is not None and found.total is not None:
         said = spell_total(found.kind, found.total)
         planned = "" if found.planned is None else f", {time(found.planned)} by a plan"
         lines["takes"] = f"{spell_seconds(seconds)} at least{planned}: {said}, start-up times left out"
-    if first is not None and first.more >= _LEAST:
-        lines["worst"] = f"{first.parts[0].name}: {first.more:.1%} more"
-    else:
-        lines["worst"] = f"no cable or switch costs {found.kind} time; some may cut off ranks"
+    lines["worst"] = spell_worst(found) or f"no cable or switch costs {found.kind} time"
     figures = {
         "network": found.network.spec,
         "collective": found.kind,

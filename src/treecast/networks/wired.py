@@ -28,6 +28,7 @@ from treecast.networks.reading.machine import Complaint, Link, Machine, Node, ca
 from treecast.networks.reading.registry import Files, read_file
 from treecast.networks.reading.tenstorrent import together
 from treecast.networks.reading.text import plain
+from treecast.networks.without import Without
 
 MOST_NODES = 1 << 18
 _MOST_SAID = 1 << 18  # arcs of a graph whose parts are named in an error
@@ -73,7 +74,8 @@ class Wired(Graph):
     """A network that a file of a machine describes, as it is asked for, spelled ``spec`` or else ``graph:N``.
 
     Its nodes and links are those of ``view``, made of the ``machine``; ``unit`` says the rate that a capacity of 1 stands
-    for, and has the capacities of the view's pairs of nodes, those that are joined both ways first. Raises ValueError when there
+    for, and has the capacities of the view's pairs of nodes, those that are joined both ways first; a rate given for ``unit``,
+    in the file's own measure, is that one. Raises ValueError when there
     is no such network, and NetworkError when no node takes part.
 
     >>> from treecast import network
@@ -87,9 +89,9 @@ class Wired(Graph):
 
     described: ClassVar[str] = "a machine"
 
-    def __init__(self, machine: Machine, asked: Asked | None = None, spec: str = "") -> None:
+    def __init__(self, machine: Machine, asked: Asked | None = None, spec: str = "", unit: float = 0.0) -> None:
         asked = asked or Asked()
-        self.machine, self.view = machine, (view := view_of(machine, asked))
+        self.machine, self.asked, self.view = machine, asked, (view := view_of(machine, asked))
         if len(view.nodes) > MOST_NODES:
             raise ValueError(f"it has {len(view.nodes):,} nodes: the most are {MOST_NODES:,}")
         rated = any(link.rate for link in view.links)
@@ -99,16 +101,17 @@ class Wired(Graph):
             )
         both, one = views.sums(view)
         usual = 1.0 if machine.counted else 0.0
-        self.unit = unit = unit_of([*both.values(), *one.values()], asked.rounding, asked.unit or usual)
+        found = unit_of([*both.values(), *one.values()], asked.rounding, unit or asked.unit or usual)
+        self.unit = found
         spec = spec or f"graph:{len(view.nodes)}"
         if not any(map(is_rank, view.nodes.values())):
             why = "".join(f"; {each.text}" for each in view.complaints[:1])
             raise NetworkError(f"{spec!r} has no node that takes part: {spell_nodes(view)}{why}")
         number = {name: u for u, name in enumerate(view.nodes)}
         ends = np.array([(number[u], number[v]) for u, v in [*both, *one]], np.int64).reshape(-1, 2)
-        check_parallel(int(unit.capacities.sum()), len(ends), "give a larger --unit")
-        there = np.repeat(ends, unit.capacities, axis=0)
-        back = np.repeat(ends[: len(both), ::-1], unit.capacities[: len(both)], axis=0)
+        check_parallel(int(found.capacities.sum()), len(ends), "give a larger --unit")
+        there = np.repeat(ends, found.capacities, axis=0)
+        back = np.repeat(ends[: len(both), ::-1], found.capacities[: len(both)], axis=0)
         relays = [not is_rank(node) for node in view.nodes.values()]
         self._also = {other: u for u, (name, node) in enumerate(view.nodes.items()) for other in (name, *node.also)}
         super().__init__(spec, _labels(view), np.concatenate([there, back]), relays)
@@ -117,9 +120,9 @@ class Wired(Graph):
         self.kinds = tuple(node.kind for node in view.nodes.values())
         places = [node.at for node in view.nodes.values() if node.at is not None]
         self.at = np.array(places) if len(places) == self.nodes else None
-        self.chunk_rate = unit.rate * 1e9 / 8 if rated else None
-        if not rated and unit.rate != 1:
-            self.notes = (f"an arc stands for {unit.rate:,.6g} cables, and a rate is that of them all",)
+        self.chunk_rate = found.rate * 1e9 / 8 if rated else None
+        if not rated and found.rate != 1:
+            self.notes = (f"an arc stands for {found.rate:,.6g} cables, and a rate is that of them all",)
         self.remedy = "" if self.connected else _remedy(view, self.both_ways)
 
     def _parse_label(self, text: str) -> int | None:
@@ -339,6 +342,8 @@ def cables_of(network: Network) -> list[Cable]:
     """
     if isinstance(network, Wired):
         return list(_of_machine(network))
+    if isinstance(network, Without) and isinstance(network.whole, Wired):
+        return list(_left(network, list(_of_machine(network.whole))))
     arcs, found = arcs_of(network), list[Cable]()
     ports = defaultdict[tuple[int, int], list[int]](list)
     for u, v, port in zip(arcs.tail.tolist(), arcs.head.tolist(), arcs.port.tolist(), strict=True):
@@ -353,6 +358,51 @@ def cables_of(network: Network) -> list[Cable]:
             number = f" #{cable}" if most > 1 else ""
             found.append(Cable(f"{network.label(u)}{sign}{network.label(v)}{number}", u, v, tuple(mine)))
     return found
+
+
+def by_cable(network: Network) -> Network:
+    """Return the network with an arc, or more, for each cable of a machine; itself where each has some, or they are too many.
+
+    >>> pair = Wired(Machine("", {"a": Node("gpu"), "b": Node("gpu")}, [Link("a", "b", 400.0, 2)]))
+    >>> pair.arcs, by_cable(pair).arcs
+    (2, 4)
+    """
+    if isinstance(network, Without):
+        whole = by_cable(network.whole)
+        if whole is network.whole:
+            return network
+        cut = list[tuple[int, int]]()
+        for u, port in network.cut:
+            v = int(network.whole.neighbor(u, port))
+            before, ports = ports_to(network.whole, u, v), ports_to(whole, u, v)
+            place, many = before.index(port), len(before)
+            cut += [(u, each) for each in ports[place * len(ports) // many : (place + 1) * len(ports) // many]]
+        return Without(whole, network.gone, cut)
+    if not isinstance(network, Wired):
+        return network
+    unit = unit_of([link.rate or 1.0 for link in network.view.links]).rate
+    if unit > network.unit.rate * (1 - 1e-9):
+        return network
+    try:
+        return Wired(network.machine, network.asked, network.spec, unit)
+    except ValueError:
+        return network
+
+
+def _left(network: Without, cables: list[Cable]) -> Iterator[Cable]:
+    """Yield those of a machine's cables that a network has left, whose parts are missing."""
+    place, many = {u: number for number, u in enumerate(network.kept.tolist())}, Counter(each[1:3] for each in cables)
+    before = Counter[tuple[int, int]]()
+    for name, u, v, arcs in cables:
+        ports, number = ports_to(network.whole, u, v), before[u, v]
+        before[u, v] += 1
+        if u not in place or v not in place or (u, ports[number * len(ports) // many[u, v]]) in network.cut:
+            continue
+        mine = list[tuple[int, int]]()
+        for a, b in ((u, v), (v, u)):
+            if takes := sum(source == a for source, _ in arcs):
+                mine += [(place[a], port) for port in ports_to(network, place[a], place[b])[-takes:]]
+        yield Cable(name, place[u], place[v], tuple(mine))
 
 
 def _of_machine(network: Wired) -> Iterator[Cable]:

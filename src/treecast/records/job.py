@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from treecast.errors import FormatError
 from treecast.ragged import Ints, turns
 from treecast.records.dump import CALL, KIND, SEND, Calls, Dump, Signature, Tables
 
@@ -103,6 +104,10 @@ class Job:
 
     def _name_members(self, ranks: int | None) -> None:
         most = [max(self.dumps, default=0), *(max(members) for _, members in self._keys if members)]
+        if ranks is not None and max(most) >= ranks:
+            raise FormatError(
+                f"--ranks {ranks}, but the records tell of ranks up to {max(most)}: write {max(most) + 1}, or more"
+            )
         self.size = ranks or max(1 + max(most), *(dump.size for dump in self.dumps.values()), 1)
         whole = {rank for rank, dump in self.dumps.items() if dump.latest == self.size}
         several = any(len(self.dumps[rank].groups) > 1 for rank in whole)  # a further group has all ranks

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from treecast.advice.failing import Failures, spell_failure
+from treecast.advice.failing import Failures, spell_worst
 from treecast.description import count_of
 from treecast.drawing.figures.network import Scene, add_curves, draw_nodes, why_no_network
 from treecast.drawing.figures.plan_view import PlanView
@@ -27,8 +27,8 @@ def draw_failures(found: Failures, view: View) -> None:
     figure, network = view.page, found.network
     scene = Scene.on(figure, PlanView.of(network, 0))
     most = max((each.more for each in found.found), default=0.0)
-    worst = next((each for each in found.found if each.more == most and most), None)
-    said = "no cable or switch costs time" if worst is None else f"worst: {worst.parts[0].name}, {spell_failure(worst)}"
+    worst = spell_worst(found)
+    said = f"worst: {worst[0]}" if worst else "no cable or switch costs time"
     heading(figure, f"What a dead part costs: {found.kind}", f"{network.spec}  ·  {said}")
     fills, links = dict[int, tuple[str, str]](), dict[tuple[int, int], tuple[bool, float]]()
     for each in found.found:
