@@ -95,9 +95,64 @@ def test_rings_and_a_better_order(tmp_path: Path) -> None:
     assert size.least == pytest.approx(2 * 3 / 4 * 8e6 / 1e9)  # a host that adds receives all but its own part, twice
     assert size.busbw == pytest.approx(5e9, rel=1e-3)
     said = describe(found)
+    assert str(said.lines["reached"]).endswith("500% of what the cables allow at 8 MB: is the rate of a link right?")
     assert "another order of hosts: 1 GB/s" in str(said.lines["rings"])
     log.write_text(NCCL.replace("h0", "x0"))
     assert "names hosts that the network has not" in str(describe(treecast.doctor(log, "ring:4", rate=1e9)).lines)
+
+
+def test_ranks_are_those_of_the_columns(tmp_path: Path) -> None:
+    """Without its lines of ranks a log is of as many as busbw / algbw says, not of as many as the network has."""
+    log, bare = tmp_path / "log", re.sub("#  Rank.*\n|.*NCCL INFO.*\n", "", NCCL)
+    log.write_text(bare)
+    found = treecast.doctor(log, "ring:40", rate="1GB/s")
+    assert (found.ranks, found.log.ranks_told("allreduce")) == (4, (4, 4))
+    assert f"{found.sizes[-1].busbw / 1e9:.2f}" == "5.00"
+    assert "busbw / algbw is that of 4 ranks" in found.remarks
+    log.write_text(re.sub("#  Rank  3.*\n|.*NCCL INFO.*\n", "", NCCL))
+    assert "4 ranks, where its lines name 3" in str(treecast.doctor(log, "ring:40", rate="1GB/s").remarks)
+    log.write_text(bare.replace("3.33    5.00", "3.33    6.66"))
+    with pytest.raises(PlanError, match="ranks: give the whole log"):
+        treecast.doctor(log, "ring:40", rate="1GB/s")
+    log.write_text(OSU.format(" Allreduce", 9000))
+    assert "says no number of ranks: 8 ranks are taken" in str(treecast.doctor(log, "ring:8", rate="1GB/s").remarks)
+    for kind, ranks in (("allgather", 5), ("alltoall", 64), ("reduce-scatter", 3)):
+        alg = 100.0
+        row = f"8000000 1 float none -1 2400.0 {alg:.2f} {alg * bus_factor(kind, ranks):.2f} 0"
+        log.write_text(f"# size count type redop root time algbw busbw #wrong\n{row}\n")
+        assert treecast.doctor(log, "ring:80", rate="1GB/s", collective=kind).ranks == ranks
+
+
+def test_a_host_that_is_misspelt_is_named(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(NCCL.replace("on     h1-1", "on     hl-1"))
+    found = treecast.doctor(log, clos(2, 1, 2), rate="1GB/s")
+    assert "'hl-1' is no node; did you mean 'h1-1'" in str(found.remarks)
+    assert found.sizes == treecast.doctor(log, clos(2, 1, 2), rate="1GB/s").sizes
+    assert found.rings is not None
+    assert found.rings.load == 2  # the only host that is free is the right one
+    log.write_text(NCCL.replace("on     h", "on     x").replace("\nh0-0", "\nx0-0"))
+    with pytest.raises(
+        PlanError, match="has none of the hosts of the log: it has h0-0, h0-1, h1-0 and 1 more, the log x0-0"
+    ):
+        treecast.doctor(log, clos(2, 1, 2), rate="1GB/s")
+
+
+def test_switches_add_where_more_is_reached_than_without(tmp_path: Path) -> None:
+    """Of 4 hosts at 1 GB/s busbw is at most 1 GB/s where switches do not add, and 1.5 where they do."""
+    log, star = tmp_path / "log", nx.Graph([("s", f"h{i}") for i in range(4)])
+    nx.set_node_attributes(star, {name: name == "s" for name in star}, "relay")
+    row = "8000000 1 float sum -1 {} {:.2f} {:.2f} 0"
+    for busbw, plain in ((0.8, None), (1.2, 1.2)):
+        seconds = 8e6 * 1.5 / busbw / 1e9
+        said = row.format(seconds * 1e6, 100 * busbw / 1.5, 100 * busbw)
+        log.write_text(f"# size count type redop root time algbw busbw #wrong\n{said}\n")
+        found = treecast.doctor(log, star, rate="1GB/s")
+        assert found.plain == (plain and pytest.approx(plain))
+        assert found.sizes[0].most == pytest.approx(1.5e9 if plain else 1e9, rel=1e-5)
+    assert "80% of what the cables allow at 8 MB where switches add" in str(describe(found).lines["reached"])
+    adding = treecast.doctor(log, treecast.network(star).adding(), rate="1GB/s")
+    assert (adding.plain, adding.sizes) == (found.plain, found.sizes)
 
 
 @pytest.mark.parametrize("seed", range(4))

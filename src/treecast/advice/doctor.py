@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from treecast.advice.failing import slope_of
-from treecast.advice.logs import Log, bus_factor, read_log
+from treecast.advice.logs import Log, LogRow, bus_factor, read_log
 from treecast.advice.orders import Loads, OrderSearch, ring
 from treecast.description import Description, Table, count_of, describe, list_few
 from treecast.errors import PlanError, checks_keywords
@@ -25,6 +25,7 @@ from treecast.units import spell_bytes, spell_seconds
 _MANY = 5040  # chunks of the bound that is named
 _ADDED = "2 (N - 1) / N of the bytes enter the cables of each rank  (where switches do not add them up)"
 _MUCH = 1 << 50  # bytes, so that rounding says nothing
+_BEYOND = 1.02  # of what the cables allow: no log reaches so much
 _REACHED = 0.8  # of what the cables allow: less is worth a look
 
 
@@ -54,7 +55,11 @@ class Rings:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What a log says beside what a network allows."""
+    """What a log says beside what a network allows.
+
+    ``plain``: where switches add, as the network says, or the log shows, the share of the largest size that was reached of what
+    the cables would allow if they did not.
+    """
 
     network: Network
     log: Log
@@ -65,6 +70,7 @@ class Diagnosis:
     limit: str
     rings: Rings | None
     remarks: tuple[str, ...] = ()
+    plain: float | None = None
 
 
 @checks_keywords
@@ -117,50 +123,110 @@ def _diagnosed(network: Network, log: Log, kind: str, rate: float | str | None) 
         raise PlanError(
             "nothing says how fast a link is: name the gpu of a matrix, as in gpu='H100', or rate='100Gbit/s'"
         )
-    places, remarks = _places(network, log)
+    ranks, counted = _ranks(network, log, kind)
+    places, remarks = _places(network, log, ranks)
     nodes = list(dict.fromkeys(places))
     if len(nodes) < 2:
         raise PlanError(f"all ranks of the log are on {network.label(nodes[0])}, so no cable of this network is used")
     idle = set(network.ranks.tolist()) - set(nodes)
     used = Without(network, idle) if idle else network
-    asked, slope, found = job(kind, used), slope_of(kind, used), list[LogLine]()
-    collective = asked.collective
-    bound = best(bounds(replace(collective, messages=_MANY, owners=()), used, 1, asked.model), "steps")
-    limit = f"{bound.formula}  ({bound.source})"
-    sizes = sizes_as_said(collective, _MUCH)
-    per_byte = slope * (sizes.least(collective) if sizes else 0) / _MUCH
+    collective = job(kind, used).collective
+    bus = bus_factor(kind, ranks) / (ranks if collective.traits.blocks == "pair" else 1)
+    rows = [(row, log.total(kind, row.size, ranks)) for row in log.tables[kind] if row.size and row.seconds]
+    (per_byte, limit), adds, plain = _least(kind, used), used.adds is not None, None
     # of a sum that switches do not add up, ranks receive each byte N - 1 times as parts, and N - 1 times as results
     received = 2 * (len(nodes) - 1) / sum(used.reversed().degree_at(u) for u in used.ranks.tolist())
-    if collective.traits.results and received > per_byte:
-        per_byte, limit = received, _ADDED
-    for size, seconds in log.tables[kind]:
-        if size and seconds:
-            total = log.total(kind, size, len(places))
-            least = total * per_byte / per_second
-            bus = total * bus_factor(kind, len(places)) / (len(places) if collective.traits.blocks == "pair" else 1)
-            found.append(LogLine(size, seconds, least, bus / seconds, bus / least))
+    if collective.traits.results:
+        most = max(per_byte, received)
+        largest, total = max(rows, default=(LogRow(0, 1.0), 0))
+        share = total * most / per_second / largest.seconds
+        if not adds and used.relays is not None and share > _BEYOND:
+            other = _least(kind, used.adding())
+            if share * other[0] / most <= _BEYOND:  # nobody said that they add, and they must
+                (per_byte, limit), adds = other, True
+        if adds:
+            plain = share
+        elif received > per_byte:
+            per_byte, limit = received, _ADDED
+    found = [
+        LogLine(*row, total * per_byte / per_second, bus * total / row.seconds, bus * per_second / per_byte)
+        for row, total in rows
+    ]
     hosts = len({host for host, _ in log.hosts.values()})
-    said = (kind, len(places), hosts, tuple(found), limit)
-    return Diagnosis(network, log, *said, _rings(network, log, places, per_second), remarks)
+    said = (kind, ranks, hosts, tuple(found), limit)
+    return Diagnosis(network, log, *said, _rings(network, log, places, per_second), (*counted, *remarks), plain)
 
 
-def _places(network: Network, log: Log) -> tuple[list[int], tuple[str, ...]]:
-    """Return the node of each rank, by the host that the log names, or else in the order of the network, and remarks."""
-    found = list[int]()
+def _least(kind: str, network: Network) -> tuple[float, str]:
+    """Return the fewest bytes over a link of capacity 1 for each byte of a collective, and the bound that says so."""
+    asked = job(kind, network)
+    collective = asked.collective
+    bound = best(bounds(replace(collective, messages=_MANY, owners=()), asked.network, 1, asked.model), "steps")
+    sizes = sizes_as_said(collective, _MUCH)
+    per_byte = slope_of(kind, network) * (sizes.least(collective) if sizes else 0) / _MUCH
+    return per_byte, f"{bound.formula}  ({bound.source})"
+
+
+def _ranks(network: Network, log: Log, kind: str) -> tuple[int, tuple[str, ...]]:
+    """Return how many ranks a log is of, and remarks: its columns are right where its lines say another number, or none."""
+    said, told = log.ranks or len(log.hosts), log.ranks_told(kind)
+    if told is None or told[0] <= said <= told[1]:
+        some = count_of(network.rank_count, "rank")
+        return (said, ()) if said else (network.rank_count, (f"the log says no number of ranks: {some} are taken",))
+    if told[0] == told[1]:
+        other = f", where its lines name {said:,}" if said else ""
+        return told[0], (f"busbw / algbw is that of {count_of(told[0], 'rank')}{other}",)
+    if said or not told[0] <= network.rank_count <= told[1]:
+        raise PlanError(
+            f"the log's busbw is that of {told[0]:,} to {told[1]:,} ranks: give the whole log, whose lines of '# Rank' name them"
+        )
+    return network.rank_count, (f"busbw / algbw is that of {told[0]:,} to {told[1]:,} ranks: the network's are taken",)
+
+
+def _places(network: Network, log: Log, ranks: int) -> tuple[list[int], tuple[str, ...]]:
+    """Return the node of each rank, by the host that the log names, or else in the order of the network, and remarks.
+
+    Where the network has some of the hosts, ranks on others are on the first nodes that are free.
+    """
+    found, lost = dict[int, int](), dict[str, list[int]]()
     alone = len({host for host, _ in log.hosts.values()}) == 1
-    for rank in range(len(log.hosts)):
+    for rank in range(ranks):
         host, device = log.hosts.get(rank, ("", 0))
         names = [f"{host}/gpu{device}", host, host.partition(".")[0], *([f"gpu{device}"] if alone else [])]
-        found += [network.node(name) for name in names if name in network and not name.isdigit()][:1]
-    if found and len(found) == len(log.hosts):
-        return found, ()
-    ranks = len(log.hosts) or log.ranks or network.rank_count
-    if ranks > network.rank_count:
+        places = [network.node(name) for name in names if name in network and not name.isdigit()]
+        if places:
+            found[rank] = places[0]
+        else:
+            lost.setdefault(host, []).append(rank)
+    if log.hosts and not found and network.stored:
         raise PlanError(
-            f"the log has {ranks:,} ranks on hosts of other names, and {network.spec} only {network.rank_count:,}"
+            f"{network.spec} has none of the hosts of the log: it has {list_few(network.labels(network.ranks), 3)}, "
+            f"the log {list_few(list(lost), 3)}"
         )
-    why = "names no host" if not log.hosts else "names hosts that the network has not"
-    return network.ranks[:ranks].tolist(), (f"the log {why}: its ranks are taken in the order of the network's",)
+    shared = len(set(found.values())) < len(found)  # of several ranks on a host
+    free = [u for u in network.ranks.tolist() if u not in set(found.values())]
+    groups = [[rank] for some in lost.values() for rank in some] if not (found and shared) else list(lost.values())
+    if len(groups) > len(free):
+        here = f"{len(free):,} nodes" + (" that are free" if found else "")
+        raise PlanError(
+            f"the log has {count_of(ranks, 'rank')} on hosts of other names, and {network.spec} only {here}"
+        )
+    found |= {rank: node for node, group in zip(free, groups, strict=False) for rank in group}
+    return [found[rank] for rank in range(ranks)], _remarks(
+        network, log, lost, len(found) > sum(map(len, lost.values()))
+    )
+
+
+def _remarks(network: Network, log: Log, lost: dict[str, list[int]], some: bool) -> tuple[str, ...]:
+    """Return what is to be said of ranks whose hosts the network has not."""
+    if not lost:
+        return ()
+    if not some:
+        why = "names hosts that the network has not" if log.hosts else "names no host"
+        return (f"the log {why}: its ranks are taken in the order of the network's",)
+    names = [f"{host!r} is no node{network.meant(host.partition('.')[0])}" for host in lost if host]
+    said = list_few(names, 3) if names else "the log names no host of some ranks"
+    return (f"{said}: ranks there are taken on the first nodes that are free",)
 
 
 def _rings(network: Network, log: Log, places: Sequence[int], per_second: float) -> Rings | None:
@@ -195,9 +261,11 @@ def _(found: Diagnosis) -> Description:
     if top is not None:
         share = top.busbw / top.most
         hint = "the order of hosts" if better else "cables that are slow, and at start-up times"
-        lines["reached"] = f"{share:.0%} of what the cables allow at {spell_bytes(top.size)}" + (
-            f": look at {hint}" if share < _REACHED else ""
-        )
+        said = f"{share:.0%} of what the cables allow at {spell_bytes(top.size)}"
+        if found.plain is not None:
+            said += f" where switches add, by SHARP or NVLS, {found.plain:.0%} where they do not"
+        said += f": look at {hint}" if max(share, found.plain or 0.0) < _REACHED else ""
+        lines["reached"] = said + (": is the rate of a link right?" if share > _BEYOND else "")
     lines["limit"] = found.limit
     if rings is not None:
         what = count_of(rings.said, "ring") if rings.said else "a ring in the order of ranks"
@@ -217,10 +285,12 @@ def _(found: Diagnosis) -> Description:
         "collective": found.kind,
         "ranks": found.ranks,
         "limit": found.limit,
+        "reached_if_switches_do_not_add": found.plain,
         "sizes": [vars(each) for each in found.sizes],
         "rings": None if rings is None else vars(rings),
     }
+    adding = "adding" if found.plain is not None else "adding nothing"
     notes = (
-        "busbw: as nccl-tests counts it; at least, at most: by the cables alone, without start-up times, switches adding nothing",
+        f"busbw: as nccl-tests counts it; at least, at most: by the cables alone, without start-up times, switches {adding}",
     )
     return Description(figures, lines, (Table(columns=columns, rows=cells, notes=notes, of="sizes"),))

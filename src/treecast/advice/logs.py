@@ -1,5 +1,6 @@
 """Tables of benchmarks as they print them: nccl-tests and rccl-tests, OSU, IMB; and the rings that NCCL says it has found."""
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -17,6 +18,8 @@ _HEAD = re.compile(r"#?\s*size\b.*\btime\b.*\balgbw\b.*\bbusbw\b")
 _NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?")
 _OF_EACH = frozenset({"allgather", "alltoall", "gather", "scatter"})
 """Collectives of which OSU and IMB say the bytes of one rank's part."""
+_FLAT = frozenset({"broadcast", "reduce"})
+"""Collectives whose busbw is their algbw, however many ranks there are."""
 _TIMES, _SIZES = ("time", "t_max[usec]"), ("size", "Size", "#bytes", "bytes")
 _KINDS = ("allreduce", "allgather", "reduce-scatter", "alltoall", "broadcast", "reduce", "gather", "scatter")
 _CALLED = {"bcast": "broadcast", "all-to-all": "alltoall", "all-reduce": "allreduce", "all-gather": "allgather"}
@@ -31,13 +34,29 @@ class LogRow(NamedTuple):
 
 @dataclass
 class Log:
-    """What a log says: the tool, the tables of timed collectives, the host and device of each rank, and the rings of ranks."""
+    """What a log says: the tool, the tables of timed collectives, the host and device of each rank, and the rings of ranks.
+
+    ``ranks``: how many it says; ``factors``: the least and the most that busbw / algbw is in a row, by how these are rounded.
+    """
 
     tool: str = ""
     tables: dict[str, list[LogRow]] = field(default_factory=dict[str, list[LogRow]])
     hosts: dict[int, tuple[str, int]] = field(default_factory=dict[int, tuple[str, int]])
     rings: list[list[int]] = field(default_factory=list[list[int]])
     ranks: int = 0
+    factors: dict[str, list[tuple[float, float]]] = field(default_factory=dict[str, list[tuple[float, float]]])
+
+    def ranks_told(self, kind: str) -> tuple[int, int] | None:
+        """Return the least and the most ranks of which the columns of a collective can be; None where they tell nothing.
+
+        >>> Log(factors={"allreduce": [(1.7495, 1.7505), (1.0, 1.9)]}).ranks_told("allreduce")
+        (8, 8)
+        """
+        parts, low, high = bus_factor(kind, 1 << 60), 2, 1 << 30
+        for least, most in self.factors.get(kind, []) if kind not in _FLAT else []:
+            low = max(low, math.ceil(1 / (1 - min(least / parts, 1 - 1e-9)) - 1e-6))
+            high = min(high, math.floor(1 / (1 - min(most / parts, 1 - 1e-9)) + 1e-6))
+        return None if kind in _FLAT or low > high or (low, high) == (2, 1 << 30) else (low, high)
 
     def total(self, kind: str, size: int, ranks: int) -> int:
         """Return the bytes of all blocks together, as treecast counts them, where a table says ``size``."""
@@ -72,7 +91,7 @@ def bandwidths(kind: str, ranks: int, total: int, seconds: float) -> Description
 
 def read_log(text: str, kind: str = "") -> Log:
     """Return what a log says. ``kind``: the collective, where it does not tell. Raises FormatError when it has no table."""
-    found, here, columns, guess = Log(), "", list[str](), ""
+    found, here, columns, fastest = Log(), "", list[str](), dict[str, str]()
     for line in text.splitlines():
         if said := _PERF.search(line):
             here = _name(said[1])
@@ -93,20 +112,36 @@ def read_log(text: str, kind: str = "") -> Log:
             columns = re.sub(r"(Avg )?Latency(\(us\))?", "time", line).lstrip("# ").split()
         elif columns and _NUMBER.match(line.strip()):
             row = dict([*zip(columns, line.split(), strict=False)][::-1])  # of two columns of a name the first
-            guess = guess or _guessed(row, len(found.hosts) or found.ranks)
+            fastest = max(fastest, row, key=_rate_of)  # whose columns have the most digits
             time, size = (next((row[word] for word in words if word in row), "") for words in (_TIMES, _SIZES))
             if all(_NUMBER.fullmatch(word) for word in (time, size)):
                 found.tables.setdefault(here, []).append(LogRow(int(float(size)), float(time) * 1e-6))
+                found.factors.setdefault(here, []).extend(_factor(row))
     found.rings = list({tuple(each): each for each in found.rings}.values())
-    rows = found.tables.pop("", [])
-    if rows and (kind or guess):
-        found.tables.setdefault(kind or guess, []).extend(rows)
+    rows, factors = found.tables.pop("", []), found.factors.pop("", [])
+    guess = kind or _guessed(fastest, len(found.hosts) or found.ranks)
+    if rows and guess:
+        found.tables.setdefault(guess, []).extend(rows)
+        found.factors.setdefault(guess, []).extend(factors)
     if not found.tables:
         raise FormatError(
             "this log has no table of a collective: give the output of nccl-tests, rccl-tests, OSU or IMB, or name the "
             "collective, as in --collective alltoall"
         )
     return found
+
+
+def _rate_of(row: dict[str, str]) -> float:
+    return float(row["algbw"]) if _NUMBER.fullmatch(row.get("algbw", "")) else -1.0
+
+
+def _factor(row: dict[str, str]) -> list[tuple[float, float]]:
+    """Return the least and the most that busbw / algbw is in a row, as far as both are printed; nothing where they are not."""
+    words = row.get("algbw", ""), row.get("busbw", "")
+    if not all(_NUMBER.fullmatch(word) for word in words):
+        return []
+    (alg, half), (bus, other) = ((float(word), 0.51 * 10.0 ** -len(word.partition(".")[2])) for word in words)
+    return [((bus - other) / (alg + half), (bus + other) / (alg - half))] if alg > half else []
 
 
 def _guessed(row: dict[str, str], ranks: int) -> str:

@@ -384,9 +384,11 @@ def by_cable(network: Network) -> Network:
     if unit > network.unit.rate * (1 - 1e-9):
         return network
     try:
-        return Wired(network.machine, network.asked, network.spec, unit)
+        found = Wired(network.machine, network.asked, network.spec, unit)
     except ValueError:
         return network
+    found.adds = network.adds
+    return found
 
 
 def _left(network: Without, cables: list[Cable]) -> Iterator[Cable]:
