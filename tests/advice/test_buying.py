@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import treecast
+from treecast.description import describe
 from treecast.errors import PlanError
 
 
@@ -49,6 +50,17 @@ def test_a_second_spine_and_a_second_card_survive_what_one_does_not():
     assert found["2 leaves, 2 spines"]["spine_dies"] == "+100.0%"
     rails = next(each for name, each in found.items() if "2 cards a host" in name)
     assert "cuts off" not in rails["leaf_dies"]
+
+
+def test_no_fabric_has_uplinks_that_no_host_needs():
+    """64 hosts under leaves of 36 ports: 16 uplinks for 16 hosts, not 18; the rate is said."""
+    found = treecast.buy(64, 36, cards=[1])
+    (flat,) = [each for each in _figures(found) if each["leaves"] == 4]
+    assert (flat["uplinks"], flat["below"], flat["cables"]) == (16, 16, 128)
+    said = describe(found).tables[0]
+    assert said.title == "64 hosts, switches of 36 ports of 400 Gbit/s, 1 GB"
+    summed = describe(treecast.buy(8, 8, collectives=["allreduce"], cards=[1])).tables[0]
+    assert summed.title.endswith("400 Gbit/s, 1 GB per rank")
 
 
 def _figures(found):

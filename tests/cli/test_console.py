@@ -146,4 +146,7 @@ def test_papers_are_listed_and_verbs_stand_in_groups(ask):
 
 def test_a_table_of_gpus_without_rates_asks_for_the_gpu(tmp_path, ask):
     (tmp_path / "topo.txt").write_text("\tGPU0\tGPU1\nGPU0\tX\tNV4\nGPU1\tNV4\tX\n")
-    assert "name the GPU, as in --gpu H100" in ask("plan", "allreduce", str(tmp_path / "topo.txt"), "--bytes", "1GB")[2]
+    assert (
+        "name the gpu of a matrix, as in --gpu H100"
+        in ask("plan", "allreduce", str(tmp_path / "topo.txt"), "--bytes", "1GB")[2]
+    )

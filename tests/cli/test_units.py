@@ -49,7 +49,11 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ("plan broadcast ring:4 --bytes 1MB", "say --latency 1us, --rate 12.5GB/s, or messages"),
         ("plan broadcast ring:4 --bytes 1MB --costs none.csv", "say the cost of the others, by --latency and --rate"),
         ("plan allgatherv ring:4 --bytes 1MB", "needs lengths: how many flits for each node, as in --lengths 3"),
-        ("bounds broadcast ring:4 --bytes 1MB", "write --bytes 16MiB --latency 1us --rate 12.5GB/s, all three"),
+        (
+            "bounds broadcast ring:4 --bytes 1MB",
+            "nothing says how fast a link is: name the gpu of a matrix, as in --gpu H100",
+        ),
+        ("bounds broadcast ring:4 --latency 1us --rate 1GB/s", "write --bytes 16MiB, too"),
         ("simulate plain.tc --latency 1us --rate 1GB/s", "say --bytes 16MiB, or --chunk 64KiB"),
         ("simulate plain.tc --bytes 2 --latency 1us --rate 1GB/s", "2 bytes are no 4 chunks for each block"),
         ("export plain.tc -o out.xml --bytes 4MiB", "format msccl takes no --bytes: it takes copies"),

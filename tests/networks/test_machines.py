@@ -72,6 +72,12 @@ def test_matrices(tmp_path: Path) -> None:
     }
     assert switched.chunk_rate is None
     assert treecast.network(f"{tmp_path / 'dgx.txt'} with gpu A100").chunk_rate == 12 * 160e9 / 8
+    for said in ("NVIDIA_A100_80GB", "A100-SXM4"):
+        assert treecast.network(f"{tmp_path / 'dgx.txt'} with gpu {said}").chunk_rate == 12 * 160e9 / 8
+    with pytest.raises(NetworkError, match="no rate is known of the GPU 'A1000': write one of P100"):
+        treecast.network(f"{tmp_path / 'dgx.txt'} with gpu A1000")
+    with pytest.raises(NetworkError, match="it has no GPUs, so --gpu says nothing"):
+        treecast.network("file:examples/fabric.ibnetdiscover with gpu H100")
     alone = read(tmp_path, "pairs.txt")
     assert joined(alone) == {"gpu0-gpu1": 1}
     with pytest.raises(PlanError, match="no way leads from gpu0 to gpu2"):

@@ -16,7 +16,8 @@ from treecast.errors import PlanError, checks_keywords
 from treecast.networks.graph import Graph
 from treecast.networks.reading.links import Links
 from treecast.progress import report
-from treecast.units import parse_rate, spell_bytes, spell_seconds
+from treecast.schedule.sizes import spell_total
+from treecast.units import parse_rate, spell_seconds
 
 _MOST_HOSTS, _MOST_PORTS, _MOST_CARDS = 512, 1024, 8
 _TAPERS = (1, 2, 3)
@@ -55,7 +56,7 @@ class Offer:
 
 @dataclass(frozen=True, repr=False)
 class Offers(Described):
-    """Fabrics for so many ``hosts`` and switches of so many ``ports``, those of few switches and cables first.
+    """Fabrics for so many ``hosts`` and switches of so many ``ports``, each of a ``rate`` in bytes a second; few switches first.
 
     >>> import treecast
     >>> offers = treecast.buy(4, 8, cards=[1], uplinks=[2], collectives=["alltoall"])
@@ -66,6 +67,7 @@ class Offers(Described):
     hosts: int
     ports: int
     found: tuple[Offer, ...]
+    rate: float = 0.0
 
     def __repr__(self) -> str:
         return f"<Offers for {self.hosts:,} hosts: {', '.join(each.fabric.name for each in self.found)}>"
@@ -131,20 +133,20 @@ def buy(
             f"{ports:,} ports a switch do not join {hosts:,} hosts in three levels"
             f"{' with so many uplinks' if uplinks else ''}: take larger switches{', or fewer uplinks' if uplinks else ''}"
         )
-    offers = list[Offer]()
+    offers, per_second = list[Offer](), parse_rate(rate)
     for number, fabric in enumerate(some):
         report(number, len(some), fabric.name)
         where = _wired(fabric, hosts)
-        failures = (cables(where, kind, bytes=bytes, rate=parse_rate(rate), plans=0) for kind in collectives)
+        failures = (cables(where, kind, bytes=bytes, rate=per_second, plans=0) for kind in collectives)
         offers.append(Offer(fabric, where, where.arcs // 2, tuple(failures)))
     offers.sort(key=lambda each: (each.fabric.switches, each.cables, each.fabric.cards))
-    return Offers(hosts, ports, tuple(offers))
+    return Offers(hosts, ports, tuple(offers), per_second)
 
 
 def _fabrics(hosts: int, ports: int, cards: Sequence[int], uplinks: Sequence[int]) -> Iterator[Purchase]:
     """Yield fabrics: of one switch a rail, of leaves and spines, and of three levels where two are not enough."""
-    wide = [ports - ports * taper // (taper + 1) for taper in _TAPERS]  # uplinks of a leaf
-    for rails, up in product(cards, uplinks or wide):
+    wide = [(ports - ports * taper // (taper + 1), taper) for taper in _TAPERS]  # the most uplinks of a leaf
+    for rails, (up, taper) in product(cards, [(up, 0) for up in uplinks] or wide):
         said = f", {rails} cards a host" if rails > 1 else ""
         if hosts <= ports:
             yield Purchase(("1 switch" if rails == 1 else f"{rails} switches") + said, 1, 0, 0, rails, hosts)
@@ -152,8 +154,10 @@ def _fabrics(hosts: int, ports: int, cards: Sequence[int], uplinks: Sequence[int
         if leaves < 2:
             continue
         below, least = ceil(hosts / leaves), ceil(rails * leaves * up / ports)
-        if not uplinks and up > least:
-            up -= up % least  # as many to each spine
+        if taper and up > least:  # as many to each spine, and of these two or more; none that no host needs
+            each = max(2, least)
+            up = min(up - up % least, each * ceil(below / taper / each))
+            least = ceil(rails * leaves * up / ports)
         even = [spines for spines in range(least, up + 1) if up % spines == 0]
         for spines in even[: 2 if least == 1 else 1]:  # with a single spine, two are the question
             yield Purchase(
@@ -232,7 +236,15 @@ def _(found: Offers) -> Description:
         )
         said = dict(zip(("uplink_dies", "spine_dies", "leaf_dies"), dies, strict=True))
         seconds = {f"{kind}_seconds": each for kind, each in zip(kinds, times, strict=True)}
-        figures.append({**fabric._asdict(), "switches": fabric.switches, "cables": offer.cables, **seconds, **said})
+        figures.append(
+            {
+                **fabric._asdict(),
+                "switches": fabric.switches,
+                "cables": offer.cables,
+                **seconds,
+                **said,
+            }
+        )
     columns = (
         "fabric",
         "uplinks",
@@ -248,7 +260,10 @@ def _(found: Offers) -> Description:
         f"times: lower bounds, start-up times left out; what dies: of {kinds[-1]}; taper: hosts of a leaf for each uplink",
         "an allreduce whose switches do not add takes an allgather there and back",
     )
-    total = found.found[0].failures[0].total
-    said = "" if total is None else f", {spell_bytes(total)} in all"
-    title = f"{count_of(found.hosts, 'host')}, switches of {count_of(found.ports, 'port')}{said}"
-    return Description({"offers": figures}, {}, (Table(columns, rows, title, notes, of="fabrics"),))
+    whole = {
+        each.kind: spell_total(each.kind, each.total) for each in found.found[0].failures if each.total is not None
+    }
+    said = [f"{total} of {kind}" if len(set(whole.values())) > 1 else total for kind, total in whole.items()]
+    ports = f"{count_of(found.ports, 'port')} of {found.rate * 8 / 1e9:,.6g} Gbit/s"
+    title = ", ".join([count_of(found.hosts, "host"), f"switches of {ports}", *dict.fromkeys(said)])
+    return Description({"offers": figures, "rate": found.rate}, {}, (Table(columns, rows, title, notes, of="fabrics"),))

@@ -17,7 +17,7 @@ from treecast.lower_bounds import best, bounds
 from treecast.networks import Network
 from treecast.networks import network as find_network
 from treecast.networks.without import Without
-from treecast.plans.amounts import rate_on
+from treecast.plans.amounts import NO_RATE, rate_on
 from treecast.plans.job import job
 from treecast.schedule.sizes import sizes_as_said
 from treecast.units import spell_bytes, spell_seconds
@@ -120,9 +120,7 @@ def _diagnosed(network: Network, log: Log, kind: str, rate: float | str | None) 
         raise PlanError(f"the log has no table of {kind}, but of {', '.join(log.tables)}")
     per_second = rate_on(network, rate)
     if per_second is None:
-        raise PlanError(
-            "nothing says how fast a link is: name the gpu of a matrix, as in gpu='H100', or rate='100Gbit/s'"
-        )
+        raise PlanError(NO_RATE)
     ranks, counted = _ranks(network, log, kind)
     places, remarks = _places(network, log, ranks)
     nodes = list(dict.fromkeys(places))

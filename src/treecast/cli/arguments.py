@@ -14,7 +14,7 @@ from treecast.cli.demands import DemandOptions
 from treecast.cli.options import options_under, with_options
 from treecast.collectives import COLLECTIVES
 from treecast.description import values_of
-from treecast.errors import TreecastError
+from treecast.errors import PlanError, TreecastError
 from treecast.models import MODELS
 from treecast.units import parse_bytes, parse_count, parse_rate
 
@@ -229,6 +229,20 @@ class TimeOptions:
             raise TreecastError("--costs names arcs that differ: say the cost of the others, by --latency and --rate")
         return usual
 
+    def with_latency(self, network: str) -> Self:
+        """Return the options with a usual latency where a rate is known, and a remark on it; a file may say the rate."""
+        from treecast.networks import network as find
+        from treecast.plans.amounts import NO_RATE
+
+        if self.latency is not None:
+            return self
+        if self.rate is None and (where := find(network)).chunk_rate is None:
+            if "gpu" in where.kinds:
+                raise PlanError(NO_RATE)
+            return self
+        console.warn(f"nobody says how long a send takes to start: {_USUAL_LATENCY} is taken (--latency)")
+        return replace(self, latency=_USUAL_LATENCY)
+
     def read(self, network: "Network") -> "Costs | None":
         """Return the costs of sends on a network; None where nothing is said."""
         from treecast.schedule.costs import read_costs
@@ -258,18 +272,9 @@ class DataOptions(TimeOptions):
 
         ``counted``: whether somebody says into how many messages the bytes are cut.
         """
-        from treecast.networks import network as find
-
-        if self.size is None or self.latency is not None or self.chunk is not None or counted:
+        if self.size is None or self.chunk is not None or counted:
             return self
-        if self.rate is None and (where := find(network)).chunk_rate is None:
-            if "gpu" in where.kinds:
-                raise TreecastError(
-                    "the file says no rate: name the GPU, as in --gpu H100, or a rate, as in --rate 12.5GB/s"
-                )
-            return self
-        console.warn(f"nobody says how long a send takes to start: {_USUAL_LATENCY} is taken (--latency)")
-        return replace(self, latency=_USUAL_LATENCY)
+        return self.with_latency(network)
 
     def timed(self, schedule: "Schedule") -> "Schedule":
         """Return a schedule with the bytes and costs that are said; the others stay as planned."""

@@ -185,6 +185,8 @@ def _as_asked(machine: Machine, asked: Asked) -> Machine:
     kinds = {node.kind for node in machine.nodes.values()}
     if asked.ranks == "gpus" and "gpu" not in kinds:
         raise ValueError("it has no GPUs: --node node.xml says which each host has")
+    if asked.gpu and "gpu" not in kinds:
+        raise ValueError("it has no GPUs, so --gpu says nothing: leave it out, and say how fast a link is by --rate")
     named = any(node.host for node in machine.nodes.values())
     if "hca" in kinds and (asked.ranks or ("hosts" if named else "hcas")) == "hosts":
         machine = views.by_hosts(machine)

@@ -10,6 +10,8 @@ from treecast.networks import Network
 from treecast.schedule.costs import Costs
 from treecast.units import parse_bytes, parse_rate
 
+NO_RATE = "nothing says how fast a link is: name the gpu of a matrix, as in gpu='H100', or rate='100Gbit/s'"
+
 
 @dataclass(frozen=True)
 class Amount:

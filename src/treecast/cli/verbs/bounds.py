@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from treecast.cli import console
 from treecast.cli.arguments import BrokenOptions, JobOptions, Json, Kind, Spec, TimeOptions
 from treecast.description import describe
-from treecast.errors import TreecastError
+from treecast.errors import PlanError, TreecastError
 
 
 def bounds(
@@ -37,6 +37,7 @@ def bounds(
     """
     from treecast import plans
     from treecast.lower_bounds.seconds import bound_seconds
+    from treecast.plans.amounts import NO_RATE
     from treecast.schedule.description import amount
     from treecast.schedule.sizes import sizes_as_said
     from treecast.verification.gap import find_gap
@@ -44,12 +45,13 @@ def bounds(
     network = broken.less(network)
     asked = plans.job(**job.asked(collective, network))
     where, wanted, copies, machine = asked.network, asked.collective, asked.copies, asked.model
+    times = times.with_latency(network) if size is not None else times
+    costs, sizes = times.read(where), sizes_as_said(replace(wanted, messages=1), size)  # before the work
+    if costs is not None and sizes is None:
+        raise TreecastError("seconds are of bytes at a cost: write --bytes 16MiB, too")
+    if costs is None and sizes is not None:
+        raise PlanError(NO_RATE)
     found = describe(find_gap(where, wanted, copies, machine, against=asked.against))
-    costs, sizes = times.read(where), sizes_as_said(replace(wanted, messages=1), size)
-    if (costs is None) != (sizes is None):
-        raise TreecastError(
-            "seconds are of bytes at a cost: write --bytes 16MiB --latency 1us --rate 12.5GB/s, all three"
-        )
     if costs is not None and sizes is not None:
         least = sizes.least(wanted)
         bound = bound_seconds(

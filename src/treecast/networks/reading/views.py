@@ -1,5 +1,6 @@
 """Other views of a machine: hosts instead of their cards, GPU links alone, no relays that do nothing, a part of it."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
@@ -120,9 +121,10 @@ def rated(machine: Machine, gpu: str, pcie: float) -> Machine:
     without it those that have no rate are left out, with the nodes that hang on nothing else. Raises ValueError for an unknown
     GPU, or where only one of the rates is said.
     """
-    known = next((NVLINK[sm] for name, sm in _CAPABILITY.items() if name in gpu.upper()), 0.0)
+    said = (NVLINK[sm] for name, sm in _CAPABILITY.items() if re.search(rf"{name}(?![0-9])", gpu.upper()))
+    known = next(said, 0.0)  # of GH200, too, and of NVIDIA_H100_80GB_HBM3, but not of H1000
     if gpu and not known:
-        raise ValueError(f"no rate is known of the GPU {gpu!r}: one of {', '.join(_CAPABILITY)}")
+        raise ValueError(f"no rate is known of the GPU {gpu!r}: write one of {', '.join(_CAPABILITY)}")
     slow = [link for link in machine.links if link.called == PCIE and not link.rate]
     fast = [link for link in machine.links if link.called != PCIE or link.rate]
     links = [link._replace(rate=link.rate or known) for link in fast]
