@@ -91,3 +91,16 @@ def test_refusals() -> None:
             treecast.place(where, **words)
     with pytest.raises(NetworkError, match="'x' is no node"):
         treecast.place(where, hosts=["x"])
+
+
+def test_hosts_may_be_written_as_slurm_does() -> None:
+    """Brackets stand for several hosts, and for a mesh that does not fit it is said which would."""
+    star = [("s", f"n{host:02}") for host in range(1, 9)]
+    found = treecast.place(star, hosts=["n[01-03]", "n08"])
+    assert sorted(found.hosts) == ["n01", "n02", "n03", "n08"]
+    with pytest.raises(
+        PlanError, match="has 12 ranks, which 8 hosts do not share evenly: take 6 or 4 or 3 of them, or a mesh"
+    ):
+        treecast.place(star, "tp3,dp4", hosts=["n[01-08]"])
+    with pytest.raises(PlanError, match="03-01"):
+        treecast.place(star, hosts=["n[03-01]"])

@@ -29,7 +29,12 @@ def test_place(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     [
         (["ring:4", "-o", "hosts"], "-o wants --write and its launcher, as in --write hostfile"),
         (["ring:4", "--write", "slurmm"], "did you mean 'slurm'?"),
-        (["ring:4", "--for", "tp3"], "tp3 has 3 ranks, which 4 hosts do not share evenly"),
+        (
+            ["ring:4", "--for", "tp3"],
+            "tp3 has 3 ranks, which 4 hosts do not share evenly: take 3 of them, or a mesh of 4 or 8",
+        ),
+        (["ring:4", "--write", "lsf"], "'lsf' is no form of a placement: write one of hostfile"),
+        (["ring:4", "--hosts", "a[1-"], "'a[1-'"),
     ],
 )
 def test_place_in_vain(arguments: list[str], wrong: str, capsys: pytest.CaptureFixture[str]) -> None:

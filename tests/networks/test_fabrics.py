@@ -112,7 +112,7 @@ def test_options_are_checked(tmp_path: Path, fabric: Fabric) -> None:
         "part 1 whole": "'whole' in .* has no value",
         "rounding 5x": "'5x' is no share",
         "unit fast": "'fast' is no rate",
-        "part nobody": "it has no part 'nobody': give a number from 1 to 1, a node",
+        "part nobody": "it has no part 'nobody': it is in one piece, so leave it out",
         "format graphm": "'graphm' is no kind of file; did you mean 'graphml'",
     }.items():
         with pytest.raises(NetworkError, match=wrong):

@@ -270,10 +270,26 @@ def test_arcs_to_no_node() -> None:
 GRAPHML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">{}</graph></graphml>'
 
 
+def test_a_folder_and_a_name_beside_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "adir").mkdir()
+    (tmp_path / "fabric.txt").write_text("a b\n")
+    with pytest.raises(NetworkError, match="it is a folder: name a file in it"):
+        network("adir")
+    with pytest.raises(NetworkError, match=r"No such file or directory; did you mean 'fabric\.txt'"):
+        network("fabrics.txt")
+    assert ": all take part" in str(network("fabric.txt"))
+
+
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("net.txt", b"", "has no node"),
+        ("net.txt", b" ", "it is empty"),
+        (
+            "net.txt",
+            b"# size count algbw busbw\n",
+            "it looks like a benchmark's log, which is not read: give it to treecast doctor",
+        ),
         ("net.txt", b"# nothing\n", "has no node"),
         ("net.txt", b"a b\nc\n", "net.txt': line 2 is no link: write two names"),
         ("net.txt", b"a,b,2,3\n", "line 1 is no link: write two names, and a capacity if you like, as in: a b 2"),
@@ -301,7 +317,7 @@ GRAPHML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedef
             "line 2 gives the link between 'b' and 'a' again, as line 1: write it once, with its capacity",
         ),
         ("net.txt", b"a a\n", "a link from 'a' to itself"),
-        ("net.graphml", b"", "it is no GraphML: no element found in line 1"),
+        ("net.graphml", b"", "it is empty"),
         ("net.graphml", b"a b\n", "it is no GraphML: syntax error in line 1"),
         ("net.graphml", b"<html></html>", "it is no GraphML: it begins with <html>"),
         ("net.graphml", b"<graphml></graphml>", "it is no GraphML: it holds no graph"),

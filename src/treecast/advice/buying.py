@@ -125,8 +125,11 @@ def buy(
         )
     if not cards or not collectives or isinstance(collectives, str):
         raise PlanError("say the cards of a host, and collectives, as lists: cards=[1, 2], collectives=['alltoall']")
-    if not all(1 <= many <= _MOST_CARDS for many in cards) or not all(1 <= many < ports for many in uplinks):
-        raise PlanError(f"a host has 1 to {_MOST_CARDS} cards, and a leaf 1 to {ports - 1:,} uplinks")
+    for some, most, words in ((cards, _MOST_CARDS, "cards, and a host"), (uplinks, ports - 1, "uplinks, and a leaf")):
+        if odd := [many for many in some if not 1 <= many <= most]:
+            raise PlanError(
+                f"{odd[0]:,} {words} has 1 to {most:,}" + (f" of {ports:,} ports" if some is uplinks else "")
+            )
     some = list(dict.fromkeys(_fabrics(hosts, ports, cards, uplinks)))
     if not some:
         raise PlanError(

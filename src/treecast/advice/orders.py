@@ -56,7 +56,12 @@ def groups_of(mesh: str, hosts: int) -> Sends:
     """
     shape = RankMesh.of(mesh)
     if shape.ranks % hosts:
-        raise PlanError(f"{mesh} has {shape.ranks:,} ranks, which {hosts:,} hosts do not share evenly")
+        fit = [f"{many:,}" for many in range(hosts, 1, -1) if shape.ranks % many == 0][:3]
+        fewer = f"take {' or '.join(fit)} of them, or " if fit else ""
+        raise PlanError(
+            f"{mesh} has {shape.ranks:,} ranks, which {hosts:,} hosts do not share evenly: {fewer}a mesh of {hosts:,} or "
+            f"{2 * hosts:,} ranks"
+        )
     number, each = np.arange(shape.ranks).reshape(shape.sizes[::-1]), shape.ranks // hosts
     found = Sends()
     for axis in range(number.ndim):

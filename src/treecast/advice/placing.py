@@ -11,6 +11,7 @@ from treecast.description import Description, count_of, describe, list_few
 from treecast.errors import PlanError, checks_keywords, did_you_mean
 from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
+from treecast.networks.reading.slurm import hosts_of
 from treecast.plans.amounts import rate_on
 
 _HOST = re.compile(r"\w[\w.:/-]*", re.ASCII)  # which neither shells nor YAML take for more
@@ -49,7 +50,9 @@ class Placement:
     def written(self, form: str) -> str:
         """Return the text that tells a launcher. Raises PlanError for a form that there is not, or labels that are no hosts."""
         if form not in FORMS:
-            raise PlanError(f"{form!r} is no form of a placement: {', '.join(FORMS)}{did_you_mean(form, FORMS)}")
+            raise PlanError(
+                f"{form!r} is no form of a placement: write one of {', '.join(FORMS)}{did_you_mean(form, FORMS)}"
+            )
         if odd := next((host for host in self.hosts if not _HOST.fullmatch(host)), ""):
             raise PlanError(
                 f"{odd[:40]!r} is no name of a host: letters, digits and . _ : / - are, behind a letter or digit"
@@ -76,7 +79,7 @@ def place(
         Who sends to whom: ``"ring"``, ``"tree"`` (two binary trees), or the mesh of all ranks, neighbours first, as in
         ``"tp8,pp2,dp4"``: each row along each axis is a ring, and the first ranks share a host.
     hosts : sequence of str or int
-        The hosts of the job, in the order of today; by default all, by name.
+        The hosts of the job, in the order of today, also as Slurm writes them, ``"node[01-08]"``; by default all, by name.
     slots : int, optional
         The ranks of a host, for the files of launchers.
     rate : float or str, optional
@@ -101,7 +104,7 @@ def place(
     (3.0, 1.0, 3.0)
     """
     network = find_network(network)
-    nodes = [network.node(host) for host in hosts] or sorted(
+    nodes = [network.node(each) for host in hosts for each in _ranged(network, host)] or sorted(
         network.ranks.tolist(),
         key=lambda u: [int(part) if part.isdigit() else part for part in _parts(network.label(u))],
     )
@@ -128,6 +131,16 @@ def place(
     if after.most >= before.most - 1e-9 and after.whole >= before.whole - 1e-9:
         found, after = nodes, before  # nobody moves for nothing
     return Placement(network, shape, tuple(map(network.label, found)), each, after, before, per_second)
+
+
+def _ranged(network: Network, host: NodeName) -> Sequence[NodeName]:
+    """Return the hosts that Slurm's word for several stands for, or the host itself."""
+    if not isinstance(host, str) or "[" not in host or host in network:
+        return [host]
+    try:
+        return hosts_of(host)
+    except ValueError as error:
+        raise PlanError(str(error)) from None
 
 
 def _parts(label: str) -> list[str]:

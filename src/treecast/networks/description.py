@@ -48,8 +48,8 @@ def degraded(network: Network) -> Description:
 
 def _spell_relays(network: Network) -> str:
     relays = network.nodes - network.rank_count
-    if not relays:
-        return ""
+    if not relays:  # of a file people may think that it says which nodes are switches
+        return ": all take part" if network.family == "file" else ""
     return f", {relays:,} of them {'a relay' if relays == 1 else 'relays'}: {network.rank_count:,} take part"
 
 

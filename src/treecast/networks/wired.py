@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treecast.asked import Asked, read_asked
 from treecast.description import Description, describe
-from treecast.errors import NetworkError
+from treecast.errors import NetworkError, did_you_mean
 from treecast.networks.arcs import arcs_of, ports_to
 from treecast.networks.core import Network
 from treecast.networks.family import family
@@ -275,6 +275,8 @@ def _read(path: str, asked: Asked) -> Machine | Parts:
         return together(found)
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        if isinstance(error, FileNotFoundError) and (folder := Path(path).parent).is_dir():
+            said += did_you_mean(Path(path).name, [each.name for each in folder.iterdir()])
         reason = plain(" ".join(said.split())) or type(error).__name__
         raise NetworkError(f"cannot read the network {path!r}: {reason}") from error
 

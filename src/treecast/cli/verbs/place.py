@@ -17,7 +17,7 @@ def place(
         str, Parameter(name="--for", help="ring, tree, or the mesh of all ranks, neighbours first: tp8,pp2,dp4.")
     ] = "ring",
     hosts: Annotated[
-        Names, Parameter(help="The hosts of the job, in the order of today; by default all, by name.")
+        Names, Parameter(help="The hosts of the job, in the order of today: node[01-08]; by default all, by name.")
     ] = (),
     slots: Annotated[int | None, Parameter(help="The ranks of a host, for the files of launchers.")] = None,
     rate: Annotated[str | None, Parameter(help="The rate of a link, where the file says none: 100Gbit/s.")] = None,

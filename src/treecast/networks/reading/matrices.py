@@ -87,8 +87,14 @@ def machine_of_nvidia(data: bytes) -> Machine:
             for words in (_BRIDGED, _IN_NODE)
         ]
         _join_over_pcie(found, gpus, *groups)
-    tool = "npu-smi" if gpus[0][0] == "N" else "xpu-smi" if "/" in gpus[0] else "nvidia-smi"
-    return found.machine(f"{tool} topo -m", facts)
+    tool = (
+        "npu-smi info -t topo"
+        if gpus[0][0] == "N"
+        else "xpu-smi topology -m"
+        if "/" in gpus[0]
+        else "nvidia-smi topo -m"
+    )
+    return found.machine(tool, facts)
 
 
 def _cells(word: str) -> list[str]:

@@ -209,7 +209,9 @@ def part_of(machine: Machine, which: str) -> Machine:
             if which in (name, node.label, "_".join(node.label.split()), *node.also):
                 return only(machine, set(part))
     named = f", or one of {list_few(list(machine.named), 5)}" if machine.named else ""
-    raise ValueError(f"it has no part {which!r}: give a number from 1 to {len(found)}, a node{named}")
+    if len(found) < 2 and not named:
+        raise ValueError(f"it has no part {which!r}: it is in one piece, so leave it out")
+    raise ValueError(f"it has no part {which!r}: give a number from 1 to {len(found)}, or a node of one{named}")
 
 
 def spell_parts(machine: Machine, found: Iterable[list[str]]) -> str:
