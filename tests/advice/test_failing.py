@@ -10,7 +10,7 @@ from tests.networks.printed import Fabric
 from treecast.advice.failing import Failures, slope_of
 from treecast.description import describe
 from treecast.errors import PlanError, TreecastError
-from treecast.networks.wired import cables_of
+from treecast.networks.cabling import cables_of
 
 
 def clos(leaves: int, spines: int, hosts: int) -> Any:

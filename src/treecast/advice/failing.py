@@ -14,7 +14,7 @@ from treecast.lower_bounds import best, bounds
 from treecast.models import Model
 from treecast.networks import Network, NodeName
 from treecast.networks.arcs import arcs_of
-from treecast.networks.wired import by_cable, cables_of
+from treecast.networks.cabling import by_cable, cables_of
 from treecast.networks.without import Without
 from treecast.plans import plan
 from treecast.plans.amounts import rate_on

@@ -268,13 +268,8 @@ class DataOptions(TimeOptions):
     chunk: Annotated[_Amount, Parameter(help="The bytes of a chunk: 64KiB.")] = None
 
     def filled(self, network: str, counted: bool) -> Self:
-        """Return the options with a usual latency where bytes and a rate are known, and a remark on it; a file may say the rate.
-
-        ``counted``: whether somebody says into how many messages the bytes are cut.
-        """
-        if self.size is None or self.chunk is not None or counted:
-            return self
-        return self.with_latency(network)
+        """Return the options with a usual latency where bytes are given, and nobody says their messages (``counted``)."""
+        return self if self.size is None or self.chunk is not None or counted else self.with_latency(network)
 
     def timed(self, schedule: "Schedule") -> "Schedule":
         """Return a schedule with the bytes and costs that are said; the others stay as planned."""
