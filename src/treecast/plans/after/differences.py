@@ -147,6 +147,8 @@ class Loss:
     >>> from treecast.plans import plan
     >>> print(describe(Loss(plan("allgather", "mesh:3x3"), plan("allgather", "torus:3x3"))).lines["loss"])
     4 steps instead of 2 on torus:3x3, 100.0 % more; bounds 4 and 2
+    >>> print(describe(Loss(plan("broadcast", "ring:4"), plan("broadcast", "torus:2x2"))).lines["loss"])
+    none: 2 steps, as many as on torus:2x2; bounds 2 and 2
     """
 
     schedule: Schedule
@@ -158,6 +160,7 @@ def _(found: Loss) -> Description:
     steps, before = found.schedule.steps, found.whole.steps
     least, most = (best(schedule_bounds(each), "steps").value for each in (found.schedule, found.whole))
     more = f", {abs(100 * (steps / before - 1)):.1f} % {'less' if steps < before else 'more'}" if before else ""
-    said = f"{steps:,} steps instead of {before:,} on {found.whole.network.spec}{more}; bounds {least:,} and {most:,}"
+    change = f"{steps:,} steps instead of {before:,}" if steps != before else f"none: {steps:,} steps, as many as"
+    said = f"{change} on {found.whole.network.spec}{more if steps != before else ''}; bounds {least:,} and {most:,}"
     figures = {"network": found.whole.network.spec, "steps": before, "lower_bound": most}
     return Description({"compared_with": figures}, {"loss": said})
