@@ -108,7 +108,9 @@ class Waits:
                 said = f"{'in' if self.held[rank] else 'after'} {job.spell(last)}{job.line(last)}"
             since = int(job.calls["begun"][last]) if self.held[rank] else 0  # nobody's death ends who is in no call
             if job.is_over:
-                how = f"{rank} ended {said}, as all processes did since: it died first, or kept the others waiting there"
+                how = (
+                    f"{rank} ended {said}, as all processes did since: it died first, or kept the others waiting there"
+                )
             else:
                 how = f"{rank} died {said}: its process ended without a word"
             return Verdict("ended", (rank,), how, since=since)
