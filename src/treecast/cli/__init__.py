@@ -107,14 +107,16 @@ def _take_plugins(arguments: list[str]) -> tuple[list[str], bool]:
 def _in_options(text: str) -> str:
     """Return an error in which a setting that Python writes as ``least_chunk='4KiB'`` is written as on the command line.
 
-    Text in quotes is somebody's own, and stays: a file may be called ``n=5.tc``.
+    Text in quotes is somebody's own, and stays: a file may be called ``n=5.tc``. So do calls of Python.
 
     >>> _in_options("say both, as in latency='1us', least_chunk='4KiB', not 'n=5'")
     "say both, as in --latency 1us, --least-chunk 4KiB, not 'n=5'"
+    >>> _in_options("treecast.connect(survive=1) does")
+    'treecast.connect(survive=1) does'
     """
     text = re.sub(r"\b(\w+) \(in Python \w+\)", r"--\1", text)
-    settings_or_quotes = r"""\b([a-z_]+)=(?:'([^']*)'|([0-9]+\b))|(?<!\w)'[^']*'|"[^"]*\""""
-    return re.sub(settings_or_quotes, _spell, text)
+    settings_or_others = r"""\b([a-z_]+)=(?:'([^']*)'|([0-9]+\b))|(?<!\w)'[^']*'|"[^"]*"|\b\w+\.[\w.]+\([^()]*\)"""
+    return re.sub(settings_or_others, _spell, text)
 
 
 def _spell(found: re.Match[str]) -> str:

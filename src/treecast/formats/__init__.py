@@ -187,7 +187,9 @@ def judge(
             )
         return known.judge(data, told)
     if told != Told():
-        raise FormatError(f"a file of format {known.name} says its network and job: leave out all other facts of it")
+        raise FormatError(
+            f"a file of format {known.name} says its network and job in lines of its own: write them there alone"
+        )
     schedule = known.decode(data)
     return verify(schedule, model, method), lambda: schedule
 

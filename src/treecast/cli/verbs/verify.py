@@ -86,13 +86,12 @@ def verify(
         schedule = schedule_of()
         costs = times.read(schedule.network) or schedule.costs
         found = found.joined(seconds_of(replace(schedule, costs=costs)), after="steps")
-    if same_bits:
+    if same_bits and found.holds:
         bits = cast("Mapping[str, Any]", found.figures).get("bits")
         if bits is None:
-            raise TreecastError(
-                "--same-bits is for right plans with sums of at most 131,072 sends: nothing tells of the bits here"
-            )
-        found = found.joined(Description({}, {"same bits": "yes" if bits["same"] else "NO"}, holds=bits["same"]))
+            raise TreecastError("--same-bits tells of sums: this plan adds nothing, or has more than 131,072 sends")
+        said = Description({}, {"same bits": "yes" if bits["same"] else "NO"}, holds=bits["same"])
+        found = found.joined(said, after=next(iter(found.lines)))
     if sweep is not None and verdict:
         with processes(workers) as executor, console.progress("fault sets"):
             swept = sweeps.sweep(
