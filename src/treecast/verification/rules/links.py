@@ -69,9 +69,9 @@ def link_once(case: Case) -> Broken:
     """
     rows, ports = case.rows, case.schedule.network.ports
     if case.orbits is None:
-        return _busy(case, "link-once", rows.src, rows.port, ports, why="uses an arc that is busy with an earlier row")
+        return _busy(case, "link-once", rows.src, rows.port, ports, why="uses an arc that another row is using")
     orbit, crowded = case.orbits.arcs()
-    why = "uses an arc to which an earlier row, or its own copy, is carried"
+    why = "uses an arc to which another row, or its own copy, is carried"
     return _busy(case, "link-once", orbit, np.zeros_like(rows.port), 1, why=why, crowded=crowded)
 
 
@@ -193,7 +193,7 @@ def duplex(case: Case) -> Broken:
     The copies of a row go over all links of an orbit; both ways when an element turns a link round.
     """
     rows, network = case.rows, case.schedule.network
-    why = "uses a link that an earlier row, or its own copy, is using"
+    why = "uses a link that another row, or its own copy, is using"
     src, dst = rows.src.astype(np.int64), rows.dst.astype(np.int64)
     if case.orbits is None:
         # each cable between two nodes is a link
